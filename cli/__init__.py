@@ -1,0 +1,1 @@
+"""The `tailcast` command: parsing, printing and reports; no logic of its own."""

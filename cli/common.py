@@ -1,0 +1,67 @@
+"""What all commands share: one line for an error, JSON alone on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+stderr = Console(stderr=True, highlight=False)
+stdout = Console(highlight=False)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Where the result is written.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the spec; repeatable.")
+]
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on stdout; NaN and infinities become null."""
+    sys.stdout.write(json.dumps(_finite(value), indent=1) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def say(message: str) -> None:
+    """A line on stderr."""
+    stderr.print(message, markup=False)
+
+
+@contextlib.contextmanager
+def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
+    """A progress bar on stderr that appears after a second; call the yielded function with what is done so far."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+    bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=stderr, transient=True)
+    task = bar.add_task(what, total=total)
+    started = False
+
+    def update(done: float) -> None:
+        nonlocal started
+        bar.update(task, completed=done)
+        if not started and (bar.tasks[0].elapsed or 0) > 1:
+            bar.start()
+            started = True
+
+    try:
+        yield update
+    finally:
+        if started:
+            bar.stop()

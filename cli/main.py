@@ -1,0 +1,44 @@
+"""The `tailcast` command: wires the subcommands together and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from traces.errors import InputError
+
+app = typer.Typer(
+    name="tailcast",
+    help="Forecast the tail latency, throughput and capacity of an object store, and prove it on a real one.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exits with 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    try:
+        arguments = sys.argv[1:] if arguments is None else arguments
+        result = app(args=list(arguments) or ["--help"], prog_name="tailcast", standalone_mode=False)
+    except typer.TyperException as error:
+        return _fail(getattr(error, "format_message", error.__str__)())
+    except InputError as error:
+        return _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        print("tailcast: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nothing is left to tell
+        return 0
+    return result if isinstance(result, int) else 0
+
+
+def _fail(message: str) -> int:
+    print(f"tailcast: error: {' '.join(message.split())}", file=sys.stderr)
+    return 2

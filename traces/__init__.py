@@ -1,0 +1,1 @@
+"""What was asked and what happened: the Trace and Run tables, workload generators and statistics."""

@@ -1,0 +1,171 @@
+"""What the Trace and the Run tables share: column checks, and files that are either whole or absent."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from traces.errors import InputError
+
+OPS = ("GET", "PUT", "HEAD", "DELETE", "LIST")
+"""The operations a request can ask for; a LIST's key is its prefix."""
+
+LABEL = pa.dictionary(pa.int32(), pa.string())
+"""The type of columns with repeated strings."""
+
+_METADATA_KEY = b"tailcast"
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path` to write to; on success it is flushed to disk and takes the name `path`.
+
+    On any failure the temporary file is removed and `path` is left as it was.
+
+    Raises:
+        InputError: the folder is missing or not writable, or the disk is full.
+    """
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            _flush(temporary)
+            temporary.chmod(0o644)
+            temporary.replace(path)
+            _flush(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path` to fill; on success it is flushed to disk and takes the name `path`.
+
+    An existing Run folder of that name is replaced; anything else of that name is refused. On any failure the
+    temporary folder is removed and `path` is left as it was.
+
+    Raises:
+        InputError: `path` holds something that is not a Run, its parent is missing or not writable, or the disk is full.
+    """
+    if path.exists() and not (path / "run.json").is_file() and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(f"{path}: exists and is not a Run; give a folder that does not exist yet")
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            yield temporary
+            for file in temporary.iterdir():
+                _flush(file)
+            temporary.chmod(0o755)
+            if path.exists():
+                replaced = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+                path.replace(replaced)
+                temporary.replace(path)
+                shutil.rmtree(replaced)
+            else:
+                temporary.replace(path)
+            _flush(path.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def conform(table: pa.Table, schema: pa.Schema, source: str) -> pa.Table:
+    """The table with exactly the schema's columns and types.
+
+    Raises:
+        InputError: a column is missing or unknown, has another type, or holds a null where none is allowed.
+    """
+    missing = [f.name for f in schema if f.name not in table.column_names]
+    if missing:
+        raise InputError(f"{source}: column {missing[0]!r} is missing; needed are {', '.join(schema.names)}")
+    unknown = [name for name in table.column_names if name not in schema.names]
+    if unknown:
+        raise InputError(f"{source}: column {unknown[0]!r} is unknown; allowed are {', '.join(schema.names)}")
+    columns = []
+    for field in schema:
+        column = table.column(field.name)
+        try:
+            column = column.cast(field.type) if column.type != field.type else column
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InputError(f"{source}: column {field.name!r} is {column.type}, not {field.type}: {error}") from error
+        if column.null_count and not field.nullable:
+            row = column.is_null().to_pylist().index(True)
+            raise InputError(f"{source}: row {row + 1}: column {field.name!r} is empty; it needs a {field.type}")
+        columns.append(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def require(good: NDArray[np.bool_], source: str, column: str, rule: str, values: pa.ChunkedArray) -> None:
+    """Refuse the table unless every row is good.
+
+    Raises:
+        InputError: naming the first bad row (counted from 1) and its value.
+    """
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(f"{source}: row {row + 1}: {column} is {values[row].as_py()!r}; {rule}")
+
+
+def label(values: NDArray[Any] | list[str], names: list[str]) -> pa.DictionaryArray:
+    """A label column from indices into `names`."""
+    return pa.DictionaryArray.from_arrays(pa.array(values, pa.int32()), pa.array(names, pa.string()))
+
+
+def codes(column: pa.ChunkedArray, names: tuple[str, ...]) -> NDArray[np.int32]:
+    """The index of each row's label in `names`; -1 where it is none of them."""
+    combined = column.combine_chunks()
+    table = {name: i for i, name in enumerate(names)}
+    lookup = np.array([table.get(v, -1) for v in combined.dictionary.to_pylist()] or [-1], dtype=np.int32)
+    indices = combined.indices.to_numpy(zero_copy_only=False)
+    result: NDArray[np.int32] = lookup[indices] if len(indices) else np.empty(0, np.int32)
+    return result
+
+
+def with_metadata(table: pa.Table, metadata: dict[str, Any]) -> pa.Table:
+    """The table with `metadata` in its schema, as JSON."""
+    return table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True).encode()})
+
+
+def metadata_of(table: pa.Table) -> dict[str, Any]:
+    """What `with_metadata` put into the schema; empty where there is none."""
+    raw = (table.schema.metadata or {}).get(_METADATA_KEY)
+    parsed: dict[str, Any] = json.loads(raw) if raw else {}
+    return parsed
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """The table of a parquet file.
+
+    Raises:
+        InputError: the file is missing or is no parquet.
+    """
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: cannot be read as parquet: {str(error).splitlines()[0]}") from error

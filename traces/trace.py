@@ -1,0 +1,204 @@
+"""The Trace: what is asked of a store, one row a request."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from traces.errors import InputError
+from traces.tables import LABEL, OPS, codes, conform, metadata_of, read_parquet, require, whole_file, with_metadata
+
+TRACE_SCHEMA = pa.schema([
+    pa.field("arrival_s", pa.float64(), nullable=False),  # since the trace began; 0 in a closed loop
+    pa.field("think_s", pa.float64(), nullable=False),  # closed loop: the client's pause before this request
+    pa.field("phase", pa.int32(), nullable=False),  # closed loop: starts when all earlier phases are done
+    pa.field("op", LABEL, nullable=False),
+    pa.field("bucket", LABEL, nullable=False),
+    pa.field("key", LABEL, nullable=False),
+    pa.field("size_bytes", pa.int64(), nullable=False),  # of the object
+    pa.field("range_start_bytes", pa.int64()),  # ranged GET only
+    pa.field("range_bytes", pa.int64()),  # ranged GET only
+    pa.field("client", pa.int32()),  # who asked, where a log says so
+])  # fmt: skip
+
+_CSV_MARK = "# tailcast-trace "
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """When the requests of a Trace are issued.
+
+    Attributes:
+        loop: ``open``: at `arrival_s`, whatever the store does; ``closed``: `clients` take the rows in order, each
+            as soon as it is done with its last and has paused for the row's `think_s`.
+        clients: how many clients a closed loop has.
+        stagger_s: closed loop: client i starts i times this later.
+        duration_s: nothing is issued at or after this time; None: no limit. A closed loop with a duration takes the
+            rows again from the top until time is over.
+    """
+
+    loop: Literal["open", "closed"] = "open"
+    clients: int = 1
+    stagger_s: float = 0.0
+    duration_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.loop not in ("open", "closed"):
+            raise InputError(f"loop is {self.loop!r}; allowed are open and closed")
+        if self.clients < 1:
+            raise InputError(f"clients is {self.clients}; at least 1 is needed")
+        if not self.stagger_s >= 0 or not (self.duration_s is None or self.duration_s > 0):
+            raise InputError("stagger_s must be at least 0 and duration_s above 0")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A table of `TRACE_SCHEMA` and its pacing; build one with `Trace.of`."""
+
+    table: pa.Table
+    pacing: Pacing
+
+    @staticmethod
+    def of(table: pa.Table, pacing: Pacing, source: str = "trace") -> Trace:
+        """A checked Trace.
+
+        Raises:
+            InputError: the columns do not fit `TRACE_SCHEMA`, a value is out of range, or open-loop arrivals descend.
+        """
+        table = conform(table, TRACE_SCHEMA, source)
+        for column in ("arrival_s", "think_s"):
+            values = table.column(column).to_numpy()
+            require(np.isfinite(values) & (values >= 0), source, column, "it must be at least 0", table.column(column))
+        arrival = table.column("arrival_s").to_numpy()
+        ascending = np.concatenate([[True], np.diff(arrival) >= 0]) if len(arrival) else np.empty(0, bool)
+        require(ascending, source, "arrival_s", "rows must ascend in time", table.column("arrival_s"))
+        op = codes(table.column("op"), OPS)
+        require(op >= 0, source, "op", f"allowed are {', '.join(OPS)}", table.column("op"))
+        for column in ("size_bytes", "range_start_bytes", "range_bytes", "phase"):
+            numbers = table.column(column).fill_null(0).to_numpy()
+            require(numbers >= 0, source, column, "it must be at least 0", table.column(column))
+        phase = table.column("phase").to_numpy()
+        ascending = np.concatenate([[True], np.diff(phase) >= 0]) if len(phase) else np.empty(0, bool)
+        require(ascending, source, "phase", "phases must not descend", table.column("phase"))
+        return Trace(table, pacing)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def arrival_s(self) -> NDArray[np.float64]:
+        """When each request is due, seconds since the trace began."""
+        return self._numbers("arrival_s")
+
+    @cached_property
+    def think_s(self) -> NDArray[np.float64]:
+        """The pause before each request of a closed loop, seconds."""
+        return self._numbers("think_s")
+
+    @cached_property
+    def phase(self) -> NDArray[np.int32]:
+        """The phase of each request."""
+        return self._numbers("phase")
+
+    @cached_property
+    def op(self) -> NDArray[np.int32]:
+        """The index in `OPS` of each request's operation."""
+        return codes(self.table.column("op"), OPS)
+
+    @cached_property
+    def size_bytes(self) -> NDArray[np.int64]:
+        """The size of the object each request names."""
+        return self._numbers("size_bytes")
+
+    @cached_property
+    def transfer_bytes(self) -> NDArray[np.int64]:
+        """The payload each request moves: the object for a PUT, the object or the range for a GET, else 0."""
+        size = self.size_bytes
+        ranged = self.table.column("range_bytes")
+        if ranged.null_count < len(ranged):
+            wanted = ranged.fill_null(-1).to_numpy()
+            start = self.table.column("range_start_bytes").fill_null(0).to_numpy()
+            size = np.where(wanted >= 0, np.clip(size - start, 0, wanted), size)
+        moves = (self.op == OPS.index("GET")) | (self.op == OPS.index("PUT"))
+        result: NDArray[np.int64] = np.where(moves, size, 0)
+        return result
+
+    def _numbers(self, column: str) -> NDArray[Any]:
+        values: NDArray[Any] = self.table.column(column).to_numpy()
+        return values
+
+    def write(self, path: Path) -> None:
+        """Write as parquet, or as CSV where the name ends in ``.csv``; whole or not at all.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        pacing = asdict(self.pacing)
+        with whole_file(path) as temporary:
+            if path.suffix != ".csv":
+                pq.write_table(with_metadata(self.table, pacing), temporary)
+                return
+            with temporary.open("wb") as file:
+                file.write(f"{_CSV_MARK}{json.dumps(pacing)}\n".encode())
+                plain = [pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in TRACE_SCHEMA]
+                pacsv.write_csv(self.table.cast(pa.schema(plain)), file)
+
+    @staticmethod
+    def read(path: Path) -> Trace:
+        """Read what `write` wrote. A CSV without the pacing line is an open loop; only ``op`` and ``key`` must be there.
+
+        Raises:
+            InputError: the file is missing or is not a Trace; the message names the row and the column.
+        """
+        if path.suffix == ".csv":
+            return _read_csv(path)
+        table = read_parquet(path)
+        return Trace.of(table, _pacing(metadata_of(table), str(path)), str(path))
+
+
+def _pacing(data: dict[str, Any], source: str) -> Pacing:
+    known = {f.name for f in fields(Pacing)}
+    unknown = sorted(set(data) - known)
+    if unknown:
+        raise InputError(f"{source}: pacing has the unknown field {unknown[0]!r}; allowed are {', '.join(sorted(known))}")
+    try:
+        return Pacing(**data)
+    except (InputError, TypeError) as error:
+        raise InputError(f"{source}: pacing: {error}") from error
+
+
+def _read_csv(path: Path) -> Trace:
+    pacing = Pacing()
+    try:
+        with path.open("rb") as file:
+            line = file.readline().decode("utf-8", "replace")
+            if line.startswith(_CSV_MARK):
+                pacing = _pacing(json.loads(line.removeprefix(_CSV_MARK)), f"{path}: line 1")
+            else:
+                file.seek(0)
+            plain = {f.name: pa.string() if f.type == LABEL else f.type for f in TRACE_SCHEMA}
+            options = pacsv.ConvertOptions(column_types=plain, strings_can_be_null=False)
+            table = pacsv.read_csv(file, convert_options=options)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: line 1: the pacing is not JSON: {error}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: cannot be read as CSV: {str(error).splitlines()[0]}") from error
+    absent = [f for f in TRACE_SCHEMA if f.name not in table.column_names and f.name not in ("op", "key")]
+    for field in absent:
+        if field.nullable:
+            column = pa.nulls(len(table), field.type)
+        else:
+            column = pa.array(["bucket"] * len(table)) if field.name == "bucket" else pa.array(np.zeros(len(table)))
+        table = table.append_column(field.name, column)
+    return Trace.of(table, pacing, str(path))

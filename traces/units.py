@@ -1,0 +1,96 @@
+"""Sizes, rates and durations as people write them: ``64KiB``, ``25Gbit/s``, ``5ms``."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
+
+_BYTES = {"": 1, "B": 1} | {
+    f"{prefix}{suffix}": base**power
+    for suffix, base in (("B", 1000), ("iB", 1024))
+    for power, prefix in enumerate("kMGTP", start=1)
+}
+_BYTES |= {"KB": 1000, "KiB": 1024}
+_BITS = {"bit": 1.0} | {f"{prefix}bit": 1000.0**power for power, prefix in enumerate("kMGT", start=1)} | {"Kbit": 1e3}
+_SECONDS = {
+    "": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
+    "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0,
+}  # fmt: skip
+_PER_SECOND = {"": 1.0, "/s": 1.0, "op/s": 1.0, "ops/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600}
+
+
+def _split(value: object, kind: str, example: str) -> tuple[float, str]:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{value!r} is not a {kind}; write it like {example}")
+    match = _NUMBER.match(str(value))
+    if match is None:
+        raise ValueError(f"{value!r} is not a {kind}; write it like {example}")
+    number = float(match[1])
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not a finite {kind}")
+    if number < 0:
+        raise ValueError(f"{value!r} is negative; a {kind} is at least 0")
+    return number, match[2]
+
+
+def _unit(table: dict[str, float] | dict[str, int], unit: str, value: object, kind: str) -> float:
+    if unit not in table:
+        raise ValueError(f"{value!r} has the unknown unit {unit!r}; a {kind} takes {', '.join(filter(None, table))}")
+    return table[unit]
+
+
+def parse_bytes(value: object) -> int:
+    """A size in bytes from ``4096``, ``"64KiB"`` or ``"1.5MB"`` (KB = 1000 B, KiB = 1024 B).
+
+    Raises:
+        ValueError: not a number, negative, not a whole number of bytes, or an unknown unit.
+    """
+    number, unit = _split(value, "size", "64KiB")
+    size = number * _unit(_BYTES, unit, value, "size")
+    if abs(size - round(size)) > 1e-6:
+        raise ValueError(f"{value!r} is not a whole number of bytes")
+    return round(size)
+
+
+def parse_seconds(value: object) -> float:
+    """A duration in seconds from ``0.005`` or ``"5ms"``.
+
+    Raises:
+        ValueError: not a number, negative, or an unknown unit.
+    """
+    number, unit = _split(value, "duration", "5ms")
+    return number * _unit(_SECONDS, unit, value, "duration")
+
+
+def parse_rate(value: object) -> float:
+    """A rate in events a second from ``200``, ``"200/s"`` or ``"3000/min"``.
+
+    Raises:
+        ValueError: not a number, negative, or an unknown unit.
+    """
+    number, unit = _split(value, "rate", "200/s")
+    return number * _unit(_PER_SECOND, unit, value, "rate")
+
+
+def parse_bandwidth(value: object) -> float:
+    """A bandwidth in bytes a second from ``"25Gbit/s"``, ``"150MiB/s"`` or a bare number of bytes a second.
+
+    Raises:
+        ValueError: not a number, negative, or an unknown unit.
+    """
+    number, unit = _split(value, "bandwidth", "25Gbit/s")
+    name = unit.removesuffix("/s")
+    if name in _BITS:
+        return number * _BITS[name] / 8
+    return number * _unit(_BYTES, name, value, "bandwidth")
+
+
+Bytes = Annotated[int, BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
+Seconds = Annotated[float, BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+PerSecond = Annotated[float, BeforeValidator(parse_rate, json_schema_input_type=float | str)]
+BytesPerSecond = Annotated[float, BeforeValidator(parse_bandwidth, json_schema_input_type=float | str)]

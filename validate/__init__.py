@@ -1,0 +1,1 @@
+"""The forecast against reality: replay on real stores, the lab, comparison and fits."""
