@@ -1,0 +1,148 @@
+"""The two engines against each other: identical to the bit on random networks."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models.demand import ServiceDemand
+from models.network import Discipline, Network, Route, Stage, Station, Visit, single
+from models.sheet import Requests
+from sim import compiled_engine, outcome, simpy_engine
+from sim.outcome import InvariantError, Outcome, Program
+from tests.networks import closed, networks, one_station, poisson, requests_for
+from traces.trace import Pacing
+
+NETWORKS = int(os.environ.get("TAILCAST_NETWORKS", "100"))
+
+
+def assert_identical(a: Outcome, b: Outcome) -> None:
+    for field in dataclasses.fields(Outcome):
+        assert np.array_equal(getattr(a, field.name), getattr(b, field.name), equal_nan=True), field.name
+
+
+@given(st.data())
+@settings(max_examples=NETWORKS, deadline=None, derandomize=NETWORKS == 100, suppress_health_check=list(HealthCheck))
+def test_engines_agree_to_the_bit(data):
+    network = data.draw(networks())
+    requests = data.draw(requests_for(network))
+    program = Program.of(network, requests, seed=data.draw(st.integers(0, 2**64 - 1)))
+    reference = simpy_engine.run(program)
+    assert_identical(reference, compiled_engine.run(program))
+    if not requests.repeat:
+        assert len(reference.end_s) == len(requests)
+        assert np.isfinite(reference.end_s).all()
+
+
+@pytest.mark.parametrize("discipline", list(Discipline))
+@pytest.mark.parametrize("loop", ["open", "closed"])
+def test_engines_agree_over_many_chunks(discipline, loop):
+    # One server for 0.9 busy or five clients: long queues, so slots, heap and results all have to grow.
+    station = Station("s", "server", discipline)
+    demand = ServiceDemand(constant=0.9, distribution={"kind": "lognormal", "cv": 2})
+    n = 3 * outcome.CHUNK + 17
+    if loop == "open":
+        program = Program.of(one_station(station, demand), poisson(n, 1.0, seed=5), seed=5)
+    else:
+        pacing = Pacing("closed", clients=200, stagger_s=0.01)
+        program = Program.of(one_station(station, demand, pacing), closed(n, 10.0, seed=5), seed=5)
+    assert_identical(simpy_engine.run(program), compiled_engine.run(program))
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_result_does_not_depend_on_chunking(engine, monkeypatch):
+    network = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=0.9))
+    program = Program.of(network, poisson(500, 1.0, seed=2), seed=2)
+    whole = engine.run(program)
+    for module in (simpy_engine, compiled_engine):
+        monkeypatch.setattr(module, "CHUNK", 7)
+    assert_identical(whole, engine.run(program))
+
+
+def zeros(n: int) -> Requests:
+    """n requests at time 0."""
+    return dataclasses.replace(poisson(n, 1.0, seed=1), arrival_s=np.zeros(n))
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_group_commit_serves_all_that_is_queued_together(engine):
+    station = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_item_s=0.25)
+    result = engine.run(Program.of(one_station(station, ServiceDemand(constant=1.0)), zeros(4), seed=0))
+    # The first commits alone; the three that queued behind it go together: 1 + (1 + 2 x 0.25).
+    assert result.end_s.tolist() == [1.0, 2.5, 2.5, 2.5]
+    assert result.waiting_s.tolist() == [3.0]
+    assert result.busy_s.tolist() == [2.5]
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_group_commit_keeps_its_batch_limit(engine):
+    station = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_limit=2)
+    result = engine.run(Program.of(one_station(station, ServiceDemand(constant=1.0)), zeros(4), seed=0))
+    assert result.end_s.tolist() == [1.0, 2.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_processor_sharing_slows_all_jobs_alike(engine):
+    station = Station("cpu", "cpu", Discipline.PROCESSOR_SHARING, servers=2)
+    result = engine.run(Program.of(one_station(station, ServiceDemand(constant=1.0)), zeros(4), seed=0))
+    assert result.end_s.tolist() == [2.0, 2.0, 2.0, 2.0]
+    assert result.busy_s.tolist() == [4.0]
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_join_waits_for_need_branches_and_the_rest_go_on_loading(engine):
+    stations = tuple(Station(f"s{i}", "server", Discipline.FIFO) for i in range(3))
+    visits = [Visit(i, ServiceDemand(constant=float(i + 1))) for i in range(3)]
+    delay = Stage(((visits[0],), (visits[1],), (visits[2],)), need=2, delivers=True)
+    network = Network(stations, (Route("read", (delay, single(Visit(0, ServiceDemand(constant=0.5))))),))
+    result = engine.run(Program.of(network, zeros(1), seed=0))
+    assert result.first_byte_s.tolist() == [2.0]
+    assert result.end_s.tolist() == [2.5]
+    assert result.busy_s.tolist() == [1.5, 2.0, 3.0]
+    assert result.clock_s == 3.0
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_phases_are_barriers_and_start_staggered(engine):
+    pacing = Pacing("closed", clients=2, stagger_s=0.25)
+    station = Station("s", "server", Discipline.DELAY)
+    network = one_station(station, ServiceDemand(constant=1.0), pacing)
+    requests = dataclasses.replace(zeros(5), phase=np.array([0, 0, 0, 1, 1], np.int32))
+    result = engine.run(Program.of(network, requests, seed=0))
+    # Client 0 issues rows 0 and 2, client 1 row 1; the last of them ends at 2.0, where the second phase opens.
+    assert result.start_s.tolist() == [0.0, 0.25, 1.0, 2.0, 2.25]
+    assert result.client.tolist() == [0, 1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_duration_ends_a_closed_loop_whose_rows_repeat(engine):
+    pacing = Pacing("closed", clients=1, duration_s=10.0)
+    station = Station("s", "server", Discipline.FIFO)
+    network = one_station(station, ServiceDemand(constant=1.0), pacing)
+    requests = dataclasses.replace(zeros(3), think_s=np.full(3, 1.0), repeat=True)
+    result = engine.run(Program.of(network, requests, seed=0))
+    assert result.start_s.tolist() == [1.0, 3.0, 5.0, 7.0, 9.0]
+
+
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_no_requests_at_all(engine):
+    network = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=1.0))
+    assert len(engine.run(Program.of(network, zeros(0), seed=0)).end_s) == 0
+
+
+def test_outcome_that_breaks_a_law_is_refused():
+    network = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=1.0))
+    good = simpy_engine.run(Program.of(network, zeros(2), seed=0))
+    for broken in (
+        {"end_s": np.array([1.0, np.nan])},
+        {"end_s": np.array([-1.0, 2.0])},
+        {"idle_with_queue": 1},
+        {"busy_s": np.array([2.5])},
+    ):
+        with pytest.raises(InvariantError):
+            dataclasses.replace(good, **broken).check(network)
