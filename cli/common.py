@@ -18,7 +18,7 @@ stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
-SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of all random numbers.")]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Where the result is written.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the spec; repeatable.")

@@ -57,7 +57,8 @@ def networks(draw) -> Network:
     else:
         duration_s = draw(st.sampled_from([None, 20.0]))
         stagger_s = draw(st.sampled_from([0.0, 0.5]))
-        pacing = Pacing("closed", draw(st.integers(1, 5)), stagger_s, duration_s)
+        repeat = duration_s is not None and draw(st.booleans())
+        pacing = Pacing("closed", draw(st.integers(1, 5)), stagger_s, duration_s, repeat)
     return Network(chosen, routes, (table.astype(np.int32),), pacing)
 
 
@@ -69,7 +70,7 @@ def requests_for(draw, network: Network) -> Requests:
     coarse = draw(st.booleans())
     gaps = np.round(-np.log(u[0])) * 0.5 if coarse else -np.log(u[0])
     closed = network.pacing.loop == "closed"
-    repeat = closed and network.pacing.duration_s is not None
+    repeat = network.pacing.repeat
     # Laps of requests that take no time at all would never reach the end of the duration.
     pause = 0.25 if repeat else draw(st.sampled_from([0.0, 0.25]))
     return Requests(

@@ -245,10 +245,13 @@ class HistogramSize(Strict):
         return self
 
     def quantile(self, u: Floats) -> Floats:
-        cumulated = np.concatenate([[0.0], np.cumsum(self.weights)]) / sum(self.weights)
-        # Bins of weight 0 give equal points; keeping the last of each pair keeps the CDF invertible.
-        kept = np.concatenate([np.diff(cumulated) > 0, [True]])
-        return np.interp(u, cumulated[kept], np.array(self.edges, dtype=float)[kept])
+        cumulated = np.concatenate([[0.0], np.cumsum(self.weights)])
+        cumulated /= cumulated[-1]
+        bin_ = np.searchsorted(cumulated, u, side="right") - 1  # never a bin of weight 0: it has no width here
+        low, high = np.array(self.edges[:-1], dtype=float), np.array(self.edges[1:], dtype=float)
+        part = (u - cumulated[bin_]) / np.diff(cumulated)[bin_]
+        value: Floats = low[bin_] + part * (high - low)[bin_]
+        return value
 
 
 class SizeComponent(Strict):

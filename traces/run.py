@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.tables import LABEL, OPS, codes, conform, read_parquet, require, whole_folder
 
+KINDS = ("simulated", "measured")
+
 RUN_SCHEMA = pa.schema([
     pa.field("arrival_s", pa.float64(), nullable=False),  # intended start: latency counts from here
     pa.field("start_s", pa.float64(), nullable=False),  # the client began; later than arrival_s when it lagged
@@ -67,8 +69,10 @@ class Run:
         start, end = requests.column("start_s").to_numpy(), requests.column("end_s").to_numpy()
         require(end >= start, source, "end_s", "it must not be before start_s", requests.column("end_s"))
         require(np.isfinite(end), source, "end_s", "it must be finite", requests.column("end_s"))
-        if info.get("kind") not in ("simulated", "measured"):
-            raise InputError(f"{source}: kind is {info.get('kind')!r}; allowed are simulated and measured")
+        arrival = requests.column("arrival_s").to_numpy()
+        require(np.isfinite(arrival), source, "arrival_s", "it must be finite", requests.column("arrival_s"))
+        if info.get("kind") not in KINDS:
+            raise InputError(f"{source}: kind is {info.get('kind')!r}; allowed are {', '.join(KINDS)}")
         if stations is not None:
             stations = conform(stations, STATION_SCHEMA, source)
         return Run(requests, info, stations)
@@ -84,12 +88,14 @@ class Run:
     @cached_property
     def latency_s(self) -> NDArray[np.float64]:
         """From the intended start to the end, so that a late client does not hide a slow store."""
-        return self.column("end_s") - self.column("arrival_s")
+        latency: NDArray[np.float64] = self.column("end_s") - self.column("arrival_s")
+        return latency
 
     @cached_property
     def lag_s(self) -> NDArray[np.float64]:
         """How much later than intended the client began."""
-        return self.column("start_s") - self.column("arrival_s")
+        lag: NDArray[np.float64] = self.column("start_s") - self.column("arrival_s")
+        return lag
 
     @cached_property
     def failed(self) -> NDArray[np.bool_]:
@@ -137,6 +143,8 @@ class Run:
             raise InputError(f"{path}: is not JSON: {error}") from error
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        if not isinstance(info, dict) or info.get("kind") not in KINDS:
+            raise InputError(f"{path}: is not a Run's: it needs the field kind, one of {', '.join(KINDS)}")
         stations = folder / "stations.parquet"
         return Run.of(
             read_parquet(folder / "requests.parquet"),

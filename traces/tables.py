@@ -60,10 +60,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
     temporary folder is removed and `path` is left as it was.
 
     Raises:
-        InputError: `path` holds something that is not a Run, its parent is missing or not writable, or the disk is full.
+        InputError: `path` is something else than a Run, its parent is missing or not writable, or the disk is full.
     """
-    if path.exists() and not (path / "run.json").is_file() and not (path.is_dir() and not any(path.iterdir())):
-        raise InputError(f"{path}: exists and is not a Run; give a folder that does not exist yet")
+    check_folder(path)
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
@@ -85,6 +84,18 @@ def whole_folder(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+def check_folder(path: Path) -> None:
+    """Say before the work what `whole_folder` would refuse after it.
+
+    Raises:
+        InputError: `path` holds something that is not a Run, or its parent is missing or not writable.
+    """
+    if path.exists() and not (path / "run.json").is_file() and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(f"{path}: exists and is not a Run; give a folder that does not exist yet")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be written: {path.parent} is no folder that can be written to")
+
+
 def _flush(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -97,7 +108,7 @@ def conform(table: pa.Table, schema: pa.Schema, source: str) -> pa.Table:
     """The table with exactly the schema's columns and types.
 
     Raises:
-        InputError: a column is missing or unknown, has another type, or holds a null where none is allowed.
+        InputError: a column is missing, unknown, there twice or of another type, or has a null where none is allowed.
     """
     missing = [f.name for f in schema if f.name not in table.column_names]
     if missing:
@@ -105,6 +116,9 @@ def conform(table: pa.Table, schema: pa.Schema, source: str) -> pa.Table:
     unknown = [name for name in table.column_names if name not in schema.names]
     if unknown:
         raise InputError(f"{source}: column {unknown[0]!r} is unknown; allowed are {', '.join(schema.names)}")
+    if len(table.column_names) > len(schema):
+        twice = next(name for name in schema.names if table.column_names.count(name) > 1)
+        raise InputError(f"{source}: column {twice!r} is there more than once")
     columns = []
     for field in schema:
         column = table.column(field.name)
@@ -130,7 +144,7 @@ def require(good: NDArray[np.bool_], source: str, column: str, rule: str, values
         raise InputError(f"{source}: row {row + 1}: {column} is {values[row].as_py()!r}; {rule}")
 
 
-def label(values: NDArray[Any] | list[str], names: list[str]) -> pa.DictionaryArray:
+def label(values: NDArray[Any] | list[int], names: list[str]) -> pa.DictionaryArray:
     """A label column from indices into `names`."""
     return pa.DictionaryArray.from_arrays(pa.array(values, pa.int32()), pa.array(names, pa.string()))
 
@@ -151,9 +165,16 @@ def with_metadata(table: pa.Table, metadata: dict[str, Any]) -> pa.Table:
 
 
 def metadata_of(table: pa.Table) -> dict[str, Any]:
-    """What `with_metadata` put into the schema; empty where there is none."""
+    """What `with_metadata` put into the schema; empty where there is none.
+
+    Raises:
+        InputError: what is there is not JSON.
+    """
     raw = (table.schema.metadata or {}).get(_METADATA_KEY)
-    parsed: dict[str, Any] = json.loads(raw) if raw else {}
+    try:
+        parsed: dict[str, Any] = json.loads(raw) if raw else {}
+    except ValueError as error:
+        raise InputError(f"metadata is not JSON: {error}") from error
     return parsed
 
 

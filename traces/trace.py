@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
+import re
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -42,22 +45,28 @@ class Pacing:
             as soon as it is done with its last and has paused for the row's `think_s`.
         clients: how many clients a closed loop has.
         stagger_s: closed loop: client i starts i times this later.
-        duration_s: nothing is issued at or after this time; None: no limit. A closed loop with a duration takes the
-            rows again from the top until time is over.
+        duration_s: nothing is issued at or after this time; None: no limit.
+        repeat: closed loop: the rows are taken again from the top until `duration_s` is over.
     """
 
     loop: Literal["open", "closed"] = "open"
     clients: int = 1
     stagger_s: float = 0.0
     duration_s: float | None = None
+    repeat: bool = False
 
     def __post_init__(self) -> None:
         if self.loop not in ("open", "closed"):
             raise InputError(f"loop is {self.loop!r}; allowed are open and closed")
-        if self.clients < 1:
-            raise InputError(f"clients is {self.clients}; at least 1 is needed")
-        if not self.stagger_s >= 0 or not (self.duration_s is None or self.duration_s > 0):
-            raise InputError("stagger_s must be at least 0 and duration_s above 0")
+        if not isinstance(self.clients, int) or self.clients < 1:
+            raise InputError(f"clients is {self.clients!r}; a whole number of at least 1 is needed")
+        if not isinstance(self.stagger_s, int | float) or not 0 <= self.stagger_s < math.inf:
+            raise InputError(f"stagger_s is {self.stagger_s!r}; a number of at least 0 is needed")
+        limit = self.duration_s
+        if limit is not None and (not isinstance(limit, int | float) or not 0 < limit < math.inf):
+            raise InputError(f"duration_s is {limit!r}; a number above 0 is needed")
+        if not isinstance(self.repeat, bool) or (self.repeat and (self.loop == "open" or limit is None)):
+            raise InputError(f"repeat is {self.repeat!r}; only a closed loop with a duration_s repeats")
 
 
 @dataclass(frozen=True)
@@ -154,7 +163,7 @@ class Trace:
 
     @staticmethod
     def read(path: Path) -> Trace:
-        """Read what `write` wrote. A CSV without the pacing line is an open loop; only ``op`` and ``key`` must be there.
+        """Read what `write` wrote. A CSV without the pacing line is an open loop; only ``op`` and ``key`` are needed.
 
         Raises:
             InputError: the file is missing or is not a Trace; the message names the row and the column.
@@ -162,38 +171,45 @@ class Trace:
         if path.suffix == ".csv":
             return _read_csv(path)
         table = read_parquet(path)
-        return Trace.of(table, _pacing(metadata_of(table), str(path)), str(path))
+        try:
+            pacing = _pacing(metadata_of(table))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        return Trace.of(table, pacing, str(path))
 
 
-def _pacing(data: dict[str, Any], source: str) -> Pacing:
-    known = {f.name for f in fields(Pacing)}
-    unknown = sorted(set(data) - known)
+def _pacing(data: Any) -> Pacing:
+    if not isinstance(data, dict):
+        raise InputError(f"pacing is {data!r}; a JSON object is needed")
+    known = [f.name for f in fields(Pacing)]
+    unknown = [name for name in data if name not in known]
     if unknown:
-        raise InputError(f"{source}: pacing has the unknown field {unknown[0]!r}; allowed are {', '.join(sorted(known))}")
-    try:
-        return Pacing(**data)
-    except (InputError, TypeError) as error:
-        raise InputError(f"{source}: pacing: {error}") from error
+        raise InputError(f"pacing has the unknown field {unknown[0]!r}; allowed are {', '.join(known)}")
+    return Pacing(**data)
 
 
 def _read_csv(path: Path) -> Trace:
-    pacing = Pacing()
+    pacing, header, begin = Pacing(), "", 0
+    plain = {f.name: pa.string() if f.type == LABEL else f.type for f in TRACE_SCHEMA}
+    convert = pacsv.ConvertOptions(column_types=plain, strings_can_be_null=False)
+    parse = pacsv.ParseOptions(newlines_in_values=True)
     try:
         with path.open("rb") as file:
-            line = file.readline().decode("utf-8", "replace")
-            if line.startswith(_CSV_MARK):
-                pacing = _pacing(json.loads(line.removeprefix(_CSV_MARK)), f"{path}: line 1")
-            else:
-                file.seek(0)
-            plain = {f.name: pa.string() if f.type == LABEL else f.type for f in TRACE_SCHEMA}
-            options = pacsv.ConvertOptions(column_types=plain, strings_can_be_null=False)
-            table = pacsv.read_csv(file, convert_options=options)
+            header = file.readline().decode("utf-8", "replace")
+            if header.startswith(_CSV_MARK):
+                pacing = _pacing(json.loads(header.removeprefix(_CSV_MARK)))
+                begin, header = file.tell(), file.readline().decode("utf-8", "replace")
+            file.seek(begin)
+            one_thread = pacsv.ReadOptions(use_threads=False)  # else an error does not name its row
+            table = pacsv.read_csv(file, one_thread, parse, convert)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: line 1: the pacing is not JSON: {error}") from error
+    except InputError as error:
+        raise InputError(f"{path}: line 1: {error}") from error
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path}: cannot be read as CSV: {str(error).splitlines()[0]}") from error
+        raise InputError(f"{path}: {_csv_problem(str(error), header)}") from error
     absent = [f for f in TRACE_SCHEMA if f.name not in table.column_names and f.name not in ("op", "key")]
     for field in absent:
         if field.nullable:
@@ -202,3 +218,13 @@ def _read_csv(path: Path) -> Trace:
             column = pa.array(["bucket"] * len(table)) if field.name == "bucket" else pa.array(np.zeros(len(table)))
         table = table.append_column(field.name, column)
     return Trace.of(table, pacing, str(path))
+
+
+def _csv_problem(message: str, header: str) -> str:
+    """Arrow's message with the column by name and the row counted as elsewhere: from 1, without the header."""
+    names = next(csv.reader([header]), [])
+    found = re.match(r"(?:In CSV column #(\d+): |CSV parse error: )Row #(\d+): (.*)", message)
+    if found is None:
+        return f"cannot be read as CSV: {message.splitlines()[0]}"
+    column = "" if found[1] is None or int(found[1]) >= len(names) else f"column {names[int(found[1])]!r}: "
+    return f"row {int(found[2]) - 1}: {column}{found[3]}"

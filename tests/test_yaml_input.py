@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from traces.distributions import Deterministic, Shape, SizeDistribution, Strict
+from traces.errors import InputError
+from traces.units import Seconds
+from traces.yaml_input import BareKind, load_mapping, override, validated
+
+
+class Part(Strict):
+    pause: Seconds
+    shape: Annotated[Shape, BareKind()] = Deterministic()
+
+
+class Whole(Strict):
+    count: int = Field(1, ge=1)
+    parts: tuple[Part, ...] = ()
+    size: SizeDistribution | None = None
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "spec.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_mapping_is_read_and_exponents_are_numbers(tmp_path: Path) -> None:
+    data = load_mapping(written(tmp_path, "a: 1e6\nb: {c: -2.5E-3, d: 5ms, e: 12}\nf: 1e\n"))
+    assert data == {"a": 1e6, "b": {"c": -0.0025, "d": "5ms", "e": 12}, "f": "1e"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: 1\nb: [1, 2\nc: 3\n", "line 3"),
+        ("a: 1\na: 2\n", "line 2: broken YAML: 'a' is given twice"),
+        ("a:\n\t- 1\n", "line 2"),
+        ("", "is empty"),
+        ("- 1\n", "holds a list"),
+        ("a: 2024-13-01\n", "month"),
+        ("a: " + "[" * 5000, "nested too deep"),
+        ("a: \x01", "broken YAML"),
+    ],
+)
+def test_broken_yaml_names_file_and_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError, match=r"spec\.yaml: ") as caught:
+        load_mapping(written(tmp_path, text))
+    assert words in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        load_mapping(tmp_path / "absent.yaml")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_mapping(tmp_path)
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\xfa")
+    with pytest.raises(InputError, match="not UTF-8"):
+        load_mapping(tmp_path / "binary.yaml")
+
+
+def test_override_makes_a_new_mapping() -> None:
+    data = {"a": {"b": 1, "list": [{"x": 1}, 2]}, "none": None}
+    result = override(data, ["a.b=5ms", "a.c.d=[1, 2]", "a.list.0.x=7", "a.list.1={y: 1}", "none.z=1e3", "a.b=x=y"])
+    assert result == {
+        "a": {"b": "x=y", "c": {"d": [1, 2]}, "list": [{"x": 7}, {"y": 1}]},
+        "none": {"z": 1000.0},
+    }
+    assert data == {"a": {"b": 1, "list": [{"x": 1}, 2]}, "none": None}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "words"),
+    [
+        ("a.b", "write it like"),
+        ("=3", "write it like"),
+        ("a..b=3", "write it like"),
+        ("a.b.c=3", "a.b is 1 and has no fields"),
+        ("a.list.1.x=3", "a.list is a list; allowed are the indices 0 to 0"),
+        ("a.list.x=3", "allowed are the indices 0 to 0"),
+        ("a.b=[3", "--set a.b: line 1: broken YAML"),
+    ],
+)
+def test_a_bad_override_is_refused(assignment: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        override({"a": {"b": 1, "list": [5]}}, [assignment])
+    assert words in str(caught.value)
+
+
+def test_a_good_mapping_becomes_its_model() -> None:
+    whole = validated(Whole, {"count": 3, "parts": [{"pause": "5ms", "shape": "exponential"}]}, "x")
+    assert whole.parts[0].pause == 0.005
+    assert whole.parts[0].shape.kind == "exponential"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"cuont": 3}, "f: at.cuont: unknown field; allowed are count, parts, size"),
+        ({"count": 0}, "f: at.count: is 0: input should be greater than or equal to 1"),
+        ({"parts": [{"pause": 1, "x": 2}]}, "f: at.parts.0.x: unknown field; allowed are pause, shape"),
+        ({"parts": [{}]}, "f: at.parts.0.pause: is missing; it is needed"),
+        ({"parts": [7]}, "f: at.parts.0: is 7; a mapping of fields is needed"),
+        ({"parts": [{"pause": "-1s"}]}, "f: at.parts.0.pause: '-1s' is negative; a duration is at least 0"),
+        (
+            {"parts": [{"pause": 1, "shape": {"kind": "lognormal", "cv": -1}}]},
+            "f: at.parts.0.shape.cv: is -1: input should be greater than or equal to 0",
+        ),
+        (
+            {"parts": [{"pause": 1, "shape": {"kind": "lognormal", "vc": 1}}]},
+            "f: at.parts.0.shape.cv: is missing; it is needed",
+        ),
+        (
+            {"parts": [{"pause": 1, "shape": {"kind": "lognormal", "cv": 1, "vc": 1}}]},
+            "f: at.parts.0.shape.vc: unknown field; allowed are kind, cv",
+        ),
+        ({"parts": [{"pause": 1, "shape": "lognormal"}]}, "f: at.parts.0.shape.cv: is missing; it is needed"),
+        (
+            {"size": {"size": 4}},
+            "f: at.size: kind is missing; allowed are 'fixed', 'lognormal', 'histogram', 'mixture'",
+        ),
+        (
+            {"size": {"kind": "mixture", "components": [{"weight": 1, "size": {"kind": "fixed", "sise": 1}}]}},
+            "f: at.size.components.0.size.size: is missing; it is needed",
+        ),
+        (
+            {"size": {"kind": "histogram", "edges": [1, 1], "weights": [1]}},
+            "f: at.size: edges must ascend",
+        ),
+        ("text", "f: at: is 'text'; a mapping of fields is needed"),
+    ],
+)
+def test_a_mistake_is_named_by_its_path_in_the_file(data: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        validated(Whole, data, "f", at="at")
+    assert str(caught.value) == message
+
+
+def test_an_unknown_kind_names_the_allowed_ones() -> None:
+    with pytest.raises(InputError, match=r"f: size: kind is 'fix'; allowed are 'fixed', 'lognormal'"):
+        validated(Whole, {"size": {"kind": "fix"}}, "f")
+
+
+def test_the_json_schema_of_a_bare_kind_allows_a_name() -> None:
+    shape = Part.model_json_schema()["properties"]["shape"]["anyOf"]
+    assert {"type": "string"} in shape
+    assert any("oneOf" in member for member in shape)

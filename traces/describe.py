@@ -1,0 +1,98 @@
+"""What a Trace is like: counts, sizes, how bursty its arrivals and how skewed its keys are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.tables import OPS
+from traces.trace import Trace
+
+WINDOWS = 100
+"""Windows of equal length in which arrivals are counted for their index of dispersion."""
+
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+def describe(trace: Trace) -> dict[str, Any]:
+    """The figures of a trace, ready for JSON; None where a figure has no meaning.
+
+    Returns:
+        ``loop``, ``clients``, ``stagger_s`` and ``duration_limit_s``: the pacing.
+        ``requests``, ``transfer_bytes`` (payload moved), ``buckets``, ``phases``.
+        ``ops``: for each operation ``count`` and, of the objects it names, ``size_bytes`` with ``mean``, ``min``,
+        ``p50``, ``p90``, ``p99``, ``max``.
+        ``arrivals``: of an open loop with two requests or more, see `_arrivals`; else None.
+        ``keys``: see `_keys`.
+    """
+    pacing = trace.pacing
+    present = [i for i in range(len(OPS)) if (trace.op == i).any()]
+    return {
+        "loop": pacing.loop,
+        "clients": pacing.clients if pacing.loop == "closed" else None,
+        "stagger_s": pacing.stagger_s if pacing.loop == "closed" else None,
+        "duration_limit_s": pacing.duration_s,
+        "requests": len(trace),
+        "transfer_bytes": int(trace.transfer_bytes.sum()),
+        "buckets": len(trace.table.column("bucket").unique()),
+        "phases": len(np.unique(trace.phase)),
+        "ops": {OPS[i]: _sizes(trace.size_bytes[trace.op == i]) for i in present},
+        "arrivals": _arrivals(trace.arrival_s) if pacing.loop == "open" and len(trace) > 1 else None,
+        "keys": _keys(trace),
+    }
+
+
+def _sizes(size_bytes: NDArray[np.int64]) -> dict[str, Any]:
+    quantiles = np.quantile(size_bytes, list(_QUANTILES.values())).tolist()
+    middle = dict(zip(_QUANTILES, quantiles, strict=True))
+    least, most = int(size_bytes.min()), int(size_bytes.max())
+    return {
+        "count": len(size_bytes),
+        "size_bytes": {"mean": float(size_bytes.mean()), "min": least, **middle, "max": most},
+    }
+
+
+def _arrivals(arrival_s: NDArray[np.float64]) -> dict[str, Any]:
+    """How requests come in time.
+
+    Returns:
+        ``span_s``: from the first to the last. ``rate_ops``: gaps over the span. ``gap_scv``: squared coefficient of
+        variation of the gaps, 1 for Poisson. ``dispersion``: variance over mean of the counts in `WINDOWS` windows of
+        ``window_s``, 1 for Poisson at every window length (index of dispersion of counts: Cox and Lewis, "The
+        Statistical Analysis of Series of Events", 1966); None with fewer than two requests a window.
+    """
+    gaps = np.diff(arrival_s)
+    span, mean = float(arrival_s[-1] - arrival_s[0]), float(gaps.mean())
+    dispersion = None
+    if span > 0 and len(gaps) >= 2 * WINDOWS:
+        counts, _ = np.histogram(arrival_s, bins=WINDOWS, range=(arrival_s[0], arrival_s[-1]))
+        dispersion = float(counts.var(ddof=1) / counts.mean())
+    return {
+        "span_s": span,
+        "rate_ops": 1 / mean if mean > 0 else None,
+        "gap_scv": float(gaps.var() / mean**2) if mean > 0 else None,
+        "dispersion": dispersion,
+        "window_s": span / WINDOWS,
+    }
+
+
+def _keys(trace: Trace) -> dict[str, Any] | None:
+    """How requests spread over objects; an object is a bucket and a key, and a LIST names none.
+
+    Returns:
+        ``distinct`` objects, ``top_share``: of requests, to the most asked-for object, ``one_hit_share``: of objects,
+        asked for just once; None where all requests are LISTs.
+    """
+    objects = trace.op != OPS.index("LIST")
+    if not objects.any():
+        return None
+    bucket, key = (trace.table.column(name).combine_chunks().indices.to_numpy() for name in ("bucket", "key"))
+    pair = bucket.astype(np.int64) << 32 | key
+    _, hits = np.unique(pair[objects], return_counts=True)
+    return {
+        "distinct": len(hits),
+        "top_share": float(hits.max() / hits.sum()),
+        "one_hit_share": float(np.mean(hits == 1)),
+    }

@@ -1,0 +1,105 @@
+"""Makes a Trace from a Workload: every column is a pure function of the workload and the seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.arrivals import arrival_times
+from traces.distributions import Floats
+from traces.keys import Indices, WriteOnceReadOnce
+from traces.streams import stream_id, uniforms
+from traces.tables import OPS, label
+from traces.trace import TRACE_SCHEMA, Pacing, Trace
+from traces.workload import Workload
+
+CYCLE = 100_000
+"""The rows of a closed loop that has only a duration; they are taken again until it is over."""
+
+PAGE = 1000
+"""Keys that share a LIST's prefix: as many as S3 lists in one answer."""
+
+_BLOCK = 1 << 16  # keys whose draws are made together
+
+_GET, _PUT, _DELETE, _LIST = (OPS.index(op) for op in ("GET", "PUT", "DELETE", "LIST"))
+
+
+def generate(workload: Workload, seed: int) -> Trace:
+    """The trace of a workload; the same for the same workload and seed.
+
+    Keys are called ``object-0000000000`` and so on, buckets ``bucket-0`` and so on. Only keys that are named by some
+    request are in the dictionary. An object's size and bucket are draws of its key's index.
+
+    Raises:
+        InputError: the workload asks for more requests than a trace may have.
+    """
+    if workload.rate is None:
+        pacing = Pacing(
+            "closed", workload.clients, workload.stagger, workload.duration, repeat=workload.operations is None
+        )
+        twice = 2 if isinstance(workload.keys, WriteOnceReadOnce) else 1
+        arrival_s = np.zeros(twice * (workload.operations or CYCLE))
+        think_s = _think_times(workload, seed, len(arrival_s))
+    else:
+        pacing = Pacing("open", duration_s=workload.duration)
+        arrival_s = arrival_times(workload.arrivals, workload.rate, seed, workload.operations, workload.duration)
+        think_s = np.zeros(len(arrival_s))
+    count = len(arrival_s)
+    op = _operations(workload, seed, count)
+    phase = op == _GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
+    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), *_objects(workload, seed, op)]
+    columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
+    return Trace.of(pa.table(columns, schema=TRACE_SCHEMA), pacing, "workload")
+
+
+def _think_times(workload: Workload, seed: int, count: int) -> Floats:
+    think = workload.think_time
+    return think.distribution.quantile(uniforms(seed, stream_id("workload/think"), 0, count)) * think.mean
+
+
+def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
+    """The index in `OPS` of each request's operation."""
+    if isinstance(workload.keys, WriteOnceReadOnce):
+        return np.repeat(np.array([_PUT, _GET], dtype=np.int32), count // 2)
+    mix: dict[str, float] = dict(workload.mix.items())
+    weights = np.cumsum([mix.get(op, 0.0) for op in OPS])
+    draws = uniforms(seed, stream_id("workload/operations"), 0, count) * weights[-1]
+    operations: NDArray[np.int32] = np.searchsorted(weights, draws).astype(np.int32)
+    return operations
+
+
+def _objects(workload: Workload, seed: int, op: NDArray[np.int32]) -> tuple[pa.Array, pa.Array, NDArray[np.int64]]:
+    """The columns bucket, key and size_bytes."""
+    keys = workload.keys
+    chosen = keys.choose(seed, len(op))
+    if not isinstance(keys, WriteOnceReadOnce):
+        deletes = op == _DELETE  # each has a key of its own, behind the others
+        chosen[deletes] = keys.count + np.arange(deletes.sum())
+    distinct, index = np.unique(chosen, return_inverse=True)
+    sizes = np.rint(workload.object_size.quantile(_draws_at(seed, "workload/sizes", distinct))).astype(np.int64)
+    buckets = (_draws_at(seed, "workload/buckets", distinct) * workload.buckets).astype(np.int32)
+    named, bucket = np.unique(buckets[index], return_inverse=True)
+    lists = op == _LIST
+    prefixes, prefix = np.unique(chosen[lists] // PAGE, return_inverse=True)
+    index[lists] = len(distinct) + prefix
+    names = [f"object-{k:010d}" for k in distinct.tolist()] + [f"object-{p:07d}" for p in prefixes.tolist()]
+    size_bytes = np.concatenate([sizes, np.zeros(len(prefixes), np.int64)])[index]
+    return label(bucket, [f"bucket-{b}" for b in named.tolist()]), _used(index, names), size_bytes
+
+
+def _used(index: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
+    """A label column whose dictionary has only the names that are used."""
+    used, compact = np.unique(index, return_inverse=True)
+    return label(compact, [names[i] for i in used.tolist()])
+
+
+def _draws_at(seed: int, stream: str, indices: Indices) -> Floats:
+    """The stream's draws at ascending indices, made a block at a time where there are some."""
+    draws = np.empty(len(indices))
+    blocks = np.unique(indices // _BLOCK)
+    starts, ends = np.searchsorted(indices, [blocks * _BLOCK, (blocks + 1) * _BLOCK])
+    for block, start, end in zip(blocks.tolist(), starts, ends, strict=True):
+        first = block * _BLOCK
+        draws[start:end] = uniforms(seed, stream_id(stream), first, _BLOCK)[indices[start:end] - first]
+    return draws

@@ -1,0 +1,203 @@
+"""YAML input and its mistakes: files to mappings, ``--set`` overrides, mappings to checked models."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
+
+from traces.errors import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class BareKind:
+    """Marks a union told apart by ``kind``: a bare name such as ``zipf`` stands for ``{kind: zipf}``."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(
+            lambda value: {"kind": value} if isinstance(value, str) else value, handler(source)
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [handler(schema), {"type": "string"}]}
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without silent surprises: a key given twice is an error, and ``1e6`` is a number."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in keys:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+                keys.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def load_mapping(path: Path) -> dict[str, Any]:
+    """The mapping a YAML file holds.
+
+    Raises:
+        InputError: the file is missing, is broken YAML (the line is named) or holds something else.
+    """
+    try:
+        text = path.read_text()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    data = _parsed(text, str(path))
+    if not isinstance(data, dict):
+        held = "is empty" if data is None else f"holds a {type(data).__name__}"
+        raise InputError(f"{path}: {held}; a mapping of fields is needed")
+    return data
+
+
+def _parsed(text: str, source: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise InputError(f"{source}: {line}broken YAML: {error.problem or error.context}") from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a scalar such as the date 2024-13-01
+        raise InputError(f"{source}: broken YAML: {str(error).splitlines()[0]}") from error
+    except RecursionError as error:
+        raise InputError(f"{source}: broken YAML: nested too deep") from error
+
+
+def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """A copy of `data` with each ``path.to.value=VALUE`` applied in order; VALUE is read as YAML.
+
+    Missing mappings on the way are made; an element of a list is named by its index.
+
+    Raises:
+        InputError: no ``=``, an empty part of a path, a path through a value that holds no fields, or broken YAML.
+    """
+    result: dict[str, Any] = copy.deepcopy(dict(data))
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        parts = path.strip().split(".")
+        if not equals or not all(parts):
+            raise InputError(f"--set {assignment}: write it like --set workload.clients=8")
+        value = _parsed(text, f"--set {path}")
+        place: Any = result
+        for depth, part in enumerate(parts[:-1], start=1):
+            at = _place(place, part, parts[: depth - 1])
+            if isinstance(place, dict) and place.get(at) is None:
+                place[at] = {}
+            place = place[at]
+        place[_place(place, parts[-1], parts[:-1])] = value
+    return result
+
+
+def _place(container: Any, part: str, path: Sequence[str]) -> str | int:
+    where = ".".join(path)
+    if isinstance(container, dict):
+        return part
+    if isinstance(container, list):
+        if part.isdecimal() and int(part) < len(container):
+            return int(part)
+        raise InputError(f"--set {where}.{part}: {where} is a list; allowed are the indices 0 to {len(container) - 1}")
+    raise InputError(f"--set {where}.{part}: {where} is {container!r} and has no fields; set {where} as a whole")
+
+
+def validated(model: type[Model], data: Any, source: str, at: str = "") -> Model:
+    """The model that `data` describes.
+
+    Args:
+        model: what to read.
+        data: nested mappings, as `load_mapping` gives them.
+        source: what to call the input in a message: a file's name.
+        at: the dotted path of `data` within the source.
+
+    Raises:
+        InputError: the first mistake, as ``source: path.of.the.field: what is wrong; what is allowed``.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = ".".join(filter(None, [at, *_path(first["loc"], data)]))
+        raise InputError(": ".join(filter(None, [source, path, _reason(first, model)]))) from error
+
+
+def _path(location: tuple[int | str, ...], data: Any) -> list[str]:
+    """A location as the file has it: without the names of the union members that pydantic puts in."""
+    path = []
+    for i, part in enumerate(location):
+        last = i == len(location) - 1
+        if isinstance(data, list):
+            data = dict(enumerate(data))
+        elif isinstance(data, str):
+            data = {"kind": data}  # a bare kind
+        if isinstance(data, dict) and part in data:
+            path.append(str(part))
+            data = data[part]
+        elif last and isinstance(data, dict) and part not in (data.get("kind"), "[key]"):
+            path.append(str(part))  # a field that is missing
+    return path
+
+
+def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
+    location, context = error["loc"], error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            allowed = {name: None for m in _models_at(model, location[:-1]) for name in m.model_fields}
+            return f"unknown field; allowed are {', '.join(allowed)}"
+        case "missing":
+            return "is missing; it is needed"
+        case "union_tag_invalid":
+            return f"kind is {context['tag']!r}; allowed are {context['expected_tags']}"
+        case "union_tag_not_found":
+            return f"kind is missing; allowed are {', '.join(repr(_kind(m)) for m in _models_at(model, location))}"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f"is {_short(error['input'])}; a mapping of fields is needed"
+        case "value_error":
+            return str(context["error"])
+    message = error["msg"][0].lower() + error["msg"][1:]
+    return f"is {_short(error['input'])}: {message}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _models_at(model: type[BaseModel], location: Sequence[int | str]) -> list[type[BaseModel]]:
+    """The models that may stand at a location."""
+    candidates = [model]
+    for part in location:
+        within = [m.model_fields[part].annotation for m in candidates if part in m.model_fields]
+        if within:
+            candidates = [m for annotation in within for m in _models_in(annotation)]
+        else:  # an index, a key, or the name of a union's member
+            candidates = [m for m in candidates if part in (_kind(m), m.__name__)] or candidates
+    return candidates
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [m for argument in get_args(annotation) for m in _models_in(argument)]
+
+
+def _kind(model: type[BaseModel]) -> Any:
+    field = model.model_fields.get("kind")
+    return None if field is None else field.default
