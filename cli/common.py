@@ -42,7 +42,7 @@ def _finite(value: Any) -> Any:
 
 def say(message: str) -> None:
     """A line on stderr."""
-    stderr.print(message, markup=False)
+    stderr.print(message, markup=False, soft_wrap=True)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
+from cli import compare, demo, lab, replay, report, simulate, trace
 from traces.errors import InputError
 
 app = typer.Typer(
@@ -15,6 +16,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(trace.app, name="trace")
+app.command(name="demo")(demo.command)
+app.command(name="simulate")(simulate.command)
+app.command(name="compare")(compare.command)
+app.command(name="report")(report.command)
+app.command(name="replay")(replay.command)
+app.add_typer(lab.app, name="lab")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -103,6 +103,13 @@ class Trace:
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
+    @property
+    def issued(self) -> int:
+        """How many rows an open loop issues before `duration_s`; all rows of a closed one."""
+        if self.pacing.loop == "closed" or self.pacing.duration_s is None:
+            return len(self)
+        return int(np.searchsorted(self.arrival_s, self.pacing.duration_s))
+
     @cached_property
     def arrival_s(self) -> NDArray[np.float64]:
         """When each request is due, seconds since the trace began."""

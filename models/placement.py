@@ -1,0 +1,51 @@
+"""Which stations an object belongs to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.trace import Trace
+
+
+def key_hashes(trace: Trace) -> NDArray[np.uint64]:
+    """A well-mixed 64-bit hash of each request's bucket and key, shape (requests,).
+
+    It stands in for the stores' own hashes (SipHash in MinIO, rjenkins in Ceph): only the evenness matters here.
+    """
+    bucket, key = (_label_hashes(trace.table.column(name)) for name in ("bucket", "key"))
+    return _mix(_mix(bucket) + key)
+
+
+def _label_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
+    labels = column.combine_chunks()
+    if not len(labels):
+        return np.empty(0, np.uint64)
+    hashes = _string_hashes(labels.dictionary)
+    result: NDArray[np.uint64] = hashes[labels.indices.to_numpy(zero_copy_only=False)]
+    return result
+
+
+def _string_hashes(strings: pa.Array) -> NDArray[np.uint64]:
+    """A polynomial hash of each string's bytes, all at once."""
+    strings = strings.cast(pa.large_string())
+    _, offsets_buffer, data = strings.buffers()
+    window = slice(strings.offset, strings.offset + len(strings) + 1)
+    offsets = np.frombuffer(offsets_buffer, np.int64)[window]
+    raw = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]] if data else np.empty(0, np.uint8)
+    lengths = np.diff(offsets)
+    place = np.arange(len(raw)) - np.repeat(offsets[:-1] - offsets[0], lengths)
+    with np.errstate(over="ignore"):
+        powers = np.cumprod(np.full(int(lengths.max(initial=0)) + 1, 0x100000001B3, np.uint64))
+        terms = np.append((raw.astype(np.uint64) + np.uint64(1)) * powers[place], np.uint64(0))
+    sums = np.add.reduceat(terms, offsets[:-1] - offsets[0])
+    return np.where(lengths > 0, _mix(sums), np.uint64(0))
+
+
+def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014)."""
+    with np.errstate(over="ignore"):
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))

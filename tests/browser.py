@@ -1,0 +1,175 @@
+"""A headless Chromium for tests of pages: what the page logged, threw and fetched, what is in it, how it looks."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import itertools
+import json
+import os
+import select
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+_OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+]
+_PATIENCE_S = 60.0
+
+
+class Page:
+    """A page in Chromium, spoken to in the DevTools protocol over two pipes.
+
+    Attributes:
+        errors: uncaught exceptions and console messages of level error, as text.
+        fetched: the URL of everything that was requested.
+    """
+
+    def __init__(self, to_browser: int, from_browser: int) -> None:
+        self._out, self._in, self._buffer = to_browser, from_browser, b""
+        self._ids = itertools.count(1)
+        self._session: str | None = None
+        self._loaded = False
+        self.errors: list[str] = []
+        self.fetched: list[str] = []
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command and wait for its answer; events that come meanwhile are noted."""
+        number = next(self._ids)
+        message = {"id": number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._receive()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def open(self, url: str, width: int, height: int = 900, dark: bool = False) -> None:
+        """Load a page at a width in pixels and wait until its load event."""
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.send("Emulation.setEmulatedMedia", features=[scheme])
+        self._loaded = False
+        self.send("Page.navigate", url=url)
+        while not self._loaded:
+            self._receive()
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the page."""
+        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(answer["exceptionDetails"]["text"])
+        return answer["result"].get("value")
+
+    def screenshot(self, path: Path) -> None:
+        """The whole page, also what is below the fold, as PNG."""
+        size = self.send("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        image = self.send("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
+        path.write_bytes(base64.b64decode(image))
+
+    def print_pdf(self, path: Path) -> None:
+        """The page as it prints."""
+        path.write_bytes(base64.b64decode(self.send("Page.printToPDF")["data"]))
+
+    def _receive(self) -> dict[str, Any]:
+        until = time.monotonic() + _PATIENCE_S
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
+            chunk = os.read(self._in, 1 << 20) if ready else b""
+            if not chunk:
+                raise RuntimeError("Chromium has ended or says nothing")
+            self._buffer += chunk
+        raw, self._buffer = self._buffer.split(b"\0", 1)
+        message: dict[str, Any] = json.loads(raw)
+        self._note(message.get("method", ""), message.get("params", {}))
+        return message
+
+    def _note(self, event: str, details: dict[str, Any]) -> None:
+        if event == "Runtime.exceptionThrown":
+            thrown = details["exceptionDetails"]
+            self.errors.append(thrown.get("exception", {}).get("description", thrown["text"]))
+        elif event == "Runtime.consoleAPICalled" and details["type"] in ("error", "assert"):
+            self.errors.append(" ".join(str(a.get("value", a.get("description"))) for a in details["args"]))
+        elif event == "Log.entryAdded" and details["entry"]["level"] == "error":
+            self.errors.append(details["entry"]["text"])
+        elif event == "Network.requestWillBeSent":
+            self.fetched.append(details["request"]["url"])
+        elif event == "Page.loadEventFired":
+            self._loaded = True
+
+
+@contextmanager
+def opened(path: Path, width: int, dark: bool = False) -> Iterator[Page]:
+    """An HTML file in a browser of its own, which ends with the block."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        process, to_browser, from_browser = _start(profile)
+        try:
+            page = Page(to_browser, from_browser)
+            page.open(path.resolve().as_uri(), width, dark=dark)
+            yield page
+        finally:
+            os.close(to_browser)  # Chromium ends when nobody can speak to it any more
+            os.close(from_browser)
+            _end(process)
+
+
+def _start(profile: str) -> tuple[int, int, int]:
+    """A browser's process id, and the descriptors to write to it and to read from it."""
+    assert CHROMIUM is not None
+    child_in, to_browser = os.pipe()
+    from_browser, child_out = os.pipe()
+    # Chromium reads its commands from descriptor 3 and answers on 4; both may be in use for something else here.
+    low = [child_in, child_out]
+    high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10) for descriptor in low]
+    process = os.posix_spawn(
+        CHROMIUM,
+        [CHROMIUM, *_OPTIONS, f"--user-data-dir={profile}", "about:blank"],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, high[0], 3),
+            (os.POSIX_SPAWN_DUP2, high[1], 4),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ],
+    )
+    for descriptor in low + high:
+        os.close(descriptor)
+    return process, to_browser, from_browser
+
+
+def _end(process: int) -> None:
+    until = time.monotonic() + 10
+    while os.waitpid(process, os.WNOHANG)[0] == 0:
+        if time.monotonic() > until:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            return
+        time.sleep(0.01)

@@ -1,0 +1,94 @@
+"""Stores for tests: a stub of known latency, and a real MinIO of the lab."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from validate import lab, minio
+from validate.lab import Store
+
+ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characters0000"
+
+
+@dataclass
+class StubStore:
+    """A running stub server."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    @property
+    def requests(self) -> int:
+        """How many requests it has had."""
+        with urllib.request.urlopen(f"{self.url}/_requests") as answer:
+            return int(answer.read())
+
+    @property
+    def s3(self) -> Any:
+        """A boto3 client of it."""
+        return boto3.client("s3", endpoint_url=self.url, region_name="us-east-1")
+
+    @property
+    def buckets(self) -> list[str]:
+        """The names of its buckets."""
+        return [bucket["Name"] for bucket in self.s3.list_buckets().get("Buckets", [])]
+
+
+@pytest.fixture
+def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Credentials of the stub, and nothing of the user's own AWS configuration."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "absent"))
+
+
+@pytest.fixture
+def stub(aws_environment: None) -> Iterator[Callable[..., StubStore]]:
+    """Starts stub servers: ``stub(latency=0.02, stall=2, stall_key="k100", die_key="k50")``."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(**options: object) -> StubStore:
+        program = Path(__file__).with_name("stub_s3.py")
+        given = [
+            f"--{name.replace('_', '-')}={value}" for name, value in ({"access_key": ACCESS_KEY} | options).items()
+        ]
+        process = subprocess.Popen([sys.executable, program, *given], stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout is not None
+        return StubStore(process, f"http://127.0.0.1:{process.stdout.readline().strip()}")
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture
+def lab_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A lab of its own for a test; whatever runs in it is stopped afterwards."""
+    monkeypatch.setenv("TAILCAST_STATE", str(tmp_path / "state"))
+    yield tmp_path / "state" / "lab" / "minio"
+    lab.down()
+
+
+@pytest.fixture(params=[1, 4], ids=["1-drive", "4-drives"])
+def live_minio(request: pytest.FixtureRequest, lab_state: Path) -> Store:
+    """A real MinIO with one drive and with four."""
+    if minio.find() is None:
+        pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
+    return lab.up(request.param)

@@ -1,0 +1,49 @@
+"""Runs made by hand, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.run import Run
+
+MEASURED = {"kind": "measured", "started_at": "2024-05-01T12:00:00+00:00", "versions": {"tailcast": "0"}}
+
+
+def requests_of(latency_s: Any, **columns: Any) -> pa.Table:
+    """A table of requests with the given latencies, one every 10 ms, GETs of 4096 bytes; any column can be given."""
+    latency: NDArray[np.float64] = np.asarray(latency_s, dtype=float)
+    n = len(latency)
+    arrival = np.asarray(columns.get("arrival_s", np.arange(n) * 0.01), dtype=float)
+    table: dict[str, Any] = {
+        "arrival_s": arrival,
+        "start_s": arrival,
+        "first_byte_s": arrival + latency / 2,
+        "end_s": arrival + latency,
+        "op": ["GET"] * n,
+        "bucket": ["b"] * n,
+        "key": [f"k{i % 100}" for i in range(n)],
+        "size_bytes": np.full(n, 4096),
+        "transfer_bytes": np.full(n, 4096),
+        "client": np.zeros(n, np.int32),
+        "status": np.full(n, 200, np.int16),
+        "attempts": np.ones(n, np.int16),
+        "error": pa.nulls(n, pa.string()),
+    }
+    return pa.table(table | columns)
+
+
+def run_of(
+    latency_s: Any,
+    *,
+    info: dict[str, Any] | None = None,
+    stations: Sequence[dict[str, Any]] | None = None,
+    **columns: Any,
+) -> Run:
+    """The Run of `requests_of`."""
+    station_table = pa.Table.from_pylist(list(stations)) if stations else None
+    return Run.of(requests_of(latency_s, **columns), MEASURED | (info or {}), station_table)

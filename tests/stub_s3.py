@@ -1,0 +1,134 @@
+"""An S3 server for tests with a latency that is known: run as a process of its own, prints its port.
+
+Every object request waits `--latency` seconds. A GET of `--stall-key` begins a stall: what arrives in the next
+`--stall` seconds waits for its end first. A GET of `--die-key` ends the process. Requests signed by another key than
+`--access-key` are refused. ``GET /_requests`` tells how many requests there were. Creating one's own bucket again
+answers 200, as S3 does in us-east-1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+from urllib.parse import parse_qs, unquote, urlsplit
+
+DATE = "Wed, 01 May 2024 12:00:00 GMT"
+Reply = tuple[str, dict[str, str], bytes]
+
+
+class Stub:
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.buckets: dict[str, dict[str, bytes]] = {}
+        self.requests = 0
+        self.stall_ends_s = 0.0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := (await reader.readuntil(b"\r\n\r\n")).decode():
+                first, *lines = head.split("\r\n")
+                method, url, _ = first.split(" ")
+                headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+                if headers.get("expect", "").lower() == "100-continue":
+                    writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                status, answer, content = await self.answer(method, url, headers, body)
+                fields = {"Content-Length": str(len(content)), "Server": "stub"} | answer
+                text = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+                writer.write(f"HTTP/1.1 {status}\r\n{text}\r\n".encode() + (b"" if method == "HEAD" else content))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def answer(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
+        parts = urlsplit(url)
+        query = parse_qs(parts.query, keep_blank_values=True)
+        bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
+        if bucket == "_requests":
+            return "200 OK", {}, str(self.requests).encode()
+        self.requests += 1
+        access_key = self.options.access_key
+        if f"Credential={access_key}/" not in headers.get("authorization", ""):
+            said = re.search(r"Credential=([^/]+)/", headers.get("authorization", "Credential=none/"))
+            return error(
+                "403 Forbidden", "InvalidAccessKeyId", f"The Access Key Id {said[1] if said else ''} is unknown."
+            )
+        if key or (bucket and method == "GET"):
+            await self.delay(method, key)
+        if key:
+            return self.object(method, bucket, key, headers, body)
+        return self.bucket(method, bucket, query, body)
+
+    async def delay(self, method: str, key: str) -> None:
+        now_s = asyncio.get_running_loop().time()
+        if method == "GET" and key == self.options.die_key:
+            os._exit(1)
+        if method == "GET" and key == self.options.stall_key and not self.stall_ends_s:
+            self.stall_ends_s = now_s + self.options.stall
+        wait_s = max(0.0, self.stall_ends_s - now_s) + self.options.latency
+        if wait_s:
+            await asyncio.sleep(wait_s)
+
+    def object(self, method: str, bucket: str, key: str, headers: dict[str, str], body: bytes) -> Reply:
+        objects = self.buckets.get(bucket)
+        if objects is None:
+            return error("404 Not Found", "NoSuchBucket", "The specified bucket does not exist")
+        if method == "PUT":
+            objects[key] = body
+            return "200 OK", {"ETag": '"0"'}, b""
+        if method == "DELETE":
+            objects.pop(key, None)
+            return "204 No Content", {}, b""
+        if key not in objects:
+            return error("404 Not Found", "NoSuchKey", "The specified key does not exist.")
+        content, facts = objects[key], {"ETag": '"0"', "Last-Modified": DATE}
+        if "range" in headers:
+            start, last = (int(n) for n in headers["range"].removeprefix("bytes=").split("-"))
+            facts["Content-Range"] = f"bytes {start}-{min(last, len(content) - 1)}/{len(content)}"
+            return "206 Partial Content", facts, content[start : last + 1]
+        return "200 OK", facts | {"Content-Length": str(len(content))}, content
+
+    def bucket(self, method: str, bucket: str, query: dict[str, list[str]], body: bytes) -> Reply:
+        if not bucket:
+            names = "".join(f"<Bucket><Name>{name}</Name></Bucket>" for name in sorted(self.buckets))
+            return "200 OK", {}, f"<ListAllMyBucketsResult><Buckets>{names}</Buckets></ListAllMyBucketsResult>".encode()
+        if method == "PUT":
+            self.buckets.setdefault(bucket, {})
+            return "200 OK", {}, b""
+        if bucket not in self.buckets:
+            return error("404 Not Found", "NoSuchBucket", "The specified bucket does not exist")
+        objects = self.buckets[bucket]
+        if method == "POST":
+            for key in re.findall(r"<Key>(.*?)</Key>", body.decode()):
+                objects.pop(key, None)
+            return "200 OK", {}, b"<DeleteResult/>"
+        if method == "DELETE":
+            if objects:
+                return error("409 Conflict", "BucketNotEmpty", "The bucket you tried to delete is not empty")
+            del self.buckets[bucket]
+            return "204 No Content", {}, b""
+        found = [key for key in sorted(objects) if key.startswith(query.get("prefix", [""])[0])]
+        rows = "".join(f"<Contents><Key>{key}</Key><Size>{len(objects[key])}</Size></Contents>" for key in found)
+        count = f"<IsTruncated>false</IsTruncated><KeyCount>{len(found)}</KeyCount>"
+        return "200 OK", {}, f"<ListBucketResult>{count}{rows}</ListBucketResult>".encode()
+
+
+def error(status: str, code: str, message: str) -> Reply:
+    return status, {}, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--stall", type=float, default=0.0)
+    parser.add_argument("--stall-key")
+    parser.add_argument("--die-key")
+    parser.add_argument("--access-key", default="")
+    server = await asyncio.start_server(Stub(parser.parse_args()).serve, "127.0.0.1", 0, limit=1 << 20)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

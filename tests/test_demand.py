@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.demand import ServiceDemand
+from traces.distributions import Exponential, Lognormal
+
+
+def test_mean_is_constant_plus_bytes_plus_blocks():
+    law = ServiceDemand(constant="1ms", per_byte="2ns", per_block="3us", block="1KiB")
+    sizes = np.array([0, 1, 1024, 1025])
+    assert law.mean_s(sizes) == pytest.approx([1e-3, 1e-3 + 2e-9 + 3e-6, 1e-3 + 2048e-9 + 3e-6, 1e-3 + 2050e-9 + 6e-6])
+
+
+def test_chosen_draws_are_those_of_the_whole():
+    law = ServiceDemand(constant=1e-3, distribution=Lognormal(cv=1))
+    sizes = np.zeros(10, np.int64)
+    whole = law.draw_s(7, 3, 100, 10, None, sizes)
+    chosen = np.array([0, 4, 9])
+    assert law.draw_s(7, 3, 100, 10, chosen, sizes[:3]).tolist() == whole[chosen].tolist()
+
+
+def test_mean_of_draws_is_the_law_s_mean():
+    law = ServiceDemand(constant=2.0, per_byte=0.5, distribution=Exponential())
+    draws = law.draw_s(1, 1, 0, 200_000, None, np.full(200_000, 4))
+    assert draws.mean() == pytest.approx(4.0, rel=0.01)

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from traces.errors import InputError
+from validate import lab, minio
+from validate.machine import process_start_ticks
+
+HEALTHY = """
+import http.server, sys
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers()
+    def log_message(self, *args): pass
+if "--version" in sys.argv:
+    print("minio version of a test")
+else:
+    host, port = sys.argv[sys.argv.index("--address") + 1].split(":")
+    http.server.HTTPServer((host, int(port)), Answer).serve_forever()
+"""
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + HEALTHY
+BROKEN = "import sys; print('one'); print('FATAL drive on fire'); sys.exit(1)"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lab_state: Path) -> object:
+    """Makes a program that stands for the server."""
+
+    def make(text: str) -> Path:
+        program = tmp_path / "server"
+        program.write_text(f"#!{sys.executable}\n{text}")
+        program.chmod(0o755)
+        monkeypatch.setenv("TAILCAST_MINIO", str(program))
+        return program
+
+    return make
+
+
+def test_up_twice_then_down(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+    assert lab.status() is None
+    store = lab.up()
+    assert store == lab.up() == lab.status()
+    assert store.version == "minio version of a test"
+    with pytest.raises(InputError, match="up with --drives 1"):
+        lab.up(drives=4)
+    assert store.alive
+    assert store.credentials_file.stat().st_mode & 0o777 == 0o600
+    assert lab_state.stat().st_mode & 0o777 == 0o700
+    assert lab.down()
+    assert not store.alive and lab.status() is None and not lab_state.exists()
+    assert not lab.down()
+
+
+def test_credentials_are_only_in_their_file(server, lab_state: Path, capfd: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+    for arguments in (["lab", "up"], ["lab", "up", "--json"], ["lab", "status"], ["lab", "status", "--json"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert not ended.value.code
+    secret = (lab_state / "credentials").read_text().split("aws_secret_access_key = ")[1].strip()
+    assert len(secret) >= 40
+    said = capfd.readouterr()
+    assert "http://127.0.0.1" in said.out + said.err
+    assert secret not in said.out + said.err + (lab_state / "state.json").read_text()
+
+
+def test_json_of_all_commands(server, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+
+    def answer(*arguments: str) -> dict[str, object]:
+        with pytest.raises(SystemExit) as ended:
+            main(["lab", *arguments, "--json"])
+        assert not ended.value.code
+        printed: dict[str, object] = json.loads(capsys.readouterr().out)
+        return printed
+
+    assert answer("status") == {"name": "minio", "up": False}
+    up = answer("up", "minio", "--drives", "4")
+    assert up == answer("status", "minio")
+    assert up["up"] is True and up["drives"] == 4 and isinstance(up["pid"], int)
+    assert answer("install")["version"] == "minio version of a test"
+    assert answer("down") == {"name": "minio", "up": False, "stopped": True}
+    assert answer("down") == {"name": "minio", "up": False, "stopped": False}
+
+
+def test_a_server_that_ends_at_once_is_told_by_its_log(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
+    server(BROKEN)
+    with pytest.raises(InputError, match=r"ended at once; its log ends: one \| FATAL drive on fire"):
+        lab.up()
+    assert not lab_state.exists()
+
+
+def test_a_server_that_does_not_become_healthy_is_stopped(
+    server, monkeypatch: pytest.MonkeyPatch, lab_state: Path
+) -> None:  # type: ignore[no-untyped-def]
+    server("import sys, time\nprint('waiting for a quorum', flush=True)\n'--version' in sys.argv or time.sleep(60)")
+    monkeypatch.setattr(lab, "_HEALTHY_WITHIN_S", 1.0)
+    with pytest.raises(InputError, match="not healthy within 1 s; its log ends: waiting for a quorum"):
+        lab.up()
+    assert lab.status() is None and not lab_state.exists()
+
+
+def test_a_server_that_ignores_sigterm_is_killed(server, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    server(STUBBORN)
+    monkeypatch.setattr(lab, "_STOPS_WITHIN_S", 0.5)
+    store = lab.up()
+    assert lab.down() and not store.alive
+
+
+def test_a_used_again_pid_is_not_killed(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        lab_state.mkdir(parents=True)
+        ticks = (process_start_ticks(bystander.pid) or 0) - 1
+        facts = {"name": "minio", "pid": bystander.pid, "started_ticks": ticks, "endpoint_url": "", "drives": 4}
+        (lab_state / "state.json").write_text(json.dumps(facts | {"version": ""}))
+        assert lab.status() is None
+        assert not lab.down()
+        assert bystander.poll() is None
+        assert lab.up().alive
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_store_that_died_is_started_anew(server) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+    first = lab.up()
+    os.kill(first.pid, signal.SIGKILL)
+    os.waitpid(first.pid, 0)
+    assert lab.status() is None
+    second = lab.up(drives=4)
+    assert second.alive and second.pid != first.pid
+
+
+def test_two_at_once_start_one(server) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+    stores: list[lab.Store] = []
+    threads = [threading.Thread(target=lambda: stores.append(lab.up())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(stores) == 2 and stores[0] == stores[1]
+
+
+def test_bad_input_is_one_clear_line(
+    lab_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match="allowed are 1 and 4"):
+        lab.up(drives=3)
+    with pytest.raises(SystemExit) as ended:
+        main(["lab", "up", "ceph"])
+    assert ended.value.code == 2 and "minio" in capsys.readouterr().err
+    monkeypatch.setenv("TAILCAST_MINIO", "/absent/minio")
+    with pytest.raises(InputError, match="/absent/minio"):
+        lab.up()
+
+
+def test_without_the_server_and_without_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lab_state: Path) -> None:
+    monkeypatch.delenv("TAILCAST_MINIO", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert minio.find() is None
+    with pytest.raises(InputError, match="no Go to build it"):
+        lab.up()
+
+
+def test_install_builds_the_pinned_version_and_tells_what_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    go.write_text('#!/bin/sh\n[ "$1" = env ] && exit 0\necho "$GOFLAGS $*" >&2\necho no route to proxy >&2\nexit 1\n')
+    go.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    lines: list[str] = []
+    with pytest.raises(InputError, match="no route to proxy"):
+        minio.install(lines.append)
+    assert lines[1].endswith(f"-buildvcs=false install -v {minio.MODULE}")

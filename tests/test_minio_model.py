@@ -1,0 +1,104 @@
+"""The MinIO model: its arithmetic by hand, without queueing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.minio import Drives, MinioSpec
+from models.spec import spec_of
+from sim import compiled_engine
+from sim.outcome import Program
+from tests.small_traces import trace_of
+from traces.errors import InputError
+
+BASE = {
+    "store": "minio",
+    "workload": {"operations": 1, "object_size": "4KiB"},
+    "client": {"cpu": {"PUT": "1ms", "GET": "2ms"}},
+    "network": {"latency": "10ms", "bandwidth": "1MB/s"},
+    "host": {"cpu": {"PUT": {"constant": "3ms", "per_byte": "1ns"}, "GET": "4ms", "HEAD": "5ms"}},
+    "drives": {"read": {"constant": "7ms", "per_byte": "10ns"}, "write": {"per_byte": "20ns"}, "commit": "100ms"},
+}
+
+
+def with_drives(**drives) -> MinioSpec:
+    return spec_of(BASE | {"drives": BASE["drives"] | drives}, "spec")
+
+
+def alone(spec: MinioSpec, op: str, size: int):
+    """One request on an idle store."""
+    network, requests = spec.compile(trace_of([op], ["k"], size_bytes=size))
+    return compiled_engine.run(Program.of(network, requests, 0)), network
+
+
+def test_small_put_is_inlined_and_commits_once():
+    outcome, _ = alone(with_drives(), "PUT", 100_000)
+    client, way, host, write = 0.001, 0.010 + 0.1, 0.003 + 100_000e-9, 100_000 * 20e-9
+    assert outcome.end_s[0] == pytest.approx(client + way + host + write + 0.1 + 0.010)
+    assert np.isnan(outcome.first_byte_s[0])
+
+
+def test_large_put_commits_its_data_and_then_its_metadata():
+    small, _ = alone(with_drives(), "PUT", 128 * 1024)
+    large, _ = alone(with_drives(), "PUT", 128 * 1024 + 1)
+    assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1, abs=1e-5)
+
+
+def test_inline_limit_counts_per_shard():
+    spec = with_drives(count=4)  # two data shards
+    small, _ = alone(spec, "PUT", 256 * 1024)
+    large, _ = alone(spec, "PUT", 256 * 1024 + 2)
+    assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1, abs=1e-5)
+
+
+def test_put_goes_to_all_drives_and_get_to_those_with_data():
+    spec = with_drives(count=4)
+    put, network = alone(spec, "PUT", 4096)
+    get, _ = alone(spec, "GET", 4096)
+    drives = [i for i, s in enumerate(network.stations) if s.role == "drive"]
+    assert put.visits[drives].tolist() == [1, 1, 1, 1]
+    assert sorted(get.visits[drives].tolist()) == [0, 0, 1, 1]
+    half = 4096 / 2
+    assert get.first_byte_s[0] == pytest.approx(0.002 + 0.010 + 0.004 + 0.007 + half * 10e-9)
+    assert get.end_s[0] == pytest.approx(get.first_byte_s[0] + 0.010 + 4096e-6)
+
+
+def test_head_moves_no_payload():
+    outcome, _ = alone(with_drives(), "HEAD", 10**9)
+    assert outcome.end_s[0] == pytest.approx(0.010 + 0.005 + 0.007 + 0.010)
+
+
+def test_clients_on_the_host_share_its_cores():
+    spec = spec_of(BASE | {"client": BASE["client"] | {"on_host": True}}, "spec")
+    network, _ = spec.compile(trace_of(["GET"], ["k"]))
+    assert [s.name for s in network.stations if s.role.endswith("cpu")] == ["host cpu"]
+
+
+def test_drives_of_one_file_system_share_its_journal():
+    network, _ = with_drives(count=4, shared_journal=True).compile(trace_of(["PUT"], ["k"]))
+    assert [s.name for s in network.stations if s.role == "journal"] == ["journal 0"]
+
+
+def test_objects_spread_over_erasure_sets_and_over_the_drives_of_a_set():
+    n = 3000
+    network, requests = with_drives(count=32).compile(trace_of(["GET"] * n, [f"k{i}" for i in range(n)]))
+    outcome = compiled_engine.run(Program.of(network, requests, 0))
+    drives = [i for i, s in enumerate(network.stations) if s.role == "drive"]
+    reads = outcome.visits[drives]
+    assert reads.sum() == n * 12
+    assert reads.min() > 0.9 * reads.mean()
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "parity"),
+    [(1, 1, 0), (2, 2, 1), (4, 4, 2), (6, 6, 3), (8, 8, 4), (16, 16, 4), (24, 12, 4), (17, 1, 0)],
+)
+def test_sets_and_parity_are_those_of_minio(count, size, parity):
+    drives = Drives(count=count)
+    assert (drives.set_size, drives.parity_shards) == (size, parity)
+
+
+def test_parity_that_does_not_fit_is_refused():
+    with pytest.raises(InputError, match=r"drives: parity is 3; an erasure set of 4 allows 0 to 2"):
+        with_drives(count=4, parity=3)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from rich.console import Console
+
+from cli import phrases
+from cli.main import main
+from cli.page import Section, write_page
+from cli.report import write_report
+from cli.tables import Grid, comparison_grid, rich_table, stations_grid, summary_grid
+from tests.browser import CHROMIUM, opened
+from tests.runs import run_of
+from traces.errors import InputError
+from validate.compare import compare
+
+NASTY = "a</script><b>&\"'"
+
+
+def sample_run(seed: int, n: int = 3000, factor: float = 1.0, stations: bool = False):
+    rng = np.random.default_rng(seed)
+    table = [
+        {
+            "name": f"drive <{i}>",
+            "role": "drive",
+            "servers": 1,
+            "visits": n,
+            "utilization": u,
+            "mean_queue": u / (1 - u),
+        }
+        for i, u in enumerate((0.3, 0.6))
+    ] + [{"name": "wire", "role": "network", "servers": None, "visits": n, "utilization": 2.0, "mean_queue": 0.0}]
+    return run_of(
+        rng.lognormal(-6, 0.7, n) * factor,
+        op=rng.choice(["GET", "PUT"], n, p=[0.8, 0.2]).tolist(),
+        error=["timeout" if u < 0.002 else None for u in rng.random(n)],
+        info={"kind": "simulated", "seed": 7} if stations else None,
+        stations=table if stations else None,
+    )
+
+
+def page_of(path, *runs):
+    named = list(zip((NASTY, "real"), runs, strict=False))
+    comparison = compare(*runs) if len(runs) == 2 else None
+    write_report(named, path, f"Title {NASTY}", comparison=comparison, notes=[f"note {NASTY}"])
+    return path
+
+
+def without_scripts(path) -> str:
+    return re.sub(r"<script.*?</script>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_page_carries_all_it_needs_and_escapes_what_it_is_told(tmp_path, count):
+    path = page_of(tmp_path / "page.html", *[sample_run(i, stations=i == 1) for i in range(1, 1 + count)])
+    markup = without_scripts(path)
+    assert not re.search(r"""(src|href)\s*=(?!"data:)""", markup)
+    assert "@import" not in markup and "url(" not in markup
+    assert "<b>" not in markup
+    assert "note a&lt;/script&gt;&lt;b&gt;" in markup
+
+
+def test_data_cannot_end_the_element_it_is_in(tmp_path):
+    write_page(tmp_path / "page.html", "t", [Section("", charts=[go.Figure(layout={"title": "</script><b>"})])])
+    assert "<b>" not in without_scripts(tmp_path / "page.html")
+
+
+def test_a_page_about_very_many_requests_stays_small(tmp_path):
+    path = page_of(tmp_path / "page.html", sample_run(1, n=300_000))
+    assert path.stat().st_size < 6_000_000
+
+
+def test_the_page_says_what_was_asked_what_was_found_and_how_sure_it_is(tmp_path):
+    markup = without_scripts(page_of(tmp_path / "page.html", sample_run(1, stations=True)))
+    assert "3,000 requests (GET" in markup and "a simulation with seed 7" in markup
+    assert re.search(r"GET at .* op/s took .* ms in the median, .* ms at p99", markup)
+    assert re.search(r"GET p99 lies in .* with 95% confidence", markup)
+    assert "too few PUTs succeeded to tell p99" in markup
+    assert "requests failed" in markup
+
+
+def test_an_empty_run_gives_a_page(tmp_path):
+    markup = without_scripts(page_of(tmp_path / "page.html", run_of([])))
+    assert "No request was made" in markup
+
+
+def test_a_run_of_failures_only_gives_a_page(tmp_path):
+    markup = without_scripts(page_of(tmp_path / "page.html", run_of(np.ones(5), error=["timeout"] * 5)))
+    assert "5 (100%)" in markup
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        page_of(tmp_path / "absent" / "page.html", run_of([0.1]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_writes_the_page_and_prints_figures(tmp_path, capsys):
+    sample_run(1).write(tmp_path / "a")
+    sample_run(2).write(tmp_path / "b")
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(tmp_path / "r.html"), "--json"])
+    assert not end.value.code
+    printed = json.loads(capsys.readouterr().out)
+    assert list(printed["runs"]) == ["a", "b"]
+    assert printed["comparison"]["verdict"] == "agree"
+    assert "<title>a against b</title>" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_more_than_two_runs_are_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["report", "a", "b", "c", "-o", str(tmp_path / "r.html")])
+    assert end.value.code == 2
+    assert "one Run or two, not 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize(("count", "charts"), [(1, 5), (2, 6)])
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_every_chart_is_drawn_without_an_error_or_a_request(tmp_path, count, charts, width):
+    path = page_of(tmp_path / "page.html", *[sample_run(i, stations=i == 1) for i in range(1, 1 + count)])
+    with opened(path, width, dark=width == 800) as page:
+        assert page.errors == []
+        assert page.fetched == [path.as_uri()]
+        # Plotly draws a chart as three layers.
+        assert page.evaluate("document.querySelectorAll('.main-svg').length") == 3 * charts
+        drawn = "[...document.querySelectorAll('.chart')].every((c) => c.querySelector('.trace path, .points path'))"
+        assert page.evaluate(drawn)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        overflow = "[...document.querySelectorAll('.chart')].some((c) => c.scrollWidth > c.clientWidth + 1)"
+        assert not page.evaluate(overflow)
+        assert page.evaluate("document.querySelector('h1').textContent") == f"Title {NASTY}"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_the_browser_helper_sees_errors_and_requests(tmp_path):
+    path = tmp_path / "bad.html"
+    path.write_text("<img src='http://127.0.0.1:9/x.png'><script>console.error('told')</script><script>nope()</script>")
+    with opened(path, 800) as page:
+        assert any("told" in error for error in page.errors)
+        assert any("nope is not defined" in error for error in page.errors)
+        assert "http://127.0.0.1:9/x.png" in page.fetched
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.234, "1.23 s"), (0.9999, "1.00 s"), (0.0123, "12.3 ms"), (4e-7, "0.4 µs"), (123456, "123,456 s"), (None, "–")],
+)
+def test_durations_read_with_three_digits_and_their_unit(value, text):
+    assert phrases.seconds(value) == text
+
+
+def test_ratios_read_as_percentages_and_multiples():
+    assert phrases.percent(np.log(1.1)) == "+10.0%"
+    assert phrases.percent(np.log(0.5)) == "-50.0%"
+    assert phrases.percent(np.log(4)) == "×4.00"
+    assert phrases.size(999.6e6) == "1.00 GB"
+
+
+def test_a_wide_table_is_turned_for_the_terminal(capsys):
+    Console(width=80).print(rich_table(summary_grid(sample_run(1))))
+    lines = capsys.readouterr().out.splitlines()
+    assert any("GET" in line and "PUT" in line for line in lines[:2])
+    assert sum("p99.9" in line and "ms" in line for line in lines) == 1
+
+
+def test_tables_have_a_cell_for_each_column():
+    a, b = sample_run(1, stations=True), sample_run(2, factor=2)
+    assert a.stations is not None
+    grids: list[Grid] = [
+        summary_grid(a),
+        stations_grid(a.stations.to_pylist()),
+        comparison_grid(compare(a, b), ("a", "b")),
+        comparison_grid(compare(a, run_of([0.1])), ("a", "b")),
+    ]
+    for grid in grids:
+        assert all(len(row) == len(grid.columns) for row in grid.rows)
+    assert "differs" in {row[-1] for row in grids[2].rows}

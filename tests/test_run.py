@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli.main import main
+from tests.runs import MEASURED, requests_of, run_of
+from traces.errors import InputError
+from traces.run import Run
+
+STATION = {"name": "drive", "role": "drive", "servers": None, "visits": 3, "utilization": 0.5, "mean_queue": 0.1}
+
+
+def refused(capsys, *arguments: object) -> str:
+    """The one line on stderr of a command that ends with exit code 2."""
+    with pytest.raises(SystemExit) as end:
+        main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    assert end.value.code == 2
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_a_run_reads_back_as_it_was_written(tmp_path):
+    run = run_of([0.1, 0.2], error=[None, "timeout"], first_byte_s=[0.05, None], stations=[STATION])
+    run.write(tmp_path / "run")
+    again = Run.read(tmp_path / "run")
+    assert again.requests.equals(run.requests)
+    assert again.stations is not None and again.stations.to_pylist() == [STATION]
+    assert again.info == run.info
+    assert again.failed.tolist() == [False, True]
+
+
+def test_an_empty_run_reads_back(tmp_path):
+    run_of([]).write(tmp_path / "run")
+    assert len(Run.read(tmp_path / "run")) == 0
+
+
+def test_writing_a_run_again_replaces_it_and_drops_old_stations(tmp_path):
+    run_of([0.1], stations=[STATION]).write(tmp_path / "run")
+    run_of([0.2]).write(tmp_path / "run")
+    assert Run.read(tmp_path / "run").stations is None
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_folder_that_is_no_run_is_not_replaced(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("keep me")
+    with pytest.raises(InputError, match="is not a Run"):
+        run_of([0.1]).write(tmp_path / "mine")
+    assert (tmp_path / "mine" / "letter.txt").read_text() == "keep me"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"end_s": [-1.0]}, "row 1: end_s"),
+        ({"end_s": [np.inf]}, "end_s is inf"),
+        ({"arrival_s": [np.nan], "start_s": [0.0], "end_s": [1.0]}, "arrival_s is nan"),
+        ({"op": ["FETCH"]}, "op is 'FETCH'; allowed are GET"),
+        ({"key": [None]}, "column 'key' is empty"),
+        ({"size_bytes": ["big"]}, "column 'size_bytes' is string"),
+        ({"colour": ["red"]}, "column 'colour' is unknown"),
+    ],
+)
+def test_rows_that_cannot_be_are_refused(columns, message):
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        Run.of(pa.table({**dict(zip(*_columns(requests_of([0.1])), strict=True)), **columns}), MEASURED)
+
+
+def _columns(table: pa.Table) -> tuple[list[str], list[pa.ChunkedArray]]:
+    return table.column_names, table.columns
+
+
+def test_a_kind_that_is_unknown_is_refused():
+    with pytest.raises(InputError, match="allowed are simulated, measured"):
+        Run.of(requests_of([0.1]), {"kind": "guessed"})
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_commands_refuse_bad_runs_with_one_line(tmp_path, capsys, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    run_of(np.full(30, 0.01)).write(good)
+    run_of(np.full(30, 0.01)).write(bad)
+    assert "no run.json" in refused(capsys, command, good, tmp_path / "absent")
+    (tmp_path / "empty").mkdir()
+    assert "not a Run" in refused(capsys, command, tmp_path / "empty", good)
+    (tmp_path / "file").write_text("x")
+    assert "cannot be read" in refused(capsys, command, good, tmp_path / "file")
+
+    info = (bad / "run.json").read_text()
+    for text, message in (("{", "is not JSON"), ("[1]", "needs the field kind"), ("{}", "needs the field kind")):
+        (bad / "run.json").write_text(text)
+        line = refused(capsys, command, good, bad)
+        assert message in line and "run.json" in line
+    (bad / "run.json").write_text(info)
+
+    table = pq.read_table(bad / "requests.parquet")
+    pq.write_table(table.drop_columns(["end_s"]), bad / "requests.parquet")
+    assert "column 'end_s' is missing" in refused(capsys, command, good, bad)
+    (bad / "requests.parquet").write_text("not parquet")
+    assert "cannot be read as parquet" in refused(capsys, command, good, bad)
+    (bad / "requests.parquet").unlink()
+    assert "no such file" in refused(capsys, command, good, bad)
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_run_json_is_readable(tmp_path):
+    run_of([0.1]).write(tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["kind"] == "measured"

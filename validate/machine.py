@@ -1,0 +1,145 @@
+"""What the machine did during a measurement: CPU time of client, server and others, steal, and the clock's floor."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_PROC = Path("/proc")
+_PR_SET_TIMERSLACK = 29  # prctl(2)
+
+
+@dataclass(frozen=True)
+class CpuSample:
+    """CPU seconds used up to now; None where the system does not say (no Linux /proc, or the process is gone).
+
+    Attributes:
+        client_s: by this process, all threads.
+        server_s: by the store's process.
+        busy_s, steal_s, total_s: of the whole machine, all cores; steal is what the hypervisor gave to others.
+    """
+
+    client_s: float
+    server_s: float | None
+    busy_s: float | None
+    steal_s: float | None
+    total_s: float | None
+
+    @staticmethod
+    def take(server_pid: int | None = None) -> CpuSample:
+        """The figures of now."""
+        machine = machine_cpu_s()
+        server_s = process_cpu_s(server_pid) if server_pid is not None else None
+        return CpuSample(time.process_time(), server_s, *(machine or (None, None, None)))
+
+
+def machine_cpu_s() -> tuple[float, float, float] | None:
+    """Busy, stolen and total CPU seconds of all cores since boot, from /proc/stat (proc(5)); None without it."""
+    try:
+        fields = (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]
+    except OSError:
+        return None
+    user, nice, system, idle, iowait, irq, softirq, steal = (int(f) / os.sysconf("SC_CLK_TCK") for f in fields)
+    busy = user + nice + system + irq + softirq
+    return busy, steal, busy + idle + iowait + steal
+
+
+def _process_stat(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat from the third (state) on; None for a process that is gone."""
+    try:
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def process_cpu_s(pid: int) -> float | None:
+    """User and system CPU seconds of a process with all its threads; None if it is gone."""
+    stat = _process_stat(pid)
+    return None if stat is None else (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def process_start_ticks(pid: int) -> int | None:
+    """When a running process started, in clock ticks since boot; None if it is gone or a zombie.
+
+    With the PID it names a process for good: a PID is used again, the pair is not.
+    """
+    stat = _process_stat(pid)
+    return None if stat is None or stat[0] in "ZX" else int(stat[19])
+
+
+def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, float | None]:
+    """The CPU time between two samples: seconds, seconds per request, and shares of all cores' time.
+
+    ``other_share`` is what neither the client nor the server used; without a known server it holds the server too.
+    """
+
+    def spent(a: float | None, b: float | None) -> float | None:
+        return None if a is None or b is None else b - a
+
+    client_s = after.client_s - before.client_s
+    server_s = spent(before.server_s, after.server_s)
+    busy_s, steal_s = spent(before.busy_s, after.busy_s), spent(before.steal_s, after.steal_s)
+    total_s = spent(before.total_s, after.total_s) or None
+
+    def share(seconds: float | None) -> float | None:
+        return None if seconds is None or total_s is None else max(0.0, seconds / total_s)
+
+    return {
+        "client_s": client_s,
+        "client_per_op_s": client_s / requests if requests else None,
+        "server_s": server_s,
+        "server_per_op_s": server_s / requests if requests and server_s is not None else None,
+        "busy_share": share(busy_s),
+        "other_share": share(None if busy_s is None else busy_s - client_s - (server_s or 0.0)),
+        "steal_share": share(steal_s),
+    }
+
+
+def environment() -> dict[str, Any]:
+    """The machine a measurement ran on: cores, CPU model, kernel, memory, load average at this moment."""
+    return {
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cpu_model": _cpu_model(),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "load_1min": os.getloadavg()[0],
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = (_PROC / "cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def sharpen_timer() -> None:
+    """Let this thread's sleeps end on time: Linux adds 50 us of timer slack unless told otherwise."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+
+
+def clock_floor(sleeps: int = 50, sleep_s: float = 0.001) -> dict[str, float]:
+    """How exactly this thread can keep a time: the clock's step, and how late a sleep ends (seconds).
+
+    No latency of a measurement made here is known better than that.
+    """
+    late = np.empty(sleeps)
+    for i in range(sleeps):
+        due = time.perf_counter() + sleep_s
+        time.sleep(sleep_s)
+        late[i] = time.perf_counter() - due
+    return {
+        "clock_step_s": time.get_clock_info("perf_counter").resolution,
+        "wake_late_p50_s": float(np.quantile(late, 0.5)),
+        "wake_late_p99_s": float(np.quantile(late, 0.99)),
+    }

@@ -1,0 +1,109 @@
+"""The MinIO server's program: where it is, how it is built, and how it is called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from traces.errors import InputError
+
+MODULE = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
+"""A pseudo-version of February 2026: the Go module proxy has no release tags of it."""
+
+DRIVES = (1, 4)
+"""Forms of the store: a single drive, or four in one erasure set (EC 2+2)."""
+
+HEALTH = "/minio/health/cluster"
+"""Answers 200 when the store takes writes; ``live`` and ``ready`` only say that the process is up."""
+
+
+def find() -> Path | None:
+    """The server's program: `$TAILCAST_MINIO`, else ``minio`` on the PATH, else where Go installs programs.
+
+    Raises:
+        InputError: `$TAILCAST_MINIO` names no program.
+    """
+    named = os.environ.get("TAILCAST_MINIO")
+    if named:
+        path = Path(named)
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            raise InputError(f"TAILCAST_MINIO is {named!r}, which is no program")
+        return path.resolve()
+    on_path = shutil.which("minio")
+    if on_path:
+        return Path(on_path).resolve()
+    installed = _go_bin() / "minio"
+    return installed if installed.is_file() else None
+
+
+def _go_bin() -> Path:
+    """Where ``go install`` puts programs; its default where there is no Go."""
+    go = shutil.which("go")
+    if go:
+        known = subprocess.run([go, "env", "GOBIN", "GOPATH"], capture_output=True, text=True, check=False)
+        gobin, gopath, *_ = [*known.stdout.split("\n"), "", ""]
+        if gobin or gopath:
+            return Path(gobin) if gobin else Path(gopath.split(os.pathsep)[0]) / "bin"
+    return Path.home() / "go" / "bin"
+
+
+def install(progress: Callable[[str], None] = lambda line: None) -> Path:
+    """Build the server with Go: some ten CPU minutes the first time.
+
+    Args:
+        progress: called with a line for each package that Go has come to.
+
+    Raises:
+        InputError: there is no Go, or the build fails.
+    """
+    go = shutil.which("go")
+    if go is None:
+        raise InputError(
+            "the MinIO server is not installed and there is no Go to build it: "
+            "install Go, or set TAILCAST_MINIO to the program"
+        )
+    progress(f"building {MODULE}")
+    flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
+    command = [go, "install", "-v", MODULE]
+    last = ""
+    with subprocess.Popen(
+        command, env=os.environ | {"GOFLAGS": flags}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as build:
+        assert build.stderr is not None
+        for line in build.stderr:
+            last = line.strip() or last
+            progress(last)
+    if build.returncode != 0:
+        raise InputError(f"go install {MODULE} failed: {last}")
+    return _go_bin() / "minio"
+
+
+def version(binary: Path) -> str:
+    """What the program says of itself, first line; empty where it says nothing."""
+    said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False, timeout=30)
+    return said.stdout.split("\n", 1)[0].strip()
+
+
+def arguments(binary: Path, address: str, data: Path, drives: int) -> list[str]:
+    """The command of a server on `address` (host:port) with its drives as folders of `data`."""
+    folders = str(data / "d1") if drives == 1 else f"{data}/d{{1...{drives}}}"
+    return [str(binary), "server", "--quiet", "--address", address, folders]
+
+
+def server_environment(user: str, password: str) -> dict[str, str]:
+    """This process's environment without settings for another MinIO, and with those of the lab.
+
+    ``MINIO_CI_CD`` lets drives lie on the root disk; no updates are asked for and no console is served.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MINIO_", "_MINIO_"))}
+    return kept | {
+        "MINIO_ROOT_USER": user,
+        "MINIO_ROOT_PASSWORD": password,
+        "MINIO_UPDATE": "off",
+        "MINIO_BROWSER": "off",
+        "MINIO_CI_CD": "1",
+        "MINIO_PROMETHEUS_AUTH_TYPE": "public",
+    }
