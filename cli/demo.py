@@ -34,7 +34,7 @@ def command(
 
     Measures a live MinIO on loopback where the server is built already; else takes Runs recorded on a real one.
     """
-    source, measurements = _measurements(seed or 0, use_recorded)
+    source, measurements = _measurements(use_recorded)
     *light, heavy = measurements
     with progress("fitting the model to the light loads") as update:
         found = demo.demonstrate(tuple(light), heavy, seed or 0, update)
@@ -48,7 +48,7 @@ def command(
     stdout.print(phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison), sep="\n", markup=False)
 
 
-def _measurements(seed: int, use_recorded: bool) -> tuple[str, list[Measurement]]:
+def _measurements(use_recorded: bool) -> tuple[str, list[Measurement]]:
     """Where the measurements come from, and those of the light loads and the heavy one."""
     loads = (*LIGHT_CLIENTS, HEAVY_CLIENTS)
     if use_recorded or minio.find() is None:
@@ -57,14 +57,14 @@ def _measurements(seed: int, use_recorded: bool) -> tuple[str, list[Measurement]
             say(
                 "To measure a live one: 'tailcast lab install minio' (some ten minutes, needs Go), then the demo again."
             )
-        measurements = [demo.recorded(clients, seed) for clients in loads]
+        measurements = [demo.recorded(clients) for clients in loads]
         return f"Runs recorded on a real MinIO at {measurements[-1].run.info['started_at'][:10]}", measurements
     measurements = []
     with _store() as target:
         for clients in loads:
             say(f"measuring a live MinIO with {clients} client{'s' if clients > 1 else ''}")
             with bars() as report:
-                measurements.append(demo.measured(clients, seed, target, report))
+                measurements.append(demo.measured(clients, target, report))
     return "a live MinIO on this machine", measurements
 
 

@@ -101,7 +101,7 @@ def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
         ]
     for name, run in runs:
         if run.stations is not None:
-            table = run.stations.to_pylist()
+            table = [station for station in run.stations.to_pylist() if station["visits"]]
             heading = f"Stations of {name}" if name else "Stations"
             sections.append(Section(heading, (), [stations_grid(table)], [figures.stations(table)]))
     return sections

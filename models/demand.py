@@ -22,6 +22,15 @@ class ServiceDemand(Strict):
     block: Annotated[Bytes, Field(gt=0)] = Field(1 << 20, description="size of a block")
     distribution: Shape = Field(Deterministic(), description="multiplies the mean; its own mean is 1")
 
+    def scaled(self, share: float) -> ServiceDemand:
+        """The law of a share of the work."""
+        parts = {name: getattr(self, name) * share for name in ("constant", "per_byte", "per_block")}
+        return self.model_copy(update=parts)
+
+    def per_shard(self, shards: int) -> ServiceDemand:
+        """The law of one of so many shards that the bytes are divided into."""
+        return self.model_copy(update={"per_byte": self.per_byte / shards})
+
     def mean_s(self, size_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
         """The mean demand of visits that move `size_bytes`, same shape."""
         mean = np.full(len(size_bytes), self.constant)

@@ -29,6 +29,12 @@ class Discipline(IntEnum):
     A batch takes the demand of its first member plus `batch_item_s` for each further one, as one fsync makes
     durable whatever was written before it.
     """
+    RANDOM_ORDER = 4
+    """`servers` servers; a free one takes any of the waiting jobs, each with the same probability.
+
+    The choices are a pure function of the run's seed. Run queues of schedulers behave like this: the mean wait is
+    FIFO's, its spread is wider.
+    """
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,20 @@ from sim.outcome import CHUNK, InvariantError, Outcome, Program
 _FIRST_SLOTS = 64
 
 
-def _rules(network: Network) -> Rules:
+def _rules(program: Program) -> Rules:
+    network = program.network
     pacing = network.pacing
     widest = max(len(route.visits) for route in network.routes)
     limit_s = math.inf if pacing.duration_s is None else pacing.duration_s
-    return Rules(pacing.loop == "open", pacing.stagger_s, limit_s, max(widest - 1, 1).bit_length())
+    return Rules(
+        pacing.loop == "open", pacing.stagger_s, limit_s, max(widest - 1, 1).bit_length(), np.uint64(program.seed)
+    )
 
 
 def _empty_state(network: Network, rules: Rules) -> State:
     stations = len(network.stations)
-    sharing = [s.discipline is Discipline.PROCESSOR_SHARING for s in network.stations]
-    shared = sum(sharing)
+    shared_row, shared = _numbered(network, Discipline.PROCESSOR_SHARING)
+    random_row, random = _numbered(network, Discipline.RANDOM_ORDER)
 
     def ints(*shape: int) -> NDArray[np.int64]:
         return np.zeros(shape, np.int64)
@@ -46,15 +49,22 @@ def _empty_state(network: Network, rules: Rules) -> State:
         station_busy=ints(stations), station_head=ints(stations), station_tail=ints(stations),
         station_waiting=ints(stations), station_batch=ints(stations), station_visits=ints(stations),
         station_busy_s=floats(stations), station_waiting_s=floats(stations),
-        shared_row=np.cumsum([0, *sharing])[:-1].astype(np.int64),
+        shared_row=shared_row,
         shared_done=floats(shared, 0), shared_order=ints(shared, 0), shared_token=ints(shared, 0),
         shared_present=ints(shared), shared_attained_s=floats(shared), shared_last_s=floats(shared),
         shared_version=ints(shared),
+        random_row=random_row, random_token=ints(random, 0), random_choices=ints(random),
         client_parked=np.zeros(0 if rules.open_loop else network.pacing.clients, np.bool_),
         result_start_s=floats(0), result_first_byte_s=floats(0), result_end_s=floats(0),
         result_client=np.zeros(0, np.int32),
     )  # fmt: skip
     return _with_space(state, rules, network)
+
+
+def _numbered(network: Network, discipline: Discipline) -> tuple[NDArray[np.int64], int]:
+    """A number for each station of a discipline, and how many there are."""
+    has = [s.discipline is discipline for s in network.stations]
+    return np.cumsum([0, *has])[:-1].astype(np.int64), sum(has)
 
 
 def _wider(array: NDArray[Any], length: int, fill: float = 0) -> NDArray[Any]:
@@ -75,11 +85,12 @@ def _with_space(state: State, rules: Rules, network: Network) -> State:
         "token": slots << rules.position_bits,
         "heap": 4 * branches * (slots + 2) + 2 * clients + 64,
         "shared": slots * branches,
+        "random": slots * branches,
     }
     grown: dict[str, Any] = {}
     for name, array in state._asdict().items():
         group = name.split("_")[0]
-        if group in ("slot", "token", "heap") or (group == "shared" and array.ndim == 2):
+        if group in ("slot", "token", "heap") or array.ndim == 2:
             grown[name] = _wider(array, lengths[group])
     state = state._replace(**grown)
     free = int(state.counter[kernel.FREE])
@@ -120,7 +131,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
         InvariantError: the engine broke one of its laws.
     """
     network = program.network
-    layout, rules = layout_of(network), _rules(network)
+    layout, rules = layout_of(network), _rules(program)
     state = _empty_state(network, rules)
     kernel.start(rules, state)
     idle_with_queue = 0

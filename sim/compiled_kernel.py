@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 from numba import njit
 
 from models.network import Discipline
@@ -20,10 +21,11 @@ from sim.layout import Layout
 DONE, NEED_SHEET, NEED_SPACE = 0, 1, 2
 
 # Kinds of event; an event is kind + 8 x argument.
-_DEPART_DELAY, _DEPART_FIFO, _DEPART_BATCH, _DEPART_SHARED, _READY, _ISSUE = range(6)
+_DEPART_DELAY, _DEPART_SERVED, _DEPART_BATCH, _DEPART_SHARED, _READY, _ISSUE = range(6)
 _KIND_BITS = 3
 
 _DELAY, _FIFO, _SHARING = int(Discipline.DELAY), int(Discipline.FIFO), int(Discipline.PROCESSOR_SHARING)
+_RANDOM = int(Discipline.RANDOM_ORDER)
 _NIL = -1
 
 # Places in `State.counter`.
@@ -114,6 +116,16 @@ def _fill_hole(state: State) -> None:
 
 
 @_compiled
+def _mixed(seed: np.uint64, stream: int, index: int) -> np.uint64:
+    """As `traces.streams.mixed`."""
+    value = seed + np.uint64(0x9E3779B97F4A7C15) * np.uint64(stream + 1)
+    value += np.uint64(0xD1B54A32D192ED03) * np.uint64(index + 1)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@_compiled
 def _wait(state: State, station: int, token: int) -> None:
     state.token_since[token] = state.time[NOW]
     state.token_next[token] = _NIL
@@ -135,18 +147,40 @@ def _next(state: State, station: int) -> int:
 
 
 @_compiled
+def _wait_at_random(state: State, station: int, token: int) -> None:
+    state.token_since[token] = state.time[NOW]
+    state.random_token[state.random_row[station], state.station_waiting[station]] = token
+    state.station_waiting[station] += 1
+
+
+@_compiled
+def _next_at_random(rules: Rules, state: State, station: int) -> int:
+    row = state.random_row[station]
+    last = state.station_waiting[station] - 1
+    chosen = np.int64(_mixed(rules.seed, station, state.random_choices[row]) % np.uint64(last + 1))
+    state.random_choices[row] += 1
+    token: int = state.random_token[row, chosen]
+    state.random_token[row, chosen] = state.random_token[row, last]
+    state.station_waiting[station] = last
+    state.station_waiting_s[station] += state.time[NOW] - state.token_since[token]
+    return token
+
+
+@_compiled
 def _enter(layout: Layout, state: State, token: int) -> None:
     """A visit begins."""
     station = state.token_station[token]
     discipline = layout.station_discipline[station]
-    if discipline == _FIFO:
+    if discipline in (_FIFO, _RANDOM):
         state.station_visits[station] += 1
         if state.station_busy[station] < layout.station_servers[station]:
             state.station_busy[station] += 1
             state.station_busy_s[station] += state.token_demand[token]
-            _push(state, state.time[NOW] + state.token_demand[token], _DEPART_FIFO, token)
-        else:
+            _push(state, state.time[NOW] + state.token_demand[token], _DEPART_SERVED, token)
+        elif discipline == _FIFO:
             _wait(state, station, token)
+        else:
+            _wait_at_random(state, station, token)
     elif discipline == _DELAY:
         state.station_visits[station] += 1
         state.station_busy_s[station] += state.token_demand[token]
@@ -164,12 +198,15 @@ def _enter(layout: Layout, state: State, token: int) -> None:
 
 
 @_compiled
-def _serve_next(state: State, station: int) -> None:
-    """A FIFO server is free."""
+def _serve_next(layout: Layout, rules: Rules, state: State, station: int) -> None:
+    """A server is free."""
     if state.station_waiting[station]:
-        token = _next(state, station)
+        if layout.station_discipline[station] == _FIFO:
+            token = _next(state, station)
+        else:
+            token = _next_at_random(rules, state, station)
         state.station_busy_s[station] += state.token_demand[token]
-        _push(state, state.time[NOW] + state.token_demand[token], _DEPART_FIFO, token)
+        _push(state, state.time[NOW] + state.token_demand[token], _DEPART_SERVED, token)
     else:
         state.station_busy[station] -= 1
 
@@ -378,8 +415,8 @@ def _ready(layout: Layout, rules: Rules, chunk: Chunk, state: State, client: int
 @_compiled
 def _handle(layout: Layout, rules: Rules, chunk: Chunk, state: State, event: int) -> None:
     kind, argument = event & ((1 << _KIND_BITS) - 1), event >> _KIND_BITS
-    if kind == _DEPART_FIFO:
-        _serve_next(state, state.token_station[argument])
+    if kind == _DEPART_SERVED:
+        _serve_next(layout, rules, state, state.token_station[argument])
         _leave(layout, rules, state, argument)
     elif kind == _DEPART_DELAY:
         _leave(layout, rules, state, argument)

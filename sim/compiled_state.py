@@ -32,6 +32,7 @@ class Rules(NamedTuple):
     stagger_s: float
     limit_s: float
     position_bits: int
+    seed: np.uint64
 
 
 class State(NamedTuple):
@@ -69,6 +70,9 @@ class State(NamedTuple):
     shared_attained_s: Floats
     shared_last_s: Floats
     shared_version: Ints
+    random_row: Ints  # of each station in the random_ arrays
+    random_token: Ints  # the waiting jobs, shape (random-order stations, tokens at most)
+    random_choices: Ints
     client_parked: NDArray[np.bool_]
     result_start_s: Floats
     result_first_byte_s: Floats

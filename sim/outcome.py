@@ -27,15 +27,17 @@ class Program:
 
     Attributes:
         draw: the Sheet of `count` requests from `first` on; shorter where the requests end.
+        seed: of what is drawn while the clock runs.
     """
 
     network: Network
     draw: Callable[[int, int], Sheet]
+    seed: int
 
     @staticmethod
     def of(network: Network, requests: Requests, seed: int) -> Program:
         """The requests of a Trace under a seed."""
-        return Program(network, lambda first, count: draw_sheet(network, requests, seed, first, count))
+        return Program(network, lambda first, count: draw_sheet(network, requests, seed, first, count), seed)
 
 
 @dataclass(frozen=True)

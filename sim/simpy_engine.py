@@ -9,6 +9,7 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from models.network import Discipline, Station
 from models.sheet import Sheet
 from sim.layout import Layout, layout_of
 from sim.outcome import CHUNK, Outcome, Program
+from traces.streams import mixed
 
 
 class Clock(simpy.Environment):
@@ -60,8 +62,8 @@ class Job:
 class Server:
     """What the disciplines have in common; each puts its jobs' departures on the clock."""
 
-    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None]):
-        self.clock, self.leave, self.servers = clock, leave, station.servers
+    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
+        self.clock, self.leave, self.draw, self.servers = clock, leave, draw, station.servers
         self.queue: deque[Job] = deque()
         self.busy, self.visits = 0, 0
         self.busy_s = self.waiting_s = 0.0
@@ -113,9 +115,24 @@ class Fifo(Server):
         self.leave(event._value)
 
 
+class RandomOrder(Fifo):
+    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
+        super().__init__(station, clock, leave, draw)
+        self.choices = 0
+
+    def _next(self) -> Job:
+        chosen = self.draw(self.choices) % len(self.queue)
+        self.choices += 1
+        # The last takes the place of the chosen one: any job is as likely as any other, whatever their order.
+        self.queue[chosen], self.queue[-1] = self.queue[-1], self.queue[chosen]
+        job = self.queue.pop()
+        self.waiting_s += self.clock._now - job.since
+        return job
+
+
 class GroupCommit(Server):
-    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None]):
-        super().__init__(station, clock, leave)
+    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
+        super().__init__(station, clock, leave, draw)
         self.limit = station.batch_limit or math.inf
         self.item_s = station.batch_item_s
 
@@ -145,8 +162,8 @@ class ProcessorSharing(Server):
     """Virtual time: every job present gains attained service at the same rate, so jobs leave in order of the
     attained service at which they will be done."""
 
-    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None]):
-        super().__init__(station, clock, leave)
+    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
+        super().__init__(station, clock, leave, draw)
         self.jobs: list[tuple[float, int, Job]] = []
         self.attained_s = self.last_s = 0.0
         self.version = 0
@@ -193,6 +210,7 @@ _SERVERS: dict[Discipline, type[Server]] = {
     Discipline.DELAY: Delay,
     Discipline.FIFO: Fifo,
     Discipline.GROUP_COMMIT: GroupCommit,
+    Discipline.RANDOM_ORDER: RandomOrder,
     Discipline.PROCESSOR_SHARING: ProcessorSharing,
 }
 
@@ -204,7 +222,10 @@ class Engine:
         self.program, self.progress = program, progress
         self.clock, self.clock_s = Clock(), 0.0
         self.layout = type(layout := layout_of(program.network))(*(column.tolist() for column in layout))
-        self.servers = [_SERVERS[s.discipline](s, self.clock, self._leave) for s in program.network.stations]
+        self.servers = [
+            _SERVERS[station.discipline](station, self.clock, self._leave, partial(mixed, program.seed, i))
+            for i, station in enumerate(program.network.stations)
+        ]
         self.start_s: list[float] = []
         self.first_byte_s: list[float] = []
         self.end_s: list[float] = []

@@ -13,6 +13,13 @@ def test_mean_is_constant_plus_bytes_plus_blocks():
     assert law.mean_s(sizes) == pytest.approx([1e-3, 1e-3 + 2e-9 + 3e-6, 1e-3 + 2048e-9 + 3e-6, 1e-3 + 2050e-9 + 6e-6])
 
 
+def test_shares_of_the_work_add_up():
+    law = ServiceDemand(constant="1ms", per_byte="2ns", per_block="3us")
+    sizes = np.array([0, 5_000_000])
+    assert law.scaled(0.3).mean_s(sizes) + law.scaled(0.7).mean_s(sizes) == pytest.approx(law.mean_s(sizes))
+    assert 4 * law.per_shard(4).mean_s(sizes)[1] == pytest.approx(law.mean_s(sizes)[1] + 3 * (1e-3 + 5 * 3e-6))
+
+
 def test_chosen_draws_are_those_of_the_whole():
     law = ServiceDemand(constant=1e-3, distribution=Lognormal(cv=1))
     sizes = np.zeros(10, np.int64)

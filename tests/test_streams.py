@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from traces.streams import stream_id, uniforms
+from traces.streams import mixed, stream_id, uniforms
 
 words = st.integers(0, 2**64 - 1)
 
@@ -41,3 +41,11 @@ def test_draws_are_the_same_on_every_machine() -> None:
         0.4723420589052295,
         0.8026785353866907,
     ]
+
+
+def test_mixed_is_even_and_pure() -> None:
+    counts = np.bincount([mixed(5, 2, i) % 10 for i in range(20_000)])
+    assert mixed(5, 2, 3) == mixed(5, 2, 3)
+    assert len({mixed(seed, stream, 0) for seed in range(50) for stream in range(50)}) == 2500
+    # Chi-square with 9 degrees of freedom: 27.9 is its 99.9 % quantile.
+    assert ((counts - 2000) ** 2 / 2000).sum() < 27.9

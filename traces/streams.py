@@ -11,12 +11,24 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+_WORD = 2**64 - 1
 _BLOCK = 4  # 64-bit words a Philox 4x64 counter value gives
 
 
 def stream_id(name: str) -> int:
     """The number of the stream called `name`: stable over runs, machines and versions of the model around it."""
     return zlib.crc32(name.encode())
+
+
+def mixed(seed: int, stream: int, index: int) -> int:
+    """A 64-bit number that is a pure function of its arguments, for the few draws that cannot be made beforehand.
+
+    The finaliser of SplitMix64 over a sequence of the golden ratio's multiples (Steele, Lea, Flood, OOPSLA 2014).
+    """
+    value = (seed + 0x9E3779B97F4A7C15 * (stream + 1) + 0xD1B54A32D192ED03 * (index + 1)) & _WORD
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
+    return value ^ (value >> 31)
 
 
 def uniforms(seed: int, stream: int, first: int, count: int) -> NDArray[np.float64]:

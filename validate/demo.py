@@ -12,6 +12,7 @@ from sim.simulate import simulate
 from traces.errors import InputError
 from traces.generate import generate
 from traces.run import Run
+from traces.trace import Trace
 from traces.yaml_input import load_mapping, override
 from validate.calibrate import Fit, Measurement, Parameter, calibrate
 from validate.compare import compare
@@ -60,22 +61,22 @@ def run_name(clients: int) -> str:
     return f"measured-{clients}"
 
 
-def recorded(clients: int, seed: int) -> Measurement:
+def recorded(clients: int) -> Measurement:
     """The Run with so many clients that was recorded on a real MinIO.
 
     Raises:
         InputError: there is no recording.
     """
-    return Measurement(_trace(clients, seed), Run.read(FOLDER / run_name(clients)))
+    return Measurement(_trace(clients), Run.read(FOLDER / run_name(clients)))
 
 
-def measured(clients: int, seed: int, target: Target, progress: Progress) -> Measurement:
+def measured(clients: int, target: Target, progress: Progress) -> Measurement:
     """A Run with so many clients on a live store.
 
     Raises:
         InputError: the store cannot be reached or refuses.
     """
-    trace = _trace(clients, seed)
+    trace = _trace(clients)
     return Measurement(trace, replay(trace, target, progress=progress))
 
 
@@ -90,6 +91,7 @@ def demonstrate(
 
 
 _SPEC = FOLDER / "minio.yaml"
+_TRACE_SEED = 0  # that of the recorded Runs
 
 
 def _data(clients: int = HEAVY_CLIENTS) -> dict[str, Any]:
@@ -98,5 +100,5 @@ def _data(clients: int = HEAVY_CLIENTS) -> dict[str, Any]:
     return override(load_mapping(_SPEC), [f"workload.clients={clients}"])
 
 
-def _trace(clients: int, seed: int) -> Any:
-    return generate(spec_of(_data(clients), str(_SPEC)).workload, seed)
+def _trace(clients: int) -> Trace:
+    return generate(spec_of(_data(clients), str(_SPEC)).workload, _TRACE_SEED)
