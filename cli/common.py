@@ -14,6 +14,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from sim.compiled_engine import is_compiled
+
 stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
 
@@ -43,6 +45,12 @@ def _finite(value: Any) -> Any:
 def say(message: str) -> None:
     """A line on stderr."""
     stderr.print(message, markup=False, soft_wrap=True)
+
+
+def say_if_compiling() -> None:
+    """Say that the first simulation on this machine takes longer."""
+    if not is_compiled():
+        say("compiling the engine: about a minute, once")
 
 
 @contextlib.contextmanager

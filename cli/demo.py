@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import phrases
-from cli.common import JsonOption, SeedOption, print_json, progress, say, stdout
+from cli.common import JsonOption, SeedOption, print_json, progress, say, say_if_compiling, stdout
 from cli.replay import bars
 from cli.report import write_report
 from cli.tables import Grid, comparison_grid, rich_table
@@ -36,6 +36,7 @@ def command(
     """
     source, measurements = _measurements(use_recorded)
     *light, heavy = measurements
+    say_if_compiling()
     with progress("fitting the model to the light loads") as update:
         found = demo.demonstrate(tuple(light), heavy, seed or 0, update)
     page = _write(found, measurements, out, source)

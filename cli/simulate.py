@@ -1,16 +1,32 @@
-"""`tailcast simulate`: the Run that a spec's store would give."""
+"""`tailcast simulate`: the Run that a spec's store would give, replications of it, or bounds without simulation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, stdout
-from cli.tables import rich_table, stations_grid, summary_grid
-from models.spec import load_spec
+from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, say_if_compiling, stdout
+from cli.tables import (
+    Grid,
+    bounds_grids,
+    mean_attempts,
+    replications_grid,
+    rich_table,
+    station_intervals_grid,
+    stations_grid,
+    summary_grid,
+)
+from models.spec import Spec, load_spec
+from sim.bounds import bounds
+from sim.replicate import Precision, Simulation, replicate
+from sim.replications import Replications
 from sim.simulate import EngineName, simulate
+from traces.errors import InputError
+from traces.generate import generate
 from traces.run import Run
 from traces.statistics import summarise
 from traces.trace import Trace
@@ -19,6 +35,11 @@ SpecArgument = Annotated[
     Path, typer.Argument(metavar="SPEC.yaml", help="The store and its workload.", show_default=False)
 ]
 
+_BATCH = 10  # replications at a time where only a precision is asked for
+
+_Answer = tuple[dict[str, Any], Sequence[Grid]]
+"""What is printed: as JSON, and as tables."""
+
 
 def command(
     spec: SpecArgument,
@@ -26,30 +47,96 @@ def command(
         Path | None, typer.Option("--trace", help="Requests to simulate instead of the spec's own.")
     ] = None,
     engine: Annotated[EngineName, typer.Option("--engine", help="Both give the same result.")] = "compiled",
+    only_bounds: Annotated[
+        bool, typer.Option("--bounds", help="Do not simulate: bottleneck, bounds, and exact means if there are any.")
+    ] = False,
+    replications: Annotated[
+        int | None, typer.Option(min=1, help="So many runs with seeds of their own, for confidence intervals.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Replicate until each p99 is known so precisely; 0.05 is ± 5 %.")
+    ] = None,
+    steady: Annotated[bool, typer.Option("--steady", help="Replications: leave the warm-up out.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Replications: processes; 1 unless told.")] = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store and print latencies, throughput and the load of each station."""
+    replicated = replications is not None or precision is not None
+    if only_bounds and (replicated or out is not None):
+        raise InputError("--bounds does not simulate; leave --replications, --precision and --out away")
+    if replicated and out is not None:
+        raise InputError("--out writes one Run, and replications are many; leave it away")
+    if not replicated and (steady or workers is not None):
+        raise InputError("--steady and --workers are for replications; add --replications 10, or --precision 0.05")
     loaded = load_spec(spec, assignments or ())
+    if engine == "compiled" and not only_bounds:
+        say_if_compiling()
     asked = None if trace is None else Trace.read(trace)
-    total = len(asked) if asked is not None else loaded.workload.operations
-    with progress("simulating", total) as update:
-        run = simulate(loaded, asked, seed=seed or 0, engine=engine, progress=update)
-    if out is not None:
-        run.write(out)
-        say(f"Run written to {out}")
-    result = result_of(run)
+    if only_bounds:
+        result, grids = _bounded(loaded, asked, seed or 0)
+    elif replicated:
+        simulation = partial(simulate, loaded, asked, engine=engine)
+        wanted = None if precision is None else Precision(precision)
+        result, grids = _replicated(simulation, seed or 0, replications or _BATCH, wanted, steady, workers or 1)
+    else:
+        with progress("simulating", len(asked) if asked is not None else loaded.workload.operations) as update:
+            run = simulate(loaded, asked, seed=seed or 0, engine=engine, progress=update)
+        if out is not None:
+            run.write(out)
+            say(f"Run written to {out}")
+        result = result_of(run)
+        grids = [summary_grid(run), stations_grid(result["stations"])]
     if as_json:
         print_json(result)
     else:
-        stdout.print(rich_table(summary_grid(run)))
-        stdout.print(rich_table(stations_grid(result["stations"])))
+        for grid in grids:
+            stdout.print(rich_table(grid))
 
 
 def result_of(run: Run) -> dict[str, Any]:
-    """What is printed of a simulated Run: its summary, its stations and its engine."""
+    """What is printed of a simulated Run: its summary with attempts per request, its stations and its engine."""
     assert run.stations is not None
+    summary = summarise(run)
+    ops = {op: figures | {"attempts": mean_attempts(run, op)} for op, figures in summary["ops"].items()}
     stations = [s for s in run.stations.to_pylist() if s["visits"]]
-    return {**summarise(run), "stations": stations, "engine": run.info["engine"]}
+    return {**summary, "ops": ops, "stations": stations, "engine": run.info["engine"]}
+
+
+def _bounded(spec: Spec, trace: Trace | None, seed: int) -> _Answer:
+    result = bounds(*spec.compile(generate(spec.workload, seed) if trace is None else trace))
+    return result, bounds_grids(result)
+
+
+def _replicated(
+    simulation: Simulation, seed: int, replications: int, precision: Precision | None, steady: bool, workers: int
+) -> _Answer:
+    with progress("replicating", replications if precision is None else None) as update:
+        done = replicate(
+            simulation,
+            seed=seed,
+            replications=replications,
+            precision=precision,
+            steady=steady,
+            workers=workers,
+            progress=update,
+        )
+    engines = [run.info["engine"] for run in done.runs]
+    summary = done.summary()
+    result = {
+        **summary,
+        "stations": _visited(summary["stations"], done),
+        "engine": {"name": engines[0]["name"], **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
+    }
+    if precision is not None:
+        result["precision"] = precision.verdict(done)
+    return result, [replications_grid(result), station_intervals_grid(result["stations"])]
+
+
+def _visited(stations: list[dict[str, Any]], done: Replications) -> list[dict[str, Any]]:
+    """Those of a summary's stations that were visited, with how many servers they have."""
+    visited = {row["name"] for run in done.runs for row in run.stations if row["visits"]}
+    servers = {row["name"]: row["servers"] for row in done.runs[0].stations}
+    return [row | {"servers": servers[row["name"]]} for row in stations if row["name"] in visited]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rich.table import Table
@@ -12,9 +14,11 @@ from rich.text import Text
 from cli.phrases import LABELS, byte_rate, number, percent, percent_between, seconds, share
 from traces.run import Run
 from traces.statistics import latencies, summarise, tukey_classes
+from traces.tables import OPS
 from validate.compare import JUDGED
 
 _WIDEST = 8  # columns that a terminal takes
+_LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ def rich_table(grid: Grid) -> Table:
 
 
 def summary_grid(run: Run, title: str = "") -> Grid:
-    """The key figures of a Run, a row for each operation."""
-    rows = []
+    """The key figures of a Run, a row for each operation; attempts per request where there were further ones."""
+    rows, repeated = [], bool((run.column("attempts") > 1).any())
     for op, figures in summarise(run)["ops"].items():
         samples, latency = latencies(run, op), figures["latency_s"]
         outliers = tukey_classes(samples)
@@ -52,14 +56,21 @@ def summary_grid(run: Run, title: str = "") -> Grid:
             op,
             f"{figures['count']:,}",
             share(figures["errors"], figures["count"]),
+            *([f"{mean_attempts(run, op):.3f}"] if repeated else []),
             number(figures["throughput_ops"]),
             byte_rate(figures["throughput_bytes"]),
-            *(seconds(latency[name]) for name in ("mean", "p50", "p90", "p99", "p99_9", "max")),
+            *(seconds(latency[name]) for name in _LATENCIES),
             share(mild, len(samples)),
             share(severe, len(samples)),
         ])  # fmt: skip
-    columns = ["op", "requests", "errors", "op/s", "payload", "mean", "p50", "p90", "p99", "p99.9", "max"]
-    return Grid(title, [*columns, "mild outliers", "severe outliers"], rows)
+    columns = ["op", "requests", "errors", *(["attempts"] if repeated else []), "op/s", "payload"]
+    columns += [*(LABELS[name] for name in _LATENCIES), "mild outliers", "severe outliers"]
+    return Grid(title, columns, rows)
+
+
+def mean_attempts(run: Run, op: str) -> float:
+    """Attempts per request of an operation: by how much retries and hedges multiply its load."""
+    return float(run.column("attempts")[run.op == OPS.index(op)].mean())
 
 
 def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
@@ -69,14 +80,128 @@ def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
         [
             s["name"],
             s["role"],
-            "∞" if s["servers"] is None else f"{s['servers']}",
+            _servers(s["servers"]),
             f"{s['visits']:,}",
-            f"{number(s['utilization'])} busy" if s["servers"] is None else f"{s['utilization'] * 100:.1f}%",
+            _load(s["utilization"], s["servers"]),
             number(s["mean_queue"]),
         ]
         for s in ordered
     ]
     return Grid(title, ["station", "role", "servers", "visits", "utilisation", "mean queue"], rows, labels=2)
+
+
+def _servers(count: int | None) -> str:
+    return "∞" if count is None else f"{count}"
+
+
+def _load(utilization: float | None, servers: int | None) -> str:
+    """Utilisation; of an infinite server, how many are busy."""
+    if utilization is None or not math.isfinite(utilization):
+        return number(None)
+    return f"{number(utilization)} busy" if servers is None else f"{utilization * 100:.1f}%"
+
+
+def replications_grid(result: dict[str, Any]) -> Grid:
+    """The figures of replications with their intervals (`Replications.summary`, and a `Precision.verdict` if any)."""
+    rows = []
+    for op, figures in result["ops"].items():
+        rows.append([op, "requests", f"{figures['count']:,}", ""])
+        rows.append([op, "errors", share(figures["errors"], figures["count"]), ""])
+        if figures["left_out"]:
+            rows.append([op, "left out as warm-up", f"{figures['left_out']:,}", ""])
+        rows.append([op, "op/s", *_estimate(figures["throughput_ops"], number)])
+        rows.append([op, "payload", *_estimate(figures["throughput_bytes"], byte_rate)])
+        latency = figures["latency_s"]
+        rows += [[op, LABELS[name], *_estimate(latency[name], seconds)] for name in _LATENCIES]
+    title = f"{result['replications']} replications"
+    if "precision" in result:
+        verdict = result["precision"]
+        widest = f"{verdict['widest'] * 100:.1f}%" if math.isfinite(verdict["widest"]) else "unknown"
+        reached = "reached" if verdict["reached"] else "not reached"
+        title += f"; ± {verdict['wanted'] * 100:g}% {reached}: {verdict['figure'] or 'no operation'} is ± {widest}"
+    return Grid(title, ["op", "measure", "estimate", f"{result['confidence'] * 100:g}% interval"], rows, labels=2)
+
+
+def station_intervals_grid(stations: Sequence[dict[str, Any]]) -> Grid:
+    """The load of stations in replications, with intervals, the busiest first."""
+    rows = []
+    for s in sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]["value"])):
+        load = _estimate(s["utilization"], partial(_load, servers=s["servers"]))
+        rows.append([s["name"], _servers(s["servers"]), *load, *_estimate(s["mean_queue"], number)])
+    return Grid("", ["station", "servers", "utilisation", "interval", "mean queue", "interval"], rows)
+
+
+def _estimate(figure: dict[str, float], write: Callable[[float | None], str]) -> list[str]:
+    """A value and its interval; none where it has no bounds."""
+    known = math.isfinite(figure["low"]) and math.isfinite(figure["high"])
+    return [write(figure["value"]), _between(figure, write) if known else number(None)]
+
+
+def bounds_grids(result: dict[str, Any]) -> list[Grid]:
+    """What `sim.bounds.bounds` found: of the whole network, its stations, its routes."""
+    return [_whole_grid(result), _demands_grid(result), _routes_grid(result)]
+
+
+def _whole_grid(result: dict[str, Any]) -> Grid:
+    rows = []
+    for label, found in (("bounds", result), ("balanced job bounds", result["balanced_job"])):
+        if "reason" not in found:
+            rows.append([label, _between(found["throughput_ops"], _per_second), _between(found["response_s"], seconds)])
+    exact = result["exact"]
+    if "reason" in exact:
+        title = f"No exact means: {exact['reason'].removeprefix('no product form: ')}"
+    else:
+        title = ""
+        rows.append(["exact", _per_second(exact["throughput_ops"]), seconds(exact["response_s"])])
+    return Grid(title, ["without simulation", "throughput", "mean response"], rows)
+
+
+def _per_second(value: float | None) -> str:
+    return number(None) if value is None else f"{number(value)} op/s"
+
+
+def _demands_grid(result: dict[str, Any]) -> Grid:
+    exact = {s["name"]: number(s["mean_jobs"]) for s in result["exact"].get("stations", [])}
+    rows = [
+        [
+            s["name"],
+            _servers(s["servers"]),
+            number(s["visits"]),
+            _between(s["demand_s"], seconds),
+            number(s["max_throughput_ops"]),
+            _between(s["utilization"], partial(_load, servers=s["servers"])),
+            *([exact[s["name"]]] if exact else []),
+        ]
+        for s in result["stations"]
+    ]
+    columns = ["station", "servers", "visits", "demand", "op/s at most", "utilisation"]
+    first = result["bottleneck"]
+    title = f"Bottleneck: {first}, at {number(result['max_throughput_ops'])} op/s" if first else "No bottleneck"
+    return Grid(title, [*columns, *(["mean jobs"] if exact else [])], rows)
+
+
+def _routes_grid(result: dict[str, Any]) -> Grid:
+    exact = {route["name"]: seconds(route["response_s"]) for route in result["exact"].get("routes", [])}
+    rows = [
+        [
+            route["name"],
+            f"{route['share'] * 100:.1f}%",
+            ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route["demand_s"].items() if demand_s),
+            seconds(route["response_s"]["low"]),
+            *([exact[route["name"]]] if exact else []),
+        ]
+        for route in result["routes"]
+    ]
+    columns = ["request", "share", "demands", "mean response at least", *(["exact"] if exact else [])]
+    return Grid("", columns, rows)
+
+
+def _between(bounds: dict[str, Any], write: Callable[[float | None], str]) -> str:
+    """``low … high``, or the one value of both; None stands for no bound."""
+    if bounds["high"] is None and bounds["low"] is not None:
+        return f"at least {write(bounds['low'])}"
+    low, high = write(bounds["low"]), write(bounds["high"])
+    return low if low == high else f"{low} … {high}"
 
 
 def comparison_grid(comparison: dict[str, Any], names: tuple[str, str], title: str = "") -> Grid:

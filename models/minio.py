@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from models.client_policy import ClientPolicies
 from models.demand import Demand, ServiceDemand
 from models.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
 from models.placement import key_hashes
@@ -26,8 +27,8 @@ _NOTHING = ServiceDemand()
 _MAX_SET = 16  # drives of an erasure set at most
 
 
-class Client(Strict):
-    """The machine that the requests come from."""
+class Client(ClientPolicies):
+    """The machine that the requests come from, and what it does when an answer is late or does not come."""
 
     on_host: bool = Field(False, description="the clients run on the store's own host and share its cores")
     cores: int = Field(8, ge=1, description="cores of the clients' machine, when it is not the store's")
@@ -169,13 +170,14 @@ class _Plan:
         write_and_commit = Stage(
             tuple((Visit(Member(0, d), write), Visit(Member(1, d), drives.commit)) for d in range(size)), size
         )
+        policy = self.spec.client.policy
         return (
-            Route("GET", (self._ask("GET"), fetch, *self._answer(body=True))),
-            Route("PUT", (self._ask("PUT"), write_and_commit, commit, *self._finish("PUT"))),
-            Route("PUT inline", (self._ask("PUT"), write_and_commit, *self._finish("PUT"))),
-            Route("HEAD", (self._ask("HEAD"), look, *self._answer())),
-            Route("DELETE", (self._ask("DELETE"), commit, *self._finish("DELETE"))),
-            Route("LIST", (self._ask("LIST"), look, *self._answer())),
+            Route("GET", (self._ask("GET"), fetch, *self._answer(body=True)), policy=policy("GET")),
+            Route("PUT", (self._ask("PUT"), write_and_commit, commit, *self._finish("PUT")), policy=policy("PUT")),
+            Route("PUT inline", (self._ask("PUT"), write_and_commit, *self._finish("PUT")), policy=policy("PUT")),
+            Route("HEAD", (self._ask("HEAD"), look, *self._answer()), policy=policy("HEAD")),
+            Route("DELETE", (self._ask("DELETE"), commit, *self._finish("DELETE")), policy=policy("DELETE")),
+            Route("LIST", (self._ask("LIST"), look, *self._answer()), policy=policy("LIST")),
         )
 
     def _ask(self, op: Op) -> Stage:

@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from models.agenda import Action, Kind
 from models.demand import ServiceDemand
+from models.policy import NO_POLICY, Policy
 from traces.streams import stream_id
 from traces.trace import Pacing
 
@@ -36,6 +38,27 @@ class Discipline(IntEnum):
     FIFO's, its spread is wider.
     """
 
+    PRIORITY = 5
+    """`servers` servers; a free one takes the first job of the lowest class that waits (non-preemptive)."""
+    WEIGHTED_SHARE = 6
+    """`servers` servers; classes share them by `weights` while they all wait (start-time fair queueing)."""
+    POOL = 7
+    """`servers` tokens. A visit takes one, or waits for it; a visit that `releases` gives it back. Takes no time.
+
+    At most `queue_limit` jobs wait; one more is refused.
+    """
+    GATE = 8
+    """A visit passes while the gate is open, which it is until the agenda shuts it. Takes no time.
+
+    Who comes to a shut gate waits until it opens; with `poll_s` he looks again after each such interval, and is
+    refused when it is still shut after `poll_limit` such looks.
+    """
+
+
+_ONE_SERVER = (Discipline.GROUP_COMMIT, Discipline.GATE)
+UNBOUNDED = 2**40
+"""A queue limit, or a number of polls, that is none."""
+
 
 @dataclass(frozen=True)
 class Station:
@@ -44,9 +67,12 @@ class Station:
     Attributes:
         name: unique in the network.
         role: what it stands for, the same for all of its kind (``drive``, ``host cpu``).
-        servers: servers or cores; has no meaning for DELAY, is 1 for GROUP_COMMIT.
+        servers: servers, cores or tokens; has no meaning for DELAY, is 1 for GROUP_COMMIT and GATE.
         batch_limit: GROUP_COMMIT: members of a batch at most; 0: no limit.
         batch_item_s: GROUP_COMMIT: time added by each member after the first.
+        weights: WEIGHTED_SHARE: the share of each class.
+        queue_limit: POOL: jobs that wait at most.
+        poll_s, poll_limit: GATE: how often who waits looks again, and how many times; 0 s: released at once.
     """
 
     name: str
@@ -55,12 +81,20 @@ class Station:
     servers: int = 1
     batch_limit: int = 0
     batch_item_s: float = 0.0
+    weights: tuple[float, ...] = ()
+    queue_limit: int = UNBOUNDED
+    poll_s: float = 0.0
+    poll_limit: int = UNBOUNDED
 
     def __post_init__(self) -> None:
         if self.servers < 1 or self.batch_limit < 0 or not self.batch_item_s >= 0:
             raise ValueError(f"station {self.name!r}: servers must be at least 1, batch values at least 0")
-        if self.discipline is Discipline.GROUP_COMMIT and self.servers != 1:
-            raise ValueError(f"station {self.name!r}: a group commit has one server")
+        if self.discipline in _ONE_SERVER and self.servers != 1:
+            raise ValueError(f"station {self.name!r}: a {self.discipline.name} has one server")
+        if not all(weight > 0 for weight in self.weights):
+            raise ValueError(f"station {self.name!r}: weights must be above 0")
+        if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:
+            raise ValueError(f"station {self.name!r}: queue_limit and poll_s must be at least 0, poll_limit at least 1")
 
 
 @dataclass(frozen=True)
@@ -71,12 +105,54 @@ class Member:
     position: int
 
 
+class Choice(IntEnum):
+    """How a group picks a member when a request comes to it."""
+
+    HASH = 0
+    """By the hash of the key, among the members present."""
+    ROUND_ROBIN = 1
+    RANDOM = 2
+    LEAST_OUTSTANDING = 3
+    """The one with fewest attempts under way; among equals the first."""
+    POWER_OF_TWO = 4
+    """The one with fewer attempts under way of two picked at random (Mitzenmacher 2001)."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Alternatives bound at run time: an attempt picks one member at its first visit and stays with it.
+
+    A further attempt of the same request picks another member where there is one.
+
+    Attributes:
+        members: station indices, shape (members, positions): each member is a row of stations (its cores, its NIC).
+    """
+
+    choice: Choice
+    members: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The station at column `position` of the member that the request is bound to in group `group`."""
+
+    group: int
+    position: int = 0
+
+
 @dataclass(frozen=True)
 class Visit:
-    """One stay at a station: where, and for how long it needs service."""
+    """One stay at a station: where, and for how long it needs service.
 
-    station: int | Member
+    Attributes:
+        releases: POOL: gives a token back instead of taking one.
+        ties: the first of tied attempts to be served here cancels the other.
+    """
+
+    station: int | Member | Bound
     demand: ServiceDemand
+    releases: bool = False
+    ties: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,14 +181,23 @@ def single(*visits: Visit, delivers: bool = False) -> Stage:
 
 @dataclass(frozen=True)
 class Route:
-    """The stages that one kind of request passes, one after the other."""
+    """The stages that one kind of request passes, one after the other.
+
+    Attributes:
+        priority: its class at PRIORITY and WEIGHTED_SHARE stations; 0 goes first.
+        policy: what the client does when an answer is late or does not come.
+    """
 
     name: str
     stages: tuple[Stage, ...]
+    priority: int = 0
+    policy: Policy = NO_POLICY
 
     def __post_init__(self) -> None:
         if not self.stages:
             raise ValueError(f"route {self.name!r} has no stage")
+        if self.priority < 0:
+            raise ValueError(f"route {self.name!r}: priority must be at least 0")
 
     @cached_property
     def visits(self) -> tuple[Visit, ...]:
@@ -120,10 +205,26 @@ class Route:
         return tuple(visit for stage in self.stages for branch in stage.branches for visit in branch)
 
     @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The stage of each visit, and the index of the last visit of its branch."""
+        places: list[tuple[int, int]] = []
+        for s, stage in enumerate(self.stages):
+            for branch in stage.branches:
+                places += [(s, len(places) + len(branch) - 1)] * len(branch)
+        return tuple(places)
+
+    @cached_property
+    def forks(self) -> tuple[tuple[int, ...], ...]:
+        """The index of the first visit of each branch, stage by stage."""
+        firsts = iter([0, *(last + 1 for i, (_, last) in enumerate(self.places) if i == last)])
+        return tuple(tuple(next(firsts) for _ in stage.branches) for stage in self.stages)
+
+    @cached_property
     def streams(self) -> tuple[int, ...]:
-        """The random stream of each visit: the same whatever other routes, stages or branches come after it."""
+        """The random stream of each visit of each attempt: the same whatever comes after it in the network."""
         return tuple(
-            stream_id(f"demand/{self.name}/{s}/{b}/{v}")
+            stream_id(f"demand/{self.name}/{s}/{b}/{v}" + (f"/{attempt}" if attempt else ""))
+            for attempt in range(self.policy.attempts)
             for s, stage in enumerate(self.stages)
             for b, branch in enumerate(stage.branches)
             for v in range(len(branch))
@@ -139,26 +240,57 @@ class Network:
         placements: tables of station indices, shape (groups, members): placement groups or erasure sets. A key
             belongs to the group of its hash modulo the number of groups.
         pacing: when requests are issued.
+        groups: alternatives bound at run time.
+        agenda: what happens to the network while it runs.
     """
 
     stations: tuple[Station, ...]
     routes: tuple[Route, ...]
     placements: tuple[NDArray[np.int32], ...] = ()
     pacing: Pacing = field(default=Pacing())
+    groups: tuple[Group, ...] = ()
+    agenda: tuple[Action, ...] = ()
 
     def __post_init__(self) -> None:
         names = [s.name for s in self.stations]
         if len(set(names)) < len(names):
             raise ValueError("two stations have the same name")
-        for table in self.placements:
+        for table in (*self.placements, *(group.members for group in self.groups)):
             if table.size == 0 or table.min() < 0 or table.max() >= len(names):
-                raise ValueError("a placement table names a station that does not exist")
+                raise ValueError("a placement table or a group names a station that does not exist")
         for route in self.routes:
             for visit in route.visits:
                 self._check(visit.station)
+        classes = 1 + max((route.priority for route in self.routes), default=0)
+        for station in self.stations:
+            if station.discipline is Discipline.WEIGHTED_SHARE and len(station.weights) < classes:
+                raise ValueError(f"station {station.name!r} needs {classes} weights")
+        for action in self.agenda:
+            self._check_action(action)
 
-    def _check(self, station: int | Member) -> None:
-        if isinstance(station, Member):
+    def _check_action(self, action: Action) -> None:
+        if action.kind is Kind.RELEASE:
+            return  # its target is a stream of the program
+        if action.kind in (Kind.JOIN, Kind.LEAVE):
+            if not (0 <= action.target < len(self.groups)) or not (
+                0 <= action.member < len(self.groups[action.target].members)
+            ):
+                raise ValueError(f"{action} names a member that does not exist")
+        elif not 0 <= action.target < len(self.stations):
+            raise ValueError(f"{action} names a station that does not exist")
+        else:
+            discipline = self.stations[action.target].discipline
+            is_gate = discipline is Discipline.GATE
+            if (action.kind in (Kind.SHUT, Kind.OPEN)) != is_gate or discipline is Discipline.POOL:
+                raise ValueError(f"{action}: gates are shut and opened, pools stay as they are, others do neither")
+
+    def _check(self, station: int | Member | Bound) -> None:
+        if isinstance(station, Bound):
+            if not (0 <= station.group < len(self.groups)) or not (
+                0 <= station.position < self.groups[station.group].members.shape[1]
+            ):
+                raise ValueError(f"{station} is in no group")
+        elif isinstance(station, Member):
             if not (0 <= station.table < len(self.placements)) or not (
                 0 <= station.position < self.placements[station.table].shape[1]
             ):

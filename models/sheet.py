@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network import Member, Network, Route
+from models.network import Bound, Member, Network, Route
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,11 @@ class Sheet:
     Attributes:
         first: index of its first request.
         route, arrival_s, think_s, phase: shape (n,). Phases never descend, also where rows repeat.
-        first_visit: where each request's visits begin, shape (n,); they are in the order of `Route.visits`.
-        station, demand_s: shape (visits,).
+        key_hash: picks a group's member where the group goes by hash, shape (n,).
+        first_visit: where each request's visits begin, shape (n,); they are in the order of `Route.visits`, once for
+            each attempt that its policy allows.
+        station: shape (visits,); below 0: bound at run time, see `bound_code`.
+        demand_s: shape (visits,).
     """
 
     first: int
@@ -56,12 +59,27 @@ class Sheet:
     arrival_s: NDArray[np.float64]
     think_s: NDArray[np.float64]
     phase: NDArray[np.int32]
+    key_hash: NDArray[np.uint64]
     first_visit: NDArray[np.int64]
     station: NDArray[np.int32]
     demand_s: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.route)
+
+
+POSITIONS = 1 << 16
+"""Positions of a group's members at most."""
+
+
+def bound_code(bound: Bound) -> int:
+    """What stands in a Sheet for a station that is bound at run time: -1 - (65536 x group + position)."""
+    return -1 - (POSITIONS * bound.group + bound.position)
+
+
+def bound_of(code: int) -> Bound:
+    """What `bound_code` stands for."""
+    return Bound(*divmod(-1 - code, POSITIONS))
 
 
 def draw_sheet(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:
@@ -74,7 +92,7 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
     route = requests.route[rows]
     size, key_hash = requests.size_bytes[rows], requests.key_hash[rows]
     present = np.bincount(route, minlength=len(network.routes))
-    widths = np.array([len(r.visits) for r in network.routes])
+    widths = np.array([len(r.streams) for r in network.routes])
     starts = np.concatenate([[0], np.cumsum(present * widths)])
     first_visit = np.empty(len(rows), np.int64)
     station = np.empty(starts[-1], np.int32)
@@ -85,24 +103,26 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         at = slice(start, starts[k + 1])
         mine = slice(None) if chosen is None else chosen
         first_visit[mine] = start + width * np.arange(present[k])
-        station[at] = _stations(network, network.routes[k], key_hash[mine]).ravel()
+        drawn = network.routes[k]
+        station[at] = np.tile(_stations(network, drawn, key_hash[mine]), (1, drawn.policy.attempts)).ravel()
         block = demand_s[at].reshape(-1, width)
-        for v, (visit, stream) in enumerate(zip(network.routes[k].visits, network.routes[k].streams, strict=True)):
+        for v, (visit, stream) in enumerate(zip(drawn.visits * drawn.policy.attempts, drawn.streams, strict=True)):
             block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[mine])
     phase = requests.phase[rows]
     if requests.repeat and len(requests):
         lap = np.arange(first, first + len(rows)) // len(requests)
         last = int(requests.phase[-1])
         phase = (phase + lap * (last + 1 if last else 0)).astype(np.int32)
-    return Sheet(first, route, requests.arrival_s[rows], requests.think_s[rows], phase, first_visit, station, demand_s)
+    arrival_s, think_s = requests.arrival_s[rows], requests.think_s[rows]
+    return Sheet(first, route, arrival_s, think_s, phase, key_hash, first_visit, station, demand_s)
 
 
 def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> NDArray[np.int32]:
     """The station of each visit, shape (requests, visits)."""
     where = [visit.station for visit in route.visits]
-    fixed = np.array([-1 if isinstance(w, Member) else w for w in where], np.int32)
-    result = np.broadcast_to(fixed, (len(key_hash), len(where)))
-    if (fixed >= 0).all():
+    codes = [0 if isinstance(w, Member) else bound_code(w) if isinstance(w, Bound) else w for w in where]
+    result = np.broadcast_to(np.array(codes, np.int32), (len(key_hash), len(where)))
+    if not any(isinstance(w, Member) for w in where):
         return result
     result = result.copy()
     for t, table in enumerate(network.placements):

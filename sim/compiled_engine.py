@@ -2,37 +2,82 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.agenda import Kind
 from models.network import Discipline, Network
 from models.sheet import Sheet
-from sim import compiled_kernel as kernel
+from sim import compiled_state as states
 from sim.compiled_state import Chunk, Rules, State
-from sim.layout import Layout, layout_of
+from sim.latency_bins import BINS
+from sim.layout import Layout, class_count, layout_of
 from sim.outcome import CHUNK, InvariantError, Outcome, Program
 
+_FOLDER = Path(__file__).parent
+
+
+def _drop_stale_cache() -> None:
+    """Numba looks only at the file of the function it has cached; the kernel and its constants are in several."""
+    kernel = ("compiled_kernel", "compiled_stations", "compiled_state", "layout", "latency_bins", "outcome")
+    sources = [_FOLDER / f"{name}.py" for name in kernel]
+    sources += [_FOLDER.parent / "models" / f"{name}.py" for name in ("agenda", "network", "policy", "sheet")]
+    newest = max(source.stat().st_mtime for source in sources)
+    for cached in (_FOLDER / "__pycache__").glob("compiled_*.nb?"):
+        if cached.stat().st_mtime < newest:
+            with contextlib.suppress(OSError):  # a folder that is not ours to change: Numba keeps its cache elsewhere
+                cached.unlink()
+
+
+_drop_stale_cache()
+
+from sim import compiled_kernel as kernel  # noqa: E402
+from sim import compiled_stations as stations_kernel  # noqa: E402
+
 _FIRST_SLOTS = 64
+
+
+def is_compiled() -> bool:
+    """Whether the kernel has been compiled on this machine before; else the first run takes half a minute."""
+    return any((_FOLDER / "__pycache__").glob("compiled_kernel.advance*.nbc"))
 
 
 def _rules(program: Program) -> Rules:
     network = program.network
     pacing = network.pacing
     widest = max(len(route.visits) for route in network.routes)
-    limit_s = math.inf if pacing.duration_s is None else pacing.duration_s
+    attempts = max(route.policy.attempts for route in network.routes)
     return Rules(
-        pacing.loop == "open", pacing.stagger_s, limit_s, max(widest - 1, 1).bit_length(), np.uint64(program.seed)
+        open_loop=pacing.loop == "open",
+        stagger_s=pacing.stagger_s,
+        limit_s=math.inf if pacing.duration_s is None else pacing.duration_s,
+        position_bits=(widest - 1).bit_length(),
+        attempt_bits=(attempts - 1).bit_length(),
+        classes=class_count(network),
+        groups=len(network.groups),
+        tied=any(route.policy.tied_after_s < math.inf for route in network.routes),
+        seed=np.uint64(program.seed),
     )
 
 
-def _empty_state(network: Network, rules: Rules) -> State:
-    stations = len(network.stations)
-    shared_row, shared = _numbered(network, Discipline.PROCESSOR_SHARING)
-    random_row, random = _numbered(network, Discipline.RANDOM_ORDER)
+def _empty_state(program: Program, layout: Layout, rules: Rules) -> State:
+    """The state before anything has happened; what depends on the number of slots has length 0."""
+    network = program.network
+    count, routes = len(network.stations), len(network.routes)
+    deaths = 1 + sum(action.kind is Kind.DOWN for action in network.agenda)
+    binned = routes if layout.routes["quantile"].any() else 0
+    members = layout.member_station.shape[:2]
+    background = sum(len(stream.sheet) for stream in program.background)
+    stations = np.zeros(count, states.STATION)
+    stations["speed"] = 1.0
+    stations["shared_row"], shared = _numbered(network, Discipline.PROCESSOR_SHARING)
+    stations["random_row"], random = _numbered(network, Discipline.RANDOM_ORDER)
 
     def ints(*shape: int) -> NDArray[np.int64]:
         return np.zeros(shape, np.int64)
@@ -41,24 +86,21 @@ def _empty_state(network: Network, rules: Rules) -> State:
         return np.zeros(shape, np.float64)
 
     state = State(
-        counter=ints(8), time=floats(2),
+        counter=ints(stations_kernel.COUNTERS), time=floats(2),
         heap_time=floats(0), heap_inserted=ints(0), heap_event=ints(0),
-        slot_free=ints(0), slot_request=ints(0), slot_route=ints(0), slot_stage=ints(0), slot_done=ints(0),
-        slot_left=ints(0), slot_client=ints(0),
-        token_station=ints(0), token_demand=floats(0), token_since=floats(0), token_next=ints(0),
-        station_busy=ints(stations), station_head=ints(stations), station_tail=ints(stations),
-        station_waiting=ints(stations), station_batch=ints(stations), station_visits=ints(stations),
-        station_busy_s=floats(stations), station_waiting_s=floats(stations),
-        shared_row=shared_row,
-        shared_done=floats(shared, 0), shared_order=ints(shared, 0), shared_token=ints(shared, 0),
-        shared_present=ints(shared), shared_attained_s=floats(shared), shared_last_s=floats(shared),
-        shared_version=ints(shared),
-        random_row=random_row, random_token=ints(random, 0), random_choices=ints(random),
+        slot_free=ints(0), slots=np.zeros(0, states.SLOT), tries=np.zeros(0, states.TRY), member_of_try=ints(0),
+        tokens=np.zeros(0, states.TOKEN), stations=stations, station_death_s=floats(count, deaths),
+        classes=np.zeros(count * rules.classes, states.CLASS),
+        shared=np.zeros(shared, states.SHARED), shared_done=floats(shared, 0), shared_order=ints(shared, 0),
+        shared_token=ints(shared, 0), random=np.zeros(random, states.RANDOM), random_token=ints(random, 0),
+        member_present=1 + ints(*members), member_outstanding=ints(*members),
+        groups=np.zeros(rules.groups, states.GROUP), routes=np.zeros(routes, states.ROUTE),
+        bins=np.zeros(binned, states.BINS), bin_count=ints(binned, BINS),
+        backgrounds=np.zeros(len(program.background), states.BACKGROUND),
         client_parked=np.zeros(0 if rules.open_loop else network.pacing.clients, np.bool_),
-        result_start_s=floats(0), result_first_byte_s=floats(0), result_end_s=floats(0),
-        result_client=np.zeros(0, np.int32),
+        results=np.zeros(0, states.RESULT), background_end_s=floats(background) + math.nan,
     )  # fmt: skip
-    return _with_space(state, rules, network)
+    return _with_slots(state, rules, layout)
 
 
 def _numbered(network: Network, discipline: Discipline) -> tuple[NDArray[np.int64], int]:
@@ -67,61 +109,92 @@ def _numbered(network: Network, discipline: Discipline) -> tuple[NDArray[np.int6
     return np.cumsum([0, *has])[:-1].astype(np.int64), sum(has)
 
 
-def _wider(array: NDArray[Any], length: int, fill: float = 0) -> NDArray[Any]:
+def _wider(array: NDArray[Any], length: int) -> NDArray[Any]:
     """The array, longer along its last axis."""
-    wide = np.full((*array.shape[:-1], length), fill, array.dtype)
+    wide = np.zeros((*array.shape[:-1], length), array.dtype)
     wide[..., : array.shape[-1]] = array
     return wide
 
 
-def _with_space(state: State, rules: Rules, network: Network) -> State:
-    """The state with twice the slots, and a heap to go with them."""
+def _with_slots(state: State, rules: Rules, layout: Layout) -> State:
+    """The state with twice the slots."""
     old = len(state.slot_free)
     slots = max(2 * old, _FIRST_SLOTS)
-    branches = sum(len(stage.branches) for route in network.routes for stage in route.stages)
-    clients = len(state.client_parked)
-    lengths = {
-        "slot": slots,
-        "token": slots << rules.position_bits,
-        "heap": 4 * branches * (slots + 2) + 2 * clients + 64,
-        "shared": slots * branches,
-        "random": slots * branches,
-    }
-    grown: dict[str, Any] = {}
-    for name, array in state._asdict().items():
-        group = name.split("_")[0]
-        if group in ("slot", "token", "heap") or array.ndim == 2:
-            grown[name] = _wider(array, lengths[group])
-    state = state._replace(**grown)
-    free = int(state.counter[kernel.FREE])
+    tries = slots << rules.attempt_bits
+    in_queues = tries * len(layout.branch_first_position)
+    state = state._replace(
+        slot_free=_wider(state.slot_free, slots),
+        slots=_wider(state.slots, slots),
+        tries=_wider(state.tries, tries),
+        member_of_try=_wider(state.member_of_try, tries * rules.groups),
+        tokens=_wider(state.tokens, tries << rules.position_bits),
+        shared_done=_wider(state.shared_done, in_queues),
+        shared_order=_wider(state.shared_order, in_queues),
+        shared_token=_wider(state.shared_token, in_queues),
+        random_token=_wider(state.random_token, in_queues),
+    )
+    state.slots["is_free"][old:] = 1
+    free = int(state.counter[stations_kernel.FREE])
     state.slot_free[free : free + slots - old] = np.arange(old, slots)
-    state.counter[kernel.FREE] += slots - old
-    return state
+    state.counter[stations_kernel.FREE] += slots - old
+    return _with_heap(state, rules, layout)
+
+
+def _with_heap(state: State, rules: Rules, layout: Layout) -> State:
+    """The state with a heap for twice its events, and for what its slots may add at one moment."""
+    tokens = (len(state.slot_free) + 1) * (2 * (len(layout.branch_first_position) << rules.attempt_bits) + 8)
+    length = 2 * (int(state.counter[stations_kernel.HEAP]) + tokens + len(state.client_parked)) + 64
+    grown: dict[str, Any] = {
+        name: _wider(getattr(state, name), length) for name in ("heap_time", "heap_inserted", "heap_event")
+    }
+    return state._replace(**grown)
 
 
 def _with_results(state: State, requests: int) -> State:
     """The state with room for the results of so many requests."""
-    if requests <= len(state.result_end_s):
+    if requests <= len(state.results):
         return state
-    length = max(requests, 2 * len(state.result_end_s))
-    return state._replace(
-        result_start_s=_wider(state.result_start_s, length, math.nan),
-        result_first_byte_s=_wider(state.result_first_byte_s, length, math.nan),
-        result_end_s=_wider(state.result_end_s, length, math.nan),
-        result_client=_wider(state.result_client, length),
-    )
+    old = len(state.results)
+    results = _wider(state.results, max(requests, 2 * old))
+    for name in ("start_s", "first_byte_s", "end_s"):
+        results[name][old:] = math.nan
+    return state._replace(results=results)
 
 
 def _chunk(sheet: Sheet) -> Chunk:
     return Chunk(
-        sheet.first, len(sheet) < CHUNK, sheet.route, sheet.arrival_s, sheet.think_s, sheet.phase, sheet.first_visit,
-        sheet.station, sheet.demand_s,
+        sheet.first, len(sheet) < CHUNK, sheet.route, sheet.arrival_s, sheet.think_s, sheet.phase, sheet.key_hash,
+        sheet.first_visit, sheet.station, sheet.demand_s,
     )  # fmt: skip
 
 
+def _background(program: Program) -> tuple[Chunk, NDArray[np.int64]]:
+    """All background streams in one chunk, and where each begins."""
+    sheets = [stream.sheet for stream in program.background]
+    first = np.cumsum([0, *(len(sheet) for sheet in sheets)])
+    visits = np.cumsum([0, *(len(sheet.station) for sheet in sheets)])
+
+    def joined(name: str, dtype: type) -> NDArray[Any]:
+        return np.concatenate([getattr(sheet, name) for sheet in sheets] or [np.empty(0, dtype)])
+
+    first_visit = np.concatenate(
+        [sheet.first_visit + at for sheet, at in zip(sheets, visits, strict=False)] or [np.empty(0, np.int64)]
+    )
+    chunk = Chunk(
+        0, True, joined("route", np.int32), joined("arrival_s", np.float64), joined("think_s", np.float64),
+        joined("phase", np.int32), joined("key_hash", np.uint64), first_visit, joined("station", np.int32),
+        joined("demand_s", np.float64),
+    )  # fmt: skip
+    return chunk, first.astype(np.int64)
+
+
 def _idle_with_queue(layout: Layout, state: State) -> int:
-    queueing = layout.station_discipline != Discipline.DELAY
-    return int((queueing & (state.station_waiting > 0) & (state.station_busy < layout.station_servers)).sum())
+    """Stations with an idle server and a job that waits, up to now."""
+    discipline, live = layout.stations["discipline"], state.stations["live"] > 0
+    spare = state.stations["busy"] < layout.stations["servers"]
+    idle = np.where(discipline == Discipline.GATE, state.stations["down"] == 0, spare)
+    serves = (discipline != Discipline.DELAY) & (discipline != Discipline.PROCESSOR_SHARING)
+    return int((serves & live & idle).sum())
 
 
 def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:
@@ -132,28 +205,47 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
     """
     network = program.network
     layout, rules = layout_of(network), _rules(program)
-    state = _empty_state(network, rules)
-    kernel.start(rules, state)
+    state = _empty_state(program, layout, rules)
+    background, streams = _background(program)
+    timed = [i for i, action in enumerate(network.agenda) if action.after_ended is None]
+    at_s = np.array([network.agenda[i].at_s for i in timed], float)
+    held = np.array([stream.held for stream in program.background], np.bool_)
+    kernel.start(layout, rules, state, np.array(timed, np.int64), at_s, held)
     idle_with_queue = 0
     reason = kernel.NEED_SHEET
     while reason != kernel.DONE:
         if reason == kernel.NEED_SHEET:
-            begun = int(state.counter[kernel.NEXT_ROW])
+            begun = int(state.counter[stations_kernel.NEXT_ROW])
             idle_with_queue += _idle_with_queue(layout, state)
             if progress:
                 progress(begun)
             chunk = _chunk(program.draw(begun, CHUNK))
             state = _with_results(state, begun + len(chunk.route))
+        elif reason == kernel.NEED_SLOTS:
+            state = _with_slots(state, rules, layout)
+        elif reason == kernel.NEED_HEAP:
+            state = _with_heap(state, rules, layout)
         else:
-            state = _with_space(state, rules, network)
-        reason = kernel.advance(layout, rules, chunk, state)
-    if math.isnan(state.time[kernel.NOW]):
-        raise InvariantError("the clock ran back")
-    begun = int(state.counter[kernel.NEXT_ROW])
-    outcome = Outcome(
-        state.result_start_s[:begun], state.result_first_byte_s[:begun], state.result_end_s[:begun],
-        state.result_client[:begun], state.station_visits, state.station_busy_s, state.station_waiting_s,
-        float(state.time[kernel.CLOCK]), int(state.counter[kernel.OUTSTANDING]), idle_with_queue,
-    )  # fmt: skip
+            raise InvariantError("the clock ran back")
+        reason = kernel.advance(layout, rules, chunk, background, streams, state)
+    kernel.finish(layout, state)
+    outcome = _outcome(state, layout, idle_with_queue)
     outcome.check(network)
     return outcome
+
+
+def _outcome(state: State, layout: Layout, idle_with_queue: int) -> Outcome:
+    results = state.results[: int(state.counter[stations_kernel.NEXT_ROW])]
+    stations, pools = state.stations, layout.stations["discipline"] == Discipline.POOL
+    by_request = ("start_s", "first_byte_s", "end_s", "client", "attempts", "winner")
+    columns: dict[str, Any] = {name: results[name].copy() for name in by_request}
+    columns |= {name: stations[name].copy() for name in ("visits", "busy_s", "waiting_s")}
+    return Outcome(
+        **columns,
+        failure=results["failure"].astype(np.int8),
+        background_end_s=state.background_end_s,
+        held=np.where(pools, stations["busy"], 0),
+        clock_s=float(state.time[stations_kernel.CLOCK]),
+        in_flight=int(state.counter[stations_kernel.OUTSTANDING]),
+        idle_with_queue=idle_with_queue,
+    )

@@ -1,74 +1,131 @@
-"""A Network's structure as flat arrays, the form both engines walk."""
+"""A Network's structure as flat arrays, the form that the compiled engine walks."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.network import Network
-
-Ints = NDArray[np.int64]
+from models.network import Network, Route
+from sim.compiled_state import Floats, Ints, Records, record
 
 
 class Layout(NamedTuple):
     """Stations, routes, stages, branches and positions, each numbered through the whole network.
 
-    A *position* is a visit's place in its route. The arrays are indexed by what their name begins with.
+    A *position* is a visit's place in its route.
     """
 
-    station_discipline: Ints
-    station_servers: Ints
-    station_batch_limit: Ints
-    station_batch_item_s: NDArray[np.float64]
+    stations: Records  # STATION
+    station_weight: Floats  # shape (stations, classes)
+    routes: Records  # ROUTE
     route_first_stage: Ints  # one element more than routes
     route_first_position: Ints  # one element more than routes
+    stages: Records  # STAGE
     stage_first_branch: Ints  # one element more than stages
-    stage_need: Ints
-    stage_delivers: Ints
     branch_first_position: Ints  # within its route
-    position_is_last: Ints  # of its branch
-    position_stage: Ints
+    positions: Records  # POSITION
+    groups: Records  # GROUP
+    member_station: Ints  # shape (groups, members at most, positions at most)
+    actions: Records  # ACTION
+    counted_action: Ints  # those that wait for a count, in its order
+    counted_at: Ints
+
+
+STATION = record("discipline servers batch_limit queue_limit poll_limit", "batch_item_s poll_s")
+# second_s: when a second attempt starts; infinity: never, or by a quantile
+ROUTE = record(
+    "priority attempts retries cancels tied",
+    "timeout_s backoff_s backoff_max_s jitter retry_share hedge_share second_s quantile",
+)
+STAGE = record("need delivers")
+POSITION = record("is_last stage releases ties")
+GROUP = record("choice members")
+ACTION = record("kind target member", "value")
+
+
+def _ints(values: Sequence[int]) -> Ints:
+    return np.array(values, np.int64)
+
+
+def _records(dtype: np.dtype[np.void], rows: Sequence[tuple[float, ...]]) -> Records:
+    return np.array(list(rows), dtype)
 
 
 def layout_of(network: Network) -> Layout:
     """The flat arrays of a Network."""
-    route_first_stage, route_first_position, stage_first_branch = [0], [0], [0]
-    stage_need: list[int] = []
-    stage_delivers: list[bool] = []
-    branch_first_position: list[int] = []
-    position_is_last: list[bool] = []
-    position_stage: list[int] = []
-    for route in network.routes:
-        position = 0
-        for stage in route.stages:
-            for branch in stage.branches:
-                branch_first_position.append(position)
-                position += len(branch)
-                position_is_last += [False] * (len(branch) - 1) + [True]
-                position_stage += [len(stage_need)] * len(branch)
-            stage_need.append(stage.need)
-            stage_delivers.append(stage.delivers)
-            stage_first_branch.append(len(branch_first_position))
-        route_first_stage.append(len(stage_need))
-        route_first_position.append(route_first_position[-1] + position)
-
-    def ints(values: Sequence[int]) -> Ints:
-        return np.array(values, np.int64)
-
+    agenda = network.agenda
+    counted = sorted((a.after_ended, i) for i, a in enumerate(agenda) if a.after_ended is not None)
+    stations = [
+        (s.discipline, s.servers, s.batch_limit, s.queue_limit, s.poll_limit, s.batch_item_s, s.poll_s)
+        for s in network.stations
+    ]
     return Layout(
-        station_discipline=ints([s.discipline for s in network.stations]),
-        station_servers=ints([s.servers for s in network.stations]),
-        station_batch_limit=ints([s.batch_limit for s in network.stations]),
-        station_batch_item_s=np.array([s.batch_item_s for s in network.stations], np.float64),
-        route_first_stage=ints(route_first_stage),
-        route_first_position=ints(route_first_position),
-        stage_first_branch=ints(stage_first_branch),
-        stage_need=ints(stage_need),
-        stage_delivers=ints(stage_delivers),
-        branch_first_position=ints(branch_first_position),
-        position_is_last=ints(position_is_last),
-        position_stage=ints(position_stage),
+        stations=_records(STATION, stations),
+        station_weight=_weights(network),
+        routes=_records(ROUTE, [_policy(route) for route in network.routes]),
+        groups=_records(GROUP, [(group.choice, len(group.members)) for group in network.groups]),
+        member_station=_members(network),
+        actions=_records(ACTION, [(a.kind, a.target, a.member, a.value) for a in agenda]),
+        counted_action=_ints([i for _, i in counted]),
+        counted_at=_ints([at for at, _ in counted]),
+        **_structure(network),
     )
+
+
+def _policy(route: Route) -> tuple[float, ...]:
+    p = route.policy
+    second_s = min(p.hedge_after_s, p.tied_after_s)
+    return (
+        route.priority, p.attempts, p.retries, p.cancels, p.tied_after_s < math.inf, p.timeout_s, p.backoff_s,
+        p.backoff_max_s, p.jitter, p.retry_share, p.hedge_share, second_s, p.hedge_quantile,
+    )  # fmt: skip
+
+
+def class_count(network: Network) -> int:
+    """Classes of priority that the routes have."""
+    return 1 + max((route.priority for route in network.routes), default=0)
+
+
+def _structure(network: Network) -> dict[str, Any]:
+    """Routes, stages, branches and positions."""
+    first_stage, first_position, first_branch = [0], [0], [0]
+    stages: list[tuple[int, bool]] = []
+    branch_first: list[int] = []
+    positions: list[tuple[bool, int, bool, bool]] = []
+    for route in network.routes:
+        for visit, (i, (stage_of, last)) in zip(route.visits, enumerate(route.places), strict=True):
+            positions.append((i == last, len(stages) + stage_of, visit.releases, visit.ties))
+        for stage, firsts in zip(route.stages, route.forks, strict=True):
+            branch_first += firsts
+            stages.append((stage.need, stage.delivers))
+            first_branch.append(len(branch_first))
+        first_stage.append(len(stages))
+        first_position.append(len(positions))
+    return {
+        "route_first_stage": _ints(first_stage),
+        "route_first_position": _ints(first_position),
+        "stages": _records(STAGE, stages),
+        "stage_first_branch": _ints(first_branch),
+        "branch_first_position": _ints(branch_first),
+        "positions": _records(POSITION, positions),
+    }
+
+
+def _weights(network: Network) -> Floats:
+    weights = np.ones((len(network.stations), class_count(network)))
+    for row, station in zip(weights, network.stations, strict=True):
+        given = station.weights[: len(row)]
+        row[: len(given)] = given
+    return weights
+
+
+def _members(network: Network) -> Ints:
+    """Station of each position of each member of each group; -1 where there is none."""
+    shapes = [group.members.shape for group in network.groups] or [(0, 0)]
+    table = np.full((len(network.groups), max(m for m, _ in shapes), max(p for _, p in shapes)), -1, np.int64)
+    for g, group in enumerate(network.groups):
+        table[g, : group.members.shape[0], : group.members.shape[1]] = group.members
+    return table

@@ -4,21 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.agenda import Kind
 from models.network import Discipline, Network
+from models.policy import NO_POLICY
 from models.sheet import Requests, Sheet, draw_sheet
 
 CHUNK = 4096
 """Requests drawn at a time: a Sheet of this many fits the processor's cache."""
+
+JITTER_STREAM = 1 << 32
+"""Random streams of the pauses before retries start here; stations and groups have the low numbers."""
 
 Floats = NDArray[np.float64]
 
 
 class InvariantError(AssertionError):
     """The engine broke one of its own laws: a bug in tailcast, never in the input."""
+
+
+class Failure(IntEnum):
+    """Why a request failed."""
+
+    NONE = 0
+    QUEUE_FULL = 1
+    GATE_SHUT = 2
+    STATION_DOWN = 3
+    NO_MEMBER = 4
+    TIMEOUT = 5
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Background work: requests that nobody waits for, all drawn beforehand.
+
+    Attributes:
+        sheet: the requests; `arrival_s` counts from the stream's release.
+        held: it is released by the agenda; else at time 0.
+    """
+
+    sheet: Sheet
+    held: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,16 +58,30 @@ class Program:
     Attributes:
         draw: the Sheet of `count` requests from `first` on; shorter where the requests end.
         seed: of what is drawn while the clock runs.
+        background: streams of background work; their routes have no policy.
     """
 
     network: Network
     draw: Callable[[int, int], Sheet]
     seed: int
+    background: tuple[Stream, ...] = ()
+
+    def __post_init__(self) -> None:
+        for stream in self.background:
+            if any(self.network.routes[k].policy != NO_POLICY for k in np.unique(stream.sheet.route)):
+                raise ValueError("a background stream's route has a client policy")
+        for action in self.network.agenda:
+            if action.kind is Kind.RELEASE and not (
+                0 <= action.target < len(self.background) and self.background[action.target].held
+            ):
+                raise ValueError(f"{action} names no background stream that is held")
 
     @staticmethod
-    def of(network: Network, requests: Requests, seed: int) -> Program:
+    def of(network: Network, requests: Requests, seed: int, background: tuple[Stream, ...] = ()) -> Program:
         """The requests of a Trace under a seed."""
-        return Program(network, lambda first, count: draw_sheet(network, requests, seed, first, count), seed)
+        return Program(
+            network, lambda first, count: draw_sheet(network, requests, seed, first, count), seed, background
+        )
 
 
 @dataclass(frozen=True)
@@ -47,10 +91,15 @@ class Outcome:
     Attributes:
         start_s, first_byte_s, end_s: shape (requests,); `first_byte_s` is NaN where no stage delivers.
         client: who asked, shape (requests,); -1 in an open loop.
-        visits: visits served at each station, shape (stations,).
-        busy_s: server-seconds in use (infinite server: job-seconds in service), shape (stations,).
+        failure: a `Failure`, shape (requests,).
+        attempts: how many were begun, shape (requests,).
+        winner: which attempt ended the request, counted from 1, shape (requests,); 0 where none did.
+        background_end_s: when each background request ended, stream after stream; NaN where it did not.
+        visits: visits begun at each station, shape (stations,).
+        busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
         waiting_s: job-seconds spent waiting, shape (stations,).
-        clock_s: when the last event happened.
+        held: pool tokens not given back, shape (stations,).
+        clock_s: when the last visit or attempt ended.
         in_flight: requests begun and not ended.
         idle_with_queue: stations found with an idle server and a job that waits; 0 unless the engine is broken.
     """
@@ -59,9 +108,14 @@ class Outcome:
     first_byte_s: Floats
     end_s: Floats
     client: NDArray[np.int32]
+    failure: NDArray[np.int8]
+    attempts: NDArray[np.int16]
+    winner: NDArray[np.int16]
+    background_end_s: Floats
     visits: NDArray[np.int64]
     busy_s: Floats
     waiting_s: Floats
+    held: NDArray[np.int64]
     clock_s: float
     in_flight: int
     idle_with_queue: int
@@ -79,7 +133,10 @@ class Outcome:
             raise InvariantError("a request ended before it started")
         if self.idle_with_queue:
             raise InvariantError("a server idled while its queue held work")
+        tokens = np.array([s.servers if s.discipline is Discipline.POOL else 0 for s in network.stations])
+        if (self.held < 0).any() or (self.held > tokens).any():
+            raise InvariantError("more tokens were given back than taken, or taken than there are")
         limited = np.array([s.discipline is not Discipline.DELAY for s in network.stations])
         servers = np.array([s.servers for s in network.stations])
-        if (limited & (self.busy_s > servers * self.clock_s * (1 + 1e-9) + 1e-12)).any():
+        if (limited & (self.busy_s > servers * self.clock_s * (1 + 1e-9) + 1e-9)).any():
             raise InvariantError("a station was busy for more than its servers have time")

@@ -1,218 +1,116 @@
-"""The reference engine: SimPy's clock and event queue, one event for each departure, callbacks instead of processes.
+"""The reference engine: requests and their attempts on the stations of `sim/simpy_stations.py`.
 
 It is meant to be read. The compiled engine is the same machine; `docs/engine.md` tells the order of events.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import simpy
-from simpy.events import NORMAL
 
-from models.network import Discipline, Station
-from models.sheet import Sheet
-from sim.layout import Layout, layout_of
-from sim.outcome import CHUNK, Outcome, Program
+from models.agenda import Action, Kind
+from models.network import Choice, Group
+from models.policy import HEDGE_SAMPLES, Policy
+from models.sheet import Sheet, bound_of
+from sim.latency_bins import LatencyBins
+from sim.outcome import CHUNK, JITTER_STREAM, Failure, Outcome, Program
+from sim.simpy_stations import SERVERS, Clock, Job, Pool
 from traces.streams import mixed
 
 
-class Clock(simpy.Environment):
-    """A SimPy environment whose events are put at absolute times: adding a delay to the present would round."""
+class Rows:
+    """A Sheet as lists, which Python reads faster."""
 
-    def at(self, time: float, callback: Callable[[Any], None], argument: Any) -> None:
-        """Call `callback` with an event whose value is `argument`."""
-        event = simpy.Event(self)
-        event._ok = True
-        event._value = argument
-        event.callbacks.append(callback)
-        heapq.heappush(self._queue, (time, NORMAL, next(self._eid), event))
+    def __init__(self, sheet: Sheet):
+        self.route, self.key_hash, self.first_visit = (
+            column.tolist() for column in (sheet.route, sheet.key_hash, sheet.first_visit)
+        )
+        self.arrival_s, self.think_s, self.phase = (c.tolist() for c in (sheet.arrival_s, sheet.think_s, sheet.phase))
+        self.station, self.demand_s = sheet.station.tolist(), sheet.demand_s.tolist()
 
 
 class Request:
-    """One request on its way: the stage it has come to, and how many branches of that are done."""
+    """One request on its way. A background request has its stream's index instead of a client, and no policy."""
 
-    __slots__ = ("client", "demands", "done", "index", "last_stage", "positions", "stage", "stations")
+    __slots__ = (
+        "client", "demands", "ended", "index", "key_hash", "open", "pending", "retries", "route", "route_index", "row",
+        "stations", "stream", "taken", "tied", "width",
+    )  # fmt: skip
 
-    def __init__(self, index: int, client: int, layout: Layout, route: int, stations: list[Any], demands: list[float]):
-        self.index, self.client = index, client
-        self.stage, self.last_stage = layout.route_first_stage[route], layout.route_first_stage[route + 1] - 1
-        self.positions = layout.route_first_position[route]
-        self.stations, self.demands = stations, demands
-        self.done = 0
-
-
-class Job:
-    """One branch of a request's stage, at the visit it has come to."""
-
-    __slots__ = ("demand", "position", "request", "since")
-
-    def __init__(self, request: Request, position: int):
-        self.request, self.position = request, position
-        self.demand = request.demands[position]
-        self.since = 0.0
+    def __init__(self, index: int, row: int, client: int, stream: int):
+        self.index, self.row, self.client, self.stream = index, row, client, stream
+        self.open: dict[int, Attempt] = {}  # attempts that have no outcome yet, by number
+        self.taken: dict[int, list[int]] = {}  # group: members that attempts have been bound to
+        self.ended = self.tied = False
+        self.retries = self.pending = 0  # pending: retries that are due
+        self.route: Any
+        self.route_index = self.key_hash = self.width = 0
+        self.stations: list[int] = []  # of all attempts' visits, each attempt `width` of them
+        self.demands: list[float] = []
 
 
-class Server:
-    """What the disciplines have in common; each puts its jobs' departures on the clock."""
+class Attempt:
+    """One attempt at a request: the stage it has come to, and how many branches of that are done or have failed."""
 
-    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
-        self.clock, self.leave, self.draw, self.servers = clock, leave, draw, station.servers
-        self.queue: deque[Job] = deque()
-        self.busy, self.visits = 0, 0
-        self.busy_s = self.waiting_s = 0.0
+    __slots__ = (
+        "bindings", "cancelled", "done", "failed", "first", "held", "live", "number", "over", "priority", "request",
+        "stage", "waiting",
+    )  # fmt: skip
 
-    def enter(self, job: Job) -> None:
-        raise NotImplementedError
-
-    def idles_with_queue(self) -> bool:
-        return bool(self.queue) and self.busy < self.servers
-
-    def _next(self) -> Job:
-        job = self.queue.popleft()
-        self.waiting_s += self.clock._now - job.since
-        return job
-
-    def _wait(self, job: Job) -> None:
-        job.since = self.clock._now
-        self.queue.append(job)
+    def __init__(self, request: Request, number: int):
+        self.request, self.number, self.priority = request, number, request.route.priority
+        self.first = number * request.width  # its visits' place among those of all attempts
+        self.stage = self.done = self.failed = self.live = 0
+        self.cancelled = self.over = False
+        self.waiting: dict[int, Job] = {}  # jobs in queues, by the visit
+        self.bindings: dict[int, int] = {}  # group: member
+        self.held: dict[int, Pool] = {}  # the pools whose tokens it has, by the visit that took them
 
 
-class Delay(Server):
-    def enter(self, job: Job) -> None:
-        self.visits += 1
-        self.busy_s += job.demand
-        self.clock.at(self.clock._now + job.demand, self._depart, job)
+class LoadBalancer:
+    """Picks members of one group."""
 
-    def _depart(self, event: simpy.Event) -> None:
-        self.leave(event._value)
+    def __init__(self, group: Group, draw: Callable[[int], int]):
+        self.group, self.draw = group, draw
+        self.present = [True] * len(group.members)
+        self.outstanding = [0] * len(group.members)
+        self.picks = self.draws = 0
 
+    def pick(self, key_hash: int, taken: list[int]) -> int:
+        """A member that is present, if possible none of `taken`; -1 where none is present."""
+        candidates = [m for m, present in enumerate(self.present) if present and m not in taken]
+        candidates = candidates or [m for m, present in enumerate(self.present) if present]
+        if not candidates:
+            return -1
+        chosen = candidates[self._place(key_hash, candidates)]
+        self.outstanding[chosen] += 1
+        return chosen
 
-class Fifo(Server):
-    def enter(self, job: Job) -> None:
-        self.visits += 1
-        if self.busy < self.servers:
-            self.busy += 1
-            self._serve(job)
-        else:
-            self._wait(job)
+    def _place(self, key_hash: int, candidates: list[int]) -> int:
+        count = len(candidates)
+        match self.group.choice:
+            case Choice.HASH:
+                return key_hash % count
+            case Choice.ROUND_ROBIN:
+                self.picks += 1
+                return (self.picks - 1) % count
+            case Choice.RANDOM:
+                return self._random() % count
+            case Choice.LEAST_OUTSTANDING:
+                return min(range(count), key=lambda i: self.outstanding[candidates[i]])
+        first, second = self._random() % count, self._random() % max(count - 1, 1)
+        second += second >= first and count > 1
+        fewer = self.outstanding[candidates[second]] < self.outstanding[candidates[first]]
+        return second if fewer else first
 
-    def _serve(self, job: Job) -> None:
-        self.busy_s += job.demand
-        self.clock.at(self.clock._now + job.demand, self._depart, job)
-
-    def _depart(self, event: simpy.Event) -> None:
-        if self.queue:
-            self._serve(self._next())
-        else:
-            self.busy -= 1
-        self.leave(event._value)
-
-
-class RandomOrder(Fifo):
-    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
-        super().__init__(station, clock, leave, draw)
-        self.choices = 0
-
-    def _next(self) -> Job:
-        chosen = self.draw(self.choices) % len(self.queue)
-        self.choices += 1
-        # The last takes the place of the chosen one: any job is as likely as any other, whatever their order.
-        self.queue[chosen], self.queue[-1] = self.queue[-1], self.queue[chosen]
-        job = self.queue.pop()
-        self.waiting_s += self.clock._now - job.since
-        return job
-
-
-class GroupCommit(Server):
-    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
-        super().__init__(station, clock, leave, draw)
-        self.limit = station.batch_limit or math.inf
-        self.item_s = station.batch_item_s
-
-    def enter(self, job: Job) -> None:
-        self.visits += 1
-        if self.busy:
-            self._wait(job)
-        else:
-            self.busy = 1
-            self._commit([job])
-
-    def _commit(self, batch: list[Job]) -> None:
-        duration = batch[0].demand + (len(batch) - 1) * self.item_s
-        self.busy_s += duration
-        self.clock.at(self.clock._now + duration, self._depart, batch)
-
-    def _depart(self, event: simpy.Event) -> None:
-        if self.queue:
-            self._commit([self._next() for _ in range(int(min(self.limit, len(self.queue))))])
-        else:
-            self.busy = 0
-        for job in event._value:
-            self.leave(job)
-
-
-class ProcessorSharing(Server):
-    """Virtual time: every job present gains attained service at the same rate, so jobs leave in order of the
-    attained service at which they will be done."""
-
-    def __init__(self, station: Station, clock: Clock, leave: Callable[[Job], None], draw: Callable[[int], int]):
-        super().__init__(station, clock, leave, draw)
-        self.jobs: list[tuple[float, int, Job]] = []
-        self.attained_s = self.last_s = 0.0
-        self.version = 0
-
-    def enter(self, job: Job) -> None:
-        self._advance()
-        heapq.heappush(self.jobs, (self.attained_s + job.demand, self.visits, job))
-        self.visits += 1
-        self._schedule()
-
-    def idles_with_queue(self) -> bool:
-        return False
-
-    def _rate(self) -> float:
-        present = len(self.jobs)
-        return self.servers / present if present > self.servers else 1.0
-
-    def _advance(self) -> None:
-        elapsed = self.clock._now - self.last_s
-        present = len(self.jobs)
-        if present:
-            self.busy_s += min(present, self.servers) * elapsed
-            self.waiting_s += max(present - self.servers, 0) * elapsed
-            self.attained_s += elapsed * self._rate()
-        self.last_s = self.clock._now
-
-    def _schedule(self) -> None:
-        self.version += 1  # outdates the departure that was on the clock
-        if self.jobs:
-            left = max(self.jobs[0][0] - self.attained_s, 0.0)
-            self.clock.at(self.clock._now + left / self._rate(), self._depart, self.version)
-
-    def _depart(self, event: simpy.Event) -> None:
-        if event._value != self.version:
-            return
-        self._advance()
-        done, _, job = heapq.heappop(self.jobs)
-        self.attained_s = done if self.jobs else 0.0
-        self._schedule()
-        self.leave(job)
-
-
-_SERVERS: dict[Discipline, type[Server]] = {
-    Discipline.DELAY: Delay,
-    Discipline.FIFO: Fifo,
-    Discipline.GROUP_COMMIT: GroupCommit,
-    Discipline.RANDOM_ORDER: RandomOrder,
-    Discipline.PROCESSOR_SHARING: ProcessorSharing,
-}
+    def _random(self) -> int:
+        self.draws += 1
+        return self.draw(self.draws - 1)
 
 
 class Engine:
@@ -220,37 +118,76 @@ class Engine:
 
     def __init__(self, program: Program, progress: Callable[[int], None] | None = None):
         self.program, self.progress = program, progress
+        network = program.network
+        self.network = network
+        self.tied = any(route.policy.tied_after_s < math.inf for route in network.routes)
         self.clock, self.clock_s = Clock(), 0.0
-        self.layout = type(layout := layout_of(program.network))(*(column.tolist() for column in layout))
+        classes = 1 + max((route.priority for route in network.routes), default=0)
+        stations = len(network.stations)
         self.servers = [
-            _SERVERS[station.discipline](station, self.clock, self._leave, partial(mixed, program.seed, i))
-            for i, station in enumerate(program.network.stations)
+            SERVERS[station.discipline](station, self.clock, self, partial(mixed, program.seed, i), classes)
+            for i, station in enumerate(network.stations)
+        ]
+        self.balancers = [
+            LoadBalancer(group, partial(mixed, program.seed, stations + i)) for i, group in enumerate(network.groups)
         ]
         self.start_s: list[float] = []
         self.first_byte_s: list[float] = []
         self.end_s: list[float] = []
         self.client: list[int] = []
-        self.sheet: Sheet
-        self.sheet_end = self.next_row = self.outstanding = self.phase = self.idle_with_queue = 0
-        self.parked = [False] * program.network.pacing.clients
+        self.failure: list[int] = []
+        self.attempts: list[int] = []
+        self.winner: list[int] = []
+        self.background_end_s = [math.nan] * sum(len(stream.sheet) for stream in program.background)
+        self.released = [False] * len(program.background)
+        self.background_next = [0] * len(program.background)
+        self.background_zero_s = [0.0] * len(program.background)
+        routes = len(network.routes)
+        self.begun, self.retried, self.hedged = [0] * routes, [0] * routes, [0] * routes
+        self.seen = [LatencyBins(route.policy.hedge_quantile) for route in network.routes]
+        self.counted = sorted(
+            (action for action in network.agenda if action.after_ended is not None),
+            key=lambda action: action.after_ended or 0,
+        )
+        self.sheet: Rows
+        self.background = [Rows(stream.sheet) for stream in program.background]
+        self.sheet_first = self.sheet_end = self.next_row = 0
+        self.outstanding = self.ended = self.phase = self.idle_with_queue = 0
+        self.parked = [False] * network.pacing.clients
 
     def run(self) -> Outcome:
         """Execute all requests."""
-        pacing = self.program.network.pacing
+        for action in self.network.agenda:
+            if action.after_ended is None:
+                self.clock.at(action.at_s, self._act, action)
+        for i, stream in enumerate(self.program.background):
+            if not stream.held:
+                self._release(i)
+        pacing = self.network.pacing
         if pacing.loop == "open":
             if self._row_ready():
-                self.clock.at(self.arrival_s[0], self._arrive, None)
+                self.clock.at(self.sheet.arrival_s[0], self._arrive, None)
         else:
             for client in range(pacing.clients):
                 self.clock.at(client * pacing.stagger_s, self._ready, client)
         self.clock.run()
+        for server in self.servers:
+            server.settle(self.clock_s)
+        return self._outcome()
+
+    def _outcome(self) -> Outcome:
         servers = self.servers
         return Outcome(
             np.array(self.start_s), np.array(self.first_byte_s), np.array(self.end_s), np.array(self.client, np.int32),
+            np.array(self.failure, np.int8), np.array(self.attempts, np.int16), np.array(self.winner, np.int16),
+            np.array(self.background_end_s),
             np.array([s.visits for s in servers], np.int64),
             np.array([s.busy_s for s in servers], float), np.array([s.waiting_s for s in servers], float),
+            np.array([s.busy if isinstance(s, Pool) else 0 for s in servers], np.int64),
             self.clock_s, self.outstanding, self.idle_with_queue,
         )  # fmt: skip
+
+    # Where requests come from.
 
     def _row_ready(self) -> bool:
         """Whether there is a next request; draws its Sheet where that is not done yet."""
@@ -260,45 +197,51 @@ class Engine:
         if self.progress:
             self.progress(self.next_row)
         sheet = self.program.draw(self.next_row, CHUNK)
+        self.sheet = Rows(sheet)
         self.sheet_first, self.sheet_end = sheet.first, sheet.first + len(sheet)
-        self.arrival_s, self.think_s, self.phases = (c.tolist() for c in (sheet.arrival_s, sheet.think_s, sheet.phase))
-        self.routes, self.first_visit = sheet.route.tolist(), sheet.first_visit.tolist()
-        self.station, self.demand_s = sheet.station.tolist(), sheet.demand_s.tolist()
         return len(sheet) > 0
 
     def _take(self, client: int) -> Request:
         """The next request, taken out of the Sheet."""
-        row = self.next_row - self.sheet_first
-        route, first = self.routes[row], self.first_visit[row]
-        last = first + self.layout.route_first_position[route + 1] - self.layout.route_first_position[route]
-        stations = [self.servers[s] for s in self.station[first:last]]
-        request = Request(self.next_row, client, self.layout, route, stations, self.demand_s[first:last])
+        request = Request(self.next_row, self.next_row - self.sheet_first, client, -1)
+        self._copy(request, self.sheet)
         for column in (self.start_s, self.first_byte_s, self.end_s):
             column.append(math.nan)
+        for counts in (self.failure, self.attempts, self.winner):
+            counts.append(0)
         self.client.append(client)
         self.next_row += 1
         self.outstanding += 1
         return request
 
+    def _copy(self, request: Request, rows: Rows) -> None:
+        """Take all attempts' visits out of the Sheet, so that it can go before the request does."""
+        request.route_index = rows.route[request.row]
+        request.route = self.network.routes[request.route_index]
+        request.key_hash = rows.key_hash[request.row]
+        request.width, first = len(request.route.visits), rows.first_visit[request.row]
+        visits = slice(first, first + request.width * request.route.policy.attempts)
+        request.stations, request.demands = rows.station[visits], rows.demand_s[visits]
+
     def _arrive(self, _: simpy.Event) -> None:
         request = self._take(-1)
         if self._row_ready():
-            self.clock.at(self.arrival_s[self.next_row - self.sheet_first], self._arrive, None)
+            self.clock.at(self.sheet.arrival_s[self.next_row - self.sheet_first], self._arrive, None)
         self._begin(request)
 
     def _ready(self, event: simpy.Event) -> None:
         """A closed-loop client wants its next request."""
-        client, pacing, now = event._value, self.program.network.pacing, self.clock._now
+        client, pacing, now = event._value, self.network.pacing, self.clock._now
         limit_s = math.inf if pacing.duration_s is None else pacing.duration_s
         if now >= limit_s or not self._row_ready():
             return
         row = self.next_row - self.sheet_first
-        if self.phases[row] != self.phase:
+        if self.sheet.phase[row] != self.phase:
             self.parked[client] = True
             if self.outstanding == 0:
-                self._open_phase(self.phases[row])
+                self._open_phase(self.sheet.phase[row])
             return
-        think_s = self.think_s[row]
+        think_s = self.sheet.think_s[row]
         if think_s > 0:
             if now + think_s < limit_s:
                 self.clock.at(now + think_s, self._issue, self._take(client))
@@ -310,51 +253,292 @@ class Engine:
         for client, parked in enumerate(self.parked):
             if parked:
                 self.parked[client] = False
-                self.clock.at(self.clock._now + client * self.program.network.pacing.stagger_s, self._ready, client)
+                self.clock.at(self.clock._now + client * self.network.pacing.stagger_s, self._ready, client)
 
     def _issue(self, event: simpy.Event) -> None:
         self._begin(event._value)
 
+    def _release(self, stream: int) -> None:
+        """A background stream begins."""
+        self.released[stream], self.background_zero_s[stream] = True, self.clock._now
+        self.clock.at(self.clock._now, self._released, stream)
+
+    def _released(self, event: simpy.Event) -> None:
+        self._await_background(event._value)
+
+    def _await_background(self, stream: int) -> None:
+        sheet, row = self.background[stream], self.background_next[stream]
+        if row < len(sheet.route):
+            self.clock.at(self.background_zero_s[stream] + sheet.arrival_s[row], self._arrive_background, stream)
+
+    def _arrive_background(self, event: simpy.Event) -> None:
+        stream = event._value
+        row = self.background_next[stream]
+        before = sum(len(other.route) for other in self.background[:stream])
+        request = Request(before + row, row, -1, stream)
+        self._copy(request, self.background[stream])
+        self.background_next[stream] += 1
+        self._await_background(stream)
+        self._attempt(request)
+
+    # A request's attempts.
+
     def _begin(self, request: Request) -> None:
-        self.start_s[request.index] = self.clock._now
-        self._fork(request)
+        now, policy = self.clock._now, request.route.policy
+        self.start_s[request.index] = now
+        self.begun[request.route_index] += 1
+        second_s = self._second_after_s(request, policy)
+        if second_s < math.inf:
+            self.clock.at(now + second_s, self._second, request)
+        self._attempt(request)
 
-    def _fork(self, request: Request) -> None:
-        """Start the branches of the request's present stage."""
-        layout, stage = self.layout, request.stage
-        first, last = layout.stage_first_branch[stage], layout.stage_first_branch[stage + 1]
-        request.done = 0
-        for branch in range(first, last):
-            job = Job(request, layout.branch_first_position[branch])
-            request.stations[job.position].enter(job)
+    def _second_after_s(self, request: Request, policy: Policy) -> float:
+        """When a second attempt starts without the first having failed."""
+        if policy.hedge_quantile:
+            seen = self.seen[request.route_index]
+            return seen.quantile_s() if seen.total >= HEDGE_SAMPLES else math.inf
+        return min(policy.hedge_after_s, policy.tied_after_s)
 
-    def _leave(self, job: Job) -> None:
-        """A visit is over: on to the next of its branch, or to the join."""
-        request, layout = job.request, self.layout
-        self.clock_s = self.clock._now
-        at = request.positions + job.position
-        if not layout.position_is_last[at]:
-            job.position += 1
-            job.demand = request.demands[job.position]
-            request.stations[job.position].enter(job)
+    def _attempt(self, request: Request) -> None:
+        """Begin the next attempt."""
+        number = 0
+        if request.stream < 0:
+            number = self.attempts[request.index]
+            self.attempts[request.index] += 1
+        attempt = request.open[number] = Attempt(request, number)
+        if request.route.policy.timeout_s < math.inf:
+            self.clock.at(self.clock._now + request.route.policy.timeout_s, self._time_out, attempt)
+        self._fork(attempt)
+
+    def _second(self, event: simpy.Event) -> None:
+        request = event._value
+        if request.ended:
             return
-        if layout.position_stage[at] == request.stage:
-            request.done += 1
-            if request.done == layout.stage_need[request.stage]:
-                self._join(request)
-
-    def _join(self, request: Request) -> None:
-        layout, now = self.layout, self.clock._now
-        if layout.stage_delivers[request.stage]:
-            self.first_byte_s[request.index] = now
-        if request.stage < request.last_stage:
-            request.stage += 1
-            self._fork(request)
+        policy, route = request.route.policy, request.route_index
+        if request.tied:  # it is being served already
             return
-        self.end_s[request.index] = now
+        if self.hedged[route] + 1 > policy.hedge_share * self.begun[route]:
+            return
+        self.hedged[route] += 1
+        self._attempt(request)
+
+    def _time_out(self, event: simpy.Event) -> None:
+        self._give_up(event._value, Failure.TIMEOUT)
+
+    def _give_up(self, attempt: Attempt, why: Failure) -> None:
+        """An attempt has failed; another is under way, or a retry is due, or the request has failed."""
+        request = attempt.request
+        if attempt.over:
+            return
+        self._cancel(attempt)
+        if request.ended or (request.stream < 0 and self._under_way(request)):
+            return
+        policy, route = request.route.policy, request.route_index
+        if request.retries < policy.retries and self.retried[route] + 1 <= policy.retry_share * self.begun[route]:
+            self.retried[route] += 1
+            pause_s = min(policy.backoff_s * 2.0**request.retries, policy.backoff_max_s)
+            if policy.jitter:
+                share = (mixed(self.program.seed, JITTER_STREAM + request.retries, request.index) >> 11) * 2.0**-53
+                pause_s *= 1.0 - policy.jitter * share
+            request.retries += 1
+            request.pending += 1
+            self.clock.at(self.clock._now + pause_s, self._retry, request)
+        else:
+            self._end(request, None, why)
+
+    def _under_way(self, request: Request) -> bool:
+        return request.pending > 0 or bool(request.open)
+
+    def _retry(self, event: simpy.Event) -> None:
+        request = event._value
+        request.pending -= 1
+        if not request.ended:
+            self._attempt(request)
+
+    def _end(self, request: Request, winner: Attempt | None, why: Failure) -> None:
+        now, self.clock_s = self.clock._now, self.clock._now
+        request.ended = True
+        if request.stream >= 0:
+            self.background_end_s[request.index] = now
+            return
+        self.end_s[request.index], self.failure[request.index] = now, why
+        self.winner[request.index] = 0 if winner is None else winner.number + 1
         self.outstanding -= 1
+        self.ended += 1
+        if winner is not None and request.route.policy.hedge_quantile:
+            self.seen[request.route_index].add(now - self.start_s[request.index])
+        if request.route.policy.cancels:
+            for attempt in list(request.open.values()):
+                self._cancel(attempt)
         if request.client >= 0:
             self.clock.at(now, self._ready, request.client)
+        while self.counted and self.ended >= (self.counted[0].after_ended or 0):
+            self._do(self.counted.pop(0))
+
+    def _cancel(self, attempt: Attempt) -> None:
+        """What waits leaves its queue; what is in service ends there."""
+        self.clock_s = self.clock._now
+        attempt.cancelled = True
+        self._close(attempt)
+        for _, job in sorted(attempt.waiting.items()):
+            job.server.drop(job)
+            attempt.live -= 1
+        attempt.waiting.clear()
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    def _close(self, attempt: Attempt) -> None:
+        """The attempt has an outcome, so its members have one less under way."""
+        attempt.over = True
+        del attempt.request.open[attempt.number]
+        for group, member in attempt.bindings.items():
+            self.balancers[group].outstanding[member] -= 1
+
+    def _drained(self, attempt: Attempt) -> None:
+        """No branch is left; tokens that it still holds go back."""
+        for position, pool in sorted(attempt.held.items()):
+            pool.give_back(attempt, position)
+
+    # An attempt's way through its stages.
+
+    def _fork(self, attempt: Attempt) -> None:
+        """Start the branches of the attempt's present stage."""
+        attempt.done = attempt.failed = 0
+        firsts = attempt.request.route.forks[attempt.stage]
+        attempt.live += len(firsts)
+        for position in firsts:
+            self._enter(Job(attempt, position))
+
+    def _enter(self, job: Job) -> None:
+        """The visit at the job's position begins."""
+        attempt = job.attempt
+        request, visit = attempt.request, attempt.first + job.position
+        job.demand = request.demands[visit]
+        station = request.stations[visit]
+        if station < 0:
+            bound = bound_of(station)
+            member = self._member(attempt, bound.group)
+            if member < 0:
+                self.refuse_soon(job, Failure.NO_MEMBER)
+                return
+            station = int(self.network.groups[bound.group].members[member, bound.position])
+        self.servers[station].enter(job)
+
+    def _member(self, attempt: Attempt, group: int) -> int:
+        """The member that the attempt is bound to; binds it where it is not."""
+        if group not in attempt.bindings:
+            taken = attempt.request.taken.setdefault(group, [])
+            member = self.balancers[group].pick(attempt.request.key_hash, taken)
+            if member < 0:
+                return -1
+            taken.append(member)
+            attempt.bindings[group] = member
+        return attempt.bindings[group]
+
+    def leave(self, job: Job) -> None:
+        """A visit is over: on to the next of its branch, or to the join."""
+        attempt = job.attempt
+        self.clock_s = self.clock._now
+        if attempt.cancelled:
+            self._end_branch(attempt)
+            return
+        stage, last = attempt.request.route.places[job.position]
+        if job.position != last:
+            job.position += 1
+            self._enter(job)
+            return
+        attempt.live -= 1
+        if stage == attempt.stage and not attempt.over:
+            attempt.done += 1
+            if attempt.done == attempt.request.route.stages[stage].need:
+                self._join(attempt)
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    def _join(self, attempt: Attempt) -> None:
+        request, now = attempt.request, self.clock._now
+        stages = request.route.stages
+        if stages[attempt.stage].delivers and request.stream < 0 and math.isnan(self.first_byte_s[request.index]):
+            self.first_byte_s[request.index] = now
+        if attempt.stage + 1 < len(stages):
+            attempt.stage += 1
+            self._fork(attempt)
+            return
+        self._close(attempt)
+        if not request.ended:
+            self._end(request, attempt, Failure.NONE)
+
+    def _end_branch(self, attempt: Attempt) -> None:
+        attempt.live -= 1
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    # What the stations call.
+
+    def refuse_soon(self, job: Job, why: Failure) -> None:
+        """Refuse a job in an event of its own, so that no station is entered while another is changing."""
+        self.clock.at(self.clock._now, self._refused, (job, why))
+
+    def _refused(self, event: simpy.Event) -> None:
+        self.refuse(*event._value)
+
+    def refuse(self, job: Job, why: Failure) -> None:
+        """The job's branch has failed; so has its attempt, when too few branches are left."""
+        attempt = job.attempt
+        self.clock_s = self.clock._now
+        stage, _ = attempt.request.route.places[job.position]
+        attempt.live -= 1
+        if stage == attempt.stage and not attempt.over:
+            attempt.failed += 1
+            of = attempt.request.route.stages[stage]
+            if attempt.done < of.need and len(of.branches) - attempt.failed < of.need:
+                self._give_up(attempt, why)
+                return
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    def go_on_soon(self, job: Job) -> None:
+        """Have a job go on in an event of its own."""
+        self.clock.at(self.clock._now, self._go_on, job)
+
+    def _go_on(self, event: simpy.Event) -> None:
+        self.leave(event._value)
+
+    def releases(self, job: Job) -> bool:
+        """Whether the job gives a token back."""
+        return bool(job.attempt.request.route.visits[job.position].releases)
+
+    def served(self, job: Job) -> None:
+        """A job's service begins: at a tied visit the other attempts are cancelled."""
+        attempt = job.attempt
+        request = attempt.request
+        if attempt.over or request.route.policy.tied_after_s == math.inf or not request.route.visits[job.position].ties:
+            return
+        request.tied = True
+        for other in list(request.open.values()):
+            if other is not attempt:
+                self._cancel(other)
+
+    # The agenda.
+
+    def _act(self, event: simpy.Event) -> None:
+        self._do(event._value)
+
+    def _do(self, action: Action) -> None:
+        match action.kind:
+            case Kind.SPEED:
+                self.servers[action.target].set_speed(action.value)
+            case Kind.DOWN | Kind.SHUT:
+                if not self.servers[action.target].down:
+                    self.servers[action.target].die()
+            case Kind.UP | Kind.OPEN:
+                if self.servers[action.target].down:
+                    self.servers[action.target].revive()
+            case Kind.JOIN | Kind.LEAVE:
+                self.balancers[action.target].present[action.member] = action.kind is Kind.JOIN
+            case Kind.RELEASE:
+                if not self.released[action.target]:
+                    self._release(action.target)
 
 
 def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:

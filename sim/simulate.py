@@ -16,7 +16,7 @@ from models.network import Discipline, Network
 from models.sheet import Requests
 from models.spec import Spec
 from sim import compiled_engine, simpy_engine
-from sim.outcome import Outcome, Program
+from sim.outcome import Failure, Outcome, Program
 from traces.errors import InputError
 from traces.generate import generate
 from traces.run import STATION_SCHEMA, Run
@@ -28,6 +28,17 @@ _ENGINES: dict[EngineName, Callable[[Program, Callable[[int], None] | None], Out
     "compiled": compiled_engine.run,
     "simpy": simpy_engine.run,
 }
+
+
+_ANSWERS: dict[Failure, tuple[int, str | None]] = {
+    Failure.NONE: (200, None),
+    Failure.QUEUE_FULL: (503, "the queue was full"),
+    Failure.GATE_SHUT: (504, "the gate stayed shut"),
+    Failure.STATION_DOWN: (0, "the station was down"),
+    Failure.NO_MEMBER: (503, "no member of the group was present"),
+    Failure.TIMEOUT: (0, "timed out"),
+}
+"""The status and the error of a request that fails."""
 
 
 def simulate(
@@ -91,7 +102,6 @@ def _request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Tab
     rows = ended % len(requests) if len(requests) else ended
     start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
     asked = trace.table.select(["op", "bucket", "key", "size_bytes"]).take(pa.array(rows))
-    count = len(ended)
     return pa.table({
         "arrival_s": trace.arrival_s[rows] if trace.pacing.loop == "open" else start_s,
         "start_s": start_s,
@@ -100,9 +110,10 @@ def _request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Tab
         **{name: asked.column(name) for name in asked.column_names},
         "transfer_bytes": trace.transfer_bytes[rows],
         "client": _clients(trace, outcome, ended, rows),
-        "status": np.full(count, 200, np.int16),
-        "attempts": np.ones(count, np.int16),
-        "error": pa.nulls(count, pa.string()),
+        "status": np.array([_ANSWERS[failure][0] for failure in Failure], np.int16)[outcome.failure[ended]],
+        "attempts": outcome.attempts[ended],
+        "winner": outcome.winner[ended],
+        "error": pa.array([_ANSWERS[failure][1] for failure in Failure]).take(pa.array(outcome.failure[ended])),
     })  # fmt: skip
 
 

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+
 import numpy as np
 from hypothesis import strategies as st
 
+from models.agenda import Action, Kind
 from models.demand import ServiceDemand
-from models.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
-from models.sheet import Requests
+from models.network import (
+    UNBOUNDED,
+    Bound,
+    Choice,
+    Discipline,
+    Group,
+    Member,
+    Network,
+    Route,
+    Stage,
+    Station,
+    Visit,
+    single,
+)
+from models.policy import Policy
+from models.sheet import Requests, draw_sheet
+from sim.outcome import Program, Stream
 from traces.distributions import Deterministic, Exponential, Hyperexponential, Lognormal, SlowMode
 from traces.streams import uniforms
 from traces.trace import Pacing
@@ -17,23 +36,89 @@ SHAPES = (
 )  # fmt: skip
 
 
-@st.composite
-def stations(draw, name: str) -> Station:
-    discipline = draw(st.sampled_from(Discipline))
-    if discipline is Discipline.GROUP_COMMIT:
-        limit, item_s = draw(st.integers(0, 3)), draw(st.sampled_from([0.0, 0.05]))
-        return Station(name, "journal", discipline, batch_limit=limit, batch_item_s=item_s)
-    return Station(name, "server", discipline, servers=draw(st.integers(1, 3)))
+CLASSES = 2
+PLAIN = tuple(d for d in Discipline if d <= Discipline.RANDOM_ORDER)
 
 
 @st.composite
-def networks(draw) -> Network:
-    """A few stations of all disciplines, placements, and routes of fork-join stages; open or closed."""
-    count = draw(st.integers(1, 4))
-    chosen = tuple(draw(stations(f"s{i}")) for i in range(count))
-    table = np.array(
-        draw(st.lists(st.lists(st.integers(0, count - 1), min_size=2, max_size=2), min_size=1, max_size=3))
+def stations(draw, name: str, disciplines=tuple(Discipline)) -> Station:
+    discipline = draw(st.sampled_from(disciplines))
+    match discipline:
+        case Discipline.GROUP_COMMIT:
+            limit, item_s = draw(st.integers(0, 3)), draw(st.sampled_from([0.0, 0.05]))
+            return Station(name, "journal", discipline, batch_limit=limit, batch_item_s=item_s)
+        case Discipline.GATE:
+            poll_s, limit = draw(st.sampled_from([(0.0, 1), (0.5, 2), (1.0, 100)]))
+            return Station(name, "gate", discipline, poll_s=poll_s, poll_limit=limit)
+        case Discipline.POOL:
+            limit = draw(st.sampled_from([0, 1, 5, UNBOUNDED]))
+            return Station(name, "pool", discipline, servers=draw(st.integers(1, 3)), queue_limit=limit)
+    weights = tuple(draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in range(CLASSES))
+    return Station(name, "server", discipline, servers=draw(st.integers(1, 3)), weights=weights)
+
+
+@st.composite
+def policies(draw) -> Policy:
+    """Timeouts, retries, and one way or none to a second attempt."""
+    seconds = st.sampled_from([0.3, 0.5, 1.0, 2.0])
+    second = draw(st.sampled_from(["none", "after", "quantile", "tied"]))
+    return Policy(
+        timeout_s=draw(st.one_of(st.just(math.inf), seconds)),
+        retries=draw(st.integers(0, 2)),
+        backoff_s=draw(st.sampled_from([0.0, 0.25])),
+        jitter=draw(st.sampled_from([0.0, 0.5])),
+        retry_share=draw(st.sampled_from([math.inf, 0.5])),
+        hedge_after_s=draw(seconds) if second == "after" else math.inf,
+        hedge_quantile=0.9 if second == "quantile" else 0.0,
+        hedge_share=draw(st.sampled_from([math.inf, 0.3])),
+        tied_after_s=draw(st.sampled_from([0.0, 0.3])) if second == "tied" else math.inf,
+        cancels=draw(st.booleans()),
     )
+
+
+@st.composite
+def actions(draw, chosen, groups, streams: int) -> Action:
+    """Something that may happen to one of the stations, to a group, or a background stream that is released."""
+    trigger = draw(st.one_of(st.builds(dict, at_s=st.sampled_from([0.0, 1.0, 2.5, 4.0])),
+                             st.builds(dict, after_ended=st.integers(1, 20))))  # fmt: skip
+    kind = draw(st.sampled_from(Kind))
+    if kind is Kind.RELEASE and streams:
+        return Action(kind, streams - 1, **trigger)
+    if kind in (Kind.JOIN, Kind.LEAVE) and groups:
+        group = draw(st.integers(0, len(groups) - 1))
+        return Action(kind, group, member=draw(st.integers(0, len(groups[group].members) - 1)), **trigger)
+    target = draw(st.integers(0, len(chosen) - 1))
+    match chosen[target].discipline:
+        case Discipline.GATE:
+            return Action(draw(st.sampled_from([Kind.SHUT, Kind.OPEN])), target, **trigger)
+        case Discipline.POOL:
+            return Action(Kind.RELEASE, streams - 1, **trigger) if streams else None
+    kind = draw(st.sampled_from([Kind.SPEED, Kind.DOWN, Kind.UP]))
+    return Action(kind, target, value=draw(st.sampled_from([0.5, 2.0])), **trigger)
+
+
+def pacings():
+    """Open, or closed with a few clients, for all rows or repeating them for a while."""
+    closed_loops = st.builds(
+        lambda clients, stagger_s, limit: Pacing("closed", clients, stagger_s, *limit),
+        st.integers(1, 5), st.sampled_from([0.0, 0.5]),
+        st.sampled_from([(None, False), (20.0, False), (20.0, True)]),
+    )  # fmt: skip
+    return st.one_of(st.just(Pacing()), closed_loops)
+
+
+@st.composite
+def networks(draw, plain: bool = False) -> Network:
+    """A few stations, placements, and routes of fork-join stages; all features, or those of a plain network only."""
+    count = draw(st.integers(1, 4))
+    disciplines = PLAIN if plain else tuple(Discipline)
+    chosen = tuple(draw(stations(f"s{i}", disciplines)) for i in range(count))
+    members = st.lists(st.integers(0, count - 1), min_size=2, max_size=2)
+    table = np.array(draw(st.lists(members, min_size=1, max_size=3)), np.int32)
+    groups = () if plain else tuple(
+        Group(draw(st.sampled_from(Choice)), np.array(draw(st.lists(members, min_size=1, max_size=4)), np.int32))
+        for _ in range(draw(st.integers(0, 2)))
+    )  # fmt: skip
     # Few distinct deterministic demands, zero among them, make events coincide: that is where orders differ.
     demand = st.builds(
         ServiceDemand,
@@ -41,25 +126,39 @@ def networks(draw) -> Network:
         per_byte=st.sampled_from([0.0, 0.01]),
         distribution=st.sampled_from(SHAPES),
     )
-    place = st.one_of(st.integers(0, count - 1), st.builds(Member, table=st.just(0), position=st.integers(0, 1)))
-    branch = st.lists(st.builds(Visit, place, demand), min_size=1, max_size=3).map(tuple)
+    places = [st.integers(0, count - 1), st.builds(Member, table=st.just(0), position=st.integers(0, 1))]
+    if groups:
+        places.append(st.builds(Bound, group=st.integers(0, len(groups) - 1), position=st.integers(0, 1)))
+    flags = st.just(False) if plain else st.booleans()
+    branch = st.lists(st.builds(Visit, st.one_of(places), demand, flags, flags), min_size=1, max_size=3).map(tuple)
 
     @st.composite
     def stage(draw):
         branches = tuple(draw(st.lists(branch, min_size=1, max_size=3)))
         return Stage(branches, draw(st.integers(1, len(branches))), draw(st.booleans()))
 
+    stages = st.lists(stage(), min_size=1, max_size=3).map(tuple)
     routes = tuple(
-        Route(f"r{i}", tuple(draw(st.lists(stage(), min_size=1, max_size=3)))) for i in range(draw(st.integers(1, 3)))
-    )
-    if draw(st.booleans()):
-        pacing = Pacing()
-    else:
-        duration_s = draw(st.sampled_from([None, 20.0]))
-        stagger_s = draw(st.sampled_from([0.0, 0.5]))
-        repeat = duration_s is not None and draw(st.booleans())
-        pacing = Pacing("closed", draw(st.integers(1, 5)), stagger_s, duration_s, repeat)
-    return Network(chosen, routes, (table.astype(np.int32),), pacing)
+        Route(
+            f"r{i}", draw(stages),
+            priority=0 if plain else draw(st.integers(0, CLASSES - 1)),
+            policy=Policy() if plain or i == 0 else draw(policies()),
+        )
+        for i in range(draw(st.integers(1, 3)))
+    )  # fmt: skip
+    agenda = () if plain else tuple(filter(None, draw(st.lists(actions(chosen, groups, 1), max_size=4))))
+    return Network(chosen, routes, (table,), draw(pacings()), groups, agenda)
+
+
+@st.composite
+def programs(draw) -> Program:
+    """A network of all features, requests for it, and two background streams, one of which the agenda may release."""
+    network = draw(networks())
+    requests = draw(requests_for(network))
+    seed = draw(st.integers(0, 2**64 - 1))
+    one = dataclasses.replace(poisson(draw(st.integers(1, 10)), 2.0, seed=3), repeat=False)
+    sheet = draw_sheet(network, one, 9, 0, len(one))
+    return Program.of(network, requests, seed, (Stream(sheet, held=True), Stream(sheet))[: draw(st.integers(1, 2))])
 
 
 @st.composite

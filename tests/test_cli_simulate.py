@@ -7,8 +7,13 @@ import json
 import pytest
 
 from cli.main import main
+from cli.phrases import seconds
+from models.spec import load_spec
+from sim.replicate import seed_of
+from sim.simulate import simulate
 from tests.test_spec import EXAMPLE
 from traces.run import Run
+from traces.statistics import summarise
 
 
 def tailcast(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -29,7 +34,8 @@ def test_json_is_the_contract_s_object(capsys):
     assert set(result) == {"ops", "duration_s", "stations", "engine"}
     assert set(result["ops"]) == {"GET", "PUT"}
     get = result["ops"]["GET"]
-    assert set(get) == {"count", "errors", "throughput_ops", "throughput_bytes", "latency_s"}
+    assert set(get) == {"count", "errors", "throughput_ops", "throughput_bytes", "latency_s", "attempts"}
+    assert get["attempts"] == 1
     assert list(get["latency_s"]) == ["mean", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p99_9", "max"]
     assert {"name", "role", "utilization", "mean_queue"} <= set(result["stations"][0])
     assert set(result["engine"]) == {"name", "wall_s", "visits"}
@@ -63,6 +69,107 @@ def test_trace_of_the_user(capsys, tmp_path):
     assert {op: figures["count"] for op, figures in json.loads(out)["ops"].items()} == {"GET": 1, "PUT": 1}
 
 
+def test_hedges_show_their_extra_load(capsys):
+    simpy = ["simulate", str(EXAMPLE), *SHORT, "--engine", "simpy"]
+    hedged = [*simpy, "--set", "client.hedge.after=p90"]
+    ops = json.loads(tailcast(capsys, *hedged, "--json")[1])["ops"]
+    assert 1.01 < ops["GET"]["attempts"] < 1.1
+    assert ops["PUT"]["attempts"] == 1
+    assert f"{ops['GET']['attempts']:.3f}" in tailcast(capsys, *hedged)[1]
+    assert "attempts" not in tailcast(capsys, *simpy)[1]
+
+
+# A drive of 1 ms, exponential, and 4 ms of network: a closed loop in product form.
+PRODUCT_FORM = [
+    "client.cpu={}", "host.cpu={}", "network.latency=2ms", "workload={clients: 2, operations: 50, object_size: 1}",
+    "drives.read={constant: 1ms, distribution: {kind: exponential}}",
+]  # fmt: skip
+
+
+def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch):
+    monkeypatch.setattr("cli.simulate.simulate", None)
+    arguments = ["simulate", str(EXAMPLE), "--bounds", *(a for value in PRODUCT_FORM for a in ("--set", value))]
+    code, out, _ = tailcast(capsys, *arguments, "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["bottleneck"] == "drive 0"
+    assert result["max_throughput_ops"] == pytest.approx(1000)
+    assert result["response_s"] == {"low": pytest.approx(0.005), "high": pytest.approx(0.006)}
+    # Machine repairman with 2 machines, by hand: p0 = 1 / (1 + 2 a + 2 a²), a = 1/4.
+    exact_ops = 1000 * (1 - 1 / (1 + 2 / 4 + 2 / 16))
+    assert result["exact"]["throughput_ops"] == pytest.approx(exact_ops)
+    table = tailcast(capsys, *arguments)[1]
+    assert "Bottleneck: drive 0, at 1,000 op/s" in table
+    assert f"{exact_ops:.0f} op/s" in table
+    assert "∞" in table
+
+
+def test_bounds_of_a_trace_and_why_they_are_not_exact(capsys, tmp_path):
+    trace = tmp_path / "t.csv"
+    trace.write_text("op,key,arrival_s,size_bytes\nPUT,a,0,100\nGET,a,1,100\nGET,a,2,100\n")
+    arguments = ["simulate", str(EXAMPLE), "--bounds", "--trace", str(trace)]
+    result = json.loads(tailcast(capsys, *arguments, "--json")[1])
+    assert {route["name"]: route["share"] for route in result["routes"]} == {
+        "GET": pytest.approx(2 / 3),
+        "PUT inline": pytest.approx(1 / 3),
+    }
+    assert result["offered_ops"] == pytest.approx(1.5)
+    table = tailcast(capsys, *arguments)[1]
+    assert "No exact means: " in table
+    assert "at least" in table
+
+
+REPLICATED = ["simulate", str(EXAMPLE), "--set", "workload.duration=0.3s", "--engine", "simpy", "--seed", "7"]
+
+
+def test_replications_print_intervals(capsys):
+    code, out, _ = tailcast(capsys, *REPLICATED, "--replications", "3", "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert set(result) == {"replications", "confidence", "ops", "duration_s", "stations", "engine"}
+    assert result["replications"] == 3
+    p99 = result["ops"]["GET"]["latency_s"]["p99"]
+    assert p99["low"] < p99["value"] < p99["high"]
+    spec = load_spec(EXAMPLE, ["workload.duration=0.3s"])
+    runs = [simulate(spec, seed=seed_of(7, i), engine="simpy") for i in range(3)]
+    assert result["ops"]["GET"]["count"] == sum(summarise(run)["ops"]["GET"]["count"] for run in runs)
+    assert result["engine"]["visits"] == sum(run.info["engine"]["visits"] for run in runs)
+    assert {s["name"]: s["servers"] for s in result["stations"]} == {"host cpu": 2, "drive 0": 1, "journal 0": 1}
+    table = tailcast(capsys, *REPLICATED, "--replications", "3")[1]
+    assert "3 replications" in table
+    assert seconds(p99["value"]) in table
+    assert f"{seconds(p99['low'])} … {seconds(p99['high'])}" in table
+
+
+def test_one_replication_has_no_interval(capsys):
+    result = json.loads(tailcast(capsys, *REPLICATED, "--replications", "1", "--json")[1])
+    assert result["ops"]["GET"]["latency_s"]["p99"]["low"] is None
+    assert "–" in tailcast(capsys, *REPLICATED, "--replications", "1")[1]
+
+
+def test_precision_replicates_until_it_is_reached(capsys):
+    loose, tight = (
+        json.loads(tailcast(capsys, *REPLICATED, "--replications", "2", "--precision", wanted, "--json")[1])
+        for wanted in ("1000", "0.3")
+    )
+    assert (loose["replications"], loose["precision"]["reached"]) == (2, True)
+    assert tight["replications"] > 2
+    assert tight["precision"]["reached"]
+    assert tight["precision"]["widest"] <= 0.3
+    assert "± 100000% reached" in tailcast(capsys, *REPLICATED, "--precision", "1000")[1]
+
+
+def test_steady_leaves_the_same_out_with_any_number_of_workers(capsys):
+    sets = ["--set", "workload.duration=2s", "--set", "workload.stagger=60ms"]  # the load grows for 420 ms
+    asked = [*REPLICATED, *sets, "--replications", "3", "--steady", "--json"]
+    results = [json.loads(tailcast(capsys, *asked, "--workers", workers)[1]) for workers in ("1", "2")]
+    assert results[0]["ops"] == results[1]["ops"]
+    assert results[0]["stations"] == results[1]["stations"]
+    left_out = [figures["left_out"] for figures in results[0]["ops"].values()]
+    assert min(left_out) > 0
+    assert "left out as warm-up" in tailcast(capsys, *asked[:-1])[1]
+
+
 BROKEN = "store: minio\nworkload: {clients: 1\n"
 
 
@@ -78,6 +185,18 @@ BROKEN = "store: minio\nworkload: {clients: 1\n"
         (["simulate", "{example}", "--seed", "-1"], "--seed"),
         (["simulate", "{example}", "--trace", "absent.parquet"], "absent.parquet: no such file"),
         (["simulate", "{example}", "--out", "absent/run"], "absent/run"),
+        (["simulate", "{example}", "--bounds", "--out", "run"], "--bounds does not simulate"),
+        (["simulate", "{example}", "--bounds", "--replications", "3"], "--bounds does not simulate"),
+        (["simulate", "{example}", "--bounds", "--precision", "0.1"], "--bounds does not simulate"),
+        (["simulate", "{example}", "--bounds", "--set", "client.timeout=1s"], "policy of GET"),
+        (["simulate", "{example}", "--replications", "3", "--out", "run"], "--out writes one Run"),
+        (["simulate", "{example}", "--replications", "0"], "--replications"),
+        (["simulate", "{example}", "--workers", "0", "--replications", "3"], "--workers"),
+        (["simulate", "{example}", "--precision", "0"], "precision is 0.0"),
+        (["simulate", "{example}", "--replications", "101", "--precision", "0.1"], "at most 100 are allowed"),
+        (["simulate", "{example}", "--steady"], "add --replications"),
+        (["simulate", "{example}", "--workers", "2"], "add --replications"),
+        (["simulate", "{example}", "--set", "client.hedge.after=soon"], "client.hedge.after: 'soon' is not a duration"),
         (["simulate"], "SPEC.yaml"),
         (["simulat"], "simulat"),
     ],

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from models.minio import Drives, MinioSpec
+from models.policy import NO_POLICY, Policy
 from models.spec import spec_of
 from sim import compiled_engine
 from sim.outcome import Program
@@ -102,3 +103,58 @@ def test_sets_and_parity_are_those_of_minio(count, size, parity):
 def test_parity_that_does_not_fit_is_refused():
     with pytest.raises(InputError, match=r"drives: parity is 3; an erasure set of 4 allows 0 to 2"):
         with_drives(count=4, parity=3)
+
+
+def policies(client: dict[str, object]) -> dict[str, Policy]:
+    """The policy of each route."""
+    spec = spec_of(BASE | {"client": client}, "spec")
+    return {route.name: route.policy for route in spec.compile(trace_of(["GET"], ["k"]))[0].routes}
+
+
+def test_clients_have_no_policy_unless_told():
+    quiet = {"retry": {"backoff": "1s"}, "hedge": {"cancel": False, "share": 1}}
+    for client in ({}, quiet, {"timeout": None, "hedge": {"after": None}}):
+        assert set(policies(client).values()) == {NO_POLICY}
+
+
+def test_timeouts_and_retries_are_of_all_operations_and_hedges_of_reads():
+    given = policies({
+        "timeout": "2s",
+        "retry": {"retries": 3, "backoff": "10ms", "backoff_max": "1s", "jitter": 0.5, "share": 0.2},
+        "hedge": {"after": "30ms", "cancel": False},
+    })  # fmt: skip
+    retried = {"timeout_s": 2.0, "retries": 3, "backoff_s": 0.01, "backoff_max_s": 1.0, "jitter": 0.5}
+    others = Policy(**retried, retry_share=0.2)
+    assert given.pop("GET") == Policy(**retried, retry_share=0.2, hedge_after_s=0.03, hedge_share=0.1, cancels=False)
+    assert given == dict.fromkeys(["PUT", "PUT inline", "HEAD", "DELETE", "LIST"], others)
+
+
+def test_operations_that_are_retried_and_hedged_can_be_named():
+    given = policies({
+        "retry": {"retries": 1, "operations": ["HEAD"]},
+        "hedge": {"after": "p95", "operations": ["PUT"], "share": None},
+    })  # fmt: skip
+    assert [name for name, policy in given.items() if policy.retries] == ["HEAD"]
+    assert [name for name, policy in given.items() if policy.second] == ["PUT", "PUT inline"]
+    assert given["PUT"] == Policy(hedge_quantile=0.95)
+    assert given["GET"] == NO_POLICY
+
+
+@pytest.mark.parametrize(
+    ("client", "said"),
+    [
+        ({"hedge": {"after": "p0"}}, "client.hedge.after: 'p0' is not a duration; .* written like p95"),
+        ({"hedge": {"after": "p100"}}, "client.hedge.after: 'p100' is not"),
+        ({"hedge": {"after": "-1ms"}}, "client.hedge.after: '-1ms' is negative"),
+        ({"hedge": {"share": -1}}, "client.hedge.share: is -1"),
+        ({"hedge": {"operations": ["GIT"]}}, "client.hedge.operations.0: is 'GIT': .*'GET'"),
+        ({"hedge": {"afer": 1}}, "client.hedge.afer: unknown field; allowed are after, share, cancel, operations"),
+        ({"timeout": 0}, "client.timeout: is 0"),
+        ({"retry": {"retries": 31}}, "client.retry.retries: is 31"),
+        ({"retry": {"jitter": 2}}, "client.retry.jitter: is 2"),
+        ({"retry": 3}, "client.retry: is 3; a mapping of fields is needed"),
+    ],
+)
+def test_mistakes_in_policies_are_named(client, said):
+    with pytest.raises(InputError, match=said):
+        policies(client)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from models.agenda import Action, Kind
 from models.demand import ServiceDemand
-from models.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
+from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
+from models.policy import Policy
 
 VISIT = Visit(0, ServiceDemand())
 STATION = Station("s", "server", Discipline.FIFO)
@@ -35,3 +37,37 @@ def test_visits_of_a_route_are_in_order():
     route = Route("r", (single(a), Stage(((b,), (c,)), 1)))
     assert route.visits == (a, b, c)
     assert len(set(route.streams)) == 3
+
+
+GATE, POOL = Station("g", "gate", Discipline.GATE), Station("p", "pool", Discipline.POOL)
+PAIR = Group(Choice.RANDOM, np.array([[0], [0]], np.int32))
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: Network((STATION,), (), agenda=(Action(Kind.DOWN, 1),)), "station that does not exist"),
+        (lambda: Network((STATION,), (), agenda=(Action(Kind.SHUT, 0),)), "gates are shut"),
+        (lambda: Network((GATE,), (), agenda=(Action(Kind.DOWN, 0),)), "gates are shut"),
+        (lambda: Network((POOL,), (), agenda=(Action(Kind.DOWN, 0),)), "pools stay"),
+        (lambda: Network((STATION,), (), groups=(PAIR,), agenda=(Action(Kind.LEAVE, 0, member=2),)), "member"),
+        (lambda: Network((STATION,), (Route("r", (single(Visit(Bound(0), ServiceDemand())),)),)), "in no group"),
+        (lambda: Network((Station("w", "s", Discipline.WEIGHTED_SHARE),), ()), "needs 1 weights"),
+        (lambda: Action(Kind.SPEED, 0, value=0), "value must be above 0"),
+        (lambda: Action(Kind.DOWN, 0, after_ended=0), "after_ended at least 1"),
+        (lambda: Policy(timeout_s=0), "the timeout above 0"),
+        (lambda: Policy(jitter=2), "jitter must be 0 to 1"),
+        (lambda: Policy(hedge_after_s=1, hedge_quantile=0.9), "give one of"),
+        (lambda: Policy(retries=31), "retries must be"),
+    ],
+)
+def test_what_cannot_happen_is_refused(build, said):
+    with pytest.raises(ValueError, match=said):
+        build()
+
+
+def test_places_and_forks_of_a_route():
+    route = Route("r", (Stage(((VISIT, VISIT), (VISIT,)), 1), single(VISIT)))
+    assert route.places == ((0, 1), (0, 1), (0, 2), (1, 3))
+    assert route.forks == ((0, 2), (3,))
+    assert len(Route("r", route.stages, policy=Policy(retries=2, hedge_after_s=1)).streams) == 4 * 4

@@ -16,7 +16,7 @@ from traces.distributions import Exponential
 def visits_of(network, sheet):
     """Station and demand of each visit of each request, whatever the layout of the flat arrays."""
     for i, route in enumerate(sheet.route):
-        first, count = sheet.first_visit[i], len(network.routes[route].visits)
+        first, count = sheet.first_visit[i], len(network.routes[route].streams)
         yield sheet.station[first : first + count].tolist(), sheet.demand_s[first : first + count].tolist()
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.spec import load_spec
+from models.spec import load_spec, spec_of
 from sim.simulate import simulate
 from tests.small_traces import trace_of
 from tests.test_spec import EXAMPLE
@@ -74,7 +74,33 @@ def test_what_is_written_is_read_back(tmp_path):
 
 
 def test_run_can_be_simulated_again_from_what_it_says(tmp_path):
-    from models.spec import spec_of
-
     run = simulate(short(), seed=5)
     assert simulate(spec_of(run.info["spec"], "run"), seed=run.info["seed"]).requests.equals(run.requests)
+
+
+def test_a_timeout_ends_every_attempt_and_retries_follow():
+    # Alone, a GET takes 4 ms at the drive: one attempt is over after 3 ms, the next begins 5 ms later, then 10.
+    spec = short(
+        "client.cpu={}", "host.cpu={}", "drives.read=4ms", "workload.mix={GET: 1}", "workload.clients=1",
+        "workload.operations=3", "client.timeout=3ms", "client.retry={retries: 2, backoff: 5ms, jitter: 0}",
+    )  # fmt: skip
+    run = simulate(spec, engine="simpy")
+    assert run.column("attempts").tolist() == [3, 3, 3]
+    assert run.column("winner").tolist() == [0, 0, 0]
+    assert run.requests.column("error").to_pylist() == ["timed out"] * 3
+    assert run.latency_s == pytest.approx(3 * 0.003 + 0.005 + 0.010)
+    patient = simulate(spec_of(run.info["spec"] | {"client": {"on_host": True}}, "patient"), engine="simpy")
+    assert patient.latency_s == pytest.approx(0.004)
+    assert not patient.failed.any()
+
+
+def test_hedges_cut_the_tail_within_their_share():
+    slow = "drives.read={constant: 1ms, distribution: {kind: slow_mode, probability: 0.05, factor: 100}}"
+    alone = (slow, "workload.mix={GET: 1}", "workload.clients=1", "workload.operations=2000", "drives.queue_depth=8")
+    plain = simulate(short(*alone), seed=1, engine="simpy")
+    hedged = simulate(short(*alone, "client.hedge={after: p90, share: 0.2}"), seed=1, engine="simpy")
+    assert np.quantile(hedged.latency_s, 0.97) < 0.5 * np.quantile(plain.latency_s, 0.97)
+    assert set(hedged.column("winner")) == {1, 2}
+    assert 1.02 < hedged.column("attempts").mean() <= 1.2
+    none = simulate(short(*alone, "client.hedge={after: p90, share: 0}"), seed=1, engine="simpy")
+    assert none.latency_s.tolist() == plain.latency_s.tolist()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -31,6 +32,7 @@ RUN_SCHEMA = pa.schema([
     pa.field("client", pa.int32(), nullable=False),
     pa.field("status", pa.int16(), nullable=False),  # HTTP status; 0 where no answer came
     pa.field("attempts", pa.int16(), nullable=False),
+    pa.field("winner", pa.int16(), nullable=False),  # which attempt ended it, counted from 1; 0 where none did
     pa.field("error", pa.string()),  # null where it went well
 ])  # fmt: skip
 
@@ -63,6 +65,10 @@ class Run:
         Raises:
             InputError: the columns do not fit `RUN_SCHEMA`, or a request ends before it starts.
         """
+        if "winner" not in requests.column_names and {"attempts", "error"} <= set(requests.column_names):
+            # Runs of clients that never have two attempts under way need not say which one won.
+            won = pc.if_else(requests.column("error").is_null(), requests.column("attempts"), 0)
+            requests = requests.append_column("winner", won)
         requests = conform(requests, RUN_SCHEMA, source)
         op = codes(requests.column("op"), OPS)
         require(op >= 0, source, "op", f"allowed are {', '.join(OPS)}", requests.column("op"))

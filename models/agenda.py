@@ -1,0 +1,52 @@
+"""The agenda: what happens to a network while it runs, at a time or when a count is reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """What an action does to its target."""
+
+    SPEED = 0
+    """The station serves at `value` times its speed, from its next service on (a shared server at once)."""
+    DOWN = 1
+    """The station dies: what waits or comes is refused; what is in service is lost when it would have been done."""
+    UP = 2
+    """The station is back, empty."""
+    SHUT = 3
+    OPEN = 4
+    """Whoever waits at the gate without polling passes."""
+    JOIN = 5
+    """`member` takes its place in the group again."""
+    LEAVE = 6
+    """`member` is not picked any more; who is bound to it stays."""
+    RELEASE = 7
+    """The requests of background stream `target` arrive, at their times after this moment."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """One entry of the agenda.
+
+    Attributes:
+        target: index of the station, of the group (JOIN, LEAVE) or of the background stream (RELEASE).
+        at_s: when; ignored where `after_ended` is given.
+        after_ended: once so many requests have ended.
+        member: JOIN, LEAVE: row of the group.
+        value: SPEED: the factor.
+    """
+
+    kind: Kind
+    target: int
+    at_s: float = 0.0
+    after_ended: int | None = None
+    member: int = 0
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.at_s >= 0 or (self.after_ended is not None and self.after_ended < 1):
+            raise ValueError(f"{self}: at_s must be at least 0, after_ended at least 1")
+        if not self.value > 0:
+            raise ValueError(f"{self}: value must be above 0")

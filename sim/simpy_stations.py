@@ -1,0 +1,398 @@
+"""The stations of the reference engine: SimPy's clock and event queue, callbacks instead of processes."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import simpy
+from simpy.events import NORMAL
+
+from models.network import Discipline, Station
+from sim.outcome import Failure
+
+
+class Clock(simpy.Environment):
+    """A SimPy environment whose events are put at absolute times: adding a delay to the present would round."""
+
+    def at(self, time: float, callback: Callable[[Any], None], argument: Any) -> None:
+        """Call `callback` with an event whose value is `argument`."""
+        event = simpy.Event(self)
+        event._ok = True
+        event._value = argument
+        event.callbacks = [callback]
+        heapq.heappush(self._queue, (time, NORMAL, next(self._eid), event))
+
+
+class Job:
+    """One branch of an attempt, at the visit it has come to."""
+
+    __slots__ = ("attempt", "demand", "dropped", "life", "polls", "position", "server", "since")
+
+    def __init__(self, attempt: Any, position: int):
+        self.attempt, self.position = attempt, position
+        self.since = self.demand = 0.0
+        self.dropped = False
+        self.polls = self.life = 0  # life: how often its server had died when it began to serve it
+        self.server: Server
+
+
+class Server:
+    """What the disciplines have in common. `engine` has the jobs go on, refuses them, and is told who is served."""
+
+    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
+        self.station, self.clock, self.engine, self.draw = station, clock, engine, draw
+        self.servers, self.speed = station.servers, 1.0
+        self.queue: deque[Job] = deque()
+        self.live = self.busy = self.visits = 0  # live: those in the queue that have not been dropped
+        self.busy_s = self.waiting_s = 0.0
+        self.down, self.died = False, 0
+        self.deaths: list[float] = []
+
+    def enter(self, job: Job) -> None:
+        """A visit begins."""
+        self.visits += 1
+        job.server = self
+        if self.down:
+            self.engine.refuse_soon(job, Failure.STATION_DOWN)
+        else:
+            self._admit(job)
+
+    def drop(self, job: Job) -> None:
+        """A waiting job gives up; it stays in the queue as a husk."""
+        self.live -= 1
+        self.waiting_s += self.clock._now - job.since
+        job.dropped = True
+
+    def die(self) -> None:
+        """Refuse who waits; who is in service will find out."""
+        self.down, self.busy = True, 0
+        self.died += 1
+        self.deaths.append(self.clock._now)
+        while self.live:
+            self.engine.refuse_soon(self._next(), Failure.STATION_DOWN)
+
+    def revive(self) -> None:
+        self.down = False
+
+    def set_speed(self, speed: float) -> None:
+        self.speed = speed
+
+    def settle(self, now_s: float) -> None:
+        """Bring the integrals up to now."""
+
+    def idles_with_queue(self) -> bool:
+        return self.live > 0 and self.busy < self.servers
+
+    def _admit(self, job: Job) -> None:
+        raise NotImplementedError
+
+    def _wait(self, job: Job) -> None:
+        job.since = self.clock._now
+        job.attempt.waiting[job.position] = job
+        self.live += 1
+        self._enqueue(job)
+
+    def _next(self) -> Job:
+        """The next job that still waits; there is one."""
+        job = self._dequeue()
+        while job.dropped:
+            job = self._dequeue()
+        self.live -= 1
+        self.waiting_s += self.clock._now - job.since
+        del job.attempt.waiting[job.position]
+        return job
+
+    def _enqueue(self, job: Job) -> None:
+        self.queue.append(job)
+
+    def _dequeue(self) -> Job:
+        return self.queue.popleft()
+
+    def _lose(self, job: Job) -> None:
+        """The station has died since the job's service began; its time after that was not spent."""
+        self.busy_s -= self.clock._now - self.deaths[job.life]
+        self.engine.refuse(job, Failure.STATION_DOWN)
+
+    def _begin(self, job: Job) -> None:
+        """The job is in service now."""
+        job.life = self.died
+        if self.engine.tied:
+            self.engine.served(job)
+
+
+class Delay(Server):
+    def _admit(self, job: Job) -> None:
+        duration = job.demand / self.speed
+        self.busy_s += duration
+        self.clock.at(self.clock._now + duration, self._depart, job)
+        self._begin(job)
+
+    def idles_with_queue(self) -> bool:
+        return False
+
+    def _depart(self, event: simpy.Event) -> None:
+        job = event._value
+        if job.life != self.died:
+            self._lose(job)
+        else:
+            self.engine.leave(job)
+
+
+class Fifo(Server):
+    def _admit(self, job: Job) -> None:
+        if self.busy < self.servers:
+            self.busy += 1
+            self._serve(job)
+        else:
+            self._wait(job)
+
+    def _serve(self, job: Job) -> None:
+        duration = job.demand / self.speed
+        self.busy_s += duration
+        self.clock.at(self.clock._now + duration, self._depart, job)
+        self._begin(job)
+
+    def _depart(self, event: simpy.Event) -> None:
+        job = event._value
+        if job.life != self.died:
+            self._lose(job)
+            return
+        if self.live:
+            self._serve(self._next())
+        else:
+            self.busy -= 1
+        self.engine.leave(job)
+
+
+class RandomOrder(Fifo):
+    choices = 0
+
+    def _dequeue(self) -> Job:
+        chosen = self.draw(self.choices) % len(self.queue)
+        self.choices += 1
+        # The last takes the place of the chosen one: any job is as likely as any other, whatever their order.
+        self.queue[chosen], self.queue[-1] = self.queue[-1], self.queue[chosen]
+        return self.queue.pop()
+
+
+class Priority(Fifo):
+    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
+        super().__init__(station, clock, engine, draw, classes)
+        self.queues: list[deque[Job]] = [deque() for _ in range(classes)]
+
+    def _enqueue(self, job: Job) -> None:
+        self.queues[job.attempt.priority].append(job)
+
+    def _dequeue(self) -> Job:
+        return next(queue for queue in self.queues if queue).popleft()
+
+
+class WeightedShare(Priority):
+    """Start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996): each class has the virtual time at which its next
+    job starts; the least is served."""
+
+    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
+        super().__init__(station, clock, engine, draw, classes)
+        self.start = [0.0] * classes
+        self.virtual = 0.0
+
+    def _enqueue(self, job: Job) -> None:
+        of = job.attempt.priority
+        if not self.queues[of]:
+            self.start[of] = max(self.start[of], self.virtual)
+        self.queues[of].append(job)
+
+    def _dequeue(self) -> Job:
+        waiting = [of for of, queue in enumerate(self.queues) if queue]
+        return self.queues[min(waiting, key=lambda of: self.start[of])].popleft()
+
+    def _serve(self, job: Job) -> None:
+        of = job.attempt.priority
+        self.virtual = max(self.virtual, self.start[of])
+        self.start[of] = self.virtual + job.demand / self.station.weights[of]
+        super()._serve(job)
+
+
+class GroupCommit(Server):
+    def _admit(self, job: Job) -> None:
+        if self.busy:
+            self._wait(job)
+        else:
+            self.busy = 1
+            self._commit([job])
+
+    def _commit(self, batch: list[Job]) -> None:
+        duration = (batch[0].demand + (len(batch) - 1) * self.station.batch_item_s) / self.speed
+        self.busy_s += duration
+        self.clock.at(self.clock._now + duration, self._depart, batch)
+        for job in batch:
+            self._begin(job)
+
+    def _depart(self, event: simpy.Event) -> None:
+        batch = event._value
+        if batch[0].life != self.died:
+            self.busy_s -= self.clock._now - self.deaths[batch[0].life]
+            for job in batch:
+                self.engine.refuse(job, Failure.STATION_DOWN)
+            return
+        if self.live:
+            self._commit([self._next() for _ in range(int(min(self.station.batch_limit or math.inf, self.live)))])
+        else:
+            self.busy = 0
+        for job in batch:
+            self.engine.leave(job)
+
+
+class ProcessorSharing(Server):
+    """Virtual time: every job present gains attained service at the same rate, so jobs leave in order of the
+    attained service at which they will be done."""
+
+    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
+        super().__init__(station, clock, engine, draw, classes)
+        self.jobs: list[tuple[float, int, Job]] = []
+        self.attained_s = self.last_s = 0.0
+        self.version = 0
+
+    def die(self) -> None:
+        super().die()
+        self.settle(self.clock._now)
+        while self.jobs:
+            self.engine.refuse_soon(heapq.heappop(self.jobs)[2], Failure.STATION_DOWN)
+        self.attained_s = 0.0
+        self.version += 1
+
+    def set_speed(self, speed: float) -> None:
+        self.settle(self.clock._now)
+        self.speed = speed
+        self._schedule()
+
+    def settle(self, now_s: float) -> None:
+        elapsed = now_s - self.last_s
+        present = len(self.jobs)
+        if present:
+            self.busy_s += min(present, self.servers) * elapsed
+            self.waiting_s += max(present - self.servers, 0) * elapsed
+            self.attained_s += elapsed * self._rate()
+        self.last_s = now_s
+
+    def idles_with_queue(self) -> bool:
+        return False
+
+    def _admit(self, job: Job) -> None:
+        self.settle(self.clock._now)
+        heapq.heappush(self.jobs, (self.attained_s + job.demand, self.visits, job))
+        self._schedule()
+        self._begin(job)
+
+    def _rate(self) -> float:
+        present = len(self.jobs)
+        return self.speed * (self.servers / present if present > self.servers else 1.0)
+
+    def _schedule(self) -> None:
+        self.version += 1  # outdates the departure that was on the clock
+        if self.jobs:
+            left = max(self.jobs[0][0] - self.attained_s, 0.0)
+            self.clock.at(self.clock._now + left / self._rate(), self._depart, self.version)
+
+    def _depart(self, event: simpy.Event) -> None:
+        if event._value != self.version:
+            return
+        self.settle(self.clock._now)
+        done, _, job = heapq.heappop(self.jobs)
+        self.attained_s = done if self.jobs else 0.0
+        self._schedule()
+        self.engine.leave(job)
+
+
+class Pool(Server):
+    """`busy` tokens are held."""
+
+    last_s = 0.0
+
+    def _admit(self, job: Job) -> None:
+        if self.engine.releases(job):
+            taken = [p for p, pool in sorted(job.attempt.held.items()) if pool is self and p < job.position]
+            if taken:
+                self.give_back(job.attempt, taken[0])
+            self.engine.go_on_soon(job)
+        elif self.busy < self.servers:
+            self.settle(self.clock._now)
+            self.busy += 1
+            self._grant(job)
+        elif self.live < self.station.queue_limit:
+            self._wait(job)
+        else:
+            self.engine.refuse_soon(job, Failure.QUEUE_FULL)
+
+    def give_back(self, attempt: Any, position: int) -> None:
+        """The token that an attempt took at this visit comes back, and goes to whoever waits."""
+        del attempt.held[position]
+        if self.live:
+            self._grant(self._next())
+        else:
+            self.settle(self.clock._now)
+            self.busy -= 1
+
+    def settle(self, now_s: float) -> None:
+        self.busy_s += self.busy * (now_s - self.last_s)
+        self.last_s = now_s
+
+    def _grant(self, job: Job) -> None:
+        job.attempt.held[job.position] = self
+        self.engine.go_on_soon(job)
+
+
+class Gate(Server):
+    """`down` while it is shut; nobody is refused for that."""
+
+    def enter(self, job: Job) -> None:
+        self.visits += 1
+        job.server = self
+        if not self.down:
+            self.engine.go_on_soon(job)
+        elif self.station.poll_s:
+            job.since, job.polls = self.clock._now, 1
+            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
+        else:
+            self._wait(job)
+
+    def die(self) -> None:
+        self.down = True
+
+    def revive(self) -> None:
+        self.down = False
+        while self.live:
+            self.engine.go_on_soon(self._next())
+
+    def idles_with_queue(self) -> bool:
+        return self.live > 0 and not self.down
+
+    def _look_again(self, event: simpy.Event) -> None:
+        job = event._value
+        if self.down and job.polls < self.station.poll_limit and not job.attempt.cancelled:
+            job.polls += 1
+            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
+            return
+        self.waiting_s += self.clock._now - job.since
+        if self.down:
+            self.engine.refuse(job, Failure.GATE_SHUT)
+        else:
+            self.engine.leave(job)
+
+
+SERVERS: dict[Discipline, type[Server]] = {
+    Discipline.DELAY: Delay,
+    Discipline.FIFO: Fifo,
+    Discipline.PROCESSOR_SHARING: ProcessorSharing,
+    Discipline.GROUP_COMMIT: GroupCommit,
+    Discipline.RANDOM_ORDER: RandomOrder,
+    Discipline.PRIORITY: Priority,
+    Discipline.WEIGHTED_SHARE: WeightedShare,
+    Discipline.POOL: Pool,
+    Discipline.GATE: Gate,
+}
+"""The server of each discipline."""
