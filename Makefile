@@ -24,7 +24,6 @@ schema: .venv/ready
 	  > docs/spec.schema.json
 
 bench: .venv/ready
-	$(BIN)/pip install --quiet -e '.[bench]'
 	$(BIN)/python benchmarks/engines.py
 
 # A live MinIO for the demo and the live tests: some ten minutes of compiling, once.
@@ -35,7 +34,7 @@ minio: .venv/ready
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	touch $@
 
 clean:

@@ -25,8 +25,10 @@ _FOLDER = Path(__file__).parent
 
 def _drop_stale_cache() -> None:
     """Numba looks only at the file of the function it has cached; the kernel and its constants are in several."""
-    kernel = ("compiled_kernel", "compiled_stations", "compiled_state", "layout", "latency_bins", "outcome")
-    sources = [_FOLDER / f"{name}.py" for name in kernel]
+    sources = [
+        *_FOLDER.glob("compiled_*.py"),
+        *(_FOLDER / f"{name}.py" for name in ("layout", "latency_bins", "outcome")),
+    ]
     sources += [_FOLDER.parent / "models" / f"{name}.py" for name in ("agenda", "network", "policy", "sheet")]
     newest = max(source.stat().st_mtime for source in sources)
     for cached in (_FOLDER / "__pycache__").glob("compiled_*.nb?"):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.agenda import Kind
-from models.network import Choice, Discipline
+from models.network import Discipline
 from models.policy import HEDGE_SAMPLES
-from models.sheet import POSITIONS
+from sim.compiled_groups import bind
 from sim.compiled_state import Chunk, Floats, Ints, Rules, State
 from sim.compiled_stations import (
     ACT,
@@ -74,8 +74,6 @@ DONE, NEED_SHEET, NEED_SLOTS, NEED_HEAP, CLOCK_RAN_BACK = range(5)
 
 _NO_MEMBER, _STATION_DOWN, _TIMEOUT = int(Failure.NO_MEMBER), int(Failure.STATION_DOWN), int(Failure.TIMEOUT)
 _GATE_SHUT = int(Failure.GATE_SHUT)
-_HASH, _ROUND_ROBIN, _LEAST = int(Choice.HASH), int(Choice.ROUND_ROBIN), int(Choice.LEAST_OUTSTANDING)
-_RANDOM = int(Choice.RANDOM)
 _SPEED, _DOWN, _UP, _SHUT, _OPEN = int(Kind.SPEED), int(Kind.DOWN), int(Kind.UP), int(Kind.SHUT), int(Kind.OPEN)
 _JOIN, _LEAVE = int(Kind.JOIN), int(Kind.LEAVE)
 _SHARING, _POOL = int(Discipline.PROCESSOR_SHARING), int(Discipline.POOL)
@@ -167,98 +165,12 @@ def _enter(layout: Layout, rules: Rules, state: State, token: int) -> None:
     """The visit at the token's position begins."""
     station = state.tokens[token].station
     if station < 0:
-        station = _bind(layout, rules, state, token, -1 - station)
+        station = bind(layout, rules, state, token, -1 - station)
         if station < 0:
             refuse_soon(state, token, _NO_MEMBER)
             return
         state.tokens[token].station = station
     enter(layout, rules, state, station, token)
-
-
-@apart
-def _bind(layout: Layout, rules: Rules, state: State, token: int, code: int) -> int:
-    """The station of a run-time binding; -1 where no member is present."""
-    group, position = code // POSITIONS, code % POSITIONS
-    attempt = token >> rules.position_bits
-    at = attempt * rules.groups + group
-    if state.member_of_try[at] < 0:
-        slot = attempt >> rules.attempt_bits
-        member = _pick(layout, rules, state, slot, group)
-        if member < 0:
-            return _NIL
-        state.member_of_try[at] = member
-        state.member_outstanding[group, member] += 1
-    station: int = layout.member_station[group, state.member_of_try[at], position]
-    return station
-
-
-@apart
-def _is_taken(rules: Rules, state: State, slot: int, group: int, member: int) -> bool:
-    """Whether another attempt of the request is bound to the member."""
-    first = slot << rules.attempt_bits
-    for other in range(first, first + state.slots[slot].attempts):
-        if state.member_of_try[other * rules.groups + group] == member:
-            return True
-    return False
-
-
-@apart
-def _pick(layout: Layout, rules: Rules, state: State, slot: int, group: int) -> int:
-    """A member that is present, if possible one that no attempt of the request is bound to; -1 where none is."""
-    members = layout.groups[group].members
-    count = 0
-    for member in range(members):
-        if state.member_present[group, member] and not _is_taken(rules, state, slot, group, member):
-            count += 1
-    fresh = count > 0
-    if not fresh:
-        for member in range(members):
-            count += state.member_present[group, member]
-        if count == 0:
-            return _NIL
-    choice = layout.groups[group].choice
-    if choice == _LEAST:
-        best = _NIL
-        for place in range(count):
-            member = _candidate(layout, rules, state, slot, group, fresh, place)
-            if best == _NIL or state.member_outstanding[group, member] < state.member_outstanding[group, best]:
-                best = member
-        return best
-    if choice == _HASH:
-        place = int(state.slots[slot].key % np.uint64(count))
-    elif choice == _ROUND_ROBIN:
-        place = state.groups[group].picks % count
-        state.groups[group].picks += 1
-    else:
-        place = _draw(layout, rules, state, group, count)
-        if choice != _RANDOM:
-            other = _draw(layout, rules, state, group, max(count - 1, 1))
-            if other >= place and count > 1:
-                other += 1
-            first = _candidate(layout, rules, state, slot, group, fresh, place)
-            second = _candidate(layout, rules, state, slot, group, fresh, other)
-            fewer = state.member_outstanding[group, second] < state.member_outstanding[group, first]
-            return second if fewer else first
-    return _candidate(layout, rules, state, slot, group, fresh, place)
-
-
-@apart
-def _draw(layout: Layout, rules: Rules, state: State, group: int, count: int) -> int:
-    stream = len(layout.stations) + group
-    value = int(mixed(rules.seed, stream, state.groups[group].draws) % np.uint64(count))
-    state.groups[group].draws += 1
-    return value
-
-
-@apart
-def _candidate(layout: Layout, rules: Rules, state: State, slot: int, group: int, fresh: bool, place: int) -> int:
-    """The candidate at a place among those present, or among those present and not taken."""
-    for member in range(layout.groups[group].members):
-        if state.member_present[group, member] and not (fresh and _is_taken(rules, state, slot, group, member)):
-            if place == 0:
-                return member
-            place -= 1
-    return _NIL
 
 
 @compiled
