@@ -97,7 +97,7 @@ def push(state: State, time: float, kind: int, argument: int) -> None:
 def _sink(
     heap_time: Floats, heap_inserted: Ints, heap_event: Ints, size: int, time: float, inserted: int, event: int
 ) -> None:
-    """Put an event into the hole at the top of the heap."""
+    """Put an entry into the hole at the top of a heap of so many: the clock's, or a shared server's jobs."""
     at = 0
     while True:
         child = 2 * at + 1
@@ -553,29 +553,12 @@ def _share_enter(layout: Layout, rules: Rules, state: State, station: int, token
 def _share_pop(state: State, station: int) -> int:
     """The job with least left to do; returns its token."""
     row = state.stations[station].shared_row
-    token: int = state.shared_token[row, 0]
-    state.shared[row].present -= 1
-    _share_sink(state.shared_done[row], state.shared_order[row], state.shared_token[row], state.shared[row].present)
+    done, order, tokens = state.shared_done[row], state.shared_order[row], state.shared_token[row]
+    token: int = tokens[0]
+    last = state.shared[row].present - 1
+    state.shared[row].present = last
+    _sink(done, order, tokens, last, done[last], order[last], tokens[last])
     return token
-
-
-@apart
-def _share_sink(done: Floats, order: Ints, tokens: Ints, size: int) -> None:
-    """Close the hole at the top of a shared server's heap with its last job."""
-    time, number, moved = done[size], order[size], tokens[size]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (done[right] < done[child] or (done[right] == done[child] and order[right] < order[child])):
-            child = right
-        if time < done[child] or (time == done[child] and number < order[child]):
-            break
-        done[at], order[at], tokens[at] = done[child], order[child], tokens[child]
-        at = child
-    done[at], order[at], tokens[at] = time, number, moved
 
 
 @compiled
