@@ -16,12 +16,13 @@ import sys
 import time
 from collections.abc import Callable
 
+import idiomatic_simpy
 import numpy as np
-import simpy
 
 from models.demand import ServiceDemand
-from models.network import Discipline, Member, Network, Stage, Station, Visit, single
+from models.network import Bound, Choice, Discipline, Group, Member, Network, Stage, Station, Visit, single
 from models.network import Route as NetworkRoute
+from models.policy import NO_POLICY, Policy
 from models.sheet import Requests, Sheet
 from sim import compiled_engine, simpy_engine
 from sim.outcome import Program
@@ -29,7 +30,10 @@ from traces.distributions import Exponential
 from traces.streams import uniforms
 
 DRIVES, HOSTS, GROUPS = 112, 7, 1024
+FRONT = DRIVES + 1 + HOSTS  # the gateways' first station
+GATEWAYS = 4
 UTILISATION = 0.6  # of the drives
+PUT_RATE_OPS = UTILISATION * DRIVES / (6 * 0.010)
 MM1_RHO = 0.8
 
 
@@ -38,16 +42,16 @@ def exponential(mean_s: float) -> ServiceDemand:
     return ServiceDemand(constant=mean_s, distribution=Exponential())
 
 
-def put_ec42() -> Network:
-    """An EC 4+2 PUT over 112 drives: 3 visits at the gateway, then 4 on each of 6 branches."""
+def _put_ec42(
+    front: tuple[Station, ...], cpu: int | Bound, nic: int | Bound, *groups: Group, policy: Policy
+) -> Network:
+    """An EC 4+2 PUT over 112 drives: 3 visits at the front and on the network, then 4 on each of 6 branches."""
     drives = tuple(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(DRIVES))
     others = (
-        Station("gateway cpu", "gateway cpu", Discipline.FIFO, servers=64),
-        Station("gateway nic", "nic", Discipline.FIFO, servers=8),
         Station("network", "network", Discipline.DELAY),
         *(Station(f"osd cpu {h}", "osd cpu", Discipline.FIFO, servers=16) for h in range(HOSTS)),
     )
-    gateway, nic, network, osd = DRIVES, DRIVES + 1, DRIVES + 2, DRIVES + 3
+    network, osd = DRIVES, DRIVES + 1
     rng = np.random.default_rng(7)
     placement = np.array([rng.permutation(DRIVES)[:6] for _ in range(GROUPS)], np.int32)
     cpus = (osd + placement % HOSTS).astype(np.int32)
@@ -60,12 +64,32 @@ def put_ec42() -> Network:
         )
         for b in range(6)
     )
-    head = single(
-        Visit(gateway, exponential(0.001)), Visit(nic, exponential(0.0001)), Visit(network, exponential(0.0001))
-    )
-    route = NetworkRoute("PUT", (head, Stage(branches, 6)))
+    head = single(Visit(cpu, exponential(0.001)), Visit(nic, exponential(0.0001)), Visit(network, exponential(0.0001)))
+    route = NetworkRoute("PUT", (head, Stage(branches, 6)), policy=policy)
     assert len(route.visits) == 27
-    return Network(drives + others, (route,), (placement, cpus))
+    return Network(drives + others + front, (route,), (placement, cpus), groups=groups)
+
+
+def _gateway(name: str, cores: int, nics: int) -> tuple[Station, Station]:
+    """A gateway's stations."""
+    return (
+        Station(f"{name} cpu", "gateway cpu", Discipline.FIFO, servers=cores),
+        Station(f"{name} nic", "nic", Discipline.FIFO, servers=nics),
+    )
+
+
+def put_ec42() -> Network:
+    """The PUT through one gateway."""
+    return _put_ec42(_gateway("gateway", 64, 8), FRONT, FRONT + 1, policy=NO_POLICY)
+
+
+def put_ec42_hedged() -> Network:
+    """The PUT through the one of 4 gateways with least outstanding, hedged at the 95th percentile."""
+    front = tuple(station for g in range(GATEWAYS) for station in _gateway(f"gateway {g}", 16, 2))
+    members = FRONT + np.arange(len(front), dtype=np.int32).reshape(GATEWAYS, -1)
+    group = Group(Choice.LEAST_OUTSTANDING, members)
+    policy = Policy(hedge_quantile=0.95, hedge_share=0.1)
+    return _put_ec42(front, Bound(0, 0), Bound(0, 1), group, policy=policy)
 
 
 def mm1() -> Network:
@@ -82,70 +106,6 @@ def requests(count: int, rate_ops: float, seed: int) -> Requests:
     return Requests(
         zeros.astype(np.int32), zeros.astype(np.int64), keys, np.cumsum(gaps), zeros, zeros.astype(np.int32)
     )
-
-
-def idiomatic(network: Network, sheet: Sheet) -> list[float]:
-    """The same requests as SimPy's tutorials would have them: a Resource each station, a process each visit chain."""
-    environment = simpy.Environment()
-    resources = [
-        None if s.discipline is Discipline.DELAY else simpy.Resource(environment, s.servers) for s in network.stations
-    ]
-    latencies = [0.0] * len(sheet)
-
-    def visit(station, demand_s):
-        if resources[station] is None:
-            yield environment.timeout(demand_s)
-        else:
-            with resources[station].request() as turn:
-                yield turn
-                yield environment.timeout(demand_s)
-
-    def branch(visits):
-        for station, demand_s in visits:
-            yield environment.process(visit(station, demand_s))
-
-    def request(index, route, visits):
-        begun = environment.now
-        at = 0
-        for stage in route.stages:
-            parts = []
-            for one in stage.branches:
-                parts.append(environment.process(branch(visits[at : at + len(one)])))
-                at += len(one)
-            yield environment.all_of(parts)
-        latencies[index] = environment.now - begun
-
-    def source():
-        for index in range(len(sheet)):
-            yield environment.timeout(max(sheet.arrival_s[index] - environment.now, 0))
-            route = network.routes[sheet.route[index]]
-            first = sheet.first_visit[index]
-            last = first + len(route.visits)
-            visits = list(zip(sheet.station[first:last].tolist(), sheet.demand_s[first:last].tolist(), strict=True))
-            environment.process(request(index, route, visits))
-
-    environment.process(source())
-    environment.run()
-    return latencies
-
-
-def mm1_simpy(count: int) -> None:
-    """M/M/1 as SimPy's tutorials would have it."""
-    environment = simpy.Environment()
-    server = simpy.Resource(environment)
-
-    def customer():
-        with server.request() as turn:
-            yield turn
-            yield environment.timeout(random.expovariate(1 / MM1_RHO))
-
-    def source():
-        for _ in range(count):
-            yield environment.timeout(random.expovariate(1.0))
-            environment.process(customer())
-
-    environment.process(source())
-    environment.run()
 
 
 def mm1_ciw(count: int) -> None:
@@ -188,29 +148,35 @@ def contestants() -> dict[str, dict[str, tuple[Callable[[int], object], int]]]:
     """What is timed: a function of a number of requests, and how many it is given."""
     from mm1_cimba import mm1_cimba
 
-    put, single_server = put_ec42(), mm1()
-    put_rate = UTILISATION * DRIVES / (6 * 0.010)
+    networks = {
+        "put_ec42": (put_ec42(), PUT_RATE_OPS),
+        "put_ec42_hedged": (put_ec42_hedged(), PUT_RATE_OPS),
+        "mm1": (mm1(), 1.0),
+    }
     made: dict[tuple[str, int], Requests] = {}
 
-    def asked(name: str, count: int) -> Requests:
-        rate = put_rate if name == "put" else 1.0
-        return made.setdefault((name, count), requests(count, rate, seed=3))
-
     def program(name: str, count: int) -> Program:
-        return Program.of(put if name == "put" else single_server, asked(name, count), seed=3)
+        network, rate_ops = networks[name]
+        if (name, count) not in made:
+            made[name, count] = requests(count, rate_ops, seed=3)
+        return Program.of(network, made[name, count], seed=3)
 
-    def put_idiomatic(count: int) -> object:
-        work = program("put", count)
-        return idiomatic(put, work.draw(0, count))
+    def on_simpy(idiomatic: Callable[[Network, Sheet], list[float]], name: str, count: int) -> list[float]:
+        return idiomatic(networks[name][0], program(name, count).draw(0, count))
 
     return {
         "put_ec42": {
-            "simpy_idiomatic": (put_idiomatic, 2_000),
-            "simpy": (lambda n: simpy_engine.run(program("put", n)), 8_000),
-            "compiled": (lambda n: compiled_engine.run(program("put", n)), 100_000),
+            "simpy_idiomatic": (lambda n: on_simpy(idiomatic_simpy.fork_join, "put_ec42", n), 2_000),
+            "simpy": (lambda n: simpy_engine.run(program("put_ec42", n)), 8_000),
+            "compiled": (lambda n: compiled_engine.run(program("put_ec42", n)), 100_000),
+        },
+        "put_ec42_hedged": {
+            "simpy_idiomatic": (lambda n: on_simpy(idiomatic_simpy.hedged, "put_ec42_hedged", n), 2_000),
+            "simpy": (lambda n: simpy_engine.run(program("put_ec42_hedged", n)), 8_000),
+            "compiled": (lambda n: compiled_engine.run(program("put_ec42_hedged", n)), 100_000),
         },
         "mm1": {
-            "simpy_idiomatic": (mm1_simpy, 20_000),
+            "simpy_idiomatic": (lambda n: idiomatic_simpy.mm1(n, MM1_RHO), 20_000),
             "simpy": (lambda n: simpy_engine.run(program("mm1", n)), 60_000),
             "compiled": (lambda n: compiled_engine.run(program("mm1", n)), 1_000_000),
             "ciw": (mm1_ciw, 5_000),

@@ -104,7 +104,8 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         mine = slice(None) if chosen is None else chosen
         first_visit[mine] = start + width * np.arange(present[k])
         drawn = network.routes[k]
-        station[at] = np.tile(_stations(network, drawn, key_hash[mine]), (1, drawn.policy.attempts)).ravel()
+        once = _stations(network, drawn, key_hash[mine])
+        station[at].reshape(len(once), -1, len(drawn.visits))[:] = once[:, None, :]
         block = demand_s[at].reshape(-1, width)
         for v, (visit, stream) in enumerate(zip(drawn.visits * drawn.policy.attempts, drawn.streams, strict=True)):
             block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[mine])

@@ -58,12 +58,13 @@ class Attempt:
     """One attempt at a request: the stage it has come to, and how many branches of that are done or have failed."""
 
     __slots__ = (
-        "bindings", "cancelled", "done", "failed", "first", "held", "live", "number", "over", "priority", "request",
-        "stage", "waiting",
+        "bindings", "cancelled", "done", "failed", "first", "held", "live", "number", "over", "places", "priority",
+        "request", "stage", "waiting",
     )  # fmt: skip
 
     def __init__(self, request: Request, number: int):
         self.request, self.number, self.priority = request, number, request.route.priority
+        self.places = request.route.places
         self.first = number * request.width  # its visits' place among those of all attempts
         self.stage = self.done = self.failed = self.live = 0
         self.cancelled = self.over = False
@@ -401,7 +402,7 @@ class Engine:
         if attempt.cancelled:
             self._end_branch(attempt)
             return
-        stage, last = attempt.request.route.places[job.position]
+        stage, last = attempt.places[job.position]
         if job.position != last:
             job.position += 1
             self._enter(job)
@@ -445,7 +446,7 @@ class Engine:
         """The job's branch has failed; so has its attempt, when too few branches are left."""
         attempt = job.attempt
         self.clock_s = self.clock._now
-        stage, _ = attempt.request.route.places[job.position]
+        stage, _ = attempt.places[job.position]
         attempt.live -= 1
         if stage == attempt.stage and not attempt.over:
             attempt.failed += 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import deque
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Any
 
 import simpy
@@ -15,16 +15,20 @@ from models.network import Discipline, Station
 from sim.outcome import Failure
 
 
+class Due(simpy.Event):
+    """An event that is on the clock from the start, and calls one function."""
+
+    def __init__(self, clock: simpy.Environment, callback: Callable[[Any], None], argument: Any):
+        self.env, self.callbacks = clock, [callback]
+        self._ok, self._value = True, argument
+
+
 class Clock(simpy.Environment):
     """A SimPy environment whose events are put at absolute times: adding a delay to the present would round."""
 
     def at(self, time: float, callback: Callable[[Any], None], argument: Any) -> None:
         """Call `callback` with an event whose value is `argument`."""
-        event = simpy.Event(self)
-        event._ok = True
-        event._value = argument
-        event.callbacks = [callback]
-        heapq.heappush(self._queue, (time, NORMAL, next(self._eid), event))
+        heappush(self._queue, (time, NORMAL, next(self._eid), Due(self, callback, argument)))
 
 
 class Job:
@@ -49,13 +53,12 @@ class Server:
         self.queue: deque[Job] = deque()
         self.live = self.busy = self.visits = 0  # live: those in the queue that have not been dropped
         self.busy_s = self.waiting_s = 0.0
-        self.down, self.died = False, 0
+        self.down, self.died, self.tied = False, 0, engine.tied
         self.deaths: list[float] = []
 
     def enter(self, job: Job) -> None:
         """A visit begins."""
         self.visits += 1
-        job.server = self
         if self.down:
             self.engine.refuse_soon(job, Failure.STATION_DOWN)
         else:
@@ -91,7 +94,7 @@ class Server:
         raise NotImplementedError
 
     def _wait(self, job: Job) -> None:
-        job.since = self.clock._now
+        job.server, job.since = self, self.clock._now
         job.attempt.waiting[job.position] = job
         self.live += 1
         self._enqueue(job)
@@ -120,16 +123,18 @@ class Server:
     def _begin(self, job: Job) -> None:
         """The job is in service now."""
         job.life = self.died
-        if self.engine.tied:
+        if self.tied:
             self.engine.served(job)
 
 
 class Delay(Server):
     def _admit(self, job: Job) -> None:
-        duration = job.demand / self.speed
+        clock, duration = self.clock, job.demand / self.speed
         self.busy_s += duration
-        self.clock.at(self.clock._now + duration, self._depart, job)
-        self._begin(job)
+        clock.at(clock._now + duration, self._depart, job)
+        job.life = self.died
+        if self.tied:
+            self.engine.served(job)
 
     def idles_with_queue(self) -> bool:
         return False
@@ -151,10 +156,12 @@ class Fifo(Server):
             self._wait(job)
 
     def _serve(self, job: Job) -> None:
-        duration = job.demand / self.speed
+        clock, duration = self.clock, job.demand / self.speed
         self.busy_s += duration
-        self.clock.at(self.clock._now + duration, self._depart, job)
-        self._begin(job)
+        clock.at(clock._now + duration, self._depart, job)
+        job.life = self.died
+        if self.tied:
+            self.engine.served(job)
 
     def _depart(self, event: simpy.Event) -> None:
         job = event._value
@@ -261,7 +268,7 @@ class ProcessorSharing(Server):
         super().die()
         self.settle(self.clock._now)
         while self.jobs:
-            self.engine.refuse_soon(heapq.heappop(self.jobs)[2], Failure.STATION_DOWN)
+            self.engine.refuse_soon(heappop(self.jobs)[2], Failure.STATION_DOWN)
         self.attained_s = 0.0
         self.version += 1
 
@@ -284,7 +291,7 @@ class ProcessorSharing(Server):
 
     def _admit(self, job: Job) -> None:
         self.settle(self.clock._now)
-        heapq.heappush(self.jobs, (self.attained_s + job.demand, self.visits, job))
+        heappush(self.jobs, (self.attained_s + job.demand, self.visits, job))
         self._schedule()
         self._begin(job)
 
@@ -302,7 +309,7 @@ class ProcessorSharing(Server):
         if event._value != self.version:
             return
         self.settle(self.clock._now)
-        done, _, job = heapq.heappop(self.jobs)
+        done, _, job = heappop(self.jobs)
         self.attained_s = done if self.jobs else 0.0
         self._schedule()
         self.engine.leave(job)
@@ -351,7 +358,6 @@ class Gate(Server):
 
     def enter(self, job: Job) -> None:
         self.visits += 1
-        job.server = self
         if not self.down:
             self.engine.go_on_soon(job)
         elif self.station.poll_s:
