@@ -46,7 +46,7 @@ _FIRST_SLOTS = 64
 
 
 def is_compiled() -> bool:
-    """Whether the kernel has been compiled on this machine before; else the first run takes half a minute."""
+    """Whether the kernel has been compiled on this machine before; else the first run takes about a minute."""
     return any((_FOLDER / "__pycache__").glob("compiled_kernel.advance*.nbc"))
 
 

@@ -120,6 +120,18 @@ class Server:
         self.busy_s -= self.clock._now - self.deaths[job.life]
         self.engine.refuse(job, Failure.STATION_DOWN)
 
+    def _serve(self, job: Job) -> None:
+        """Put the job's departure on the clock."""
+        clock, duration = self.clock, job.demand / self.speed
+        self.busy_s += duration
+        clock.at(clock._now + duration, self._depart, job)
+        job.life = self.died  # as `_begin` does; a call for every visit would be felt
+        if self.tied:
+            self.engine.served(job)
+
+    def _depart(self, event: simpy.Event) -> None:
+        raise NotImplementedError
+
     def _begin(self, job: Job) -> None:
         """The job is in service now."""
         job.life = self.died
@@ -128,13 +140,7 @@ class Server:
 
 
 class Delay(Server):
-    def _admit(self, job: Job) -> None:
-        clock, duration = self.clock, job.demand / self.speed
-        self.busy_s += duration
-        clock.at(clock._now + duration, self._depart, job)
-        job.life = self.died
-        if self.tied:
-            self.engine.served(job)
+    _admit = Server._serve
 
     def idles_with_queue(self) -> bool:
         return False
@@ -154,14 +160,6 @@ class Fifo(Server):
             self._serve(job)
         else:
             self._wait(job)
-
-    def _serve(self, job: Job) -> None:
-        clock, duration = self.clock, job.demand / self.speed
-        self.busy_s += duration
-        clock.at(clock._now + duration, self._depart, job)
-        job.life = self.died
-        if self.tied:
-            self.engine.served(job)
 
     def _depart(self, event: simpy.Event) -> None:
         job = event._value
