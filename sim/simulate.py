@@ -79,7 +79,10 @@ def simulate(
             "name": engine, "wall_s": time.perf_counter() - began_s, "visits": int(outcome.visits.sum()),
         },
     }  # fmt: skip
-    return Run.of(_request_table(trace, requests, outcome), info, _station_table(network, outcome), "simulation")
+    return Run.of(
+        _request_table(trace, requests, outcome), info, _station_table(network, outcome), trace=trace,
+        source="simulation",
+    )  # fmt: skip
 
 
 def _refuse_endless(network: Network, requests: Requests) -> None:

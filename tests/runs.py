@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.run import Run
+from traces.run import CRITICAL_PATH_SCHEMA, Run
+from traces.trace import Trace
 
 MEASURED = {"kind": "measured", "started_at": "2024-05-01T12:00:00+00:00", "versions": {"tailcast": "0"}}
 
@@ -42,8 +43,13 @@ def run_of(
     *,
     info: dict[str, Any] | None = None,
     stations: Sequence[dict[str, Any]] | None = None,
+    critical_path: Sequence[dict[str, Any]] | None = None,
+    trace: Trace | None = None,
     **columns: Any,
 ) -> Run:
     """The Run of `requests_of`."""
     station_table = pa.Table.from_pylist(list(stations)) if stations else None
-    return Run.of(requests_of(latency_s, **columns), MEASURED | (info or {}), station_table)
+    path_table = None
+    if critical_path is not None:
+        path_table = pa.Table.from_pylist(list(critical_path), CRITICAL_PATH_SCHEMA)
+    return Run.of(requests_of(latency_s, **columns), MEASURED | (info or {}), station_table, path_table, trace)

@@ -9,10 +9,12 @@ import pytest
 
 from cli.main import main
 from tests.runs import MEASURED, requests_of, run_of
+from tests.small_traces import reads
 from traces.errors import InputError
 from traces.run import Run
 
 STATION = {"name": "drive", "role": "drive", "servers": None, "visits": 3, "utilization": 0.5, "mean_queue": 0.1}
+PATH = {"request": 0, "role": "drive", "waiting_s": 0.06, "service_s": 0.04}
 
 
 def refused(capsys, *arguments: object) -> str:
@@ -27,11 +29,21 @@ def refused(capsys, *arguments: object) -> str:
 
 
 def test_a_run_reads_back_as_it_was_written(tmp_path):
-    run = run_of([0.1, 0.2], error=[None, "timeout"], first_byte_s=[0.05, None], stations=[STATION])
+    trace = reads(2, rate=10)
+    run = run_of(
+        [0.1, 0.2],
+        error=[None, "timeout"],
+        first_byte_s=[0.05, None],
+        stations=[STATION],
+        critical_path=[PATH],
+        trace=trace,
+    )
     run.write(tmp_path / "run")
     again = Run.read(tmp_path / "run")
     assert again.requests.equals(run.requests)
     assert again.stations is not None and again.stations.to_pylist() == [STATION]
+    assert again.critical_path is not None and again.critical_path.to_pylist() == [PATH]
+    assert again.trace is not None and again.trace.table.equals(trace.table) and again.trace.pacing == trace.pacing
     assert again.info == run.info
     assert again.failed.tolist() == [False, True]
 
@@ -46,6 +58,11 @@ def test_writing_a_run_again_replaces_it_and_drops_old_stations(tmp_path):
     run_of([0.2]).write(tmp_path / "run")
     assert Run.read(tmp_path / "run").stations is None
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_critical_path_of_a_request_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match="request is 1; no such row"):
+        run_of([0.1], critical_path=[PATH | {"request": 1}])
 
 
 def test_a_folder_that_is_no_run_is_not_replaced(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.tables import LABEL, OPS, codes, conform, read_parquet, require, whole_folder
+from traces.trace import Trace
 
 KINDS = ("simulated", "measured")
 
@@ -45,25 +46,50 @@ STATION_SCHEMA = pa.schema([
     pa.field("mean_queue", pa.float64(), nullable=False),  # jobs that wait, those in service not counted
 ])  # fmt: skip
 
+CRITICAL_PATH_SCHEMA = pa.schema([
+    pa.field("request", pa.int64(), nullable=False),  # row of the requests, ascending
+    pa.field("role", pa.dictionary(pa.int32(), pa.string()), nullable=False),  # of a station, or EARLIER_ATTEMPTS
+    pa.field("waiting_s", pa.float64(), nullable=False),
+    pa.field("service_s", pa.float64(), nullable=False),
+])  # fmt: skip
+
+EARLIER_ATTEMPTS = "earlier attempts"
+"""The role of the time before the attempt that won was begun: all of it waiting."""
+
 
 @dataclass(frozen=True)
 class Run:
-    """A table of `RUN_SCHEMA`, what is known about the run, and for a simulated one the stations' figures.
+    """A table of `RUN_SCHEMA`, and what is known about the run.
 
-    `info` has at least ``kind`` (``simulated`` or ``measured``), ``started_at`` (ISO 8601) and ``versions``; a
-    simulated one has ``seed``, ``spec`` and ``engine``, a measured one ``environment``.
+    Attributes:
+        info: at least ``kind`` (``simulated`` or ``measured``), ``started_at`` (ISO 8601) and ``versions``; a
+            simulated one has ``seed``, ``spec`` and ``engine``, a measured one ``environment``.
+        stations: the stations' figures, of a simulated Run.
+        critical_path: where the time of each successful request went, of a simulated Run: along the branches that
+            decided when it ended, so that its rows add up to the time from start to end.
+        trace: what was asked, where it is known as such.
     """
 
     requests: pa.Table
     info: dict[str, Any]
-    stations: pa.Table | None = field(default=None)
+    stations: pa.Table | None = None
+    critical_path: pa.Table | None = None
+    trace: Trace | None = None
 
     @staticmethod
-    def of(requests: pa.Table, info: dict[str, Any], stations: pa.Table | None = None, source: str = "run") -> Run:
+    def of(
+        requests: pa.Table,
+        info: dict[str, Any],
+        stations: pa.Table | None = None,
+        critical_path: pa.Table | None = None,
+        trace: Trace | None = None,
+        source: str = "run",
+    ) -> Run:
         """A checked Run.
 
         Raises:
-            InputError: the columns do not fit `RUN_SCHEMA`, or a request ends before it starts.
+            InputError: the columns do not fit their schema, a request ends before it starts, or the critical path
+                names a request that is not there.
         """
         if "winner" not in requests.column_names and {"attempts", "error"} <= set(requests.column_names):
             # Runs of clients that never have two attempts under way need not say which one won.
@@ -81,7 +107,12 @@ class Run:
             raise InputError(f"{source}: kind is {info.get('kind')!r}; allowed are {', '.join(KINDS)}")
         if stations is not None:
             stations = conform(stations, STATION_SCHEMA, source)
-        return Run(requests, info, stations)
+        if critical_path is not None:
+            critical_path = conform(critical_path, CRITICAL_PATH_SCHEMA, source)
+            row = critical_path.column("request").to_numpy()
+            known = (row >= 0) & (row < requests.num_rows)
+            require(known, source, "request", "no such row", critical_path.column("request"))
+        return Run(requests, info, stations, critical_path, trace)
 
     def __len__(self) -> int:
         return int(self.requests.num_rows)
@@ -132,6 +163,10 @@ class Run:
             pq.write_table(self.requests, temporary / "requests.parquet", compression="zstd")
             if self.stations is not None:
                 pq.write_table(self.stations, temporary / "stations.parquet")
+            if self.critical_path is not None:
+                pq.write_table(self.critical_path, temporary / "critical_path.parquet", compression="zstd")
+            if self.trace is not None:
+                self.trace.write(temporary / "trace.parquet")
 
     @staticmethod
     def read(folder: Path) -> Run:
@@ -151,10 +186,12 @@ class Run:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         if not isinstance(info, dict) or info.get("kind") not in KINDS:
             raise InputError(f"{path}: is not a Run's: it needs the field kind, one of {', '.join(KINDS)}")
-        stations = folder / "stations.parquet"
+        stations, path_file, trace = (folder / f"{name}.parquet" for name in ("stations", "critical_path", "trace"))
         return Run.of(
             read_parquet(folder / "requests.parquet"),
             info,
             read_parquet(stations) if stations.exists() else None,
+            read_parquet(path_file) if path_file.exists() else None,
+            Trace.read(trace) if trace.exists() else None,
             source=str(folder / "requests.parquet"),
         )

@@ -71,7 +71,7 @@ def replay(
         "left_behind": left,
     }
     table = _table(trace, records)
-    return Run.of(table, info | {"schedule": _schedule(table, plan)}, source="replay")
+    return Run.of(table, info | {"schedule": _schedule(table, plan)}, trace=trace, source="replay")
 
 
 def _pool(plan: Plan) -> int:
