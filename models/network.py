@@ -126,10 +126,15 @@ class Group:
 
     Attributes:
         members: station indices, shape (members, positions): each member is a row of stations (its cores, its NIC).
+            With `table`, columns of that placement table instead: the members are stations of the key's own row, as
+            the replicas of a placement group are. Such a member goes by the station of its first column: that is
+            whose attempts under way are counted, and whom the agenda has join or leave.
+        table: index of a placement table, or None.
     """
 
     choice: Choice
     members: NDArray[np.int32]
+    table: int | None = None
 
 
 @dataclass(frozen=True)
@@ -255,9 +260,11 @@ class Network:
         names = [s.name for s in self.stations]
         if len(set(names)) < len(names):
             raise ValueError("two stations have the same name")
-        for table in (*self.placements, *(group.members for group in self.groups)):
+        for table in (*self.placements, *(group.members for group in self.groups if group.table is None)):
             if table.size == 0 or table.min() < 0 or table.max() >= len(names):
                 raise ValueError("a placement table or a group names a station that does not exist")
+        for group in self.groups:
+            self._check_keyed(group)
         for route in self.routes:
             for visit in route.visits:
                 self._check(visit.station)
@@ -268,13 +275,28 @@ class Network:
         for action in self.agenda:
             self._check_action(action)
 
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of the stations, each once, in order of appearance."""
+        return tuple(dict.fromkeys(station.role for station in self.stations))
+
+    def _check_keyed(self, group: Group) -> None:
+        if group.table is None:
+            return
+        if not 0 <= group.table < len(self.placements):
+            raise ValueError(f"placement table {group.table} does not exist")
+        columns = self.placements[group.table].shape[1]
+        if group.members.size == 0 or group.members.min() < 0 or group.members.max() >= columns:
+            raise ValueError(f"a group names a column that placement table {group.table} does not have")
+
     def _check_action(self, action: Action) -> None:
         if action.kind is Kind.RELEASE:
             return  # its target is a stream of the program
         if action.kind in (Kind.JOIN, Kind.LEAVE):
-            if not (0 <= action.target < len(self.groups)) or not (
-                0 <= action.member < len(self.groups[action.target].members)
-            ):
+            if not 0 <= action.target < len(self.groups):
+                raise ValueError(f"{action} names a group that does not exist")
+            group = self.groups[action.target]
+            if not 0 <= action.member < (len(group.members) if group.table is None else len(self.stations)):
                 raise ValueError(f"{action} names a member that does not exist")
         elif not 0 <= action.target < len(self.stations):
             raise ValueError(f"{action} names a station that does not exist")

@@ -63,6 +63,8 @@ def _rules(program: Program) -> Rules:
         attempt_bits=(attempts - 1).bit_length(),
         classes=class_count(network),
         groups=len(network.groups),
+        roles=len(network.roles),
+        paths=program.paths,
         tied=any(route.policy.tied_after_s < math.inf for route in network.routes),
         seed=np.uint64(program.seed),
     )
@@ -74,7 +76,7 @@ def _empty_state(program: Program, layout: Layout, rules: Rules) -> State:
     count, routes = len(network.stations), len(network.routes)
     deaths = 1 + sum(action.kind is Kind.DOWN for action in network.agenda)
     binned = routes if layout.routes["quantile"].any() else 0
-    members = layout.member_station.shape[:2]
+    names = max([count if g.table is not None else len(g.members) for g in network.groups], default=0)
     background = sum(len(stream.sheet) for stream in program.background)
     stations = np.zeros(count, states.STATION)
     stations["speed"] = 1.0
@@ -91,11 +93,12 @@ def _empty_state(program: Program, layout: Layout, rules: Rules) -> State:
         counter=ints(stations_kernel.COUNTERS), time=floats(2),
         heap_time=floats(0), heap_inserted=ints(0), heap_event=ints(0),
         slot_free=ints(0), slots=np.zeros(0, states.SLOT), tries=np.zeros(0, states.TRY), member_of_try=ints(0),
+        path_of_try=floats(0), path_s=floats(0, 1 + 2 * rules.roles),
         tokens=np.zeros(0, states.TOKEN), stations=stations, station_death_s=floats(count, deaths),
         classes=np.zeros(count * rules.classes, states.CLASS),
         shared=np.zeros(shared, states.SHARED), shared_done=floats(shared, 0), shared_order=ints(shared, 0),
         shared_token=ints(shared, 0), random=np.zeros(random, states.RANDOM), random_token=ints(random, 0),
-        member_present=1 + ints(*members), member_outstanding=ints(*members),
+        member_present=1 + ints(rules.groups, names), member_outstanding=ints(rules.groups, names),
         groups=np.zeros(rules.groups, states.GROUP), routes=np.zeros(routes, states.ROUTE),
         bins=np.zeros(binned, states.BINS), bin_count=ints(binned, BINS),
         backgrounds=np.zeros(len(program.background), states.BACKGROUND),
@@ -129,6 +132,7 @@ def _with_slots(state: State, rules: Rules, layout: Layout) -> State:
         slots=_wider(state.slots, slots),
         tries=_wider(state.tries, tries),
         member_of_try=_wider(state.member_of_try, tries * rules.groups),
+        path_of_try=_wider(state.path_of_try, tries * 2 * rules.roles * rules.paths),
         tokens=_wider(state.tokens, tries << rules.position_bits),
         shared_done=_wider(state.shared_done, in_queues),
         shared_order=_wider(state.shared_order, in_queues),
@@ -152,7 +156,7 @@ def _with_heap(state: State, rules: Rules, layout: Layout) -> State:
     return state._replace(**grown)
 
 
-def _with_results(state: State, requests: int) -> State:
+def _with_results(state: State, rules: Rules, requests: int) -> State:
     """The state with room for the results of so many requests."""
     if requests <= len(state.results):
         return state
@@ -160,6 +164,10 @@ def _with_results(state: State, requests: int) -> State:
     results = _wider(state.results, max(requests, 2 * old))
     for name in ("start_s", "first_byte_s", "end_s"):
         results[name][old:] = math.nan
+    if rules.paths:
+        path_s = np.full((len(results), state.path_s.shape[1]), math.nan)
+        path_s[:old] = state.path_s
+        state = state._replace(path_s=path_s)
     return state._replace(results=results)
 
 
@@ -222,7 +230,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
             if progress:
                 progress(begun)
             chunk = _chunk(program.draw(begun, CHUNK))
-            state = _with_results(state, begun + len(chunk.route))
+            state = _with_results(state, rules, begun + len(chunk.route))
         elif reason == kernel.NEED_SLOTS:
             state = _with_slots(state, rules, layout)
         elif reason == kernel.NEED_HEAP:
@@ -245,6 +253,7 @@ def _outcome(state: State, layout: Layout, idle_with_queue: int) -> Outcome:
     return Outcome(
         **columns,
         failure=results["failure"].astype(np.int8),
+        path_s=state.path_s[: len(results)].copy(),
         background_end_s=state.background_end_s,
         held=np.where(pools, stations["busy"], 0),
         clock_s=float(state.time[stations_kernel.CLOCK]),

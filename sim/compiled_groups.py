@@ -7,7 +7,7 @@ import numpy as np
 from models.network import Choice
 from models.sheet import POSITIONS
 from sim.compiled_state import Rules, State
-from sim.compiled_stations import apart, mixed
+from sim.compiled_stations import apart, mixed, name_of, station_of_member
 from sim.layout import Layout
 
 _HASH, _ROUND_ROBIN, _LEAST = int(Choice.HASH), int(Choice.ROUND_ROBIN), int(Choice.LEAST_OUTSTANDING)
@@ -20,16 +20,25 @@ def bind(layout: Layout, rules: Rules, state: State, token: int, code: int) -> i
     """The station of a run-time binding; -1 where no member is present."""
     group, position = code // POSITIONS, code % POSITIONS
     attempt = token >> rules.position_bits
-    at = attempt * rules.groups + group
+    at, slot = attempt * rules.groups + group, attempt >> rules.attempt_bits
     if state.member_of_try[at] < 0:
-        slot = attempt >> rules.attempt_bits
         member = _pick(layout, rules, state, slot, group)
         if member < 0:
             return _NIL
         state.member_of_try[at] = member
-        state.member_outstanding[group, member] += 1
-    station: int = layout.member_station[group, state.member_of_try[at], position]
-    return station
+        state.member_outstanding[group, name_of(layout, state, slot, group, member)] += 1
+    return station_of_member(layout, state, slot, group, state.member_of_try[at], position)
+
+
+@apart
+def _is_present(layout: Layout, state: State, slot: int, group: int, member: int) -> bool:
+    return bool(state.member_present[group, name_of(layout, state, slot, group, member)])
+
+
+@apart
+def _outstanding(layout: Layout, state: State, slot: int, group: int, member: int) -> int:
+    count: int = state.member_outstanding[group, name_of(layout, state, slot, group, member)]
+    return count
 
 
 @apart
@@ -48,21 +57,22 @@ def _pick(layout: Layout, rules: Rules, state: State, slot: int, group: int) -> 
     members = layout.groups[group].members
     count = 0
     for member in range(members):
-        if state.member_present[group, member] and not _is_taken(rules, state, slot, group, member):
+        if _is_present(layout, state, slot, group, member) and not _is_taken(rules, state, slot, group, member):
             count += 1
     fresh = count > 0
     if not fresh:
         for member in range(members):
-            count += state.member_present[group, member]
+            count += _is_present(layout, state, slot, group, member)
         if count == 0:
             return _NIL
     choice = layout.groups[group].choice
     if choice == _LEAST:
-        best = _NIL
+        best, least = _NIL, 0
         for place in range(count):
             member = _candidate(layout, rules, state, slot, group, fresh, place)
-            if best == _NIL or state.member_outstanding[group, member] < state.member_outstanding[group, best]:
-                best = member
+            outstanding = _outstanding(layout, state, slot, group, member)
+            if best == _NIL or outstanding < least:
+                best, least = member, outstanding
         return best
     if choice == _HASH:
         place = int(state.slots[slot].key % np.uint64(count))
@@ -77,7 +87,7 @@ def _pick(layout: Layout, rules: Rules, state: State, slot: int, group: int) -> 
                 other += 1
             first = _candidate(layout, rules, state, slot, group, fresh, place)
             second = _candidate(layout, rules, state, slot, group, fresh, other)
-            fewer = state.member_outstanding[group, second] < state.member_outstanding[group, first]
+            fewer = _outstanding(layout, state, slot, group, second) < _outstanding(layout, state, slot, group, first)
             return second if fewer else first
     return _candidate(layout, rules, state, slot, group, fresh, place)
 
@@ -94,7 +104,8 @@ def _draw(layout: Layout, rules: Rules, state: State, group: int, count: int) ->
 def _candidate(layout: Layout, rules: Rules, state: State, slot: int, group: int, fresh: bool, place: int) -> int:
     """The candidate at a place among those present, or among those present and not taken."""
     for member in range(layout.groups[group].members):
-        if state.member_present[group, member] and not (fresh and _is_taken(rules, state, slot, group, member)):
+        present = _is_present(layout, state, slot, group, member)
+        if present and not (fresh and _is_taken(rules, state, slot, group, member)):
             if place == 0:
                 return member
             place -= 1

@@ -11,6 +11,7 @@ from models.agenda import Kind
 from models.network import Discipline
 from models.policy import HEDGE_SAMPLES
 from sim.compiled_groups import bind
+from sim.compiled_paths import add_branch, put_path
 from sim.compiled_state import Chunk, Floats, Ints, Rules, State
 from sim.compiled_stations import (
     ACT,
@@ -104,6 +105,8 @@ def _take(layout: Layout, rules: Rules, chunk: Chunk, state: State, row: int, st
         state.tries[attempt].cancelled = state.tries[attempt].over = 0
         for group in range(rules.groups):
             state.member_of_try[attempt * rules.groups + group] = _NIL
+        if rules.paths:
+            state.path_of_try[attempt * 2 * rules.roles : (attempt + 1) * 2 * rules.roles] = 0.0
         token = attempt << rules.position_bits
         for i in range(visits):
             state.tokens[token + i].station = chunk.station[visit]
@@ -152,6 +155,7 @@ def _attempt(layout: Layout, rules: Rules, state: State, slot: int) -> int:
     """The next attempt begins; returns it, to be forked."""
     attempt: int = (slot << rules.attempt_bits) + state.slots[slot].attempts
     state.slots[slot].attempts += 1
+    state.tries[attempt].began_s = state.time[NOW]
     if state.slots[slot].stream < 0:
         state.results[state.slots[slot].request].attempts = state.slots[slot].attempts
     timeout_s = layout.routes[state.slots[slot].route].timeout_s
@@ -189,6 +193,8 @@ def _leave(layout: Layout, rules: Rules, state: State, token: int) -> int:
         if layout.positions[position].stage == stage and not state.tries[attempt].over:
             state.tries[attempt].done += 1
             if state.tries[attempt].done == layout.stages[stage].need:
+                if rules.paths:
+                    add_branch(layout, rules, state, token)
                 return _join(layout, rules, state, attempt)
     else:
         state.tries[attempt].live -= 1
@@ -227,6 +233,7 @@ def _proceed(layout: Layout, rules: Rules, state: State, token: int, forks: int)
         stage = state.tries[forks].stage
         first, last = layout.stage_first_branch[stage], layout.stage_first_branch[stage + 1]
         state.tries[forks].done = state.tries[forks].failed = 0
+        state.tries[forks].forked_s = state.time[NOW]
         state.tries[forks].live += last - first
         state.slots[forks >> rules.attempt_bits].busy += last - first
     for branch in range(first, last):
@@ -274,6 +281,8 @@ def _end(layout: Layout, rules: Rules, state: State, slot: int, winner: int, why
     state.results[request].failure = why
     first = slot << rules.attempt_bits
     state.results[request].winner = winner - first + 1 if winner >= 0 else 0
+    if winner >= 0 and rules.paths:
+        put_path(rules, state, request, winner)
     state.counter[OUTSTANDING] -= 1
     state.counter[ENDED] += 1
     if winner >= 0 and layout.routes[route].quantile > 0:

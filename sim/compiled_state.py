@@ -25,9 +25,9 @@ SLOT = record(
     "is_free request route client stream attempts retries pending ended tied busy life",
     key=np.uint64,
 )
-TRY = record("stage done failed live held cancelled over")
-# life: how often its station had died when its service began
-TOKEN = record("station next state life polls", "demand since")
+TRY = record("stage done failed live held cancelled over", "began_s forked_s")
+# life: how often its station had died when its service began; since: the visit began; began: its service did
+TOKEN = record("station next state life polls", "demand since began")
 # live: jobs that wait, husks not counted; shared_row, random_row: its row in those arrays;
 # last_s: up to when the integrals of sharing stations and pools are kept
 STATION = record("busy live down died visits shared_row random_row", "speed busy_s waiting_s last_s virtual")
@@ -66,7 +66,9 @@ class Rules(NamedTuple):
     attempt_bits: int
     classes: int
     groups: int
+    roles: int
     tied: bool
+    paths: bool
     seed: np.uint64
 
 
@@ -86,6 +88,7 @@ class State(NamedTuple):
     slots: Records
     tries: Records
     member_of_try: Ints  # shape (tries x groups,); -1: not bound
+    path_of_try: Floats  # waiting and service by role, shape (tries x 2 x roles,); empty where not wanted
     tokens: Records
     stations: Records
     station_death_s: Floats  # shape (stations, deaths at most)
@@ -96,8 +99,8 @@ class State(NamedTuple):
     shared_token: Ints
     random: Records  # a row for each random-order station
     random_token: Ints  # the queue, shape (random-order stations, tokens at most)
-    member_present: Ints  # shape (groups, members at most)
-    member_outstanding: Ints
+    member_present: Ints  # shape (groups, members or stations at most)
+    member_outstanding: Ints  # by a member's index, or by its first station where members depend on the key
     groups: Records
     routes: Records
     bins: Records  # by route
@@ -105,4 +108,5 @@ class State(NamedTuple):
     backgrounds: Records
     client_parked: NDArray[np.bool_]
     results: Records
+    path_s: Floats  # shape (results, 1 + 2 x roles)
     background_end_s: Floats

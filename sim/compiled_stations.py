@@ -187,7 +187,6 @@ def _class_of(layout: Layout, rules: Rules, state: State, station: int, token: i
 
 @compiled
 def _wait(layout: Layout, rules: Rules, state: State, station: int, token: int) -> None:
-    state.tokens[token].since = state.time[NOW]
     state.tokens[token].state = WAITING
     state.stations[station].live += 1
     of = _class_of(layout, rules, state, station, token)
@@ -263,6 +262,7 @@ def drop(state: State, token: int) -> None:
 @compiled
 def _started(layout: Layout, rules: Rules, state: State, station: int, token: int) -> None:
     """The job is in service now; at a tied visit the other attempts are cancelled."""
+    state.tokens[token].began = state.time[NOW]
     state.tokens[token].life = state.stations[station].died
     if rules.tied:
         _tie(layout, rules, state, token)
@@ -310,7 +310,27 @@ def close(layout: Layout, rules: Rules, state: State, attempt: int) -> None:
     for group in range(rules.groups):
         member = state.member_of_try[attempt * rules.groups + group]
         if member >= 0:
-            state.member_outstanding[group, member] -= 1
+            name = name_of(layout, state, attempt >> rules.attempt_bits, group, member)
+            state.member_outstanding[group, name] -= 1
+
+
+@compiled
+def station_of_member(layout: Layout, state: State, slot: int, group: int, member: int, position: int) -> int:
+    """The station at a position of a group's member."""
+    station: int = layout.member_station[group, member, position]
+    rows = layout.groups[group].rows
+    if rows:
+        row = np.int64(state.slots[slot].key % np.uint64(rows))
+        station = layout.placement_station[layout.groups[group].first + row * layout.groups[group].columns + station]
+    return station
+
+
+@compiled
+def name_of(layout: Layout, state: State, slot: int, group: int, member: int) -> int:
+    """What a member goes by: its index, or its first station where members depend on the key."""
+    if layout.groups[group].rows:
+        return station_of_member(layout, state, slot, group, member, 0)
+    return member
 
 
 @compiled
@@ -387,7 +407,6 @@ def _enter_gate(layout: Layout, rules: Rules, state: State, station: int, token:
     if not state.stations[station].down:
         go_on_soon(state, token)
     elif layout.stations[station].poll_s:
-        state.tokens[token].since = state.time[NOW]
         state.tokens[token].polls = 1
         push(state, state.time[NOW] + layout.stations[station].poll_s, LOOK_AGAIN, token)
     else:
@@ -398,6 +417,7 @@ def _enter_gate(layout: Layout, rules: Rules, state: State, station: int, token:
 def enter(layout: Layout, rules: Rules, state: State, station: int, token: int) -> None:
     """A visit begins."""
     discipline = layout.stations[station].discipline
+    state.tokens[token].since = state.time[NOW]
     if discipline == _SHARING:
         _share_enter(layout, rules, state, station, token)
         return

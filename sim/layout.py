@@ -28,13 +28,14 @@ class Layout(NamedTuple):
     branch_first_position: Ints  # within its route
     positions: Records  # POSITION
     groups: Records  # GROUP
-    member_station: Ints  # shape (groups, members at most, positions at most)
+    member_station: Ints  # or column, shape (groups, members at most, positions at most)
+    placement_station: Ints  # all placement tables that groups use, row after row
     actions: Records  # ACTION
     counted_action: Ints  # those that wait for a count, in its order
     counted_at: Ints
 
 
-STATION = record("discipline servers batch_limit queue_limit poll_limit", "batch_item_s poll_s")
+STATION = record("discipline role servers batch_limit queue_limit poll_limit", "batch_item_s poll_s")
 # second_s: when a second attempt starts; infinity: never, or by a quantile
 ROUTE = record(
     "priority attempts retries cancels tied",
@@ -42,7 +43,8 @@ ROUTE = record(
 )
 STAGE = record("need delivers")
 POSITION = record("is_last stage releases ties")
-GROUP = record("choice members")
+# rows, columns, first: of the placement table that its members are columns of; no rows: they are stations
+GROUP = record("choice members rows columns first")
 ACTION = record("kind target member", "value")
 
 
@@ -59,15 +61,24 @@ def layout_of(network: Network) -> Layout:
     agenda = network.agenda
     counted = sorted((a.after_ended, i) for i, a in enumerate(agenda) if a.after_ended is not None)
     stations = [
-        (s.discipline, s.servers, s.batch_limit, s.queue_limit, s.poll_limit, s.batch_item_s, s.poll_s)
+        (
+            s.discipline,
+            network.roles.index(s.role),
+            s.servers,
+            s.batch_limit,
+            s.queue_limit,
+            s.poll_limit,
+            s.batch_item_s,
+            s.poll_s,
+        )
         for s in network.stations
     ]
     return Layout(
         stations=_records(STATION, stations),
         station_weight=_weights(network),
         routes=_records(ROUTE, [_policy(route) for route in network.routes]),
-        groups=_records(GROUP, [(group.choice, len(group.members)) for group in network.groups]),
         member_station=_members(network),
+        **_groups(network),
         actions=_records(ACTION, [(a.kind, a.target, a.member, a.value) for a in agenda]),
         counted_action=_ints([i for _, i in counted]),
         counted_at=_ints([at for at, _ in counted]),
@@ -122,8 +133,22 @@ def _weights(network: Network) -> Floats:
     return weights
 
 
+def _groups(network: Network) -> dict[str, Any]:
+    """Groups, and the placement tables that they use."""
+    groups: list[tuple[float, ...]] = []
+    placements: list[Ints] = [np.empty(0, np.int64)]
+    first = 0
+    for group in network.groups:
+        rows, columns = (0, 0) if group.table is None else network.placements[group.table].shape
+        groups.append((group.choice, len(group.members), rows, columns, first))
+        if group.table is not None:
+            placements.append(network.placements[group.table].ravel().astype(np.int64))
+            first += rows * columns
+    return {"groups": _records(GROUP, groups), "placement_station": np.concatenate(placements)}
+
+
 def _members(network: Network) -> Ints:
-    """Station of each position of each member of each group; -1 where there is none."""
+    """Station, or column, of each position of each member of each group; -1 where there is none."""
     shapes = [group.members.shape for group in network.groups] or [(0, 0)]
     table = np.full((len(network.groups), max(m for m, _ in shapes), max(p for _, p in shapes)), -1, np.int64)
     for g, group in enumerate(network.groups):

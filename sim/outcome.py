@@ -59,12 +59,14 @@ class Program:
         draw: the Sheet of `count` requests from `first` on; shorter where the requests end.
         seed: of what is drawn while the clock runs.
         background: streams of background work; their routes have no policy.
+        paths: the outcome is to have the critical paths.
     """
 
     network: Network
     draw: Callable[[int, int], Sheet]
     seed: int
     background: tuple[Stream, ...] = ()
+    paths: bool = False
 
     def __post_init__(self) -> None:
         for stream in self.background:
@@ -77,10 +79,12 @@ class Program:
                 raise ValueError(f"{action} names no background stream that is held")
 
     @staticmethod
-    def of(network: Network, requests: Requests, seed: int, background: tuple[Stream, ...] = ()) -> Program:
+    def of(
+        network: Network, requests: Requests, seed: int, background: tuple[Stream, ...] = (), paths: bool = False
+    ) -> Program:
         """The requests of a Trace under a seed."""
         return Program(
-            network, lambda first, count: draw_sheet(network, requests, seed, first, count), seed, background
+            network, lambda first, count: draw_sheet(network, requests, seed, first, count), seed, background, paths
         )
 
 
@@ -94,6 +98,9 @@ class Outcome:
         failure: a `Failure`, shape (requests,).
         attempts: how many were begun, shape (requests,).
         winner: which attempt ended the request, counted from 1, shape (requests,); 0 where none did.
+        path_s: where the time of each successful request went, along the branches that decided when its stages
+            ended: seconds before the attempt that won began, then waiting and service for each of the network's
+            roles; shape (requests, 1 + 2 x roles). NaN for a failed request; no rows where the program wants none.
         background_end_s: when each background request ended, stream after stream; NaN where it did not.
         visits: visits begun at each station, shape (stations,).
         busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
@@ -111,6 +118,7 @@ class Outcome:
     failure: NDArray[np.int8]
     attempts: NDArray[np.int16]
     winner: NDArray[np.int16]
+    path_s: Floats
     background_end_s: Floats
     visits: NDArray[np.int64]
     busy_s: Floats
@@ -131,6 +139,11 @@ class Outcome:
             raise InvariantError(f"{len(self.end_s)} requests in, {ended} ended and {self.in_flight} in flight")
         if self.in_flight == 0 and not (self.end_s >= self.start_s).all():
             raise InvariantError("a request ended before it started")
+        if len(self.path_s) and self.in_flight == 0:
+            won = self.winner > 0
+            latency_s = self.end_s[won] - self.start_s[won]
+            if not np.allclose(self.path_s[won].sum(axis=1), latency_s, rtol=1e-9, atol=1e-9 + 1e-12 * self.clock_s):
+                raise InvariantError("the parts of a critical path do not add up to the latency")
         if self.idle_with_queue:
             raise InvariantError("a server idled while its queue held work")
         tokens = np.array([s.servers if s.discipline is Discipline.POOL else 0 for s in network.stations])

@@ -58,12 +58,15 @@ class Attempt:
     """One attempt at a request: the stage it has come to, and how many branches of that are done or have failed."""
 
     __slots__ = (
-        "bindings", "cancelled", "done", "failed", "first", "held", "live", "number", "over", "places", "priority",
-        "request", "stage", "waiting",
+        "began_s", "bindings", "cancelled", "done", "failed", "first", "held", "live", "number", "over", "path_s",
+        "places", "priority", "request", "spent", "stage", "waiting",
     )  # fmt: skip
 
-    def __init__(self, request: Request, number: int):
-        self.request, self.number, self.priority = request, number, request.route.priority
+    def __init__(self, request: Request, number: int, began_s: float):
+        self.request, self.number, self.began_s, self.priority = request, number, began_s, request.route.priority
+        # Where paths are wanted: waiting and service by role up to its present stage, and at each visit by branch.
+        self.path_s: list[float] = []
+        self.spent: dict[int, list[tuple[str, float, float]]] = {}
         self.places = request.route.places
         self.first = number * request.width  # its visits' place among those of all attempts
         self.stage = self.done = self.failed = self.live = 0
@@ -77,7 +80,7 @@ class Engine:
     """One execution of a program."""
 
     def __init__(self, program: Program, progress: Callable[[int], None] | None = None):
-        self.program, self.progress = program, progress
+        self.program, self.progress, self.paths = program, progress, program.paths
         network = program.network
         self.network = network
         self.tied = any(route.policy.tied_after_s < math.inf for route in network.routes)
@@ -89,7 +92,8 @@ class Engine:
             for i, station in enumerate(network.stations)
         ]
         self.balancers = [
-            LoadBalancer(group, partial(mixed, program.seed, stations + i)) for i, group in enumerate(network.groups)
+            LoadBalancer(group, network, partial(mixed, program.seed, stations + i))
+            for i, group in enumerate(network.groups)
         ]
         self.start_s: list[float] = []
         self.first_byte_s: list[float] = []
@@ -98,6 +102,8 @@ class Engine:
         self.failure: list[int] = []
         self.attempts: list[int] = []
         self.winner: list[int] = []
+        self.path_s: list[list[float]] = []
+        self.roles = network.roles
         self.background_end_s = [math.nan] * sum(len(stream.sheet) for stream in program.background)
         self.released = [False] * len(program.background)
         self.background_next = [0] * len(program.background)
@@ -140,7 +146,7 @@ class Engine:
         return Outcome(
             np.array(self.start_s), np.array(self.first_byte_s), np.array(self.end_s), np.array(self.client, np.int32),
             np.array(self.failure, np.int8), np.array(self.attempts, np.int16), np.array(self.winner, np.int16),
-            np.array(self.background_end_s),
+            np.array(self.path_s).reshape(-1, 1 + 2 * len(self.roles)), np.array(self.background_end_s),
             np.array([s.visits for s in servers], np.int64),
             np.array([s.busy_s for s in servers], float), np.array([s.waiting_s for s in servers], float),
             np.array([s.busy if isinstance(s, Pool) else 0 for s in servers], np.int64),
@@ -170,6 +176,8 @@ class Engine:
         for counts in (self.failure, self.attempts, self.winner):
             counts.append(0)
         self.client.append(client)
+        if self.paths:
+            self.path_s.append([math.nan] * (1 + 2 * len(self.roles)))
         self.next_row += 1
         self.outstanding += 1
         return request
@@ -265,7 +273,9 @@ class Engine:
         if request.stream < 0:
             number = self.attempts[request.index]
             self.attempts[request.index] += 1
-        attempt = request.open[number] = Attempt(request, number)
+        attempt = request.open[number] = Attempt(request, number, self.clock._now)
+        if self.paths:
+            attempt.path_s = [0.0] * (2 * len(self.roles))
         if request.route.policy.timeout_s < math.inf:
             self.clock.at(self.clock._now + request.route.policy.timeout_s, self._time_out, attempt)
         self._fork(attempt)
@@ -323,6 +333,8 @@ class Engine:
             return
         self.end_s[request.index], self.failure[request.index] = now, why
         self.winner[request.index] = 0 if winner is None else winner.number + 1
+        if winner is not None and self.paths:
+            self.path_s[request.index] = [winner.began_s - self.start_s[request.index], *winner.path_s]
         self.outstanding -= 1
         self.ended += 1
         if winner is not None and request.route.policy.hedge_quantile:
@@ -352,7 +364,7 @@ class Engine:
         attempt.over = True
         del attempt.request.open[attempt.number]
         for group, member in attempt.bindings.items():
-            self.balancers[group].outstanding[member] -= 1
+            self.balancers[group].done(attempt.request.key_hash, member)
 
     def _drained(self, attempt: Attempt) -> None:
         """No branch is left; tokens that it still holds go back."""
@@ -381,8 +393,9 @@ class Engine:
             if member < 0:
                 self.refuse_soon(job, Failure.NO_MEMBER)
                 return
-            station = int(self.network.groups[bound.group].members[member, bound.position])
-        self.servers[station].enter(job)
+            station = self.balancers[bound.group].station(request.key_hash, member, bound.position)
+        job.server = self.servers[station]
+        job.server.enter(job)
 
     def _member(self, attempt: Attempt, group: int) -> int:
         """The member that the attempt is bound to; binds it where it is not."""
@@ -403,6 +416,8 @@ class Engine:
             self._end_branch(attempt)
             return
         stage, last = attempt.places[job.position]
+        if self.paths:
+            attempt.spent.setdefault(last, []).append((job.server.station.role, *job.server.spent(job)))
         if job.position != last:
             job.position += 1
             self._enter(job)
@@ -411,9 +426,18 @@ class Engine:
         if stage == attempt.stage and not attempt.over:
             attempt.done += 1
             if attempt.done == attempt.request.route.stages[stage].need:
+                if self.paths:
+                    self._add_branch(attempt, last)
                 self._join(attempt)
         if attempt.live == 0:
             self._drained(attempt)
+
+    def _add_branch(self, attempt: Attempt, last: int) -> None:
+        """Add the visits of the branch that ends with the visit `last` to the attempt's path."""
+        for role, waiting_s, service_s in attempt.spent[last]:
+            at = 2 * self.roles.index(role)
+            attempt.path_s[at] += waiting_s
+            attempt.path_s[at + 1] += service_s
 
     def _join(self, attempt: Attempt) -> None:
         request, now = attempt.request, self.clock._now

@@ -18,9 +18,10 @@ from sim.outcome import Failure
 class Due(simpy.Event):
     """An event that is on the clock from the start, and calls one function."""
 
-    def __init__(self, clock: simpy.Environment, callback: Callable[[Any], None], argument: Any):
-        self.env, self.callbacks = clock, [callback]
-        self._ok, self._value = True, argument
+    _ok = True
+
+    def __init__(self, callback: Callable[[Any], None], argument: Any):
+        self.callbacks, self._value = [callback], argument
 
 
 class Clock(simpy.Environment):
@@ -28,20 +29,22 @@ class Clock(simpy.Environment):
 
     def at(self, time: float, callback: Callable[[Any], None], argument: Any) -> None:
         """Call `callback` with an event whose value is `argument`."""
-        heappush(self._queue, (time, NORMAL, next(self._eid), Due(self, callback, argument)))
+        heappush(self._queue, (time, NORMAL, next(self._eid), Due(callback, argument)))
 
 
 class Job:
     """One branch of an attempt, at the visit it has come to."""
 
-    __slots__ = ("attempt", "demand", "dropped", "life", "polls", "position", "server", "since")
+    __slots__ = ("attempt", "began", "demand", "dropped", "life", "polls", "position", "server", "since")
 
     def __init__(self, attempt: Any, position: int):
-        self.attempt, self.position = attempt, position
-        self.since = self.demand = 0.0
-        self.dropped = False
-        self.polls = self.life = 0  # life: how often its server had died when it began to serve it
+        self.attempt, self.position, self.dropped = attempt, position, False
         self.server: Server
+        self.since: float  # the visit began
+        self.began: float  # its service did
+        self.demand: float
+        self.life: int  # how often its server had died when it began to serve it
+        self.polls: int
 
 
 class Server:
@@ -59,6 +62,7 @@ class Server:
     def enter(self, job: Job) -> None:
         """A visit begins."""
         self.visits += 1
+        job.since = self.clock._now
         if self.down:
             self.engine.refuse_soon(job, Failure.STATION_DOWN)
         else:
@@ -93,8 +97,11 @@ class Server:
     def _admit(self, job: Job) -> None:
         raise NotImplementedError
 
+    def spent(self, job: Job) -> tuple[float, float]:
+        """How long a job that leaves now has waited, and how long it was served."""
+        return job.began - job.since, self.clock._now - job.began
+
     def _wait(self, job: Job) -> None:
-        job.server, job.since = self, self.clock._now
         job.attempt.waiting[job.position] = job
         self.live += 1
         self._enqueue(job)
@@ -125,7 +132,7 @@ class Server:
         clock, duration = self.clock, job.demand / self.speed
         self.busy_s += duration
         clock.at(clock._now + duration, self._depart, job)
-        job.life = self.died  # as `_begin` does; a call for every visit would be felt
+        job.began, job.life = clock._now, self.died  # as `_begin` does; a call for every visit would be felt
         if self.tied:
             self.engine.served(job)
 
@@ -134,7 +141,7 @@ class Server:
 
     def _begin(self, job: Job) -> None:
         """The job is in service now."""
-        job.life = self.died
+        job.began, job.life = self.clock._now, self.died
         if self.tied:
             self.engine.served(job)
 
@@ -287,6 +294,12 @@ class ProcessorSharing(Server):
     def idles_with_queue(self) -> bool:
         return False
 
+    def spent(self, job: Job) -> tuple[float, float]:
+        """It was served for as long as it would have been alone."""
+        stayed = self.clock._now - job.since
+        served = min(stayed, job.demand / self.speed)
+        return stayed - served, served
+
     def _admit(self, job: Job) -> None:
         self.settle(self.clock._now)
         heappush(self.jobs, (self.attained_s + job.demand, self.visits, job))
@@ -313,7 +326,14 @@ class ProcessorSharing(Server):
         self.engine.leave(job)
 
 
-class Pool(Server):
+class Passage(Server):
+    """What has no service: all time here is waiting."""
+
+    def spent(self, job: Job) -> tuple[float, float]:
+        return self.clock._now - job.since, 0.0
+
+
+class Pool(Passage):
     """`busy` tokens are held."""
 
     last_s = 0.0
@@ -351,15 +371,16 @@ class Pool(Server):
         self.engine.go_on_soon(job)
 
 
-class Gate(Server):
+class Gate(Passage):
     """`down` while it is shut; nobody is refused for that."""
 
     def enter(self, job: Job) -> None:
         self.visits += 1
+        job.since = self.clock._now
         if not self.down:
             self.engine.go_on_soon(job)
         elif self.station.poll_s:
-            job.since, job.polls = self.clock._now, 1
+            job.polls = 1
             self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
         else:
             self._wait(job)

@@ -86,7 +86,8 @@ def actions(draw, chosen, groups, streams: int) -> Action:
         return Action(kind, streams - 1, **trigger)
     if kind in (Kind.JOIN, Kind.LEAVE) and groups:
         group = draw(st.integers(0, len(groups) - 1))
-        return Action(kind, group, member=draw(st.integers(0, len(groups[group].members) - 1)), **trigger)
+        names = len(groups[group].members) if groups[group].table is None else len(chosen)
+        return Action(kind, group, member=draw(st.integers(0, names - 1)), **trigger)
     target = draw(st.integers(0, len(chosen) - 1))
     match chosen[target].discipline:
         case Discipline.GATE:
@@ -95,6 +96,15 @@ def actions(draw, chosen, groups, streams: int) -> Action:
             return Action(Kind.RELEASE, streams - 1, **trigger) if streams else None
     kind = draw(st.sampled_from([Kind.SPEED, Kind.DOWN, Kind.UP]))
     return Action(kind, target, value=draw(st.sampled_from([0.5, 2.0])), **trigger)
+
+
+@st.composite
+def balanced(draw, stations: int) -> Group:
+    """A group of two positions; its members are stations, or columns of the first placement table."""
+    table = draw(st.sampled_from([None, 0]))
+    member = st.lists(st.integers(0, stations - 1 if table is None else 1), min_size=2, max_size=2)
+    members = np.array(draw(st.lists(member, min_size=1, max_size=4)), np.int32)
+    return Group(draw(st.sampled_from(Choice)), members, table)
 
 
 def pacings():
@@ -115,10 +125,7 @@ def networks(draw, plain: bool = False) -> Network:
     chosen = tuple(draw(stations(f"s{i}", disciplines)) for i in range(count))
     members = st.lists(st.integers(0, count - 1), min_size=2, max_size=2)
     table = np.array(draw(st.lists(members, min_size=1, max_size=3)), np.int32)
-    groups = () if plain else tuple(
-        Group(draw(st.sampled_from(Choice)), np.array(draw(st.lists(members, min_size=1, max_size=4)), np.int32))
-        for _ in range(draw(st.integers(0, 2)))
-    )  # fmt: skip
+    groups = () if plain else tuple(draw(balanced(count)) for _ in range(draw(st.integers(0, 2))))
     # Few distinct deterministic demands, zero among them, make events coincide: that is where orders differ.
     demand = st.builds(
         ServiceDemand,
@@ -158,7 +165,8 @@ def programs(draw) -> Program:
     seed = draw(st.integers(0, 2**64 - 1))
     one = dataclasses.replace(poisson(draw(st.integers(1, 10)), 2.0, seed=3), repeat=False)
     sheet = draw_sheet(network, one, 9, 0, len(one))
-    return Program.of(network, requests, seed, (Stream(sheet, held=True), Stream(sheet))[: draw(st.integers(1, 2))])
+    background = (Stream(sheet, held=True), Stream(sheet))[: draw(st.integers(1, 2))]
+    return Program.of(network, requests, seed, background, paths=draw(st.booleans()))
 
 
 @st.composite

@@ -1,0 +1,77 @@
+"""A Run's tables out of an engine's outcome."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from models.network import Discipline, Network
+from models.sheet import Requests
+from sim.outcome import Failure, Outcome
+from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA
+from traces.tables import label
+from traces.trace import Trace
+
+_ANSWERS: dict[Failure, tuple[int, str | None]] = {
+    Failure.NONE: (200, None),
+    Failure.QUEUE_FULL: (503, "the queue was full"),
+    Failure.GATE_SHUT: (504, "the gate stayed shut"),
+    Failure.STATION_DOWN: (0, "the station was down"),
+    Failure.NO_MEMBER: (503, "no member of the group was present"),
+    Failure.TIMEOUT: (0, "timed out"),
+}
+"""The status and the error of a request that fails."""
+
+
+def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Table:
+    """A row of `RUN_SCHEMA` for each request that ended."""
+    ended = np.flatnonzero(np.isfinite(outcome.end_s))
+    rows = ended % len(requests) if len(requests) else ended
+    start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
+    asked = trace.table.select(["op", "bucket", "key", "size_bytes"]).take(pa.array(rows))
+    return pa.table({
+        "arrival_s": trace.arrival_s[rows] if trace.pacing.loop == "open" else start_s,
+        "start_s": start_s,
+        "first_byte_s": pa.array(first_byte_s, mask=np.isnan(first_byte_s)),
+        "end_s": outcome.end_s[ended],
+        **{name: asked.column(name) for name in asked.column_names},
+        "transfer_bytes": trace.transfer_bytes[rows],
+        "client": _clients(trace, outcome, ended, rows),
+        "status": np.array([_ANSWERS[failure][0] for failure in Failure], np.int16)[outcome.failure[ended]],
+        "attempts": outcome.attempts[ended],
+        "winner": outcome.winner[ended],
+        "error": pa.array([_ANSWERS[failure][1] for failure in Failure]).take(pa.array(outcome.failure[ended])),
+    })  # fmt: skip
+
+
+def _clients(trace: Trace, outcome: Outcome, ended: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> pa.Array:
+    if trace.pacing.loop == "closed":
+        return pa.array(outcome.client[ended])
+    return trace.table.column("client").fill_null(0).combine_chunks().take(pa.array(rows))
+
+
+def station_table(network: Network, outcome: Outcome) -> pa.Table:
+    """A row of `STATION_SCHEMA` for each station."""
+    clock_s = outcome.clock_s or 1.0
+    servers = [None if s.discipline is Discipline.DELAY else s.servers for s in network.stations]
+    columns = [
+        [s.name for s in network.stations],
+        [s.role for s in network.stations],
+        servers,
+        outcome.visits,
+        outcome.busy_s / clock_s / np.array([s or 1 for s in servers]),
+        outcome.waiting_s / clock_s,
+    ]
+    return pa.table(columns, schema=STATION_SCHEMA)
+
+
+def critical_path_table(network: Network, outcome: Outcome) -> pa.Table:
+    """A row of `CRITICAL_PATH_SCHEMA` for each successful request and each role where it spent time."""
+    path_s = outcome.path_s[np.isfinite(outcome.end_s)]
+    waiting_s = np.column_stack([path_s[:, 0], path_s[:, 1::2]])
+    service_s = np.column_stack([np.zeros(len(path_s)), path_s[:, 2::2]])
+    row, role = np.nonzero((waiting_s > 0) | (service_s > 0))
+    names = label(role, [EARLIER_ATTEMPTS, *network.roles])
+    return pa.table([row, names, waiting_s[row, role], service_s[row, role]], schema=CRITICAL_PATH_SCHEMA)
