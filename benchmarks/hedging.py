@@ -1,4 +1,4 @@
-"""Fan-out, hedged and tied requests: what the model says beside what others measured, and where hedging hurts.
+"""Fan-out, hedged and tied requests: what the model says beside what others measured.
 
     python benchmarks/hedging.py [--json] [--size SHARE]
 
@@ -10,26 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+from latency_laws import Floats, Points, asked, law, law_quantile_ms, never_queued, poisson, ran
 
 from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
+from models.network import Stage, Visit, single
 from models.policy import NO_POLICY, Policy
-from models.sheet import Requests
-from sim import compiled_engine
-from sim.outcome import Outcome, Program
-from traces.distributions import Empirical, Exponential, SlowMode
-from traces.streams import stream_id, uniforms
 from traces.trace import Pacing
-
-Floats = NDArray[np.float64]
-Points = Mapping[float, float]
-"""Quantiles in ms by their probability."""
 
 # Dean and Barroso, "The tail at scale", CACM 56(2), 2013: table 1, leaves of a large fan-out service as the root sees
 # them; then a read of 1,000 keys of BigTable from 100 servers, hedged after 10 ms, which adds 2 % of requests; then
@@ -52,67 +41,6 @@ MINIO_MS = {0.0: 3.22, 0.25: 4.06, 0.50: 4.65, 0.75: 5.44, 0.90: 6.73, 0.99: 24.
 MINIO_MEAN_MS = 5.7758
 MINIO_HEDGED_MS = {"p99": 21.28, "max": 34.57}
 READS, HEDGES_AT = 256, 0.95
-
-UTILISATIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-SERVERS = 8
-SLOW = SlowMode(base=Exponential(), probability=0.01, factor=20)
-
-
-class Scale(NamedTuple):
-    """An axis on which a law's quantiles are joined by straight lines, and go on straight beyond the last ones."""
-
-    of: Callable[[Floats], Floats]
-    back: Callable[[Floats], Floats]
-    least: float
-    most: float
-    logarithmic: bool  # the latencies
-
-
-TAILS = {
-    "lognormal": Scale(special.ndtri, special.ndtr, -6.0, 6.0, True),
-    "Pareto": Scale(lambda p: -np.log1p(-p), lambda x: -np.expm1(-x), 0.0, 21.0, True),
-    "exponential": Scale(lambda p: -np.log1p(-p), lambda x: -np.expm1(-x), 0.0, 21.0, False),
-    "bounded": Scale(lambda p: p, lambda x: x, 0.0, 1.0, True),
-}
-
-
-def law(points_ms: Points, tail: str = "lognormal") -> ServiceDemand:
-    """The latency law through these quantiles; `tail` says how it runs between and beyond them."""
-    scale = TAILS[tail]
-    x, y = scale.of(np.array(list(points_ms))), np.array(list(points_ms.values())) / 1000
-    y = np.log(y) if scale.logarithmic else y
-    grid = np.union1d(np.linspace(scale.least, scale.most, 1500), x)
-    left = np.clip(np.searchsorted(x, grid, side="right") - 1, 0, len(x) - 2)
-    value = y[left] + (np.diff(y) / np.diff(x))[left] * (grid - x[left])
-    value = np.exp(value) if scale.logarithmic else np.maximum(value, 0)
-    p = scale.back(grid)
-    p[0], p[-1] = 0, 1
-    shape = Empirical(probabilities=tuple(p.tolist()), values=tuple(value.tolist()))
-    return ServiceDemand(constant=float(np.trapezoid(value, p)), distribution=shape)
-
-
-def asked(arrival_s: Floats) -> Requests:
-    """Requests of the first route at these times."""
-    zeros = np.zeros(len(arrival_s))
-    none = zeros.astype(np.int32)
-    return Requests(none, zeros.astype(np.int64), zeros.astype(np.uint64), arrival_s, zeros, none)
-
-
-def poisson(n: int, rate_ops: float, seed: int) -> Requests:
-    """Requests with Poisson arrivals."""
-    return asked(np.cumsum(Exponential().quantile(uniforms(seed, stream_id("arrival"), 0, n)) / rate_ops))
-
-
-def never_queued(*stages: Stage, policy: Policy = NO_POLICY, pacing: Pacing = Pacing()) -> Network:  # noqa: B008
-    """A route whose visits are all at one infinite server: station 0."""
-    station = Station("leaf", "leaf", Discipline.DELAY)
-    return Network((station,), (Route("read", stages, policy=policy),), pacing=pacing)
-
-
-def ran(network: Network, requests: Requests, seed: int) -> tuple[Outcome, Floats]:
-    """The outcome, and the latencies in ms."""
-    outcome = compiled_engine.run(Program.of(network, requests, seed))
-    return outcome, 1000 * (outcome.end_s - outcome.start_s)
 
 
 def quantiles_ms(latency_ms: Floats, at: Points) -> list[float]:
@@ -193,11 +121,6 @@ def bigtable(
     return rows
 
 
-def law_quantile_ms(demand: ServiceDemand, p: float) -> float:
-    """A quantile of a law."""
-    return float(1000 * demand.constant * demand.distribution.quantile(np.array([p]))[0])
-
-
 def tied(n: int = 400_000) -> list[dict[str, Any]]:
     """Tied reads: the queues of the two servers are independent; the first of the two to be served cancels the other.
 
@@ -246,58 +169,6 @@ def minio(seeds: int = 2000) -> dict[str, Any]:
     }
 
 
-def cluster(choice: Choice, policy: Policy) -> Network:
-    """8 servers with queues of their own; demands have mean 1 s, 1 % of them a mode 20 times as slow."""
-    servers = tuple(Station(f"server {i}", "server", Discipline.FIFO) for i in range(SERVERS))
-    group = Group(choice, np.arange(SERVERS, dtype=np.int32).reshape(-1, 1))
-    visit = Visit(Bound(0), ServiceDemand(constant=1.0, distribution=SLOW))
-    return Network(servers, (Route("read", (single(visit),), policy=policy),), groups=(group,))
-
-
-def hurts_from(utilisation: tuple[float, ...], ratio: list[float]) -> float | None:
-    """The utilisation above which a figure is worse with hedging (ratio above 1), interpolated; None: never."""
-    better = [i for i, r in enumerate(ratio) if r <= 1]
-    if not better:
-        return utilisation[0]
-    last = better[-1]
-    if last == len(ratio) - 1:
-        return None
-    return float(np.interp(1, ratio[last : last + 2], utilisation[last : last + 2]))
-
-
-def where_it_hurts(
-    n: int = 100_000, seeds: int = 5, utilisations: tuple[float, ...] = UTILISATIONS
-) -> list[dict[str, Any]]:
-    """Mean and p99 with a hedge at p95, over those without, by utilisation: same arrivals, same first demands.
-
-    The first tenth of each run is left out. `extra_requests` is what hedging adds, per request: 0.05 where the delay
-    is the present p95, and up to 1 where latencies have outgrown the quantile of all that was seen so far.
-    """
-    policies = {"losers leave their queues": True, "losers are served": False}
-
-    def figures(network: Network, rho: float, seed: int) -> tuple[float, float, float]:
-        outcome, latency_ms = ran(network, poisson(n, SERVERS * rho, seed), seed)
-        steady_ms, extra = latency_ms[n // 10 :], outcome.attempts[n // 10 :] - 1
-        return float(steady_ms.mean()), float(np.quantile(steady_ms, 0.99)), float(extra.mean())
-
-    def average(network: Network) -> Floats:
-        return np.array([np.mean([figures(network, rho, s) for s in range(seeds)], axis=0) for rho in utilisations])
-
-    table = []
-    for choice in (Choice.RANDOM, Choice.LEAST_OUTSTANDING):
-        plain = average(cluster(choice, NO_POLICY))
-        for name, cancels in policies.items():
-            hedged = average(cluster(choice, Policy(hedge_quantile=HEDGES_AT, cancels=cancels)))
-            ratio = hedged[:, :2] / plain[:, :2]
-            line: dict[str, Any] = {"choice": choice.name, "losers": name, "utilisation": list(utilisations)}
-            line["extra_requests"] = [float(extra) for extra in hedged[:, 2]]
-            for k, figure in enumerate(("mean", "p99")):
-                ratios = [float(r) for r in ratio[:, k]]
-                line |= {f"{figure}_ratio": ratios, f"{figure}_hurts_from": hurts_from(utilisations, ratios)}
-            table.append(line)
-    return table
-
-
 def show(result: dict[str, Any]) -> None:
     """Print the tables."""
     for line in result["fan_out"] + result["bigtable"] + result["tied"]:
@@ -310,17 +181,6 @@ def show(result: dict[str, Any]) -> None:
     for case in list(minio_ms)[2:]:
         ranges = [f"{k} {v['median']:.1f} ({v['low']:.1f} to {v['high']:.1f})" for k, v in minio_ms[case].items()]
         print(f"  {case:34} {'   '.join(ranges)}")
-    for line in result["where_it_hurts"]:
-        print(f"{line['choice']}, {line['losers']}: with a hedge / without")
-        for figure in ("mean", "p99"):
-            ratios = zip(line["utilisation"], line[f"{figure}_ratio"], strict=True)
-            cells = "  ".join(f"{rho:g}: {r:.2f}" for rho, r in ratios)
-            start = line[f"{figure}_hurts_from"]
-            print(f"  {figure:5} {cells}   " + ("never worse" if start is None else f"worse from {start:.2f}"))
-        print(
-            "  extra "
-            + "  ".join(f"{r:g}: {x:.2f}" for r, x in zip(line["utilisation"], line["extra_requests"], strict=True))
-        )
 
 
 def main() -> None:
@@ -339,7 +199,6 @@ def main() -> None:
         "bigtable": bigtable(sized(10_000)),
         "tied": tied(sized(400_000)),
         "minio": minio(sized(2000)),
-        "where_it_hurts": where_it_hurts(sized(100_000)),
     }
     if arguments.json:
         print(json.dumps(result, indent=1))

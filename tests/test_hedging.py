@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hedging
+import hedging_hurts
+import latency_laws as laws
 import numpy as np
 import pytest
 
-from benchmarks import hedging
 from models.network import Visit, single
 from models.policy import Policy
 
 
 @pytest.mark.parametrize("points", [hedging.LEAF_MS, hedging.MINIO_MS])
 def test_a_law_goes_through_its_quantiles(points):
-    demand = hedging.law(points, "bounded" if 1.0 in points else "lognormal")
+    demand = laws.law(points, "bounded" if 1.0 in points else "lognormal")
     inner = [p for p in points if 0 < p < 1]
-    assert [hedging.law_quantile_ms(demand, p) for p in inner] == pytest.approx([points[p] for p in inner], rel=1e-6)
+    assert [laws.law_quantile_ms(demand, p) for p in inner] == pytest.approx([points[p] for p in inner], rel=1e-6)
 
 
 def test_independent_leaves_fall_short_of_all_leaves():
@@ -25,11 +27,11 @@ def test_independent_leaves_fall_short_of_all_leaves():
 
 
 def test_hedged_tail_is_the_product_of_two():
-    leaf = hedging.law({0.98: 10.0, 0.9999: 1800.0})
+    leaf = laws.law({0.98: 10.0, 0.9999: 1800.0})
     at_s = 0.05
     values = np.array(leaf.distribution.values)
-    network = hedging.never_queued(single(Visit(0, leaf)), policy=Policy(hedge_after_s=0.01))
-    outcome, latency_ms = hedging.ran(network, hedging.poisson(1_000_000, 1e3, 2), 2)
+    network = laws.never_queued(single(Visit(0, leaf)), policy=Policy(hedge_after_s=0.01))
+    outcome, latency_ms = laws.ran(network, laws.poisson(1_000_000, 1e3, 2), 2)
     scaled = values * leaf.constant / np.trapezoid(values, leaf.distribution.probabilities)
     late = [1 - np.interp(t, scaled, leaf.distribution.probabilities) for t in (at_s, at_s - 0.01)]
     assert (latency_ms > 1000 * at_s).mean() == pytest.approx(late[0] * late[1], rel=0.4)
@@ -42,7 +44,7 @@ def test_hedging_shortens_the_minio_tail():
 
 
 def test_losers_that_are_served_make_hedging_hurt():
-    table = hedging.where_it_hurts(10_000, 2, (0.2, 0.9))
+    table = hedging_hurts.where_it_hurts(10_000, 2, (0.2, 0.9))
     for line in table:
         assert line["p99_ratio"][0] < 1
         if line["losers"] == "losers are served":

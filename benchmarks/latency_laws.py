@@ -1,0 +1,86 @@
+"""Latency laws through published quantiles, and networks that are nothing but such a law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from models.demand import ServiceDemand
+from models.network import Discipline, Network, Route, Stage, Station
+from models.policy import NO_POLICY, Policy
+from models.sheet import Requests
+from sim import compiled_engine
+from sim.outcome import Outcome, Program
+from traces.distributions import Empirical, Exponential
+from traces.streams import stream_id, uniforms
+from traces.trace import Pacing
+
+Floats = NDArray[np.float64]
+Points = Mapping[float, float]
+"""Quantiles in ms by their probability."""
+
+
+class Scale(NamedTuple):
+    """An axis on which a law's quantiles are joined by straight lines, and go on straight beyond the last ones."""
+
+    of: Callable[[Floats], Floats]
+    back: Callable[[Floats], Floats]
+    least: float
+    most: float
+    logarithmic: bool  # the latencies
+
+
+TAILS = {
+    "lognormal": Scale(special.ndtri, special.ndtr, -6.0, 6.0, True),
+    "Pareto": Scale(lambda p: -np.log1p(-p), lambda x: -np.expm1(-x), 0.0, 21.0, True),
+    "exponential": Scale(lambda p: -np.log1p(-p), lambda x: -np.expm1(-x), 0.0, 21.0, False),
+    "bounded": Scale(lambda p: p, lambda x: x, 0.0, 1.0, True),
+}
+
+
+def law(points_ms: Points, tail: str = "lognormal") -> ServiceDemand:
+    """The latency law through these quantiles; `tail` says how it runs between and beyond them."""
+    scale = TAILS[tail]
+    x, y = scale.of(np.array(list(points_ms))), np.array(list(points_ms.values())) / 1000
+    y = np.log(y) if scale.logarithmic else y
+    grid = np.union1d(np.linspace(scale.least, scale.most, 1500), x)
+    left = np.clip(np.searchsorted(x, grid, side="right") - 1, 0, len(x) - 2)
+    value = y[left] + (np.diff(y) / np.diff(x))[left] * (grid - x[left])
+    value = np.exp(value) if scale.logarithmic else np.maximum(value, 0)
+    p = scale.back(grid)
+    p[0], p[-1] = 0, 1
+    shape = Empirical(probabilities=tuple(p.tolist()), values=tuple(value.tolist()))
+    return ServiceDemand(constant=float(np.trapezoid(value, p)), distribution=shape)
+
+
+def law_quantile_ms(demand: ServiceDemand, p: float) -> float:
+    """A quantile of a law."""
+    return float(1000 * demand.constant * demand.distribution.quantile(np.array([p]))[0])
+
+
+def asked(arrival_s: Floats) -> Requests:
+    """Requests of the first route at these times."""
+    zeros = np.zeros(len(arrival_s))
+    none = zeros.astype(np.int32)
+    return Requests(none, zeros.astype(np.int64), zeros.astype(np.uint64), arrival_s, zeros, none)
+
+
+def poisson(n: int, rate_ops: float, seed: int) -> Requests:
+    """Requests with Poisson arrivals."""
+    return asked(np.cumsum(Exponential().quantile(uniforms(seed, stream_id("arrival"), 0, n)) / rate_ops))
+
+
+def never_queued(*stages: Stage, policy: Policy = NO_POLICY, pacing: Pacing = Pacing()) -> Network:  # noqa: B008
+    """A route whose visits are all at one infinite server: station 0."""
+    station = Station("leaf", "leaf", Discipline.DELAY)
+    return Network((station,), (Route("read", stages, policy=policy),), pacing=pacing)
+
+
+def ran(network: Network, requests: Requests, seed: int) -> tuple[Outcome, Floats]:
+    """The outcome, and the latencies in ms."""
+    outcome = compiled_engine.run(Program.of(network, requests, seed))
+    return outcome, 1000 * (outcome.end_s - outcome.start_s)
