@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cli.phrases import LABELS, percent, percent_between
+from cli.phrases import LABELS, part, percent, percent_between, seconds
 from traces.run import Run
 from traces.statistics import Floats, latencies, ops_of, tail_points, timeline
 from traces.tables import OPS
@@ -19,28 +19,32 @@ from traces.tables import OPS
 Named = Sequence[tuple[str, Run]]
 
 COLOURS = {"GET": "#3b82d6", "PUT": "#e08a00", "HEAD": "#109e78", "DELETE": "#d5521a", "LIST": "#b86aa8"}
+_ROLE_COLOURS = (
+    "#3b82d6", "#d97a00", "#109e78", "#d8577f", "#7f6fd6", "#8a8f1f", "#1f95a8", "#d5521a", "#b86aa8", "#7f8896",
+)  # fmt: skip
 _MARGIN = {"l": 70, "r": 24, "t": 48, "b": 88}
 _SCATTERED = 1500  # points of an operation that a scatter shows
 _MOST_STATIONS = 30
+_KINDS = "service_s", "waiting_s"  # of what a latency consists of, as they follow each other in a bar
 _LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": "~g"}  # labels at 1, 2, 5, 10 …
 _TAILS = {"p50": 0.5, "p90": 0.1, "p99": 0.01, "p99.9": 0.001, "p99.99": 1e-4, "p99.999": 1e-5}
 
 
 def cdf(runs: Named) -> go.Figure:
     """The cumulative distribution of each operation's latency."""
-    figure = _figure("Latency: cumulative distribution", "latency (ms)", "share of requests")
+    figure = blank("Latency: cumulative distribution", "latency (ms)", "share of requests")
     for run_index, name, op, run in _series(runs):
         values, above = tail_points(latencies(run, op))
         below = np.append(1 - above[1:], 1.0)
         figure.add_scatter(x=_ms(values), y=below, **_line(runs, run_index, name, op, shape="hv"))
     figure.update_xaxes(**_LOG_LATENCY)
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
-    return _with_room(figure)
+    return with_room(figure)
 
 
 def tail(runs: Named) -> go.Figure:
     """The share of each operation's requests that took at least so long, on logarithmic axes."""
-    figure = _figure("Latency: tail", "latency (ms)", "share that took at least as long")
+    figure = blank("Latency: tail", "latency (ms)", "share that took at least as long")
     least = 1.0
     for run_index, name, op, run in _series(runs):
         values, above = tail_points(latencies(run, op))
@@ -51,12 +55,12 @@ def tail(runs: Named) -> go.Figure:
     figure.update_yaxes(
         type="log", tickvals=list(shown.values()), ticktext=list(shown), range=[math.log10(least / 1.5), 0.05]
     )
-    return _with_room(figure)
+    return with_room(figure)
 
 
 def latency_over_time(runs: Named) -> go.Figure:
     """Latency by intended start: windowed p50 and p99, and of a single Run the requests themselves, thinned."""
-    figure = _figure("Latency over time: p50 (thin) and p99 (bold)", "intended start (s)", "latency (ms)")
+    figure = blank("Latency over time: p50 (thin) and p99 (bold)", "intended start (s)", "latency (ms)")
     for run_index, name, op, run in _series(runs):
         if len(runs) == 1:
             at_s, latency = _scatter(run, op)
@@ -69,24 +73,24 @@ def latency_over_time(runs: Named) -> go.Figure:
             style |= {"showlegend": quantile == "p99", "hovertemplate": f"{quantile} %{{y:.3~g}} ms at %{{x:.3~g}} s"}
             figure.add_scatter(x=over.middle_s, y=_ms(over.latency_s[quantile]), **style)
     figure.update_yaxes(**_LOG_LATENCY)
-    return _with_room(figure)
+    return with_room(figure)
 
 
 def throughput_over_time(runs: Named) -> go.Figure:
     """Successful requests a second, by end."""
-    figure = _figure("Throughput over time", "end (s)", "requests a second")
+    figure = blank("Throughput over time", "end (s)", "requests a second")
     for run_index, name, op, run in _series(runs):
         over = timeline(run, op)
         figure.add_scatter(x=over.middle_s, y=over.throughput_ops, **_line(runs, run_index, name, op))
     figure.update_yaxes(rangemode="tozero")
-    return _with_room(figure)
+    return with_room(figure)
 
 
 def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
     """Utilisation and mean queue of the stations with a limited number of servers, the busiest first."""
     limited = [station for station in table if station["servers"] is not None]
     busiest = sorted(limited, key=lambda station: -station["utilization"])[:_MOST_STATIONS]
-    names = [_text(station["name"]) for station in busiest]
+    names = [escaped(station["name"]) for station in busiest]
     figure = make_subplots(cols=2, shared_yaxes=True, horizontal_spacing=0.07)
     left = go.Bar(y=names, x=[s["utilization"] for s in busiest], orientation="h", marker_color=COLOURS["GET"])
     right = go.Bar(y=names, x=[s["mean_queue"] for s in busiest], orientation="h", marker_color=COLOURS["PUT"])
@@ -101,10 +105,50 @@ def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
     return figure
 
 
+def role_colours(attributions: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """A colour for each role that any of the attributions names; beyond ten roles colours come again."""
+    roles = {role for ops in attributions for bands in ops.values() for role in bands["p50"]["roles"]}
+    return {role: _ROLE_COLOURS[i % len(_ROLE_COLOURS)] for i, role in enumerate(sorted(roles))}
+
+
+def attribution(op: str, bands: dict[str, Any], colours: dict[str, str]) -> go.Figure:
+    """A bar for each quantile of an operation: how much of the latency was waiting and service by role."""
+    figure = _dressed(go.Figure(), f"{op}: share of latency; waiting is hatched", height=190 + 40 * len(bands))
+    mean_s = np.array([band["latency_s"]["mean"] for band in bands.values()])
+    names = [f"around {LABELS[name]}: {seconds(mean)}" for name, mean in zip(bands, mean_s.tolist(), strict=True)]
+    averaged = [_averaged(band) for band in bands.values()]
+    for role in sorted(bands["p50"]["roles"], key=list(colours).index):
+        kinds = [kind for kind in _KINDS if any(band["roles"][role][kind] for band in bands.values())]
+        for kind in kinds:
+            spent_s = np.array([band["roles"][role][kind] for band in bands.values()])
+            what = f"{escaped(part(role, kind))}: %{{customdata:.6~g}} ms (%{{x:.1%}})"
+            figure.add_bar(
+                y=names,
+                x=spent_s / np.where(mean_s > 0, mean_s, 1),
+                orientation="h",
+                name=escaped(role),
+                legendgroup=role,
+                showlegend=kind == kinds[0],
+                marker=_filled(colours[role], hatched=kind == "waiting_s"),
+                customdata=spent_s * 1e3,
+                hovertext=averaged,
+                hovertemplate=f"{what}<br>%{{hovertext}}<extra></extra>",
+            )
+    figure.update_layout(barmode="stack", bargap=0.3)
+    figure.update_xaxes(tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(autorange="reversed", ticksuffix=" ")
+    return figure
+
+
+def _averaged(band: dict[str, Any]) -> str:
+    low, high = (seconds(band["latency_s"][end]) for end in ("min", "max"))
+    return f"mean of {band['requests']:,} requests, {low} to {high}"
+
+
 def ratios(comparison: dict[str, Any], names: tuple[str, str]) -> go.Figure:
     """A over B for each measure of each operation, with intervals, and the band of the tolerance."""
-    a, b = map(_text, names)
-    figure = _figure(f"{a} over {b}: ratio and {comparison['confidence'] * 100:g}% interval", "", "ratio")
+    a, b = map(escaped, names)
+    figure = blank(f"{a} over {b}: ratio and {comparison['confidence'] * 100:g}% interval", "", "ratio")
     limit = 1 + comparison["tolerance"]
     figure.add_hrect(y0=1 / limit, y1=limit, fillcolor="rgba(128,128,128,0.18)", line_width=0, layer="below")
     figure.add_hline(y=1, line={"color": "rgba(128,128,128,0.8)", "width": 1})
@@ -138,10 +182,10 @@ def _line(runs: Named, index: int, name: str, op: str, width: float = 2.0, shape
     """The style of a line: of two Runs the first is dashed, the second, the reference, solid."""
     first_of_two = len(runs) > 1 and index == 0
     line = {"color": COLOURS[op], "width": width, "dash": "dash" if first_of_two else "solid", "shape": shape}
-    return {"mode": "lines", "line": line, "name": op if len(runs) == 1 else f"{_text(name)} {op}"}
+    return {"mode": "lines", "line": line, "name": op if len(runs) == 1 else f"{escaped(name)} {op}"}
 
 
-def _figure(title: str, x: str, y: str) -> go.Figure:
+def blank(title: str, x: str, y: str) -> go.Figure:
     figure = _dressed(go.Figure(), title, height=420)
     figure.update_xaxes(title={"text": x, "standoff": 8})
     figure.update_yaxes(title={"text": y, "standoff": 8})
@@ -165,10 +209,16 @@ def _dressed(figure: go.Figure, title: str, height: int) -> go.Figure:
     return figure
 
 
-def _with_room(figure: go.Figure) -> go.Figure:
+def with_room(figure: go.Figure) -> go.Figure:
     """The figure, higher where its legend needs more than two lines."""
     listed = sum(trace.showlegend is not False for trace in figure.data)
     return figure.update_layout(height=figure.layout.height + 10 * max(0, listed - 4))
+
+
+def _filled(colour: str, hatched: bool) -> dict[str, Any]:
+    """A bar's filling: full, or stripes on the page's own ground, so that it reads on light, dark and paper."""
+    pattern = {"shape": "/", "fillmode": "replace", "size": 6, "solidity": 0.4} if hatched else {"shape": ""}
+    return {"color": colour, "pattern": pattern, "line": {"color": colour, "width": 1}}
 
 
 def _ms(values_s: Floats) -> Any:
@@ -187,6 +237,6 @@ def _scatter(run: Run, op: str) -> tuple[Floats, Floats]:
     return at_s.astype(np.float32), run.latency_s[done]
 
 
-def _text(name: str) -> str:
+def escaped(name: str) -> str:
     """A name as it stands: plotly reads text as a kind of HTML."""
-    return html.escape(name)
+    return html.escape(name, quote=False)  # it does not know all names of quotes

@@ -60,7 +60,7 @@ def _table(grid: Grid) -> str:
         )
 
     caption = f"<caption>{html.escape(grid.title)}</caption>" if grid.title else ""
-    marks = [row[-1] if row[-1] in ("differs", "unsure") else "" for row in grid.rows]
+    marks = [row[-1] if row[-1] in ("differs", "unsure", "beyond") else "" for row in grid.rows]
     rows = "".join(f'<tr class="{mark}">{cells("td", row)}</tr>' for mark, row in zip(marks, grid.rows, strict=True))
     head = f"<thead><tr>{cells('th', grid.columns)}</tr></thead>"
     return f'<div class="scroll"><table>{caption}{head}<tbody>{rows}</tbody></table></div>'
@@ -95,7 +95,8 @@ caption { text-align: left; font-weight: 600; padding: 4px 0; }
 th, td { padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { color: var(--quiet); font-weight: 600; }
 .label { text-align: left; } .figure { text-align: right; }
-tr.differs td:last-child { color: var(--bad); font-weight: 600; } tr.unsure td:last-child { color: var(--unsure); }
+tr.differs td:last-child, tr.beyond td:last-child { color: var(--bad); font-weight: 600; }
+tr.unsure td:last-child { color: var(--unsure); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(560px, 100%), 1fr)); gap: 16px; }
 .chart { background: var(--card); border-radius: 8px; min-width: 0;
   outline: 1px solid var(--line); overflow: hidden; }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from typing import Any
 
+from traces.attribution import CLIENT_LAG
 from traces.bootstrap import interval, resample
-from traces.run import Run
+from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics import QUANTILES, ops_of, summarise
 
 LABELS = {
@@ -20,13 +22,22 @@ LABELS = {
 }
 """What the names of measures are called in text."""
 
+ATTRIBUTION = (
+    "Means over the requests whose latency is nearest to each quantile; where branches ran side by side, the one that "
+    "was waited for longest counts."
+)
+"""What the parts of a latency are means of."""
+
 _NONE = "–"
+_MOST, _NAMED_PARTS = 2 / 3, 3  # a sentence names the parts that are most of the tail, but not all of many
 
 
 def seconds(value: float | None) -> str:
     """``1.23 ms``: three digits and the unit that suits."""
     if value is None or not math.isfinite(value):
         return _NONE
+    if value == 0:
+        return "0 s"
     for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if abs(value) * scale >= 0.9995:
             return f"{_digits(value * scale)} {unit}"
@@ -125,6 +136,41 @@ def sure(run: Run) -> str:
         parts.append(f"the client ran at most {seconds(float(run.lag_s.max()))} behind its schedule")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def tail_of(quantiles: Container[str]) -> str:
+    """The quantile that stands for the tail, of those whose latency is attributed."""
+    return "p99" if "p99" in quantiles else "p90"
+
+
+def part(role: str, kind: str) -> str:
+    """What a part of a latency is called; `kind` is ``waiting_s`` or ``service_s``."""
+    if role in (CLIENT_LAG, EARLIER_ATTEMPTS):
+        return role
+    return f"waiting for {role}" if kind == "waiting_s" else f"service at {role}"
+
+
+def tail_parts(op: str, bands: dict[str, Any]) -> str:
+    """What an operation's tail mostly consists of, and how much of its median that is.
+
+    `bands` are what `traces.attribution.attribution` found of the operation.
+    """
+    tail = tail_of(bands)
+    of_median, of_tail = _shares(bands["p50"]), _shares(bands[tail])
+    if not of_tail:
+        return f"{op} takes no time."
+    largest = sorted(of_tail, key=lambda key: -of_tail[key])[:_NAMED_PARTS]
+    named = [key for i, key in enumerate(largest) if sum(of_tail[k] for k in largest[:i]) < _MOST]
+    parts = ", ".join(f"{of_tail[key]:.0%} {part(*key)}" for key in named)
+    *others, last = (f"{of_median[key]:.0%}" for key in named)
+    at_median = f"they are {', '.join(others)} and {last}" if others else f"it is {last}"
+    return f"{LABELS[tail]} of {op}: {parts}; at p50 {at_median}."
+
+
+def _shares(band: dict[str, Any]) -> dict[tuple[str, str], float]:
+    """How much of a band's mean latency each part is, by role and kind."""
+    whole_s = band["latency_s"]["mean"] or 1.0
+    return {(role, kind): s / whole_s for role, spent in band["roles"].items() for kind, s in spent.items()}
 
 
 def verdict(comparison: dict[str, Any], names: tuple[str, str]) -> str:

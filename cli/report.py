@@ -12,7 +12,8 @@ from cli import figures, phrases
 from cli.common import JsonOption, SeedOption, print_json, progress, say
 from cli.compare import ToleranceOption, run_names
 from cli.page import Section, write_page
-from cli.tables import Grid, comparison_grid, stations_grid, summary_grid
+from cli.tables import Grid, attribution_grid, comparison_grid, stations_grid, summary_grid
+from traces.attribution import attribution
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics import summarise
@@ -99,9 +100,20 @@ def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
             Section("Latency", charts=[figures.cdf(runs), figures.tail(runs)]),
             Section("Over time", charts=[figures.latency_over_time(runs), figures.throughput_over_time(runs)]),
         ]
-    for name, run in runs:
+    attributions = [attribution(run) for _, run in runs]
+    colours = figures.role_colours(attributions)
+    for (name, run), found in zip(runs, attributions, strict=True):
+        if found:
+            sections.append(_where_the_time_went(name, found, colours))
         if run.stations is not None:
             table = [station for station in run.stations.to_pylist() if station["visits"]]
             heading = f"Stations of {name}" if name else "Stations"
             sections.append(Section(heading, (), [stations_grid(table)], [figures.stations(table)]))
     return sections
+
+
+def _where_the_time_went(name: str, found: dict[str, Any], colours: dict[str, str]) -> Section:
+    words = [phrases.ATTRIBUTION, *(phrases.tail_parts(op, bands) for op, bands in found.items())]
+    bars = [figures.attribution(op, bands, colours) for op, bands in found.items()]
+    heading = f"Where the time went: {name}" if name else "Where the time went"
+    return Section(heading, words, [attribution_grid(found)], bars)

@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from cli.phrases import LABELS, byte_rate, number, percent, percent_between, seconds, share
+from cli.phrases import LABELS, byte_rate, number, percent, percent_between, seconds, share, tail_of
 from traces.run import Run
 from traces.statistics import latencies, summarise, tukey_classes
 from traces.tables import OPS
@@ -101,6 +101,19 @@ def _load(utilization: float | None, servers: int | None) -> str:
     return f"{number(utilization)} busy" if servers is None else f"{utilization * 100:.1f}%"
 
 
+def attribution_grid(attribution: dict[str, Any], title: str = "") -> Grid:
+    """What median and tail consist of (`traces.attribution.attribution`) by operation; most of the tail comes first."""
+    tail = tail_of({name for bands in attribution.values() for name in bands})
+    rows = []
+    for op, bands in attribution.items():
+        in_tail = bands[tail_of(bands)]["roles"]
+        for role in sorted(in_tail, key=lambda role: -sum(in_tail[role].values())):
+            spent = [bands[name]["roles"][role] if name in bands else {} for name in ("p50", tail)]
+            rows.append([op, role, *(seconds(s.get(kind)) for s in spent for kind in ("waiting_s", "service_s"))])
+    columns = [f"{LABELS[name]} {what}" for name in ("p50", tail) for what in ("waiting", "service")]
+    return Grid(title, ["op", "role", *columns], rows, labels=2)
+
+
 def replications_grid(result: dict[str, Any]) -> Grid:
     """The figures of replications with their intervals (`Replications.summary`, and a `Precision.verdict` if any)."""
     rows = []
@@ -138,8 +151,9 @@ def _estimate(figure: dict[str, float], write: Callable[[float | None], str]) ->
 
 
 def bounds_grids(result: dict[str, Any]) -> list[Grid]:
-    """What `sim.bounds.bounds` found: of the whole network, its stations, its routes."""
-    return [_whole_grid(result), _demands_grid(result), _routes_grid(result)]
+    """What `sim.bounds.bounds` found: of the whole network, its stations, its routes; and what that rests on."""
+    notes = [Grid("", ["note"], [[note] for note in result["notes"]])] if result["notes"] else []
+    return [_whole_grid(result), _demands_grid(result), _routes_grid(result), *notes]
 
 
 def _whole_grid(result: dict[str, Any]) -> Grid:
@@ -162,9 +176,10 @@ def _per_second(value: float | None) -> str:
 
 def _demands_grid(result: dict[str, Any]) -> Grid:
     exact = {s["name"]: number(s["mean_jobs"]) for s in result["exact"].get("stations", [])}
+    kinds = {"station": "", "pool": " (tokens)", "group": " (together)"}
     rows = [
         [
-            s["name"],
+            s["name"] + kinds[s["kind"]],
             _servers(s["servers"]),
             number(s["visits"]),
             _between(s["demand_s"], seconds),

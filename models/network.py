@@ -55,6 +55,7 @@ class Discipline(IntEnum):
     """
 
 
+_SETS_UP = (Discipline.FIFO, Discipline.RANDOM_ORDER, Discipline.PRIORITY, Discipline.WEIGHTED_SHARE)
 _ONE_SERVER = (Discipline.GROUP_COMMIT, Discipline.GATE)
 UNBOUNDED = 2**40
 """A queue limit, or a number of polls, that is none."""
@@ -70,6 +71,8 @@ class Station:
         servers: servers, cores or tokens; has no meaning for DELAY, is 1 for GROUP_COMMIT and GATE.
         batch_limit: GROUP_COMMIT: members of a batch at most; 0: no limit.
         batch_item_s: GROUP_COMMIT: time added by each member after the first.
+        setup_s: what a job that finds a server idle needs longer, as the server has to wake; not where servers are
+            infinite, shared, or serve batches.
         weights: WEIGHTED_SHARE: the share of each class.
         queue_limit: POOL: jobs that wait at most.
         poll_s, poll_limit: GATE: how often who waits looks again, and how many times; 0 s: released at once.
@@ -81,6 +84,7 @@ class Station:
     servers: int = 1
     batch_limit: int = 0
     batch_item_s: float = 0.0
+    setup_s: float = 0.0
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
     poll_s: float = 0.0
@@ -91,6 +95,10 @@ class Station:
             raise ValueError(f"station {self.name!r}: servers must be at least 1, batch values at least 0")
         if self.discipline in _ONE_SERVER and self.servers != 1:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} has one server")
+        if not self.setup_s >= 0 or (self.setup_s and self.discipline not in _SETS_UP):
+            raise ValueError(
+                f"station {self.name!r}: setup_s is {self.setup_s}; a {self.discipline.name} may have none"
+            )
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:

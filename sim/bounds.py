@@ -14,7 +14,8 @@ import numpy as np
 
 from models.network import Discipline, Network
 from models.sheet import Requests
-from sim.demands import PASSED, Demands, mean_demands
+from sim.bound_notes import has_background, may_fail, no_worst_case, notes
+from sim.demands import Demands, mean_demands
 from sim.outcome import Floats
 from sim.product_form import closed_means, open_means, why_not
 from traces.errors import InputError
@@ -25,10 +26,11 @@ Bounds = dict[str, Any]
 def bounds(network: Network, requests: Requests, demands: Demands | None = None) -> Bounds:
     """Bounds that every long run of the network keeps, whatever its service-demand laws.
 
-    They rest on work alone: no station works more than its servers can; a response takes at least its critical path;
-    and while a request is under way and not at an infinite server, at least one server works, unless tokens of a pool
-    are held meanwhile (then there is no worst case). A finite run keeps them
-    but for its start and its end, and for the sampling error of its demands, unless `demands` are its own.
+    They rest on work alone: no station works more than its servers can, and no pool gives more tokens than it has; a
+    response takes at least its critical path; and while a request is under way and not at an infinite server, at least
+    one server works (unless tokens of a pool are held meanwhile, a gate is shut, or a client pauses before a retry:
+    then there is no worst case). A finite run keeps them but for its start and its end, and for the sampling error of
+    its demands, unless `demands` are its own. `notes` say what else they rest on.
 
     Args:
         network, requests: the mix of requests is that of the rows, each taken once.
@@ -38,15 +40,18 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
         a mapping that JSON can write; None stands for "no bound":
 
         - ``loop``; ``clients`` and ``think_s``, or ``offered_ops``
-        - ``bottleneck``: the station that saturates first, ``max_throughput_ops``: where it does
-        - ``throughput_ops``, ``response_s``: ``{"low", "high"}``; responses are means over the mix
-        - ``stations``, those that serve, the most loaded first: ``name``, ``role``, ``servers`` (None: infinite),
-          ``visits`` and ``demand_s`` ``{"low", "high"}`` per request, ``max_throughput_ops``, ``utilization``
-          ``{"low", "high"}`` (infinite server: mean busy)
+        - ``bottleneck``: what saturates first, ``max_throughput_ops``: where it does
+        - ``throughput_ops`` of the requests that are answered, ``response_s``: ``{"low", "high"}``; responses are means
+          over the mix, of all requests that are not refused: those that time out count with the time they took
+        - ``stations``, those that serve, pools, and the members of groups taken together, the most loaded first:
+          ``name``, ``role``, ``kind`` (``station``, ``pool``, ``group``), ``servers`` (or tokens; None: infinite),
+          ``visits`` and ``demand_s`` ``{"low", "high"}`` per request (pool: the time a token is held),
+          ``max_throughput_ops``, ``utilization`` ``{"low", "high"}`` (infinite server: mean busy)
         - ``routes``, those that are asked for: ``name``, ``share``, ``demand_s`` by role of station, ``response_s``
         - ``exact``: means of a network in product form: ``throughput_ops``, ``response_s``, ``stations`` (``name``,
           ``residence_s``, ``mean_jobs``), ``routes`` (``name``, ``response_s``); or ``reason``
         - ``balanced_job``: ``throughput_ops`` and ``response_s``, ``{"low", "high"}``; or ``reason``
+        - ``notes``: sentences
 
     Raises:
         InputError: there are no requests, an open loop's arrive all at once, or demands do not account for a feature.
@@ -66,40 +71,50 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
         "routes": _route_rows(mix),
         "exact": exact,
         "balanced_job": _balanced_job(mix, exact) if closed else {"reason": "they are bounds of a closed loop"},
+        "notes": notes(network, mix.routes, mix.demands),
     }
 
 
 class _Mix:
-    """A mix of requests, how it is asked for, and the stations under it as arrays of shape (stations,)."""
+    """A mix of requests, how it is asked for, and what it needs of resources, as arrays of shape (resources,)."""
 
     def __init__(self, network: Network, requests: Requests, demands: Demands):
         self.network, self.demands = network, demands
+        self.routes = [network.routes[k] for k in np.flatnonzero(demands.share)]
         self.clients, self.think_s = network.pacing.clients, float(requests.think_s.mean())
         self.offered_ops = math.inf if network.pacing.loop == "closed" else _offered_ops(network, requests)
-        self.is_delay = np.array([s.discipline is Discipline.DELAY for s in network.stations])
-        self.servers = np.array([s.servers for s in network.stations], float)
+        self.servers = np.array([resource.servers for resource in demands.resources])
         self.low_s, self.high_s = demands.low_s, demands.high_s
-        self.delay_s = float(self.high_s[self.is_delay].sum())
-        visits = demands.share @ demands.visits
-        self.serves = np.array([s.discipline not in PASSED for s in network.stations]) & (visits > 0)
-        pools = np.array([s.discipline is Discipline.POOL for s in network.stations]) & (visits > 0)
-        self.queueing_s = math.inf if pools.any() else float(self.high_s[~self.is_delay].sum())
-        self.queues = ~self.is_delay & (self.high_s > 0)
+        self.may_fail = any(may_fail(network, route) for route in self.routes)
+        self.queueing_s = math.inf if no_worst_case(network, self.routes) else demands.queueing_s
         self.alone_s = float(demands.share @ demands.alone_s)
         with np.errstate(divide="ignore", over="ignore"):
-            self.max_ops = np.where(self.is_delay, np.inf, self.servers / self.low_s)
+            self.max_ops = np.divide(
+                self.servers, self.low_s, out=np.full_like(self.low_s, np.inf), where=self.low_s > 0
+            )
+        # By station, for exact means.
+        self.is_delay = np.array([s.discipline is Discipline.DELAY for s in network.stations])
+        self.demand_s = demands.share @ demands.mean_s
+        self.queues = ~self.is_delay & (self.demand_s > 0)
+        self.delay_s = float(self.demand_s[self.is_delay].sum())
 
     @property
     def bottleneck(self) -> str | None:
-        """The station that saturates first."""
+        """The resource that saturates first."""
         first = int(self.max_ops.argmin())
-        return self.network.stations[first].name if math.isfinite(self.max_ops[first]) else None
+        return self.demands.resources[first].name if math.isfinite(self.max_ops[first]) else None
 
     @property
     def ranked(self) -> list[int]:
-        """The stations visited, by demand per server; infinite servers last."""
-        load = self.high_s / self.servers
-        return sorted(np.flatnonzero(self.serves).tolist(), key=lambda k: (self.is_delay[k], -load[k]))
+        """The resources visited, by demand per server; infinite servers last."""
+        gates = {k for k, s in enumerate(self.network.stations) if s.discipline is Discipline.GATE}
+        shown = [
+            k
+            for k, r in enumerate(self.demands.resources)
+            if self.demands.asked[k] and not gates.issuperset(r.stations)
+        ]
+        load = np.where(np.isinf(self.high_s), self.low_s, self.high_s) / self.servers
+        return sorted(shown, key=lambda k: (math.isinf(self.servers[k]), -load[k]))
 
 
 def _finite(value: float) -> float | None:
@@ -118,13 +133,15 @@ def _closed(mix: _Mix) -> Bounds:
     """Asymptotic bounds of a closed loop.
 
     All clients thinking or at infinite servers takes 1/clients of those times per request, the rest of the time
-    some server works: hence the lower throughput.
+    some server works: hence the lower throughput. Failed requests may end sooner than servers can answer them, so where
+    there are any saturation says nothing of the response.
     """
     clients, most = mix.clients, float(mix.max_ops.min())
-    slowest_s = mix.delay_s + clients * mix.queueing_s
-    least_s = max(mix.alone_s, clients / most - mix.think_s)
+    slowest_s = mix.demands.delay_s + clients * mix.queueing_s
+    least_s = mix.alone_s if mix.may_fail else max(mix.alone_s, clients / most - mix.think_s)
+    fastest = min(most, _per(clients, mix.think_s + mix.alone_s))
     return {
-        "throughput_ops": _range(_per(clients, mix.think_s + slowest_s), _per(clients, mix.think_s + least_s)),
+        "throughput_ops": _range(_per(clients, mix.think_s + slowest_s), fastest),
         "response_s": _range(least_s, slowest_s),
     }
 
@@ -147,18 +164,19 @@ def _offered_ops(network: Network, requests: Requests) -> float:
 
 
 def _station_rows(mix: _Mix, throughput_ops: Bounds) -> list[Bounds]:
-    """Utilisation law: throughput times demand per server."""
-    visits = mix.demands.share @ mix.demands.visits
+    """Utilisation law: throughput times demand per server; requests that are not answered work, too."""
+    unknown = mix.may_fail or has_background(mix.network) or throughput_ops["high"] is None
     rows = []
     for k in mix.ranked:
-        station, delay = mix.network.stations[k], bool(mix.is_delay[k])
+        resource, delay = mix.demands.resources[k], math.isinf(mix.servers[k])
         servers = 1.0 if delay else mix.servers[k]
-        high = math.inf if throughput_ops["high"] is None else throughput_ops["high"] * mix.high_s[k] / servers
+        high = math.inf if unknown else throughput_ops["high"] * mix.high_s[k] / servers
         rows.append({
-            "name": station.name,
-            "role": station.role,
-            "servers": None if delay else station.servers,
-            "visits": float(visits[k]),
+            "name": resource.name,
+            "role": resource.role,
+            "kind": resource.kind,
+            "servers": None if delay else int(resource.servers),
+            "visits": float(mix.demands.asked[k]),
             "demand_s": _range(mix.low_s[k], mix.high_s[k]),
             "max_throughput_ops": _finite(mix.max_ops[k]),
             "utilization": _range(
@@ -189,7 +207,7 @@ def _exact(mix: _Mix, requests: Requests) -> Bounds:
     reason = why_not(mix.network, requests)
     if reason is not None:
         return {"reason": f"no product form: {reason}"}
-    demand_s, servers = mix.high_s[mix.queues], mix.servers[mix.queues]
+    demand_s, servers = mix.demand_s[mix.queues], _servers(mix)
     try:
         if mix.network.pacing.loop == "closed":
             throughput_ops, jobs = closed_means(demand_s, servers, mix.think_s + mix.delay_s, mix.clients)
@@ -197,15 +215,21 @@ def _exact(mix: _Mix, requests: Requests) -> Bounds:
             throughput_ops, jobs = mix.offered_ops, open_means(demand_s, servers, mix.offered_ops)
     except ValueError as error:
         return {"reason": str(error)}
-    mean_jobs = throughput_ops * mix.high_s
+    mean_jobs = throughput_ops * mix.demand_s
     mean_jobs[mix.queues] = jobs
     return {"throughput_ops": throughput_ops, **_residences(mix, mean_jobs / throughput_ops, throughput_ops)}
 
 
+def _servers(mix: _Mix) -> Floats:
+    """Of the stations that make requests wait."""
+    return np.array([float(mix.network.stations[k].servers) for k in np.flatnonzero(mix.queues)])
+
+
 def _residences(mix: _Mix, residence_s: Floats, throughput_ops: float) -> Bounds:
     """Little's law; the residence of a route's requests at a station is proportional to what they demand there."""
-    stretch = np.divide(residence_s, mix.high_s, out=np.zeros_like(residence_s), where=mix.high_s > 0)
+    stretch = np.divide(residence_s, mix.demand_s, out=np.zeros_like(residence_s), where=mix.demand_s > 0)
     response_s = mix.demands.mean_s @ stretch
+    order = [k for k in mix.ranked if k < len(residence_s)]
     return {
         "response_s": float(residence_s.sum()),
         "stations": [
@@ -214,7 +238,7 @@ def _residences(mix: _Mix, residence_s: Floats, throughput_ops: float) -> Bounds
                 "residence_s": float(residence_s[k]),
                 "mean_jobs": float(throughput_ops * residence_s[k]),
             }
-            for k in mix.ranked
+            for k in order
         ],
         "routes": [
             {"name": mix.network.routes[k].name, "response_s": float(response_s[k])}
@@ -227,11 +251,11 @@ def _balanced_job(mix: _Mix, exact: Bounds) -> Bounds:
     """Balanced job bounds with terminals: Lazowska et al., table 5.2; infinite servers count as think time."""
     if "reason" in exact:
         return exact
-    if (mix.servers[mix.queues] > 1).any():
+    if (_servers(mix) > 1).any():
         return {"reason": "a station has several servers"}
     if not mix.queues.any():
         return {"reason": "no station makes requests wait"}
-    clients, demand_s = mix.clients, mix.high_s[mix.queues]
+    clients, demand_s = mix.clients, mix.demand_s[mix.queues]
     total_s, think_s = demand_s.sum(), mix.think_s + mix.delay_s
     even_s = (clients - 1) * demand_s.mean() / (1 + think_s / total_s)
     skew_s = (clients - 1) * demand_s.max() / (1 + think_s / (clients * total_s))

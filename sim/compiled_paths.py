@@ -23,7 +23,7 @@ def add_branch(layout: Layout, rules: Rules, state: State, last: int) -> None:
         station, since = state.tokens[token].station, state.tokens[token].since
         discipline = layout.stations[station].discipline
         if discipline == _SHARING:
-            served_s = min(left_s - since, state.tokens[token].demand / state.stations[station].speed)
+            served_s = min(left_s - since, state.tokens[token].demand)
             waited_s = left_s - since - served_s
         elif discipline in (_POOL, _GATE):
             waited_s, served_s = left_s - since, 0.0

@@ -441,6 +441,7 @@ def enter(layout: Layout, rules: Rules, state: State, station: int, token: int) 
         _commit(layout, rules, state, station, token, 1)
     else:
         state.stations[station].busy += 1
+        state.tokens[token].demand += layout.stations[station].setup_s
         _serve(layout, rules, state, station, token)
 
 

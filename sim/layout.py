@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     counted_at: Ints
 
 
-STATION = record("discipline role servers batch_limit queue_limit poll_limit", "batch_item_s poll_s")
+STATION = record("discipline role servers batch_limit queue_limit poll_limit", "batch_item_s poll_s setup_s")
 # second_s: when a second attempt starts; infinity: never, or by a quantile
 ROUTE = record(
     "priority attempts retries cancels tied",
@@ -70,6 +70,7 @@ def layout_of(network: Network) -> Layout:
             s.poll_limit,
             s.batch_item_s,
             s.poll_s,
+            s.setup_s,
         )
         for s in network.stations
     ]

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import signal, special, stats
 
-from models.network import Discipline, Member, Network, Visit
+from models.network import Bound, Choice, Discipline, Network, Visit
+from models.policy import NO_POLICY
 from models.sheet import Requests
 from sim.outcome import Floats
+from sim.places import is_even, is_keyed, stations_of
 from traces.distributions import Exponential
 
 _MAX_STATES = 20_000_000  # stations times clients: some seconds and half a gigabyte
@@ -25,15 +27,27 @@ _DOUBT = 1e-4  # of a test's p-value: arrivals less likely than this are not Poi
 def why_not(network: Network, requests: Requests) -> str | None:
     """Why means cannot be had exactly, in words; None where the network has product form.
 
-    Every stage has one branch; stations are DELAY or PROCESSOR_SHARING with demands of any law, or serve one
+    Nothing is changed by an agenda or asked a second time; every stage has one branch; who is bound to a group's member
+    is decided by keys or at random; stations are DELAY or PROCESSOR_SHARING with demands of any law, or serve one
     exponential law of one mean in any order that does not look at it. Requests of several routes, sizes and keys
     are classes that a client changes at each request: one chain, so their averaged demands are exact, as long as each
     row of a Trace is an independent draw from the mix, which is taken for granted.
     """
     if network.pacing.loop == "closed" and len(np.unique(requests.phase)) > 1:
         return "the requests come in phases, each with a mix of its own"
+    if network.agenda:
+        return "the agenda changes the network"
     for k in np.unique(requests.route):
         route = network.routes[k]
+        if route.policy != NO_POLICY:
+            return f"{route.name} may be given up, or asked again"
+        for group in dict.fromkeys(v.station.group for v in route.visits if isinstance(v.station, Bound)):
+            choice = network.groups[group].choice
+            if not is_keyed(network, route, group) and (choice, is_even(network, route, group)) != (
+                Choice.RANDOM,
+                True,
+            ):
+                return f"{route.name} is bound to a station by {choice.name}"
         forked = next((s for s, stage in enumerate(route.stages) if len(stage.branches) > 1), None)
         if forked is not None:
             return f"stage {forked + 1} of {route.name} is a fork"
@@ -52,6 +66,8 @@ def _why_station_not(network: Network, requests: Requests, index: int) -> str | 
         return None
     if station.discipline not in (Discipline.FIFO, Discipline.RANDOM_ORDER):
         return f"has the discipline {station.discipline.name}"
+    if station.setup_s:
+        return "has servers that have to wake when they were idle"
     other = next((v.demand.distribution for v, _ in visits if not isinstance(v.demand.distribution, Exponential)), None)
     if other is not None:
         return f"has demands that are {other.kind}, not exponential"
@@ -65,11 +81,7 @@ def _visits_to(network: Network, requests: Requests, station: int) -> Iterator[t
     for k in np.unique(requests.route):
         sizes = np.unique(requests.size_bytes[requests.route == k])
         for visit in network.routes[k].visits:
-            where = visit.station
-            if isinstance(where, Member):
-                if station in network.placements[where.table][:, where.position]:
-                    yield visit, sizes
-            elif where == station:
+            if station in stations_of(network, visit.station):
                 yield visit, sizes
 
 

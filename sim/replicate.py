@@ -5,16 +5,13 @@ A simulation is any function of a seed: ``replicate(partial(simulate, spec, trac
 
 from __future__ import annotations
 
-import contextlib
 import math
-import multiprocessing
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from sim.process_map import process_map
 from sim.replications import CONFIDENCE, FIGURES, Replication, Replications
 from sim.warm_up import settled, settling_times
 from traces.errors import InputError
@@ -105,7 +102,7 @@ def replicate(
         raise InputError(f"replications is {replications}; with this precision at most {most} are allowed")
     runs: list[Replication] = []
     settling_s: dict[str, float] = {}
-    with _mapping(workers) as mapping:
+    with process_map(workers) as mapping:
         if steady:
             seeds = _seeds(seed, 0, min(replications, PILOT))
             pilot = []
@@ -140,17 +137,3 @@ def _run(simulation: Simulation, seed: int) -> Run:
 def _replication(simulation: Simulation, settling_s: dict[str, float], seed: int) -> Replication:
     run = simulation(seed=seed)
     return Replication.of(settled(run, settling_s) if settling_s else run, seed)
-
-
-@contextlib.contextmanager
-def _mapping(workers: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A `map` that keeps the order, over so many processes."""
-    if workers == 1:
-        yield map
-        return
-    # Spawned, not forked: the compiled engine and Arrow have threads, which a fork does not survive.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        try:
-            yield pool.map
-        except BrokenProcessPool as error:
-            raise InputError("a worker was killed; if memory ran out, ask for fewer workers or requests") from error

@@ -164,6 +164,7 @@ class Fifo(Server):
     def _admit(self, job: Job) -> None:
         if self.busy < self.servers:
             self.busy += 1
+            job.demand += self.station.setup_s
             self._serve(job)
         else:
             self._wait(job)
@@ -295,9 +296,9 @@ class ProcessorSharing(Server):
         return False
 
     def spent(self, job: Job) -> tuple[float, float]:
-        """It was served for as long as it would have been alone."""
+        """It was served for as long as it would have been alone, at speed 1."""
         stayed = self.clock._now - job.since
-        served = min(stayed, job.demand / self.speed)
+        served = min(stayed, job.demand)
         return stayed - served, served
 
     def _admit(self, job: Job) -> None:

@@ -54,7 +54,9 @@ def stations(draw, name: str, disciplines=tuple(Discipline)) -> Station:
             limit = draw(st.sampled_from([0, 1, 5, UNBOUNDED]))
             return Station(name, "pool", discipline, servers=draw(st.integers(1, 3)), queue_limit=limit)
     weights = tuple(draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in range(CLASSES))
-    return Station(name, "server", discipline, servers=draw(st.integers(1, 3)), weights=weights)
+    sets_up = discipline not in (Discipline.DELAY, Discipline.PROCESSOR_SHARING) and len(disciplines) > len(PLAIN)
+    setup_s = draw(st.sampled_from([0.0, 0.25])) if sets_up else 0.0
+    return Station(name, "server", discipline, servers=draw(st.integers(1, 3)), setup_s=setup_s, weights=weights)
 
 
 @st.composite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,22 +11,38 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from models.agenda import Action, Kind
 from models.demand import ServiceDemand
-from models.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
-from models.sheet import Requests, Sheet
+from models.network import (
+    UNBOUNDED,
+    Choice,
+    Discipline,
+    Member,
+    Network,
+    Route,
+    Stage,
+    Station,
+    Visit,
+    single,
+)
+from models.policy import Policy
+from models.sheet import Requests, Sheet, draw_sheet
 from models.spec import load_spec
 from sim import compiled_engine
+from sim.bound_notes import may_fail
 from sim.bounds import bounds
-from sim.demands import drawn_demands, mean_demands, uncounted_feature
-from sim.outcome import Outcome, Program
-from tests.networks import closed, networks, one_station, poisson, requests_for
+from sim.counted_features import uncounted_feature
+from sim.demands import Demands, drawn_demands, mean_demands, with_laws
+from sim.outcome import Outcome, Program, Stream
+from tests.networks import SHAPES, closed, networks, one_station, poisson, policies, programs, requests_for
 from tests.test_spec import EXAMPLE
-from traces.distributions import Exponential, Lognormal
+from traces.distributions import Deterministic, Exponential, Lognormal
 from traces.errors import InputError
 from traces.generate import generate
 from traces.trace import Pacing
 
 ROUNDING = 1e-9
+ROWS = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
 
 
 def constant(seconds: float) -> ServiceDemand:
@@ -36,35 +53,51 @@ def simulated(network: Network, requests: Requests, seed: int = 1) -> Outcome:
     return compiled_engine.run(Program.of(network, requests, seed))
 
 
-def assert_inside(network: Network, requests: Requests, seed: int) -> None:
+def assert_inside(program: Program) -> None:
     """Operational laws hold for the demands that were drawn, to the rounding, but for how a run starts and ends."""
-    program = Program.of(network, requests, seed)
-    run = compiled_engine.run(program)
-    n, clock_s = len(run.end_s), run.clock_s
+    network, run = program.network, compiled_engine.run(program)
+    answered, clock_s = run.winner > 0, run.clock_s
+    n = int(answered.sum())
     if not n or not clock_s:
         return
-    demands = drawn_demands(program, n)
-    rows = requests.rows(0, n)
-    asked = replace(requests, think_s=requests.think_s[rows])
+    asked = asked_of(program, answered)
+    if network.pacing.loop == "closed" or asked.arrival_s[-1]:
+        assert_run_inside(program, run, asked, drawn_demands(program, run.winner))
+
+
+def assert_run_inside(program: Program, run: Outcome, asked: Requests, demands: Demands) -> None:
+    """The requests that a run has answered are `asked`, with these demands."""
+    network, answered, clock_s, n = program.network, run.winner > 0, run.clock_s, len(asked)
     found = bounds(network, asked, demands)
-    throughput_ops, response_s = n / clock_s, float((run.end_s - run.start_s).mean())
-    more, less = 1 + ROUNDING, 1 - ROUNDING
+    took_s, more, less = (run.end_s - run.start_s)[answered], 1 + ROUNDING, 1 - ROUNDING
 
     most_ops = found["throughput_ops"]["high"]
-    assert most_ops is None or throughput_ops <= most_ops * more
-    assert response_s >= float(demands.share @ demands.alone_s) * less
-    assert (run.busy_s >= n * demands.low_s * less - 1e-12).all()
-    assert (run.busy_s <= n * demands.high_s * more + 1e-12).all()
-    names = {station.name: k for k, station in enumerate(network.stations)}
-    for row in found["stations"]:
-        busy, most = run.busy_s[names[row["name"]]] / clock_s / (row["servers"] or 1), row["utilization"]["high"]
-        assert most is None or busy <= most * more + 1e-12
+    assert most_ops is None or n / clock_s <= most_ops * more
+    assert took_s.mean() >= float(demands.share @ demands.alone_s) * less
     for route, alone_s in enumerate(demands.alone_s):
-        mine = requests.route[rows] == route
+        mine = asked.route == route
         if mine.any():
-            assert (run.end_s - run.start_s)[mine].mean() >= alone_s * less
-    if network.pacing.loop == "closed":
-        assert_closed_inside(network.pacing, asked, run, found, program.draw(0, n))
+            assert took_s[mine].mean() >= alone_s * less
+    busy_s = np.array([run.busy_s[list(resource.stations)].sum() for resource in demands.resources])
+    assert (busy_s >= n * demands.low_s * less - 1e-12).all()
+    json.dumps(found, allow_nan=False)
+    if program.background or run.in_flight:  # other work, or requests that wait for one another's tokens
+        return
+    rows = {row["name"]: row for row in found["stations"]}
+    for resource, busy in zip(demands.resources, busy_s, strict=True):
+        most = rows[resource.name]["utilization"]["high"] if resource.name in rows else None
+        assert most is None or busy / clock_s / (rows[resource.name]["servers"] or 1) <= most * more + 1e-12
+    if not any(may_fail(network, network.routes[k]) for k in np.unique(asked.route)):
+        assert (busy_s <= n * demands.high_s * more + 1e-12).all()
+        if network.pacing.loop == "closed":
+            assert_closed_inside(network.pacing, asked, run, found, program.draw(0, n))
+
+
+def asked_of(program: Program, chosen: np.ndarray) -> Requests:
+    """The chosen ones of a program's requests; their sizes matter no more once their demands are drawn."""
+    sheet = program.draw(0, len(chosen))
+    columns = {name: getattr(sheet, name)[chosen] for name in ("route", "key_hash", "arrival_s", "think_s", "phase")}
+    return Requests(size_bytes=np.zeros(chosen.sum(), np.int64), **columns)
 
 
 def assert_closed_inside(pacing: Pacing, asked: Requests, run: Outcome, found: dict, sheet: Sheet) -> None:
@@ -73,10 +106,10 @@ def assert_closed_inside(pacing: Pacing, asked: Requests, run: Outcome, found: d
     n, clients, phases = len(run.end_s), pacing.clients, len(np.unique(sheet.phase))
     longest_s = np.add.reduceat(sheet.demand_s, np.sort(sheet.first_visit)).max()
     edge_s = phases * ((clients - 1) * pacing.stagger_s + asked.think_s.max() + 2 * longest_s)
-    most_s = found["response_s"]["high"]
-    assert run.clock_s <= (n * (asked.think_s.mean() + most_s) / clients + edge_s) * (1 + ROUNDING)
-    response_s = float((run.end_s - run.start_s).mean())
-    assert response_s <= (most_s + clients * edge_s / n) * (1 + ROUNDING)
+    most_s, response_s = found["response_s"]["high"], float((run.end_s - run.start_s).mean())
+    if most_s is not None:
+        assert run.clock_s <= (n * (asked.think_s.mean() + most_s) / clients + edge_s) * (1 + ROUNDING)
+        assert response_s <= (most_s + clients * edge_s / n) * (1 + ROUNDING)
     idle_s = clients * run.clock_s - (asked.think_s + run.end_s - run.start_s).sum()
     assert response_s + idle_s / n >= found["response_s"]["low"] * (1 - ROUNDING) - 1e-12
 
@@ -86,9 +119,83 @@ def assert_closed_inside(pacing: Pacing, asked: Requests, run: Outcome, found: d
 def test_random_networks_stay_inside(data, seed):
     network = data.draw(networks(plain=True))
     requests = data.draw(requests_for(network))
-    assume(uncounted_feature(network) is None)
     assume(network.pacing.loop == "closed" or requests.arrival_s[-1] > 0)
-    assert_inside(network, requests, seed)
+    assert_inside(Program.of(network, requests, seed))
+
+
+def undisturbed(program: Program, tokens: bool) -> Program:
+    """The program without background work, agenda and failures; without `tokens`, pools are servers."""
+    network = program.network
+    stations = tuple(
+        replace(station, queue_limit=UNBOUNDED)
+        if tokens or station.discipline is not Discipline.POOL
+        else replace(station, discipline=Discipline.FIFO)
+        for station in network.stations
+    )
+    routes = tuple(replace(route, policy=replace(route.policy, timeout_s=math.inf)) for route in network.routes)
+    return replace(program, network=replace(network, stations=stations, routes=routes, agenda=()), background=())
+
+
+@settings(deadline=None, max_examples=200)
+@given(programs())
+def test_random_programs_stay_inside(program):
+    assert_inside(program)
+
+
+@settings(deadline=None, max_examples=200)
+@given(programs(), st.booleans())
+def test_undisturbed_programs_stay_inside(program, tokens):
+    assert_inside(undisturbed(program, tokens))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data(), st.integers(0, 2**32), st.booleans())
+def test_expected_demands_bound_what_leaves_nothing_to_chance(data, seed, tokens):
+    drawn = data.draw(networks())
+    requests = data.draw(requests_for(drawn))
+    certain = with_laws(drawn, lambda law: law.model_copy(update={"distribution": Deterministic()}))
+    groups = tuple(
+        replace(g, choice=max(g.choice, Choice.LEAST_OUTSTANDING) if g.choice else g.choice) for g in drawn.groups
+    )
+    program = undisturbed(Program.of(replace(certain, groups=groups, agenda=()), requests, seed), tokens)
+    run = compiled_engine.run(program)
+    rows = requests.rows(0, len(run.end_s))
+    asked = Requests(**{name: getattr(requests, name)[rows] for name in ROWS})
+    if len(rows) and run.clock_s and not run.in_flight and (drawn.pacing.loop == "closed" or asked.arrival_s[-1]):
+        assert_run_inside(program, run, asked, mean_demands(program.network, asked))
+
+
+@st.composite
+def token_programs(draw) -> Program:
+    """Requests on forks that take and give back tokens of two pools, some by key, with little else."""
+    stations = (
+        Station("a", "pool", Discipline.POOL, draw(st.integers(1, 4))), Station("b", "pool", Discipline.POOL, 4),
+        Station("wire", "network", Discipline.DELAY), Station("drive", "drive", Discipline.FIFO, 2),
+    )  # fmt: skip
+    demand = st.builds(ServiceDemand, constant=st.sampled_from([0.5, 2.0]), distribution=st.sampled_from(SHAPES))
+    pool = st.sampled_from([0, 0, 1, Member(0, 0)])
+    visit = st.one_of(
+        st.builds(Visit, st.sampled_from([2, 2, 2, 3]), demand),
+        st.builds(Visit, pool, st.just(ServiceDemand()), st.booleans()),
+    )
+    branch = st.lists(visit, min_size=1, max_size=5).map(tuple)
+
+    @st.composite
+    def stages(draw):
+        branches = tuple(draw(st.lists(branch, min_size=1, max_size=2)))
+        return Stage(branches, draw(st.integers(1, len(branches))))
+
+    route = Route("r", tuple(draw(st.lists(stages(), min_size=1, max_size=3))), policy=draw(policies()))
+    network = Network(stations, (route,), (np.array([[0], [1]], np.int32),))
+    requests = poisson(draw(st.integers(1, 6)), 0.1, seed=draw(st.integers(0, 99)))
+    requests.key_hash[:] = np.arange(len(requests))
+    return Program.of(network, requests, draw(st.integers(0, 99)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(token_programs())
+def test_random_tokens_stay_inside(program):
+    assert_inside(program)
 
 
 @pytest.mark.parametrize("clients", [1, 8, 64])
@@ -97,7 +204,11 @@ def test_minio_stays_inside(clients, drives):
     overrides = [f"workload.clients={clients}", f"drives.count={drives}", "workload.duration=null"]
     spec = load_spec(EXAMPLE, [*overrides, "workload.operations=4000"])
     network, requests = spec.compile(generate(spec.workload, seed=2))
-    assert_inside(network, requests, seed=2)
+    assert_inside(Program.of(network, requests, 2))
+
+
+exponential = ServiceDemand(constant=1.0, distribution=Exponential())
+TAKE, GIVE_BACK = Visit(0, ServiceDemand()), Visit(0, ServiceDemand(), releases=True)
 
 
 def forked() -> Network:
@@ -146,16 +257,16 @@ def test_random_laws_do_not_bound_who_comes_first():
     network = Network((Station("s", "s", Discipline.DELAY),), (Route("r", (first,)),))
     requests = poisson(20_000, 1.0, seed=1)
     assert mean_demands(network, requests).alone_s.tolist() == [0.0]
-    assert drawn_demands(Program.of(network, requests, 1), 20_000).alone_s[0] == pytest.approx(0.5, rel=0.03)
+    drawn = drawn_demands(Program.of(network, requests, 1), np.ones(20_000, np.int16))
+    assert drawn.alone_s[0] == pytest.approx(0.5, rel=0.03)
 
 
 def test_drawn_demands_have_the_mean_of_their_laws():
     network, requests = forked(), four_requests()
     many = Requests(**{
-        name: np.tile(getattr(requests, name), 5000) for name in
-        ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
+        name: np.tile(getattr(requests, name), 5000) for name in ROWS
     })  # fmt: skip
-    drawn, mean = drawn_demands(Program.of(network, many, 7), 20_000), mean_demands(network, many)
+    drawn, mean = drawn_demands(Program.of(network, many, 7), np.ones(20_000, np.int16)), mean_demands(network, many)
     assert drawn.mean_s == pytest.approx(mean.mean_s, rel=0.03)
     assert drawn.visits == pytest.approx(mean.visits)
     assert (drawn.alone_s >= mean.alone_s - 1e-9).all()
@@ -244,16 +355,61 @@ def test_commits_of_other_requests_may_be_shorter():
     assert demands.high_s.tolist() == [3.0]
 
 
-def test_tokens_held_leave_no_worst_case():
-    stations = (Station("tokens", "pool", Discipline.POOL, 1), Station("wire", "network", Discipline.DELAY))
-    nothing = ServiceDemand()
-    route = Route("r", (single(Visit(0, nothing), Visit(1, constant(1.0)), Visit(0, nothing, releases=True)),))
+def test_hedges_keep_the_capacity_an_upper_bound():
+    station = Station("drive", "drive", Discipline.FIFO, 2)
+    route = Route("GET", (single(Visit(0, exponential)),), policy=Policy(hedge_after_s=1.5, cancels=False))
+    network = Network((station,), (route,), pacing=Pacing("closed", clients=6))
+    found = bounds(network, closed(20_000, 0.0, seed=1))
+    assert found["stations"][0]["demand_s"] == {"low": 1.0, "high": 2.0}
+    assert found["throughput_ops"] == {"low": 0.5, "high": 2.0}
+    assert 0.5 <= 20_000 / simulated(network, closed(20_000, 0.0, seed=1)).clock_s <= 2.0
+
+
+def test_what_fails_is_no_bound_of_what_is_answered():
+    """Clients whose requests are refused come again at once: neither throughput nor response limits the other."""
+    stations = (
+        Station("tokens", "pool", Discipline.POOL, 1, queue_limit=0),
+        Station("drive", "drive", Discipline.FIFO),
+    )
+    route = Route("GET", (single(TAKE, Visit(1, exponential), GIVE_BACK),))
     network = Network(stations, (route,), pacing=Pacing("closed", clients=5))
-    found = bounds(network, closed(10, 0.0, seed=1))
-    assert found["throughput_ops"] == {"low": 0.0, "high": 5.0}
-    assert found["response_s"] == {"low": 1.0, "high": None}
-    assert [row["name"] for row in found["stations"]] == ["wire"]
-    assert "POOL" in found["exact"]["reason"]
+    requests = closed(2000, 0.0, seed=1)
+    requests.think_s[:] = 0.1
+    found = bounds(network, requests)
+    assert found["throughput_ops"] == {"low": 0.0, "high": pytest.approx(1.0)}
+    assert found["response_s"] == {"low": 0.0, "high": None}
+    assert [row["utilization"]["high"] for row in found["stations"]] == [1.0, 1.0]
+    assert any("may be refused" in note for note in found["notes"])
+    run = simulated(network, requests)
+    assert (run.failure > 0).mean() > 0.5
+    assert (run.winner > 0).sum() / run.clock_s <= 1.0
+
+
+def test_the_agenda_may_only_take_away():
+    agenda = (Action(Kind.SPEED, 0, at_s=2.0, value=4.0), Action(Kind.SPEED, 0, at_s=50.0, value=0.5))
+    network = one_station(Station("drive", "drive", Discipline.FIFO), constant(1.0), Pacing("closed", clients=3))
+    found = bounds(replace(network, agenda=agenda), closed(10, 0.0, seed=1))
+    assert found["throughput_ops"] == {"low": 0.0, "high": 4.0}
+    assert found["stations"][0]["demand_s"] == {"low": 0.25, "high": 2.0}
+    assert "greatest speed" in found["notes"][1]
+    assert "agenda" in found["exact"]["reason"]
+
+
+def test_background_commits_may_begin_a_batch():
+    commit = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_limit=2, batch_item_s=0.1)
+    quick, slow = (Route(name, (single(Visit(0, constant(s))),)) for name, s in (("quick", 0.2), ("slow", 5.0)))
+    network = Network((commit,), (slow, quick))
+    requests, others = poisson(4, 1.0, seed=1), poisson(4, 1.0, seed=1)
+    requests.arrival_s[:], others.route[:] = [1.1, 10.1, 20.1, 30.1], 1
+    others.arrival_s[:] = [1.0, 10.0, 20.0, 30.0]
+    stream = Stream(draw_sheet(network, others, 1, 0, 4))
+    program = Program.of(network, requests, 1, (stream,))
+    run = compiled_engine.run(program)
+    assert (run.end_s - run.start_s)[0] > 1.0  # each begins a batch of its own
+    requests.arrival_s[:] = [1.0, 10.0, 20.0, 30.0]  # these join the next one
+    demands = drawn_demands(Program.of(network, requests, 1, (stream,)), run.winner)
+    assert (demands.low_s[0], demands.alone_s[0]) == (pytest.approx(0.1), pytest.approx(0.1))
+    assert drawn_demands(Program.of(network, requests, 1), run.winner).alone_s[0] == pytest.approx(5.0)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from models.agenda import Action, Kind
 from models.demand import ServiceDemand
-from models.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
+from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
+from models.policy import Policy
 from models.sheet import Requests
 from sim import compiled_engine
 from sim.bounds import bounds
@@ -223,6 +226,35 @@ def test_reasons_of_routes_and_phases():
     assert why_not(network, requests) == "stage 2 of PUT is a fork"
     requests.phase[3] = 1
     assert "phases" in (why_not(network, requests) or "")
+
+
+def grouped(choice: Choice) -> Network:
+    """Each request goes to one of two alike."""
+    stations = (station(Discipline.FIFO), Station("t", "server", Discipline.FIFO))
+    route = Route("GET", (single(Visit(Bound(0), exponential)),))
+    group = Group(choice, np.array([[0], [1]], np.int32))
+    return Network(stations, (route,), pacing=Pacing("closed", clients=4), groups=(group,))
+
+
+def test_a_group_at_random_has_product_form():
+    requests = closed(100_000, 1.0, seed=1)
+    found = bounds(grouped(Choice.RANDOM), requests)["exact"]
+    throughput, _ = closed_means(np.array([0.5, 0.5]), np.ones(2), requests.think_s.mean(), 4)
+    assert found["throughput_ops"] == pytest.approx(throughput)
+    run = compiled_engine.run(Program.of(grouped(Choice.RANDOM), requests, 1))
+    assert 100_000 / run.clock_s == pytest.approx(throughput, rel=0.02)
+
+
+def test_reasons_of_groups_policies_and_the_agenda():
+    requests = closed(4, 0.0, seed=1)
+    assert why_not(grouped(Choice.HASH), requests) is None
+    for choice in (Choice.ROUND_ROBIN, Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO):
+        assert why_not(grouped(choice), requests) == f"GET is bound to a station by {choice.name}"
+    network = one_station(station(Discipline.FIFO), exponential, Pacing("closed", clients=2))
+    hedged = replace(network.routes[0], policy=Policy(hedge_after_s=1.0))
+    assert why_not(replace(network, routes=(hedged,)), requests) == "job may be given up, or asked again"
+    slower = (Action(Kind.SPEED, 0, at_s=1.0, value=0.5),)
+    assert why_not(replace(network, agenda=slower), requests) == "the agenda changes the network"
 
 
 def test_arrivals_have_to_be_poisson():

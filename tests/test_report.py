@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -8,13 +9,14 @@ import plotly.graph_objects as go
 import pytest
 from rich.console import Console
 
-from cli import phrases
+from cli import figures, phrases
 from cli.main import main
 from cli.page import Section, write_page
 from cli.report import write_report
 from cli.tables import Grid, comparison_grid, rich_table, stations_grid, summary_grid
 from tests.browser import CHROMIUM, opened
 from tests.runs import run_of
+from traces.attribution import attribution
 from traces.errors import InputError
 from validate.compare import compare
 
@@ -41,6 +43,20 @@ def sample_run(seed: int, n: int = 3000, factor: float = 1.0, stations: bool = F
         info={"kind": "simulated", "seed": 7} if stations else None,
         stations=table if stations else None,
     )
+
+
+def attributed_run(seed: int, n: int = 3000):
+    """A simulated Run whose slow requests waited for what is called NASTY."""
+    rng = np.random.default_rng(seed)
+    waiting_s, service_s = rng.lognormal(-7, 1.5, n), rng.lognormal(-7, 0.3, n)
+    path = [
+        {"request": i, "role": role, "waiting_s": w, "service_s": s}
+        for i in range(n)
+        for role, w, s in ((NASTY, waiting_s[i], 0.0), ("drive", 0.0, service_s[i]))
+    ]
+    op = rng.choice(["GET", "PUT"], n, p=[0.8, 0.2]).tolist()
+    simulated = {"kind": "simulated", "seed": seed}
+    return run_of(waiting_s + service_s, op=op, info=simulated, critical_path=path)
 
 
 def page_of(path, *runs):
@@ -81,6 +97,38 @@ def test_the_page_says_what_was_asked_what_was_found_and_how_sure_it_is(tmp_path
     assert re.search(r"GET p99 lies in .* with 95% confidence", markup)
     assert "too few PUTs succeeded to tell p99" in markup
     assert "requests failed" in markup
+
+
+def test_the_page_says_what_the_tail_consists_of(tmp_path):
+    run = attributed_run(1)
+    markup = without_scripts(page_of(tmp_path / "page.html", run))
+    assert "<h2>Where the time went</h2>" in markup
+    bands = attribution(run)["GET"]
+    median, tail = (bands[q]["roles"][NASTY]["waiting_s"] / bands[q]["latency_s"]["mean"] for q in ("p50", "p99"))
+    assert f"p99 of GET: {tail:.0%} waiting for {html.escape(NASTY)}; at p50 it is {median:.0%}." in markup
+    assert "p90 of PUT: " in markup
+    assert "Where the time went" not in without_scripts(page_of(tmp_path / "other.html", sample_run(1, stations=True)))
+
+
+def test_of_two_runs_each_simulated_one_is_attributed(tmp_path):
+    markup = without_scripts(page_of(tmp_path / "page.html", attributed_run(1), sample_run(2)))
+    assert re.findall(r"<h2>Where the time went: (.*?)</h2>", markup) == ["a&lt;/script&gt;&lt;b&gt;&amp;&quot;&#x27;"]
+    markup = without_scripts(page_of(tmp_path / "both.html", attributed_run(1), attributed_run(2)))
+    assert len(re.findall("<h2>Where the time went: ", markup)) == 2
+
+
+def test_bars_of_an_attribution_add_up_and_keep_a_role_s_colour():
+    attributions = [attribution(attributed_run(seed)) for seed in (1, 2)]
+    colours = figures.role_colours(attributions)
+    for found in attributions:
+        for op, bands in found.items():
+            bars = figures.attribution(op, bands, colours).data
+            assert sum(np.array(bar.x) for bar in bars) == pytest.approx(np.ones(len(bands)))
+            by_name = {bar.legendgroup: bar for bar in bars}
+            assert {name: bar.marker.color for name, bar in by_name.items()} == colours
+            assert by_name[NASTY].marker.pattern.shape == "/"  # waiting
+            assert by_name["drive"].marker.pattern.shape == ""  # service
+    assert len(set(colours.values())) == 2
 
 
 def test_an_empty_run_gives_a_page(tmp_path):
@@ -137,6 +185,31 @@ def test_every_chart_is_drawn_without_an_error_or_a_request(tmp_path, count, cha
         assert page.evaluate("document.querySelector('h1').textContent") == f"Title {NASTY}"
 
 
+@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_bars_of_an_attribution_are_drawn_and_tell_exact_values(tmp_path, width):
+    run = attributed_run(1)
+    path = page_of(tmp_path / "page.html", run)
+    with opened(path, width, dark=width == 800) as page:
+        assert page.errors == []
+        page.evaluate("void (chart = [...document.querySelectorAll('.chart')].find((c) => c.data[0].type == 'bar'))")
+        parts = page.evaluate(
+            "[...chart.querySelectorAll('.point path')].map((p) => [p.getBBox().width, getComputedStyle(p).fill])"
+        )
+        assert len(parts) == 2 * 3  # a part for each role at p50, p90 and p99
+        assert min(wide for wide, _ in parts) > 5
+        assert sum("url(" in fill for _, fill in parts) == 3  # the hatched half
+        trace = page.evaluate(f"chart.data.findIndex((d) => d.legendgroup == {json.dumps(NASTY)})")
+        page.evaluate(f"Plotly.Fx.hover(chart, [{{curveNumber: {trace}, pointNumber: 2}}])")
+        band = attribution(run)["GET"]["p99"]
+        waiting_ms = band["roles"][NASTY]["waiting_s"] * 1e3
+        said = page.evaluate("chart.querySelector('.hoverlayer').textContent")
+        assert f"waiting for {NASTY}: {waiting_ms:.6g} ms" in said
+        assert f"mean of {band['requests']} requests" in said
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_the_browser_helper_sees_errors_and_requests(tmp_path):
@@ -150,7 +223,15 @@ def test_the_browser_helper_sees_errors_and_requests(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1.234, "1.23 s"), (0.9999, "1.00 s"), (0.0123, "12.3 ms"), (4e-7, "0.4 µs"), (123456, "123,456 s"), (None, "–")],
+    [
+        (0.0, "0 s"),
+        (1.234, "1.23 s"),
+        (0.9999, "1.00 s"),
+        (0.0123, "12.3 ms"),
+        (4e-7, "0.4 µs"),
+        (123456, "123,456 s"),
+        (None, "–"),
+    ],
 )
 def test_durations_read_with_three_digits_and_their_unit(value, text):
     assert phrases.seconds(value) == text
