@@ -41,16 +41,55 @@ def test_small_put_is_inlined_and_commits_once():
 
 
 def test_large_put_commits_its_data_and_then_its_metadata():
-    small, _ = alone(with_drives(), "PUT", 128 * 1024)
-    large, _ = alone(with_drives(), "PUT", 128 * 1024 + 1)
-    assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1, abs=1e-5)
+    limit = 128 * 1024
+    small, _ = alone(with_drives(), "PUT", limit)
+    large, _ = alone(with_drives(), "PUT", limit + 1)
+    overlapped_s = limit * 1e-9  # the host's work on the bytes, while they are on the link
+    assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1 - overlapped_s, abs=2e-6)
+
+
+def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
+    per_byte_s = {"client": 2e-9, "host": 3e-9, "link": 1e-9}
+    data = BASE | {
+        "client": {"cpu": {op: {"constant": "1ms", "per_byte": per_byte_s["client"]} for op in ("GET", "PUT")}},
+        "network": {"bandwidth": 1 / per_byte_s["link"]},
+        "host": {"cpu": {op: {"constant": "2ms", "per_byte": per_byte_s["host"]} for op in ("GET", "PUT")}},
+        "drives": {},
+    }
+    small, large = 100_000, 10_000_000
+    for op in ("GET", "PUT"):
+        one_by_one, together = (alone(spec_of(data, "spec"), op, size)[0].end_s[0] for size in (small, large))
+        assert one_by_one == pytest.approx(0.003 + small * sum(per_byte_s.values()))
+        assert together == pytest.approx(0.003 + large * max(per_byte_s.values()))
+
+
+def test_work_after_the_answer_is_done_but_not_waited_for():
+    spec = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5, "after_answer": 0.4}}, "spec")
+    plain = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5}}, "spec")
+    for size in (4096, 1_000_000):
+        (later, network), (whole, _) = alone(spec, "PUT", size), alone(plain, "PUT", size)
+        cpu = [station.role for station in network.stations].index("host cpu")
+        after_s = 0.5 * 0.4 * (0.003 + (4096e-9 if size == 4096 else 0))
+        assert whole.end_s[0] - later.end_s[0] == pytest.approx(after_s)
+        assert later.busy_s[cpu] == pytest.approx(whole.busy_s[cpu])
+
+
+def test_cpu_of_inlined_objects_has_a_law_of_its_own():
+    host = BASE["host"] | {"inline_cpu": {"GET": {"constant": "1ms", "per_byte": "2ns"}}}
+    limit = 128 * 1024
+    plain, own = spec_of(BASE, "spec"), spec_of(BASE | {"host": host}, "spec")
+    faster = [alone(plain, "GET", n)[0].end_s[0] - alone(own, "GET", n)[0].end_s[0] for n in (limit, limit + 1)]
+    assert faster == pytest.approx([0.004 - 0.001 - limit * 2e-9, 0])
+    assert alone(own, "PUT", limit)[0].end_s[0] == alone(plain, "PUT", limit)[0].end_s[0]
+    with pytest.raises(InputError, match=r"host.inline_cpu"):
+        spec_of(BASE | {"host": BASE["host"] | {"inline_cpu": {"HEAD": "1ms"}}}, "spec")
 
 
 def test_inline_limit_counts_per_shard():
     spec = with_drives(count=4)  # two data shards
     small, _ = alone(spec, "PUT", 256 * 1024)
     large, _ = alone(spec, "PUT", 256 * 1024 + 2)
-    assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1, abs=1e-5)
+    assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1 - 256 * 1024e-9, abs=4e-6)
 
 
 def test_put_goes_to_all_drives_and_get_to_those_with_data():
@@ -125,7 +164,8 @@ def test_timeouts_and_retries_are_of_all_operations_and_hedges_of_reads():
     })  # fmt: skip
     retried = {"timeout_s": 2.0, "retries": 3, "backoff_s": 0.01, "backoff_max_s": 1.0, "jitter": 0.5}
     others = Policy(**retried, retry_share=0.2)
-    assert given.pop("GET") == Policy(**retried, retry_share=0.2, hedge_after_s=0.03, hedge_share=0.1, cancels=False)
+    reads = Policy(**retried, retry_share=0.2, hedge_after_s=0.03, hedge_share=0.1, cancels=False)
+    assert given.pop("GET") == given.pop("GET inline") == reads
     assert given == dict.fromkeys(["PUT", "PUT inline", "HEAD", "DELETE", "LIST"], others)
 
 
@@ -137,7 +177,7 @@ def test_operations_that_are_retried_and_hedged_can_be_named():
     assert [name for name, policy in given.items() if policy.retries] == ["HEAD"]
     assert [name for name, policy in given.items() if policy.second] == ["PUT", "PUT inline"]
     assert given["PUT"] == Policy(hedge_quantile=0.95)
-    assert given["GET"] == NO_POLICY
+    assert given["GET"] == given["GET inline"] == NO_POLICY
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,129 @@
+"""MinIO's stations and routes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.demand import ServiceDemand
+from models.minio_sections import NOTHING, Client, Drives, Host, NetworkLink
+from models.network import Discipline, Member, Route, Stage, Station, Visit, single
+from traces.workload import Op
+
+
+class Plan:
+    """Numbers the stations and writes the routes down."""
+
+    def __init__(self, client: Client, network: NetworkLink, host: Host, drives: Drives):
+        self.client, self.network, self.host, self.drives = client, network, host, drives
+        # Work on a core is shorter than a scheduler's time slice, and run queues keep no order among threads: measured
+        # latencies under load have the spread of random order, not that of processor sharing or FIFO.
+        self.stations = [Station("host cpu", "host cpu", Discipline.RANDOM_ORDER, host.cores, setup_s=host.wake)]
+        self.host_cpu = self.client_cpu = 0
+        if not client.on_host:
+            self.client_cpu = self._add(Station("client cpu", "client cpu", Discipline.RANDOM_ORDER, client.cores))
+        self.latency = self._add(Station("network latency", "network latency", Discipline.DELAY))
+        self.up = self._add(Station("network up", "network", Discipline.PROCESSOR_SHARING))
+        self.down = self._add(Station("network down", "network", Discipline.PROCESSOR_SHARING))
+        self.first_drive = len(self.stations)
+        for d in range(drives.count):
+            self._add(Station(f"drive {d}", "drive", Discipline.FIFO, drives.queue_depth))
+        self.first_journal = len(self.stations)
+        for j in range(1 if drives.shared_journal else drives.count):
+            item_s = drives.commit_member
+            self._add(Station(f"journal {j}", "journal", Discipline.GROUP_COMMIT, batch_item_s=item_s))
+
+    def _add(self, station: Station) -> int:
+        self.stations.append(station)
+        return len(self.stations) - 1
+
+    def sets(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+        """The drives of each erasure set, in every rotation: an object's shards start at a drive of its own."""
+        size = self.drives.set_size
+        rotations = (np.arange(size)[:, None] + np.arange(size)) % size
+        sets = np.arange(self.drives.count // size)[:, None, None] * size + rotations
+        return (self.first_drive + sets.reshape(-1, size)).astype(np.int32)
+
+    def journals(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+        """The journal of each drive in `sets`."""
+        drive = self.sets() - self.first_drive
+        return (self.first_journal + (drive * (not self.drives.shared_journal))).astype(np.int32)
+
+    def routes(self) -> tuple[Route, ...]:
+        """One for each operation, and one more for GETs and PUTs of objects that are inlined."""
+        drives = self.drives
+        size, data_shards = drives.set_size, drives.set_size - drives.parity_shards
+        read, write = drives.read.per_shard(data_shards), drives.write.per_shard(data_shards)
+        fetch = Stage(tuple((Visit(Member(0, d), read),) for d in range(data_shards)), data_shards, delivers=True)
+        look = single(Visit(Member(0, 0), drives.read))
+        commit = Stage(tuple((Visit(Member(1, d), drives.commit),) for d in range(size)), size)
+        write_and_commit = Stage(
+            tuple((Visit(Member(0, d), write), Visit(Member(1, d), drives.commit)) for d in range(size)), size
+        )
+        get, put = self._is_streamed("GET"), self._is_streamed("PUT")
+        stages: dict[tuple[Op, str], tuple[Stage, ...]] = {
+            ("GET", ""): (*self._ask("GET", streamed=get), fetch, *self._answer("GET", streamed=get)),
+            ("GET", " inline"): (*self._ask("GET", True), fetch, *self._answer("GET")),
+            ("PUT", ""): (
+                *self._ask("PUT", streamed=put),
+                write_and_commit,
+                commit,
+                *self._finish("PUT", streamed=put),
+            ),
+            ("PUT", " inline"): (*self._ask("PUT", True), write_and_commit, *self._finish("PUT", True)),
+            ("HEAD", ""): (*self._ask("HEAD"), look, *self._answer("HEAD")),
+            ("DELETE", ""): (*self._ask("DELETE"), commit, *self._finish("DELETE")),
+            ("LIST", ""): (*self._ask("LIST"), look, *self._answer("LIST")),
+        }
+        return tuple(Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items())
+
+    def _is_streamed(self, op: Op) -> bool:
+        """Whether client and host handle an object's bytes at the same time; where the spec tells their work apart."""
+        return op in self.client.cpu and op in self.host.cpu
+
+    def _ask(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
+        """The client's work, the way to the host, and the host's work; of a streamed PUT, also the stream."""
+        asks, law = self.client.cpu.get(op, NOTHING), self.host.law(op, inline)
+        if streamed:
+            asks, law = asks.without_bytes, law.without_bytes
+        visits = [Visit(self.client_cpu, asks)] if op in self.client.cpu else []
+        visits += self._latency()
+        if op == "PUT" and not streamed:
+            visits += self._link(self.up)
+        before = law.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else law
+        asked = single(*visits, Visit(self.host_cpu, before))
+        return (asked, self._stream(op, self.up)) if op == "PUT" and streamed else (asked,)
+
+    def _stream(self, op: Op, link: int) -> Stage:
+        """An object's bytes on their way: client, link and host handle them at the same time."""
+        sides = (self.host_cpu, self.host.law(op, False)), (self.client_cpu, self.client.cpu[op])
+        visits = [*(Visit(station, law.of_bytes) for station, law in sides), *self._link(link)]
+        return Stage(tuple((visit,) for visit in visits), len(visits))
+
+    def _finish(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
+        """What follows a commit: the rest of the host's work, and the answer."""
+        law = self.host.law(op, inline)
+        rest = (law.without_bytes if streamed else law).scaled(self.host.after_commit)
+        stages: list[Stage] = []
+        if rest.takes_time:
+            stages.append(single(Visit(self.host_cpu, rest.scaled(1 - self.host.after_answer))))
+        if rest.takes_time and self.host.after_answer:
+            # The branch that takes no time is done first, and the stage needs no other.
+            answered, later = Visit(self.latency, NOTHING), Visit(self.host_cpu, rest.scaled(self.host.after_answer))
+            stages.append(Stage(((answered,), (later,)), 1))
+        return (*stages, *self._answer(op))
+
+    def _answer(self, op: Op, streamed: bool = False) -> tuple[Stage, ...]:
+        """The way back; of a streamed GET, the stream before it."""
+        if op == "GET" and streamed:
+            return (self._stream(op, self.down), *self._answer("HEAD"))
+        visits = [*self._latency(), *(self._link(self.down) if op == "GET" else ())]
+        return (single(*visits),) if visits else ()
+
+    def _latency(self) -> list[Visit]:
+        latency_s = self.network.latency
+        return [Visit(self.latency, ServiceDemand(constant=latency_s))] if latency_s else []
+
+    def _link(self, link: int) -> list[Visit]:
+        """The bytes' time on a link of the network."""
+        bandwidth = self.network.bandwidth
+        return [Visit(link, ServiceDemand(per_byte=1 / bandwidth))] if bandwidth else []

@@ -1,0 +1,91 @@
+"""The sections of a MinIO spec: clients, the network, the host and its drives."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from models.client_policy import ClientPolicies
+from models.demand import Demand, ServiceDemand
+from traces.distributions import Strict
+from traces.units import BytesPerSecond, Seconds
+from traces.workload import Op
+
+NOTHING = ServiceDemand()
+_MAX_SET = 16  # drives of an erasure set at most
+
+
+class Client(ClientPolicies):
+    """The machine that the requests come from, and what it does when an answer is late or does not come."""
+
+    on_host: bool = Field(False, description="the clients run on the store's own host and share its cores")
+    cores: int = Field(8, ge=1, description="cores of the clients' machine, when it is not the store's")
+    cpu: dict[Op, Demand] = Field({}, description="client CPU of an operation; one not named costs nothing")
+
+
+class NetworkLink(Strict):
+    """The network between clients and store."""
+
+    latency: Seconds = Field(0.0, description="one way, without queueing")
+    bandwidth: BytesPerSecond = Field(0.0, ge=0, description="each way, shared by all transfers; 0: no limit")
+
+
+class Host(Strict):
+    """The machine that MinIO runs on."""
+
+    cores: int = Field(8, ge=1, description="cores that MinIO may use")
+    wake: Seconds = Field(0.0, description="what work takes longer on a core that was idle: interrupts, cold caches")
+    cpu: dict[Op, Demand] = Field({}, description="server CPU of an operation; one not named costs nothing")
+    inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
+        {}, description="server CPU where the object lives inside xl.meta; absent: as in cpu"
+    )
+    after_commit: float = Field(
+        0.3,
+        ge=0,
+        lt=1,
+        description="share of a PUT's or DELETE's CPU that follows its commit: it queues for a core again",
+    )
+    after_answer: float = Field(
+        0.0, ge=0, lt=1, description="share of that which follows the answer: nobody waits for it, but it takes a core"
+    )
+
+    def law(self, op: Op, inline: bool) -> ServiceDemand:
+        """The server CPU of an operation."""
+        if inline and (op == "GET" or op == "PUT") and op in self.inline_cpu:
+            return self.inline_cpu[op]
+        return self.cpu.get(op, NOTHING)
+
+
+class Drives(Strict):
+    """The drives, all alike."""
+
+    count: int = Field(1, ge=1, description="drives of the host")
+    parity: int | None = Field(None, ge=0, description="parity shards; default as MinIO chooses by set size")
+    queue_depth: int = Field(1, ge=1, description="accesses that a drive serves at a time")
+    read: Demand = Field(NOTHING, description="reading a shard; bytes count per shard")
+    write: Demand = Field(NOTHING, description="writing a shard; bytes count per shard")
+    commit: Demand = Field(NOTHING, description="one fsync of the journal, however many writes it makes durable")
+    commit_member: Seconds = Field(0.0, description="time each further member adds to a commit")
+    shared_journal: bool = Field(False, description="all drives are folders of one file system")
+
+    @property
+    def set_size(self) -> int:
+        """Drives of an erasure set: the largest divisor of the count that is at most 16."""
+        return max(size for size in range(1, _MAX_SET + 1) if self.count % size == 0)
+
+    @property
+    def parity_shards(self) -> int:
+        """Parity shards of an object (default: internal/config/storageclass/storage-class.go of MinIO)."""
+        if self.parity is not None:
+            return self.parity
+        size = self.set_size
+        return 0 if size == 1 else 1 if size <= 3 else 2 if size <= 5 else 3 if size <= 7 else 4
+
+    @model_validator(mode="after")
+    def _parity_fits(self) -> Drives:
+        if self.parity_shards > self.set_size // 2:
+            raise ValueError(
+                f"parity is {self.parity}; an erasure set of {self.set_size} allows 0 to {self.set_size // 2}"
+            )
+        return self
