@@ -12,6 +12,7 @@ import typer
 from cli.common import JsonOption, print_json, say, stderr
 from validate import lab, minio
 from validate.lab import Store
+from validate.minio import Form
 
 app = typer.Typer(help="Start and stop a real store on loopback.", no_args_is_help=True)
 
@@ -28,13 +29,19 @@ NameArgument = Annotated[StoreName, typer.Argument(metavar="STORE", help="The st
 @app.command()
 def up(
     name: NameArgument = StoreName.MINIO,
-    drives: Annotated[int, typer.Option(help="1, or 4 in one erasure set.")] = 1,
+    drives: Annotated[
+        int | None, typer.Option(help="Drives in all: 1, or 4 in one erasure set.", show_default="one a node")
+    ] = None,
+    nodes: Annotated[int, typer.Option(help="Processes: 1, or 4 with a drive each, which make one erasure set.")] = 1,
     json: JsonOption = False,
 ) -> None:
-    """Start the store; harmless when it is up. Builds the server where it is missing (some ten CPU minutes)."""
+    """Start the store; harmless when it is up.
+
+    Builds the server where it is missing (some ten CPU minutes). Starts again what has died of several processes.
+    """
     already = lab.status() is not None
     with _lines(f"{name}: starting") as progress:
-        store = lab.up(drives, progress)
+        store = lab.up(Form(nodes if drives is None else drives, nodes), progress)
     _print(store, "is already up" if already else "is up", json)
 
 
@@ -76,8 +83,9 @@ def _facts(store: Store) -> dict[str, Any]:
         "name": store.name,
         "up": True,
         "endpoint_url": store.endpoint_url,
-        "drives": store.drives,
-        "pid": store.pid,
+        "drives": store.form.drives,
+        "pid": store.nodes[0].pid,
+        "nodes": [{"endpoint_url": n.endpoint_url, "pid": n.pid, "up": n.alive} for n in store.nodes],
         "version": store.version,
         "profile": lab.PROFILE,
         "credentials_file": str(store.credentials_file),
@@ -88,7 +96,10 @@ def _print(store: Store, state: str, json: bool) -> None:
     if json:
         print_json(_facts(store))
         return
-    say(f"{store.name} {state}: {store.endpoint_url}, {store.drives} drive{'s' * (store.drives > 1)}, PID {store.pid}")
+    drives, processes = store.form
+    say(f"{store.name} {state}: {drives} drive{'s' * (drives > 1)}, {processes} process{'es' * (processes > 1)}")
+    for node in store.nodes:
+        say(f"{node.endpoint_url}, {f'PID {node.pid}' if node.alive else 'ended'}")
     say(f"credentials: AWS_SHARED_CREDENTIALS_FILE={store.credentials_file} AWS_PROFILE={lab.PROFILE}")
 
 

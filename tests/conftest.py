@@ -86,9 +86,9 @@ def lab_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]
     lab.down()
 
 
-@pytest.fixture(params=[1, 4], ids=["1-drive", "4-drives"])
+@pytest.fixture(params=["one-drive", "erasure-set"])
 def live_minio(request: pytest.FixtureRequest, lab_state: Path) -> Store:
-    """A real MinIO with one drive and with four."""
+    """A real MinIO with one drive, and with four of one process."""
     if minio.find() is None:
         pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
-    return lab.up(request.param)
+    return lab.up(minio.FORMS[request.param])

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,22 @@ import pytest
 from cli.main import main
 from traces.errors import InputError
 from validate import lab, minio
-from validate.machine import process_start_ticks
+from validate.lab import Store
+from validate.machine import process_cpu_s, process_start_ticks
+from validate.minio import FORMS
+from validate.s3 import Account
 
 HEALTHY = """
-import http.server, sys
+import http.server, pathlib, sys, urllib.parse
+drives = [urllib.parse.urlsplit(a).path for a in sys.argv if a.startswith("http:")]
 class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        self.send_response(200); self.end_headers()
+        self.send_response(200); self.send_header("Content-Length", "0"); self.end_headers()
+    def do_PUT(self):
+        for drive in drives:
+            pathlib.Path(drive + self.path).mkdir(parents=True, exist_ok=True)
+        self.do_GET()
+    do_DELETE = do_GET
     def log_message(self, *args): pass
 if "--version" in sys.argv:
     print("minio version of a test")
@@ -51,8 +61,10 @@ def test_up_twice_then_down(server, lab_state: Path) -> None:  # type: ignore[no
     store = lab.up()
     assert store == lab.up() == lab.status()
     assert store.version == "minio version of a test"
-    with pytest.raises(InputError, match="up with --drives 1"):
-        lab.up(drives=4)
+    with pytest.raises(InputError, match="up with --drives 1, not --drives 4"):
+        lab.up(FORMS["erasure-set"])
+    with pytest.raises(InputError, match="up with --drives 1, not --nodes 4 --drives 4"):
+        lab.up(FORMS["four-processes"])
     assert store.alive
     assert store.credentials_file.stat().st_mode & 0o777 == 0o600
     assert lab_state.stat().st_mode & 0o777 == 0o700
@@ -85,9 +97,13 @@ def test_json_of_all_commands(server, capsys: pytest.CaptureFixture[str]) -> Non
         return printed
 
     assert answer("status") == {"name": "minio", "up": False}
-    up = answer("up", "minio", "--drives", "4")
+    up = answer("up", "minio", "--nodes", "4")
     assert up == answer("status", "minio")
     assert up["up"] is True and up["drives"] == 4 and isinstance(up["pid"], int)
+    nodes = up["nodes"]
+    assert isinstance(nodes, list) and len(nodes) == 4 and all(node["up"] for node in nodes)
+    assert len({node["pid"] for node in nodes}) == len({node["endpoint_url"] for node in nodes}) == 4
+    assert (nodes[0]["pid"], nodes[0]["endpoint_url"]) == (up["pid"], up["endpoint_url"])
     assert answer("install")["version"] == "minio version of a test"
     assert answer("down") == {"name": "minio", "up": False, "stopped": True}
     assert answer("down") == {"name": "minio", "up": False, "stopped": False}
@@ -110,6 +126,16 @@ def test_a_server_that_does_not_become_healthy_is_stopped(
     assert lab.status() is None and not lab_state.exists()
 
 
+def test_a_healthy_store_that_misses_a_drive_is_not_ready(
+    server, monkeypatch: pytest.MonkeyPatch, lab_state: Path
+) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY.replace("in drives:", "in drives[1:]:"))
+    monkeypatch.setattr(lab, "_HEALTHY_WITHIN_S", 2.0)
+    with pytest.raises(InputError, match="not healthy within 2 s"):
+        lab.up(FORMS["four-processes"])
+    assert lab.status() is None and not lab_state.exists()
+
+
 def test_a_server_that_ignores_sigterm_is_killed(server, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     server(STUBBORN)
     monkeypatch.setattr(lab, "_STOPS_WITHIN_S", 0.5)
@@ -119,12 +145,10 @@ def test_a_server_that_ignores_sigterm_is_killed(server, monkeypatch: pytest.Mon
 
 def test_a_used_again_pid_is_not_killed(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
+    kill(lab.up(), 0)
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        lab_state.mkdir(parents=True)
-        ticks = (process_start_ticks(bystander.pid) or 0) - 1
-        facts = {"name": "minio", "pid": bystander.pid, "started_ticks": ticks, "endpoint_url": "", "drives": 4}
-        (lab_state / "state.json").write_text(json.dumps(facts | {"version": ""}))
+        (lab_state / "node-1").write_text(f"{bystander.pid} {(process_start_ticks(bystander.pid) or 0) - 1}\n")
         assert lab.status() is None
         assert not lab.down()
         assert bystander.poll() is None
@@ -137,11 +161,49 @@ def test_a_used_again_pid_is_not_killed(server, lab_state: Path) -> None:  # typ
 def test_a_store_that_died_is_started_anew(server) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
     first = lab.up()
-    os.kill(first.pid, signal.SIGKILL)
-    os.waitpid(first.pid, 0)
+    kill(first, 0)
     assert lab.status() is None
-    second = lab.up(drives=4)
-    assert second.alive and second.pid != first.pid
+    second = lab.up(FORMS["erasure-set"])
+    assert second.alive and second.nodes[0].pid != first.nodes[0].pid
+
+
+def kill(store: Store, index: int) -> None:
+    os.kill(store.nodes[index].pid, signal.SIGKILL)
+    os.waitpid(store.nodes[index].pid, 0)
+
+
+def test_a_process_of_several_that_died_is_started_again(server, capfd: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+    first = lab.up(FORMS["four-processes"])
+    kill(first, 2)
+    degraded = lab.status()
+    assert degraded is not None and [node.alive for node in degraded.nodes] == [True, True, False, True]
+    with pytest.raises(SystemExit):
+        main(["lab", "status"])
+    assert f"{first.nodes[2].endpoint_url}, ended" in capfd.readouterr().err
+    second = lab.up(FORMS["four-processes"])
+    assert all(node.alive for node in second.nodes)
+    assert [a == b for a, b in zip(first.nodes, second.nodes, strict=True)] == [True, True, False, True]
+    assert [node.endpoint_url for node in first.nodes] == [node.endpoint_url for node in second.nodes]
+    assert second.target.server_pids == tuple(node.pid for node in second.nodes)
+    assert lab.down() and not second.alive
+
+
+def test_down_ends_what_an_up_that_was_killed_had_started(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
+    """Its servers never become healthy; it is killed while it waits for them."""
+    server("import sys, time\n'--version' in sys.argv or time.sleep(60)")
+    program = "from validate import lab, minio; lab.up(minio.FORMS['four-processes'])"
+    starting = subprocess.Popen([sys.executable, "-c", program])
+    try:
+        while starting.poll() is None and len(list(lab_state.glob("node-*"))) < 4:
+            time.sleep(0.02)
+        time.sleep(0.2)  # the last one is being written
+    finally:
+        starting.kill()
+        starting.wait()
+    left = lab.status()
+    assert left is not None and [node.alive for node in left.nodes] == [True] * 4
+    assert lab.down() and not left.alive and not lab_state.exists()
 
 
 def test_two_at_once_start_one(server) -> None:  # type: ignore[no-untyped-def]
@@ -158,8 +220,9 @@ def test_two_at_once_start_one(server) -> None:  # type: ignore[no-untyped-def]
 def test_bad_input_is_one_clear_line(
     lab_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(InputError, match="allowed are 1 and 4"):
-        lab.up(drives=3)
+    for form in ((3, 1), (1, 4), (4, 2)):
+        with pytest.raises(InputError, match="allowed are --drives 1, --drives 4, --nodes 4 --drives 4"):
+            lab.up(minio.Form(*form))
     with pytest.raises(SystemExit) as ended:
         main(["lab", "up", "ceph"])
     assert ended.value.code == 2 and "minio" in capsys.readouterr().err
@@ -188,3 +251,29 @@ def test_install_builds_the_pinned_version_and_tells_what_failed(
     with pytest.raises(InputError, match="no route to proxy"):
         minio.install(lines.append)
     assert lines[1].endswith(f"-buildvcs=false install -v {minio.MODULE}")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_the_forms_of_a_real_store(form: minio.Form, lab_state: Path) -> None:
+    if minio.find() is None:
+        pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
+    store = lab.up(form)
+    assert len(store.nodes) == len(store.target.server_pids) == form.nodes
+    assert store.target.endpoint_url == store.target.node_urls[0]
+    account = Account(store.target)
+    first, last = (account.client(url, 1, 30.0) for url in (store.target.node_urls[0], store.target.node_urls[-1]))
+    first.create_bucket(Bucket="forms")
+    body = os.urandom(1 << 20)
+    first.put_object(Bucket="forms", Key="object", Body=body)
+    assert last.get_object(Bucket="forms", Key="object")["Body"].read() == body
+    parts = [part.stat().st_size for part in (lab_state / "data").glob("**/forms/object/*/part.1")]
+    assert len(parts) == form.drives
+    assert sum(parts) == pytest.approx((2 if form.drives == 4 else 1) * (1 << 20), rel=0.01), "EC 2+2 doubles the bytes"
+    assert all((process_cpu_s(pid) or 0) > 0 for pid in store.target.server_pids)
+    if form.nodes > 1:
+        kill(store, 0)
+        assert last.get_object(Bucket="forms", Key="object")["Body"].read() == body, "three drives hold it still"
+        store = lab.up(form)
+        assert first.get_object(Bucket="forms", Key="object")["Body"].read() == body, "it came back with its data"
+    assert lab.down() and not store.alive

@@ -5,16 +5,29 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
 
 from traces.errors import InputError
 
 MODULE = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 """A pseudo-version of February 2026: the Go module proxy has no release tags of it."""
 
-DRIVES = (1, 4)
-"""Forms of the store: a single drive, or four in one erasure set (EC 2+2)."""
+
+class Form(NamedTuple):
+    """How many drives a store has in all, and over how many processes they are spread."""
+
+    drives: int
+    nodes: int = 1
+
+    def __str__(self) -> str:
+        return f"--nodes {self.nodes} --drives {self.drives}" if self.nodes > 1 else f"--drives {self.drives}"
+
+
+FORMS = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(4, 4)}
+"""A single drive; four in one erasure set (EC 2+2); such a set with a process for each drive."""
 
 HEALTH = "/minio/health/cluster"
 """Answers 200 when the store takes writes; ``live`` and ``ready`` only say that the process is up."""
@@ -87,16 +100,28 @@ def version(binary: Path) -> str:
     return said.stdout.split("\n", 1)[0].strip()
 
 
-def arguments(binary: Path, address: str, data: Path, drives: int) -> list[str]:
-    """The command of a server on `address` (host:port) with its drives as folders of `data`."""
-    folders = str(data / "d1") if drives == 1 else f"{data}/d{{1...{drives}}}"
-    return [str(binary), "server", "--quiet", "--address", address, folders]
+def arguments(binary: Path, addresses: Sequence[str], node: int, data: Path, drives: int) -> list[str]:
+    """The command of a store's server.
+
+    Args:
+        addresses: of all its servers (host:port).
+        node: the index of this one.
+        data: the folder whose folders are the drives.
+        drives: how many there are in all.
+    """
+    command = [str(binary), "server", "--quiet", "--address", addresses[node]]
+    if len(addresses) > 1:  # each server is given the drives of all, as URLs
+        each = range(1, drives // len(addresses) + 1)
+        return command + [f"http://{a}{quote(str(data))}/n{n}/d{d}" for n, a in enumerate(addresses, 1) for d in each]
+    return [*command, str(data / "d1") if drives == 1 else f"{data}/d{{1...{drives}}}"]
 
 
-def server_environment(user: str, password: str) -> dict[str, str]:
+def server_environment(user: str, password: str, address: str) -> dict[str, str]:
     """This process's environment without settings for another MinIO, and with those of the lab.
 
     ``MINIO_CI_CD`` lets drives lie on the root disk; no updates are asked for and no console is served.
+    ``_MINIO_SERVER_LOCAL`` says which of several servers on loopback this one is: inside a container it would wait for
+    ever to find out.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MINIO_", "_MINIO_"))}
     return kept | {
@@ -106,4 +131,5 @@ def server_environment(user: str, password: str) -> dict[str, str]:
         "MINIO_BROWSER": "off",
         "MINIO_CI_CD": "1",
         "MINIO_PROMETHEUS_AUTH_TYPE": "public",
+        "_MINIO_SERVER_LOCAL": address,
     }

@@ -1,0 +1,147 @@
+"""The cells of the MinIO sweep: what each of them asks of the store, and what its windows showed."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from traces.errors import InputError
+from traces.generate import generate
+from traces.keys import UniformKeys
+from traces.run import Run
+from traces.statistics import summarise
+from traces.tables import OPS
+from traces.trace import Trace
+from traces.workload import Workload
+from traces.yaml_input import validated
+
+MIXES = {"GET": {"GET": 1.0}, "PUT": {"PUT": 1.0}, "mix": {"GET": 0.7, "PUT": 0.3}}
+CLIENTS = (1, 2, 4, 8, 16, 32)
+OBJECTS = {"4KiB": 256, "32KiB": 256, "256KiB": 128, "1MiB": 64, "8MiB": 16}
+"""The sizes, and how many objects are there to be read: few, because they are written before every window."""
+
+OPEN_SIZES = ("4KiB", "1MiB")
+OPEN_LOADS = (0.3, 0.6, 0.8)
+REFERENCE_CLIENTS = 16
+"""The throughput of so many closed-loop clients is called the capacity, of which an open load is a share."""
+
+PUT_KEYS = 2_000
+"""Objects that are written anew, one after the other; then their keys come again."""
+
+_CYCLE = 10_000  # rows of a closed loop; they are taken again until the window is over
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One load: closed-loop clients, or an open loop at a share of the capacity."""
+
+    workload: str
+    size: str
+    clients: int = 0
+    load: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """What its folder is called."""
+        return f"{self.workload}-{self.size}-{f'c{self.clients}' if self.clients else f'open{100 * self.load:.0f}'}"
+
+    @property
+    def reference(self) -> Cell | None:
+        """The cell that measures the capacity of which an open load is a share."""
+        return None if self.clients else Cell(self.workload, self.size, REFERENCE_CLIENTS)
+
+    def trace(self, seconds: float, seed: int, capacity_ops: float | None) -> Trace:
+        """The requests of a window. GETs read objects that are there before; every PUT writes an object of its own.
+
+        So no read waits for the lock of an object that is being written, which on few objects it often would.
+
+        Args:
+            capacity_ops: operations a second; needed for an open load.
+        """
+        asked: dict[str, Any] = {"duration": seconds, "object_size": self.size, "mix": MIXES[self.workload]}
+        asked |= {"keys": UniformKeys(count=OBJECTS[self.size])}
+        closed = {"clients": self.clients, "operations": _CYCLE}
+        pace = closed if capacity_ops is None else {"rate": self.load * capacity_ops}
+        trace = generate(validated(Workload, asked | pace, self.name), seed)
+        names = trace.table.column("key").to_pylist()
+        for n, row in enumerate(np.flatnonzero(trace.op == OPS.index("PUT")).tolist()):
+            names[row] = f"written-{n % PUT_KEYS:04d}"
+        at = trace.table.column_names.index("key")
+        table = trace.table.set_column(at, "key", pa.array(names).dictionary_encode())
+        return Trace.of(table, replace(trace.pacing, repeat=trace.pacing.loop == "closed"), self.name)
+
+
+def all_cells() -> list[Cell]:
+    """The whole matrix, then the open loads."""
+    closed = [Cell(w, s, clients=c) for w in MIXES for s in OBJECTS for c in CLIENTS]
+    return closed + [Cell(w, s, load=load) for w in MIXES for s in OPEN_SIZES for load in OPEN_LOADS]
+
+
+@dataclass(frozen=True)
+class Window:
+    """One measurement of a cell.
+
+    Attributes:
+        folder: that of its Run, or where it will be.
+        facts: what it was measured by, as in the Run's info under ``sweep``.
+    """
+
+    cell: Cell
+    repeat: int
+    folder: Path
+    facts: dict[str, Any]
+
+    @property
+    def finished(self) -> bool:
+        """Whether its Run is there.
+
+        Raises:
+            InputError: a Run is there that was measured by other options.
+        """
+        path = self.folder / "run.json"
+        if not path.is_file():
+            return False
+        found = json.loads(path.read_text()).get("sweep", {})
+        for name, value in self.facts.items():
+            if found.get(name) != value:
+                was = f"{name} is {found.get(name)!r}, not {value!r}"
+                raise InputError(f"{path}: {was}; give --again to measure anew, or another --out")
+        return True
+
+
+def capacity_ops(run: Run) -> float:
+    """Successful requests of all operations a second."""
+    return float((~run.failed).sum()) / run.duration_s
+
+
+def summary(windows: Sequence[Window]) -> list[dict[str, Any]]:
+    """The figures of the finished windows by cell and operation: medians, and spreads (greatest / least - 1).
+
+    Returns:
+        ``{"cell", "op", "windows", "errors", "throughput_ops", "p50_s", "p99_s"}``; the last three are
+        ``{"median", "spread"}``.
+    """
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    cells = all_cells()
+    for window in sorted(windows, key=lambda window: cells.index(window.cell)):
+        if window.finished:
+            for op, figures in summarise(Run.read(window.folder))["ops"].items():
+                found.setdefault((window.cell.name, op), []).append(figures)
+    return [
+        {"cell": cell, "op": op, "windows": len(each), "errors": sum(f["errors"] for f in each)}
+        | {"throughput_ops": _band([f["throughput_ops"] for f in each])}
+        | {f"{q}_s": _band([f["latency_s"][q] for f in each]) for q in ("p50", "p99")}
+        for (cell, op), each in found.items()
+    ]
+
+
+def _band(values: list[float]) -> dict[str, float]:
+    least = min(values)
+    return {"median": statistics.median(values), "spread": max(values) / least - 1 if least > 0 else float("nan")}
