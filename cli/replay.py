@@ -9,18 +9,24 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from cli.common import JsonOption, OutOption, print_json, progress, say, stdout
+from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, stdout
+from cli.tables import mean_attempts, rich_table, summary_grid
+from models.client_policy import ClientPolicies
+from models.spec import load_spec
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics import summarise
 from traces.tables import check_folder
 from traces.trace import Trace
+from traces.units import parse_bytes
+from traces.yaml_input import override, validated
 from validate import lab
-from validate.replay import Progress, replay
+from validate.replay import Progress, replay, resume
 from validate.replay_plan import Options, plan_of
+from validate.resume import left_of
 from validate.s3 import Target
+from validate.schedule import sentence
 
 _DEFAULT = Options()
 
@@ -36,48 +42,101 @@ def command(
     max_in_flight: Annotated[
         int, typer.Option(help="Open loop: requests under way at most; later ones are late.")
     ] = _DEFAULT.max_in_flight,
+    processes: Annotated[int, typer.Option(help="Client processes that share the load.")] = _DEFAULT.processes,
+    pin: Annotated[
+        bool, typer.Option("--pin", help="Cores of their own for clients and store, where there are enough.")
+    ] = False,
     data_path: Annotated[str, typer.Option(help="The client: obstore or boto3.")] = _DEFAULT.data_path,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds a request may take; nothing is retried.")
-    ] = _DEFAULT.timeout_s,
+    timeout: Annotated[float, typer.Option(help="Seconds an attempt may take at most.")] = _DEFAULT.timeout_s,
+    multipart_threshold: Annotated[
+        str, typer.Option(metavar="SIZE", help="Objects above it are uploaded in parts; the most is S3's own limit.")
+    ] = "5GiB",
+    part_size: Annotated[str, typer.Option(metavar="SIZE", help="Size of these parts.")] = "8MiB",
+    policy: Annotated[
+        Path | None, typer.Option(metavar="SPEC.yaml", help="Retry and hedge as the clients of this spec do.")
+    ] = None,
+    assignments: SetOption = None,
+    resumed: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="RUN", help="An interrupted replay of the trace: do the rest of it."),
+    ] = None,
     server_pid: Annotated[
-        int | None, typer.Option(min=1, help="The store's process here, for its CPU time; --lab knows it.")
+        list[int] | None,
+        typer.Option(min=1, help="The store's process here, for its CPU time; repeatable; --lab knows it."),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the buckets and objects there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; touch nothing.")] = False,
+    seed: SeedOption = None,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> int:
     """Issue a trace's requests on a real store and record what happens.
 
     Requests go into buckets that are made for it and removed afterwards; nothing else on the store is touched.
+    Retries and hedged requests: --set client.retry.retries=2 --set client.hedge.after=p95, or --policy SPEC.yaml.
     """
-    options = Options(speed, max_in_flight, data_path, timeout, keep)
+    options = Options(
+        speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
+        multipart_threshold_bytes=_size("--multipart-threshold", multipart_threshold),
+        part_bytes=_size("--part-size", part_size), policies=_policies(policy, assignments or []),
+        keep=keep, seed=seed or 0,
+    )  # fmt: skip
     asked = Trace.read(trace)
+    partial = None if resumed is None else Run.read(resumed)
     if dry_run:
-        facts = plan_of(asked, options).facts()
+        facts = plan_of(asked if partial is None else left_of(asked, options, partial), options).facts()
         print_json({"dry_run": facts}) if json else _print_plan(facts)
         return 0
     if out is not None:
         check_folder(out)
-    target = _target(endpoint_url, profile, use_lab, server_pid)
+    target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))
     with bars() as report:
-        run = replay(asked, target, options, report)
-    for line in run.info["left_behind"]:
-        say(f"warning: {line}")
+        if partial is None:
+            run = replay(asked, target, options, report)
+        else:
+            run = resume(partial, asked, target, options, report)
     if out is not None:
         run.write(out)
+    return _tell(run, options, out, json)
+
+
+def _tell(run: Run, options: Options, out: Path | None, json: bool) -> int:
+    """Print what came out of it; the exit code."""
+    _warn(run, options)
     summary = summarise(run) | {name: run.info[name] for name in ("schedule", "cpu", "aborted")}
-    print_json(summary) if json else _print_summary(run, summary)
-    if run.info["aborted"]:
-        say(f"interrupted: {len(run)} requests had been issued")
-        return 130
-    return 0
+    if options.policies != ClientPolicies():
+        for op, figures in summary["ops"].items():
+            figures["attempts"] = mean_attempts(run, op)
+    print_json(summary) if json else _print_summary(run)
+    if not run.info["aborted"]:
+        return 0
+    hint = f"; --resume {out} does the rest" if out is not None and "unissued" in run.info else ""
+    say(f"interrupted: {len(run)} requests had been issued{hint}")
+    return 130
 
 
-def _target(endpoint_url: str | None, profile: str | None, use_lab: bool, server_pid: int | None) -> Target:
+def _size(name: str, text: str) -> int:
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
+    """What the clients of a spec do, or those of no spec with `assignments` alone."""
+    if spec is not None:
+        client = load_spec(spec, assignments).client
+        return ClientPolicies(timeout=client.timeout, retry=client.retry, hedge=client.hedge)
+    data = override({}, assignments)
+    if others := [name for name in data if name != "client"]:
+        raise InputError(f"--set {others[0]}: a replay has the client's policies only: client.timeout, client.retry.…, "
+                         "client.hedge.…")  # fmt: skip
+    return validated(ClientPolicies, data.get("client", {}), "--set", "client")
+
+
+def _target(endpoint_url: str | None, profile: str | None, use_lab: bool, server_pids: tuple[int, ...]) -> Target:
     if not use_lab:
-        return Target(endpoint_url, profile, server_pid=server_pid)
+        return Target(endpoint_url, profile, server_pids=server_pids)
     if endpoint_url is not None or profile is not None:
         raise InputError("--lab has its own endpoint and credentials; give either it or --endpoint-url and --profile")
     store = lab.status()
@@ -107,20 +166,24 @@ def _print_plan(facts: dict[str, Any]) -> None:
         stdout.print(f"{name}: {jsonlib.dumps(value) if isinstance(value, dict) else value}", markup=False)
 
 
-def _print_summary(run: Run, summary: dict[str, Any]) -> None:
-    table = Table("op", *("count", "errors", "ops/s", "p50 ms", "p90 ms", "p99 ms", "max ms"))
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for op, s in summary["ops"].items():
-        latency_ms = [f"{1000 * s['latency_s'][q]:.2f}" for q in ("p50", "p90", "p99", "max")]
-        table.add_row(op, str(s["count"]), str(s["errors"]), f"{s['throughput_ops']:.1f}", *latency_ms)
-    stdout.print(table)
-    schedule, cpu = summary["schedule"], summary["cpu"]
+def _warn(run: Run, options: Options) -> None:
+    """What should not be overlooked, also by who reads the figures only."""
+    for line in run.info["left_behind"]:
+        say(f"warning: {line}")
+    if refused := (run.info["pinning"] or {}).get("refused"):
+        say(f"warning: nothing was pinned: {refused}")
+    if options.hedges and options.policies.hedge.cancel:
+        say("note: attempts that lost ran to their end; the simulation that does so has client.hedge.cancel=false")
+    if len(run) and not run.info["schedule"]["kept"]:
+        say(f"warning: {sentence(run.info['schedule'], run.info['max_in_flight'], run.info['cpu'])}")
+
+
+def _print_summary(run: Run) -> None:
+    stdout.print(rich_table(summary_grid(run)))
+    schedule, cpu = run.info["schedule"], run.info["cpu"]
+    if not len(run) or schedule["kept"]:
+        stdout.print(sentence(schedule, run.info["max_in_flight"], cpu), markup=False, soft_wrap=True)
     if len(run):
-        late = f"{1000 * schedule['lag_p99_s']:.2f} ms late at p99, {1000 * schedule['lag_max_s']:.1f} ms at most"
-        stdout.print(
-            f"starts: {late}; {100 * schedule['late_share']:.2f} % more than {1000 * schedule['late_s']:.0f} ms"
-        )
         shares = {"other load": cpu["other_share"], "steal": cpu["steal_share"]}
         told = [f"{name} {100 * share:.1f} %" for name, share in shares.items() if share is not None]
         server = cpu["server_per_op_s"]

@@ -2,14 +2,18 @@
 
 Every object request waits `--latency` seconds. A GET of `--stall-key` begins a stall: what arrives in the next
 `--stall` seconds waits for its end first. A GET of `--die-key` ends the process. Requests signed by another key than
-`--access-key` are refused. ``GET /_requests`` tells how many requests there were. Creating one's own bucket again
-answers 200, as S3 does in us-east-1.
+`--access-key` are refused. Creating one's own bucket again answers 200, as S3 does in us-east-1.
+
+The first GET of a key that begins with ``slow`` takes `--slow` seconds longer, the first of one that begins with
+``flaky`` answers 503. ``GET /_requests`` tells how many requests there were, ``GET /_put`` the headers of the last PUT
+of an object, ``GET /_parts`` the sizes of the parts of the last multipart upload, ``GET /_read`` the keys of all GETs.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import re
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -24,6 +28,10 @@ class Stub:
         self.buckets: dict[str, dict[str, bytes]] = {}
         self.requests = 0
         self.stall_ends_s = 0.0
+        self.asked: set[str] = set()
+        self.put: dict[str, str] = {}
+        self.uploads: dict[str, dict[int, bytes]] = {}
+        self.parts: list[int] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -45,8 +53,9 @@ class Stub:
         parts = urlsplit(url)
         query = parse_qs(parts.query, keep_blank_values=True)
         bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
-        if bucket == "_requests":
-            return "200 OK", {}, str(self.requests).encode()
+        told = {"_requests": self.requests, "_put": self.put, "_parts": self.parts, "_read": sorted(self.asked)}
+        if bucket in told:
+            return "200 OK", {}, json.dumps(told[bucket]).encode()
         self.requests += 1
         access_key = self.options.access_key
         if f"Credential={access_key}/" not in headers.get("authorization", ""):
@@ -54,19 +63,29 @@ class Stub:
             return error(
                 "403 Forbidden", "InvalidAccessKeyId", f"The Access Key Id {said[1] if said else ''} is unknown."
             )
+        first = method == "GET" and key not in self.asked
+        if method == "GET":
+            self.asked.add(key)
         if key or (bucket and method == "GET"):
-            await self.delay(method, key)
+            await self.delay(method, key, first)
+        if first and key.startswith("flaky"):
+            return error("503 Service Unavailable", "SlowDown", "Please reduce your request rate.")
+        if key and ("uploads" in query or "uploadId" in query):
+            return self.upload(method, bucket, key, query, body)
         if key:
+            self.put = headers if method == "PUT" else self.put
             return self.object(method, bucket, key, headers, body)
         return self.bucket(method, bucket, query, body)
 
-    async def delay(self, method: str, key: str) -> None:
+    async def delay(self, method: str, key: str, first: bool) -> None:
         now_s = asyncio.get_running_loop().time()
         if method == "GET" and key == self.options.die_key:
             os._exit(1)
         if method == "GET" and key == self.options.stall_key and not self.stall_ends_s:
             self.stall_ends_s = now_s + self.options.stall
         wait_s = max(0.0, self.stall_ends_s - now_s) + self.options.latency
+        if first and key.startswith("slow"):
+            wait_s += self.options.slow
         if wait_s:
             await asyncio.sleep(wait_s)
 
@@ -88,6 +107,27 @@ class Stub:
             facts["Content-Range"] = f"bytes {start}-{min(last, len(content) - 1)}/{len(content)}"
             return "206 Partial Content", facts, content[start : last + 1]
         return "200 OK", facts | {"Content-Length": str(len(content))}, content
+
+    def upload(self, method: str, bucket: str, key: str, query: dict[str, list[str]], body: bytes) -> Reply:
+        """The calls of a multipart upload; it becomes an object when it is completed."""
+        if "uploads" in query:
+            name = f"upload-{len(self.uploads)}"
+            self.uploads[name] = {}
+            content = f"<Bucket>{bucket}</Bucket><Key>{key}</Key><UploadId>{name}</UploadId>"
+            content = f"<InitiateMultipartUploadResult>{content}</InitiateMultipartUploadResult>"
+            return "200 OK", {}, content.encode()
+        parts = self.uploads[query["uploadId"][0]]
+        if method == "PUT":
+            parts[int(query["partNumber"][0])] = body
+            return "200 OK", {"ETag": '"0"'}, b""
+        if method == "POST":
+            pieces = [parts[number] for number in sorted(parts)]
+            self.parts = [len(piece) for piece in pieces]
+            self.buckets[bucket][key] = b"".join(pieces)
+            content = f'<Bucket>{bucket}</Bucket><Key>{key}</Key><ETag>"0"</ETag>'
+            content = f"<CompleteMultipartUploadResult>{content}</CompleteMultipartUploadResult>"
+            return "200 OK", {}, content.encode()
+        return "204 No Content", {}, b""
 
     def bucket(self, method: str, bucket: str, query: dict[str, list[str]], body: bytes) -> Reply:
         if not bucket:
@@ -124,6 +164,7 @@ async def main() -> None:
     parser.add_argument("--stall", type=float, default=0.0)
     parser.add_argument("--stall-key")
     parser.add_argument("--die-key")
+    parser.add_argument("--slow", type=float, default=0.0)
     parser.add_argument("--access-key", default="")
     server = await asyncio.start_server(Stub(parser.parse_args()).serve, "127.0.0.1", 0, limit=1 << 20)
     print(server.sockets[0].getsockname()[1], flush=True)

@@ -2,24 +2,30 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from models.client_policy import ClientPolicies, Hedge
 from tests.small_traces import reads, trace_of
+from traces.statistics import summarise
 from traces.trace import Pacing
 from validate import lab
+from validate.data_paths import DATA_PATHS
 from validate.lab import Store
 from validate.replay import replay
 from validate.replay_plan import Options
-from validate.s3 import DATA_PATHS, Account
+from validate.s3 import Account
 
 pytestmark = pytest.mark.live
 
 
 @pytest.mark.parametrize("data_path", DATA_PATHS)
 def test_a_mix_on_a_real_store(live_minio: Store, data_path: str) -> None:
-    assert lab.up(live_minio.drives) == live_minio
+    assert lab.up(live_minio.form) == live_minio
     draw = np.random.default_rng(1)
     op = draw.choice(["GET", "PUT", "HEAD", "LIST"], 200, p=[0.5, 0.3, 0.1, 0.1]).tolist()
     key = ["object" if o == "LIST" else f"object-{k}" for o, k in zip(op, draw.integers(0, 40, 200), strict=True)]
@@ -28,7 +34,7 @@ def test_a_mix_on_a_real_store(live_minio: Store, data_path: str) -> None:
     )
     run = replay(trace, live_minio.target, Options(data_path=data_path))
     assert run.requests.column("error").null_count == 200
-    assert run.info["left_behind"] == [] and run.info["versions"]["server"] == "MinIO"
+    assert run.info["left_behind"] == [] and run.info["versions"]["server"] == live_minio.version
     assert run.info["cpu"]["server_per_op_s"] > 0
     assert Account(live_minio.target).buckets.list_buckets()["Buckets"] == []
 
@@ -44,10 +50,75 @@ def test_a_closed_loop_on_a_real_store(live_minio: Store) -> None:
 def test_a_real_store_killed_in_mid_replay(live_minio: Store) -> None:
     def kill(stage: str, done: float, total: float) -> None:
         if stage == "replay" and done >= 30:
-            os.kill(live_minio.pid, signal.SIGKILL)
+            os.kill(live_minio.nodes[0].pid, signal.SIGKILL)
 
     run = replay(reads(300, rate=60), live_minio.target, progress=kill)
     assert len(run) == 300
     assert not run.failed[:20].any() and run.failed[-50:].all()
     assert run.info["left_behind"]
     assert lab.status() is None
+
+
+one_drive = pytest.mark.parametrize("live_minio", ["one-drive"], indirect=True)
+
+
+@one_drive
+@pytest.mark.parametrize(("data_path", "processes"), [("obstore", 2), ("boto3", 1)])
+def test_a_real_store_killed_and_brought_back(live_minio: Store, data_path: str, processes: int) -> None:
+    pid = live_minio.nodes[0].pid
+    command, environment = (
+        Path(f"/proc/{pid}/{name}").read_bytes().split(b"\0")[:-1] for name in ("cmdline", "environ")
+    )
+    again = []
+
+    def strike(stage: str, done: float, total: float) -> None:
+        if stage != "replay":
+            return
+        if done >= 60 and not again:
+            os.kill(pid, signal.SIGKILL)
+        if done >= 180 and not again:
+            variables = dict(pair.split(b"=", 1) for pair in environment)
+            again.append(subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL))  # type: ignore[call-overload]
+
+    op, key = ["GET", "PUT"] * 350, [f"k{i}" for i in range(700)]
+    trace = trace_of(op, key, arrival_s=np.arange(700) / 100)
+    options = Options(data_path=data_path, processes=processes, timeout_s=20)
+    try:
+        run = replay(trace, live_minio.target, options, strike)
+    finally:
+        for process in again:
+            process.kill()
+            process.wait()
+    assert run.requests.column("key").to_pylist() == key, "no row is lost, none comes twice"
+    assert not run.failed[:50].any() and run.failed[100:170].all() and not run.failed[-50:].any()
+    told = summarise(run)["ops"]
+    assert sum(told[name]["errors"] for name in told) == run.failed.sum()
+    assert {name: told[name]["count"] for name in told} == {"GET": 350, "PUT": 350}
+    refused = run.failed & (run.column("status") == 0)
+    took_s = (run.column("end_s") - run.column("start_s"))[refused]
+    assert np.median(took_s) < 0.1, "a refused connection is an answer at once; no library tries again"
+    assert all(run.requests.column("error").filter(run.failed).to_pylist())
+    assert (run.column("winner") == np.where(run.failed, 0, 1)).all()
+
+
+@one_drive
+def test_hedged_requests_on_a_real_store(live_minio: Store) -> None:
+    trace = trace_of(["GET"] * 400, [f"k{i % 20}" for i in range(400)], Pacing("closed", 4))
+    hedge = Hedge(after="p50", share=0.3)
+    run = replay(trace, live_minio.target, Options(policies=ClientPolicies(hedge=hedge)))
+    attempts, winner = run.column("attempts"), run.column("winner")
+    assert not run.failed.any() and set(attempts) == {1, 2}
+    assert 0 < (attempts == 2).sum() <= 0.3 * 400
+    assert set(winner[attempts == 1]) == {1} and (winner <= attempts).all() and (winner >= 1).all()
+    assert run.info["client_policies"]["hedge"] == hedge.model_dump(mode="json") | {"cancel": False}
+
+
+@one_drive
+def test_an_object_in_parts_on_a_real_store(live_minio: Store) -> None:
+    mib = 1 << 20
+    trace = trace_of(["PUT", "GET", "DELETE"], ["k"] * 3, Pacing("closed"), phase=[0, 1, 2], size_bytes=23 * mib)
+    options = Options(multipart_threshold_bytes=5 * mib, part_bytes=5 * mib)
+    for data_path in DATA_PATHS:
+        run = replay(trace, live_minio.target, replace(options, data_path=data_path))
+        assert run.column("status").tolist() == [200, 200, 204]
+        assert run.column("transfer_bytes").tolist() == [23 * mib, 23 * mib, 0]

@@ -13,15 +13,17 @@ import pytest
 from numpy.typing import NDArray
 
 from cli.main import main
+from models.client_policy import ClientPolicies, Hedge
 from tests.conftest import ACCESS_KEY, SECRET_KEY, StubStore
 from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Pacing, Trace
 from validate import bucket
+from validate.data_paths import DATA_PATHS
 from validate.replay import replay
 from validate.replay_plan import Options, plan_of
-from validate.s3 import DATA_PATHS, Account, Target
+from validate.s3 import Account, Target
 
 FLOOR_S = 0.010
 """How much the stub, the client and a busy machine may add to the known latency, at the median."""
@@ -146,6 +148,17 @@ def test_each_operation_does_what_it_says(stub: Stub, data_path: str) -> None:
     assert [o["Key"] for o in store.s3.list_objects_v2(Bucket=name)["Contents"]] == ["old"]
 
 
+def test_requests_go_to_the_nodes_in_turn_and_a_second_attempt_to_the_next(stub: Stub) -> None:
+    first, second = stub(slow=1.0), stub()
+    keys = ["slow0", "k1", "k2", "k3"]
+    target = Target(first.url, node_urls=(first.url, second.url))
+    run = replay(trace_of(["GET"] * 4, keys, Pacing("closed")), target)
+    assert run.column("status").tolist() == [200, 404, 200, 404], "only the first of these has the bucket"
+    hedged = ClientPolicies(hedge=Hedge(after=0.1, share=None))
+    run = replay(trace_of(["GET"] * 2, ["slow9", "k1"], Pacing("closed")), target, Options(policies=hedged))
+    assert run.column("attempts").tolist() == [2, 1] and run.column("status").tolist() == [404, 404]
+
+
 def test_buckets_are_removed_afterwards(stub: Stub) -> None:
     store = stub()
     trace = trace_of(["PUT", "GET", "GET"], ["w", "r", "r"], bucket=["one", "one", "two"])
@@ -229,7 +242,6 @@ def test_bad_target_is_one_clear_line(
         (reads(1, 1), {"data_path": "curl"}, "obstore, boto3"),
         (reads(1, 1), {"timeout_s": 0}, "timeout"),
         (trace_of(["GET"], ["a"], Pacing("closed")), {"speed": 2}, "open loops"),
-        (trace_of(["PUT"], ["a"], size_bytes=2 << 30), {}, "1 GiB"),
         (trace_of(["PUT", "GET"], ["a", "a//b"]), {}, "row 2: GET of key 'a//b'"),
     ],
 )
@@ -283,7 +295,59 @@ def test_the_command_prints_the_contract_and_writes_the_run(
     run = Run.read(tmp_path / "r")
     assert len(run) == 50 and run.info["kind"] == "measured" and run.info["versions"]["server"] == "stub"
     assert cli("replay", tmp_path / "t.csv") == 0
-    assert "p99 ms" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "p99" in shown and "the schedule was kept" in shown
+
+
+def test_the_command_hedges_and_retries(stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = stub(slow=1.0)
+    keys = [f"{'slow' if i % 10 == 5 else 'flaky' if i % 10 == 7 else 'k'}{i}" for i in range(40)]
+    trace_of(["GET"] * 40, keys, arrival_s=np.arange(40) / 50).write(tmp_path / "t.parquet")
+    asked = ["client.hedge.after=0.2s", "client.hedge.share=0.5", "client.retry.retries=1", "client.retry.backoff=20ms"]
+    sets = [part for path in asked for part in ("--set", path)]
+    command = ["replay", tmp_path / "t.parquet", "--endpoint-url", store.url, "--out", tmp_path / "run", "--json"]
+    assert cli(*command, *sets) == 0
+    printed = capsys.readouterr()
+    run = Run.read(tmp_path / "run")
+    slow, flaky = (np.array([key.startswith(kind) for key in keys]) for kind in ("slow", "flaky"))
+    assert not run.failed.any()
+    attempts, winner = run.column("attempts"), run.column("winner")
+    assert (attempts[slow | flaky] == 2).all() and (winner[slow | flaky] == 2).all()
+    assert (attempts[~slow & ~flaky] == 1).all()
+    assert 0.2 <= np.median(run.latency_s[slow]) < 0.6 and np.median(run.latency_s[flaky]) < 0.2
+    assert json.loads(printed.out)["ops"]["GET"]["attempts"] == pytest.approx(1.2)
+    assert "client.hedge.cancel=false" in printed.err
+    assert run.info["client_policies"]["hedge"]["after"] == 0.2
+    assert run.info["client_policies"]["retry"]["retries"] == 1
+
+
+def test_policies_come_from_a_spec_too(stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = Path(__file__).parent.parent / "examples" / "minio.yaml"
+    reads(3, rate=100).write(tmp_path / "t.parquet")
+    command = ["replay", tmp_path / "t.parquet", "--endpoint-url", stub().url, "--out", tmp_path / "run"]
+    assert cli(*command, "--policy", spec, "--set", "client.timeout=2s", "--set", "client.hedge.after=p99") == 0
+    info = Run.read(tmp_path / "run").info
+    assert info["client_policies"]["hedge"]["after"] == "p99" and info["timeout_s"] == 2.0
+    for wrong, said in (
+        ("workload.clients=3", "--set workload: a replay has the client's policies only"),
+        ("client.hedge.after=soon", "--set: client.hedge.after: 'soon'"),
+        ("client.cores=3", "--set: client.cores: unknown field; allowed are timeout, retry, hedge"),
+    ):
+        assert cli(*command, "--set", wrong) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_schedule_that_is_not_kept_is_said_loudly(
+    stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = stub(latency=0.05)
+    reads(40, rate=100).write(tmp_path / "t.parquet")
+    command = ["replay", tmp_path / "t.parquet", "--endpoint-url", store.url]
+    for more in ([], ["--json"]):
+        assert cli(*command, "--max-in-flight", 2, *more) == 0
+        said = capsys.readouterr()
+        assert "LATE: the schedule was NOT kept" in said.err and "all 2 requests in flight" in said.err
+        assert not more or json.loads(said.out)["schedule"]["kept"] is False
 
 
 def test_nothing_printed_or_written_holds_credentials(

@@ -29,18 +29,29 @@ class StoredObject(NamedTuple):
 
 
 class Payload:
-    """Bodies of objects: pseudo-random, so that nothing compresses them, and cut from one buffer made beforehand."""
+    """Bodies of objects: pseudo-random, so that nothing compresses them, and cut from one buffer made beforehand.
+
+    Args:
+        longest_bytes: of the pieces there will be.
+        threshold_bytes: a larger object is cut into parts of `part_bytes`.
+    """
 
     _OFFSETS = 1 << 16
 
-    def __init__(self, largest_bytes: int):
-        count = largest_bytes + self._OFFSETS
+    def __init__(self, longest_bytes: int, threshold_bytes: int, part_bytes: int):
+        self._threshold_bytes, self._part_bytes = threshold_bytes, part_bytes
+        count = longest_bytes + self._OFFSETS
         self._buffer = memoryview(np.random.Generator(np.random.Philox(0)).bytes(count))
 
-    def body(self, key: str, size_bytes: int) -> memoryview:
-        """The body of an object: the same for the same key and size; nothing is copied."""
-        offset = zlib.crc32(key.encode()) % self._OFFSETS
-        return self._buffer[offset : offset + size_bytes]
+    def parts(self, key: str, size_bytes: int) -> list[memoryview]:
+        """The body of an object in one piece or in parts: the same for the same key and size; nothing is copied."""
+        piece = size_bytes if size_bytes <= self._threshold_bytes else self._part_bytes
+        offset = zlib.crc32(key.encode())
+        parts = []
+        for number, at in enumerate(range(0, max(size_bytes, 1), max(piece, 1))):
+            begin = (offset + number) % self._OFFSETS
+            parts.append(self._buffer[begin : begin + min(piece, size_bytes - at)])
+        return parts
 
 
 class Buckets:
@@ -104,7 +115,7 @@ class Buckets:
         """
 
         def write(wanted: StoredObject) -> None:
-            answer = path.put(self.names[wanted.bucket], wanted.key, payload.body(wanted.key, wanted.size_bytes))
+            answer = path.put(self.names[wanted.bucket], wanted.key, payload.parts(wanted.key, wanted.size_bytes))
             if answer.error is not None:
                 where = f"{self._account.endpoint_url}: {wanted.bucket}/{wanted.key}"
                 raise InputError(f"{where} cannot be written before the replay: {answer.error}")

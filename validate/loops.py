@@ -1,4 +1,4 @@
-"""Issuing requests by the clock, open or closed loop, by threads.
+"""Issuing requests by the clock, open or closed loop, by threads; several processes may share one loop.
 
 An open-loop request is issued when the trace says, whatever became of the earlier ones; when no worker is free it is
 late, and as its latency counts from the intended start the delay shows (no coordinated omission).
@@ -6,18 +6,32 @@ late, and as its latency counts from the intended start the delay shows (no coor
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from functools import partial
+from multiprocessing.context import BaseContext
+from typing import Any, NamedTuple, Protocol
 
 from traces.trace import Pacing, Trace
+from validate.attempts import Outcome
+from validate.crew import POLL_S, Crew
 from validate.machine import sharpen_timer
-from validate.s3 import Answer
 
 _COARSE_S = 0.02  # a longer sleep listens to the stop signal until this much is left
-_POLL_S = 0.1
 _THREAD_WAKES_S = 1e-4
+
+
+class Share(NamedTuple):
+    """What one process does of a loop: every `of`-th row or client, from `number` on."""
+
+    number: int = 0
+    of: int = 1
+
+    def part(self, total: int) -> int:
+        """How many of `total` things are its."""
+        return len(range(self.number, total, self.of))
 
 
 class Due(NamedTuple):
@@ -35,7 +49,7 @@ class Record(NamedTuple):
     due: Due
     start_s: float
     end_s: float
-    answer: Answer
+    outcome: Outcome
 
 
 class Loop(Protocol):
@@ -44,17 +58,19 @@ class Loop(Protocol):
     workers: int
 
     def take(self, worker: int, free_s: float) -> Due | None:
-        """The next request for a worker that is free since `free_s`; None when there is no more for it."""
-
-    def done(self) -> None:
-        """A request that was taken is over."""
+        """The next request for a worker whose last is over since `free_s`; None when there is no more for it."""
 
 
 class Clock:
-    """Seconds since a loop began, and sleeping until a time of it unless it is stopped."""
+    """Seconds since a loop began, and sleeping until a time of it unless it is stopped.
+
+    Attributes:
+        zero_s: when it began, by `time.perf_counter`, which is the same for all processes of a machine.
+        cpu_zero_s: the CPU seconds that this process had used by then.
+    """
 
     def __init__(self) -> None:
-        self.zero_s = time.perf_counter()
+        self.zero_s, self.cpu_zero_s = time.perf_counter(), time.process_time()
         self.stopped = threading.Event()
 
     def now(self) -> float:
@@ -70,23 +86,48 @@ class Clock:
         return not self.stopped.is_set()
 
 
+def beginning(workers: int) -> float:
+    """When a loop that is ready now may begin: all its threads are awake by then (by `time.perf_counter`)."""
+    return time.perf_counter() + POLL_S + workers * _THREAD_WAKES_S
+
+
 class OpenLoop:
     """Rows in order, each at its arrival time; an idle worker takes the next row and sleeps until it is due."""
 
-    def __init__(self, trace: Trace, speed: float, max_in_flight: int):
+    def __init__(self, trace: Trace, speed: float, max_in_flight: int, share: Share = Share()):  # noqa: B008
         self._at_s = (trace.arrival_s[: trace.issued] / speed).tolist()
         self._client = trace.table.column("client").fill_null(-1).to_pylist()
-        self._lock, self._next = threading.Lock(), 0
-        self.workers = min(max_in_flight, len(self._at_s))
+        self._share, self._lock, self._next = share, threading.Lock(), share.number
+        self.workers = min(share.part(max_in_flight), share.part(len(self._at_s)))
 
     def take(self, worker: int, free_s: float) -> Due | None:
         with self._lock:
             row = self._next
-            self._next += 1
+            self._next += self._share.of
         return Due(row, row, self._client[row], self._at_s[row]) if row < len(self._at_s) else None
 
-    def done(self) -> None:
-        """Nothing waits for a request to be over."""
+
+class _Place(ctypes.Structure):
+    _fields_ = (
+        ("next", ctypes.c_longlong),
+        ("outstanding", ctypes.c_longlong),
+        ("lap", ctypes.c_longlong),
+        ("phase", ctypes.c_longlong),
+        ("phase_began_s", ctypes.c_double),
+    )
+
+
+class Turn:
+    """Where a closed loop is: the next row, the requests outstanding, the phase. All its clients see the same.
+
+    Args:
+        context: of multiprocessing, where the clients are in several processes.
+    """
+
+    def __init__(self, trace: Trace, context: BaseContext | None = None):
+        self.changed: Any = threading.Condition() if context is None else context.Condition()
+        self.place: Any = _Place() if context is None else context.RawValue(_Place)
+        self.place.phase = int(trace.phase[0])
 
 
 class ClosedLoop:
@@ -96,82 +137,81 @@ class ClosedLoop:
     the waiting clients start staggered again. Where rows repeat, each round's phases after the last's.
     """
 
-    def __init__(self, trace: Trace, clock: Clock):
+    def __init__(self, trace: Trace, clock: Clock, turn: Turn, share: Share = Share()):  # noqa: B008
         self.pacing: Pacing = trace.pacing
-        self.workers = trace.pacing.clients
-        self._clock = clock
+        self.workers = share.part(trace.pacing.clients)
+        self._clock, self._share, self._changed, self._place = clock, share, turn.changed, turn.place
+        self._holds = [False] * self.workers
         self._think_s, self._phase_of = trace.think_s.tolist(), trace.phase.tolist()
-        self._turn = threading.Condition()
-        self._next = self._outstanding = 0
-        self._phase = (0, self._phase_of[0])
-        self._phase_began_s = 0.0
 
     def take(self, worker: int, free_s: float) -> Due | None:
-        free_s = max(free_s, worker * self.pacing.stagger_s)
+        client = self._share.number + worker * self._share.of
+        free_s = max(free_s, client * self.pacing.stagger_s)
         if not self._clock.sleep_until(free_s):
             return None
         limit_s = self.pacing.duration_s
-        with self._turn:
+        with self._changed:
+            # Only here, not when the request was over: else the phase could begin without this client.
+            self._place.outstanding -= self._holds[worker]
+            self._holds[worker] = False
+            if not self._place.outstanding:
+                self._changed.notify_all()
             while limit_s is None or free_s < limit_s:
-                lap, row = divmod(self._next, len(self._phase_of))
+                lap, row = divmod(self._place.next, len(self._phase_of))
                 if lap and not self.pacing.repeat:
                     return None
                 phase = (lap if self._phase_of[-1] else 0, self._phase_of[row])
-                if phase == self._phase:
-                    due = Due(self._next, row, worker, free_s + self._think_s[row])
+                if phase == self._phase():
+                    due = Due(self._place.next, row, client, free_s + self._think_s[row])
                     if limit_s is not None and due.at_s >= limit_s:
                         return None
-                    self._next += 1
-                    self._outstanding += 1
+                    self._place.next += 1
+                    self._place.outstanding += 1
+                    self._holds[worker] = True
                     return due
-                free_s = self._await(phase) + worker * self.pacing.stagger_s
-                self._turn.release()
+                free_s = self._await(phase) + client * self.pacing.stagger_s
+                self._changed.release()
                 try:
                     if not self._clock.sleep_until(free_s):
                         return None
                 finally:
-                    self._turn.acquire()
+                    self._changed.acquire()
         return None
+
+    def _phase(self) -> tuple[int, int]:
+        return self._place.lap, self._place.phase
 
     def _await(self, phase: tuple[int, int]) -> float:
         """Wait for a phase to begin, or begin it when nothing is outstanding; when it began."""
-        while self._phase < phase and not self._clock.stopped.is_set():
-            if self._outstanding == 0:
-                self._phase, self._phase_began_s = phase, self._clock.now()
-                self._turn.notify_all()
+        while self._phase() < phase and not self._clock.stopped.is_set():
+            if self._place.outstanding == 0:
+                self._place.lap, self._place.phase = phase
+                self._place.phase_began_s = self._clock.now()
+                self._changed.notify_all()
             else:
-                self._turn.wait(_POLL_S)
-        return self._phase_began_s
-
-    def done(self) -> None:
-        with self._turn:
-            self._outstanding -= 1
-            if self._outstanding == 0:
-                self._turn.notify_all()
+                self._changed.wait(POLL_S)
+        return float(self._place.phase_began_s)
 
 
 def drive(
-    loop: Loop, clock: Clock, issue: Callable[[int], Answer], progress: Callable[[int, float], None]
+    loop: Loop,
+    clock: Clock,
+    issue: Callable[[int], Outcome],
+    progress: Callable[[int, float], None],
+    zero_s: Callable[[], float] | None = None,
 ) -> tuple[list[Record], bool]:
     """Run a loop to its end in threads of its own; an interrupt (Ctrl-C) stops issuing and waits for what is under way.
 
     Args:
         issue: does the request of a row.
         progress: called now and then with the requests done and the seconds since the loop began.
+        zero_s: asked for the time of the beginning (by `time.perf_counter`) once all threads are there.
 
     Returns:
         The requests in the order they were taken, and whether the loop was interrupted.
     """
     records: list[Record] = []
-    failures: list[Exception] = []
     begin = threading.Event()
-
-    def work(worker: int) -> None:
-        try:
-            issue_all(worker)
-        except Exception as error:
-            failures.append(error)
-            clock.stopped.set()
 
     def issue_all(worker: int) -> None:
         sharpen_timer()
@@ -181,28 +221,13 @@ def drive(
             if not clock.sleep_until(due.at_s):
                 return
             start_s = clock.now()
-            answer = issue(due.row)
+            outcome = issue(due.row)
             free_s = clock.now()
-            answer = answer._replace(first_byte_s=answer.first_byte_s - clock.zero_s)
-            records.append(Record(due, start_s, free_s, answer))
-            loop.done()
+            records.append(Record(due, start_s, free_s, outcome.since(clock.zero_s)))
 
-    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(loop.workers)]
-    for thread in threads:
-        thread.start()
-    clock.zero_s = time.perf_counter() + _POLL_S + loop.workers * _THREAD_WAKES_S
+    crew = Crew([partial(issue_all, worker) for worker in range(loop.workers)], clock.stopped.set)
+    clock.zero_s = zero_s() if zero_s else beginning(loop.workers)
+    clock.cpu_zero_s = time.process_time()
     begin.set()
-    interrupted = False
-    try:
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(_POLL_S)
-                progress(len(records), clock.now())
-    except KeyboardInterrupt:
-        interrupted = True
-        clock.stopped.set()
-        for thread in threads:
-            thread.join()
-    if failures:
-        raise failures[0]
+    interrupted = crew.wait(lambda: progress(len(records), clock.now()))
     return sorted(records, key=lambda record: record.due.number), interrupted

@@ -6,6 +6,7 @@ import ctypes
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ class CpuSample:
 
     Attributes:
         client_s: by this process, all threads.
-        server_s: by the store's process.
+        server_s: by the store's processes.
         busy_s, steal_s, total_s: of the whole machine, all cores; steal is what the hypervisor gave to others.
     """
 
@@ -33,10 +34,11 @@ class CpuSample:
     total_s: float | None
 
     @staticmethod
-    def take(server_pid: int | None = None) -> CpuSample:
+    def take(server_pids: Sequence[int] = ()) -> CpuSample:
         """The figures of now."""
         machine = machine_cpu_s()
-        server_s = process_cpu_s(server_pid) if server_pid is not None else None
+        of_each = [s for pid in server_pids if (s := process_cpu_s(pid)) is not None]
+        server_s = sum(of_each) if server_pids and len(of_each) == len(server_pids) else None
         return CpuSample(time.process_time(), server_s, *(machine or (None, None, None)))
 
 

@@ -5,19 +5,27 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, get_args
 
 import numpy as np
 
+from models.client_policy import ClientPolicies
+from models.policy import Policy
 from traces.errors import InputError
 from traces.tables import OPS
 from traces.trace import Trace
+from traces.workload import Op
 from validate.bucket import StoredObject
-from validate.s3 import DATA_PATHS, unsendable
+from validate.data_paths import DATA_PATHS, unsendable
 
 MAX_IN_FLIGHT = 4096
-LARGEST_OBJECT_BYTES = 1 << 30
+MAX_PROCESSES = 64
+
+# What S3 allows (docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html).
+LARGEST_PIECE_BYTES = 5 << 30
+LEAST_PART_BYTES = 5 << 20
+MOST_PARTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -28,8 +36,14 @@ class Options:
         speed: an open loop's times are divided by it.
         max_in_flight: requests an open loop has under way at most; later ones are late.
         data_path: one of `DATA_PATHS`.
-        timeout_s: of one request; there are no retries.
+        timeout_s: what an attempt may take at most; `policies` may have a shorter time.
         keep: leave the buckets and their objects there.
+        processes: client processes that share the load; one is this process itself.
+        pin: cores of their own for the client processes and for the store's, where there are enough.
+        multipart_threshold_bytes: larger objects are uploaded in parts of `part_bytes`, as aws-cli does from 8 MiB on.
+            Else a PUT is one request, as the trace has it, up to the most that S3 takes in one.
+        policies: retries and hedged requests, as the simulator's clients have them.
+        seed: of the pauses before retries.
     """
 
     speed: float = 1.0
@@ -37,6 +51,12 @@ class Options:
     data_path: str = "obstore"
     timeout_s: float = 60.0
     keep: bool = False
+    processes: int = 1
+    pin: bool = False
+    multipart_threshold_bytes: int = LARGEST_PIECE_BYTES
+    part_bytes: int = 8 << 20
+    policies: ClientPolicies = field(default_factory=ClientPolicies)
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if not (self.speed > 0 and math.isfinite(self.speed)):
@@ -47,6 +67,28 @@ class Options:
             raise InputError(f"data path {self.data_path!r} is unknown; allowed are {', '.join(DATA_PATHS)}")
         if not self.timeout_s > 0:
             raise InputError(f"timeout is {self.timeout_s} s; it must be above 0")
+        if not 1 <= self.processes <= MAX_PROCESSES:
+            raise InputError(f"processes is {self.processes}; allowed are 1 to {MAX_PROCESSES}")
+        for name, value, least in (
+            ("multipart-threshold", self.multipart_threshold_bytes, 0),
+            ("part-size", self.part_bytes, LEAST_PART_BYTES),
+        ):
+            if not least <= value <= LARGEST_PIECE_BYTES:
+                raise InputError(f"{name} is {value} bytes; S3 allows {least} to {LARGEST_PIECE_BYTES}")
+
+    @property
+    def limit_s(self) -> float:
+        """What an attempt may take at most."""
+        return min(self.timeout_s, self.policies.timeout or math.inf)
+
+    def policy_of(self) -> dict[str, Policy]:
+        """The policy of each operation."""
+        return {op: self.policies.policy(op) for op in get_args(Op)}
+
+    @property
+    def hedges(self) -> bool:
+        """Whether any operation may have two attempts under way."""
+        return any(policy.second for policy in self.policy_of().values())
 
 
 @dataclass(frozen=True)
@@ -56,7 +98,8 @@ class Plan:
     Attributes:
         buckets: those of the trace; each gets one of its own on the store.
         preload: objects that are written beforehand.
-        largest_put_bytes: 0 where nothing is written.
+        longest_piece_bytes: of an object that is written, or of a part of it; 0 where nothing is written.
+        in_parts: whether any object is uploaded in parts.
         written: the keys that may be there afterwards, by bucket.
     """
 
@@ -64,8 +107,15 @@ class Plan:
     options: Options
     buckets: list[str]
     preload: list[StoredObject]
-    largest_put_bytes: int
+    longest_piece_bytes: int
+    in_parts: bool
     written: dict[str, set[str]]
+
+    @property
+    def workers(self) -> int:
+        """Requests under way at most, over all processes."""
+        pacing = self.trace.pacing
+        return pacing.clients if pacing.loop == "closed" else self.options.max_in_flight
 
     def facts(self) -> dict[str, Any]:
         """The plan in figures."""
@@ -82,7 +132,8 @@ class Plan:
             "duration_s": float(trace.arrival_s[in_time].max(initial=0)) / self.options.speed if open_loop else limit_s,
             "pacing": asdict(trace.pacing),
             "speed": self.options.speed,
-            "max_in_flight": self.options.max_in_flight if open_loop else trace.pacing.clients,
+            "max_in_flight": self.workers,
+            "processes": self.options.processes,
             "data_path": self.options.data_path,
         }
 
@@ -94,7 +145,8 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     a read could overtake the write that stands before it.
 
     Raises:
-        InputError: the trace is empty, an object is too large, or a key cannot be sent on the chosen data path.
+        InputError: the trace is empty, has too many clients or too few for the processes, an object is too large, or a
+            key cannot be sent on the chosen data path.
     """
     if not len(trace):
         raise InputError("the trace has no requests")
@@ -103,10 +155,18 @@ def plan_of(trace: Trace, options: Options) -> Plan:
             raise InputError("speed is for open loops; the clients of a closed loop go as fast as the store answers")
         if trace.pacing.clients > MAX_IN_FLIGHT:
             raise InputError(f"the trace has {trace.pacing.clients} clients; a replay has at most {MAX_IN_FLIGHT}")
+    if (
+        workers := trace.pacing.clients if trace.pacing.loop == "closed" else options.max_in_flight
+    ) < options.processes:
+        what = "clients" if trace.pacing.loop == "closed" else "requests in flight"
+        raise InputError(
+            f"processes is {options.processes}, but there are at most {workers} {what}; give each at least one"
+        )
     preload: list[StoredObject] = []
     written: dict[str, set[str]] = {}
     there: dict[tuple[str, str], int] = {}  # since which phase an object has been there
-    largest, phases = 0, trace.phase.tolist()
+    threshold, part = options.multipart_threshold_bytes, options.part_bytes
+    longest, in_parts, phases = 0, False, trace.phase.tolist()
     for row, ((op, bucket, key, size), phase) in enumerate(zip(requests_of(trace), phases, strict=True), start=1):
         if reason := unsendable(options.data_path, op, key):
             raise InputError(f"row {row}: {op} of key {key!r}: {reason}; --data-path boto3 takes any key")
@@ -118,11 +178,14 @@ def plan_of(trace: Trace, options: Options) -> Plan:
         elif there.get((bucket, key), phase) >= phase:
             preload.append(StoredObject(bucket, key, size))
             there[bucket, key] = -1
-        largest = max(largest, size)
+        if size > threshold and size > part * MOST_PARTS:
+            raise InputError(
+                f"row {row}: {size} bytes are more than {MOST_PARTS} parts of {part}; set a larger --part-size"
+            )
+        in_parts |= size > threshold
+        longest = max(longest, size if size <= threshold else part)
         keys.add(key)
-    if largest > LARGEST_OBJECT_BYTES:
-        raise InputError(f"the trace writes an object of {largest} bytes; a replay writes at most 1 GiB in one piece")
-    return Plan(trace, options, list(written), preload, largest, written)
+    return Plan(trace, options, list(written), preload, longest, in_parts, written)
 
 
 def requests_of(trace: Trace) -> Iterator[tuple[str, str, str, int]]:

@@ -1,39 +1,34 @@
-"""Clients of a store for the data path: one request a call, no retries, the first byte stamped.
+"""What it takes to speak S3: the target, its credentials, an answer, and what every client library must do.
 
-Every call returns an `Answer`; what goes wrong is in it, as a status and a text that holds no credentials. Time stamps
-are those of `time.perf_counter`.
+A call of a `DataPath` is one attempt: nothing is retried, the first byte is stamped. It returns an `Answer`; what goes
+wrong is in it, as a status and a text that holds no credentials. Time stamps are those of `time.perf_counter`.
 """
 
 from __future__ import annotations
 
 import html
-import importlib.metadata
 import math
-import os
 import re
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import boto3
 import botocore.session
-import obstore
-from botocore.auth import S3SigV4Auth
-from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.httpsession import URLLib3Session
-from obstore.auth.boto3 import Boto3CredentialProvider
-from obstore.store import S3Store
 
 from traces.errors import InputError
 
-DATA_PATHS = ("obstore", "boto3")
 LIST_PAGE = 1000
 """A LIST asks for one page of this many keys, the most that S3 gives at once."""
+
+PARTS_AT_ONCE = 10
+"""Parts of an object that are under way at a time, as many as aws-cli sends (max_concurrent_requests)."""
+
+CHUNK_BYTES = 8 << 20
+"""What is read of a large object at a time."""
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -45,13 +40,17 @@ class Target:
     Attributes:
         endpoint_url: None: as the AWS configuration says.
         profile, credentials_file: None: the usual AWS chain.
-        server_pid: the store's process, where it runs on this machine and its CPU time is wanted.
+        server_pids: the store's processes, where they run on this machine and their CPU time is wanted.
+        node_urls: the endpoints of all nodes, where the store has several; `endpoint_url` is one of them.
+        server_version: as the server's program says; no answer tells it.
     """
 
     endpoint_url: str | None = None
     profile: str | None = None
     credentials_file: Path | None = None
-    server_pid: int | None = None
+    server_pids: tuple[int, ...] = ()
+    node_urls: tuple[str, ...] = ()
+    server_version: str | None = None
 
 
 class Answer(NamedTuple):
@@ -71,13 +70,20 @@ class Answer(NamedTuple):
 
 
 class DataPath(Protocol):
-    """A client of some buckets, for use by many threads at once."""
+    """A client of some buckets, for use by many threads at once.
+
+    Attributes:
+        facts: what of it costs CPU on both sides: ``name`` and ``version`` of the library, ``payload_signature`` and
+            ``checksum`` of what it writes.
+    """
+
+    facts: dict[str, str]
 
     def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
         """Read an object, or of it the bytes from `span[0]` up to but not including `span[1]`."""
 
-    def put(self, bucket: str, key: str, body: memoryview) -> Answer:
-        """Write an object in one piece."""
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Answer:
+        """Write an object, by a multipart upload where it has several parts; all but the last are of one size."""
 
     def head(self, bucket: str, key: str) -> Answer:
         """Ask for an object's metadata."""
@@ -145,162 +151,6 @@ class Account:
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
-
-
-def connect(account: Account, data_path: str, buckets: Iterable[str], pool: int, timeout_s: float) -> DataPath:
-    """A data path of that name (one of `DATA_PATHS`) to the buckets, with up to `pool` connections.
-
-    Raises:
-        InputError: there is no data path of that name.
-    """
-    if data_path == "obstore":
-        return _Obstore(account, buckets, pool, timeout_s)
-    if data_path == "boto3":
-        return _Boto3(account, pool, timeout_s)
-    raise InputError(f"data path {data_path!r} is unknown; allowed are {', '.join(DATA_PATHS)}")
-
-
-def data_path_facts(data_path: str) -> dict[str, str]:
-    """What of a data path costs CPU on both sides: its version, how payload is signed and summed."""
-    checksum = {"obstore": "none", "boto3": "crc32"}[data_path]
-    return {"name": data_path, "version": importlib.metadata.version(data_path), "checksum": checksum,
-            "payload_signature": "sha256"}  # fmt: skip
-
-
-def unsendable(data_path: str, op: str, key: str) -> str | None:
-    """Why a data path cannot ask for a key exactly as it is written; None where it can.
-
-    obstore takes keys as paths: it drops slashes at the ends, and refuses empty and dot segments and
-    control characters.
-    """
-    if data_path != "obstore" or op == "LIST":
-        return None
-    if any(part in ("", ".", "..") for part in key.split("/")) or re.search(r"[\x00-\x1f\x7f]", key):
-        return "obstore takes no keys with empty or dot segments, or control characters"
-    return None
-
-
-class _Obstore:
-    """obstore: a Rust client; the interpreter lock is free while a request is under way.
-
-    It lists only by prefixes that end in a slash, so LIST is a request of our own, signed by botocore.
-    """
-
-    def __init__(self, account: Account, buckets: Iterable[str], pool: int, timeout_s: float):
-        self._account = account
-        bundle = os.environ.get("AWS_CA_BUNDLE")
-        secure = account.endpoint_url.startswith("https:")
-        connect_s = min(CONNECT_TIMEOUT_S, timeout_s)
-        settings: dict[str, Any] = {"verify": bundle or True, "timeout": (connect_s, timeout_s)}
-        self._http = URLLib3Session(max_pool_connections=pool, **settings)
-        options: dict[str, Any] = {"root_certificate": Path(bundle).read_bytes()} if secure and bundle else {}
-        options |= {
-            "allow_http": True,
-            "timeout": timedelta(seconds=timeout_s),
-            "connect_timeout": timedelta(seconds=connect_s),
-            "pool_max_idle_per_host": str(pool),
-        }
-        self._stores = {
-            bucket: S3Store(
-                bucket,
-                # Both names of the endpoint: AWS_ENDPOINT_URL_S3 would otherwise win over what was asked for.
-                endpoint=account.endpoint_url,
-                aws_endpoint_url_s3=account.endpoint_url,
-                region=account.region,
-                virtual_hosted_style_request=False,
-                disable_bulk_delete=True,
-                credential_provider=Boto3CredentialProvider(account.session),
-                client_options=options,  # type: ignore[arg-type]
-                retry_config={"max_retries": 0},
-            )
-            for bucket in buckets
-        }
-
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
-        status, first_byte_s = 0, math.nan
-        try:
-            result = obstore.get(self._stores[bucket], key, options={"range": span} if span else None)
-            status, first_byte_s = 206 if span else 200, time.perf_counter()
-            return Answer(status, len(result.bytes()), first_byte_s)
-        except Exception as error:  # obstore raises its own, OSError and ValueError
-            return self._failed(error, status, first_byte_s)
-
-    def put(self, bucket: str, key: str, body: memoryview) -> Answer:
-        return self._done(lambda s: obstore.put(s, key, body, use_multipart=False), bucket, 200, len(body))
-
-    def head(self, bucket: str, key: str) -> Answer:
-        return self._done(lambda s: obstore.head(s, key), bucket, 200)
-
-    def delete(self, bucket: str, key: str) -> Answer:
-        return self._done(lambda s: obstore.delete(s, key), bucket, 204)
-
-    def list(self, bucket: str, prefix: str) -> Answer:
-        account = self._account
-        asked = {"list-type": "2", "max-keys": str(LIST_PAGE), "prefix": prefix}
-        request = AWSRequest("GET", f"{account.endpoint_url}/{bucket}", params=asked)
-        try:
-            S3SigV4Auth(account.credentials.get_frozen_credentials(), "s3", account.region).add_auth(request)
-            response = self._http.send(request.prepare())
-            error = None if response.status_code == 200 else account.clean(response.text)
-            return Answer(response.status_code, error=error)
-        except BotoCoreError as error:
-            return self._failed(error)
-
-    def _done(self, call: Callable[[S3Store], object], bucket: str, status: int, moved: int = 0) -> Answer:
-        """obstore does not tell which 2xx it got: the answer has the one S3 gives."""
-        try:
-            call(self._stores[bucket])
-            return Answer(status, moved)
-        except Exception as error:
-            return self._failed(error)
-
-    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Answer:
-        said = re.search(r"status code: (\d{3})", str(error))
-        return Answer(int(said[1]) if said else status, 0, first_byte_s, self._account.explain(error))
-
-
-class _Boto3:
-    """boto3: what most Python programs use; several times the CPU per request, under the interpreter lock."""
-
-    def __init__(self, account: Account, pool: int, timeout_s: float):
-        self._explain = account.explain
-        self._client = account.client(account.endpoint_url, pool, timeout_s)
-
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
-        status, first_byte_s = 0, math.nan
-        try:
-            ranged: Any = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
-            result = self._client.get_object(Bucket=bucket, Key=key, **ranged)
-            status, first_byte_s = _status(result), time.perf_counter()
-            return Answer(status, len(result["Body"].read()), first_byte_s)
-        except (BotoCoreError, ClientError) as error:
-            return self._failed(error, status, first_byte_s)
-
-    def put(self, bucket: str, key: str, body: memoryview) -> Answer:
-        return self._done(lambda: self._client.put_object(Bucket=bucket, Key=key, Body=bytes(body)), len(body))
-
-    def head(self, bucket: str, key: str) -> Answer:
-        return self._done(lambda: self._client.head_object(Bucket=bucket, Key=key))
-
-    def delete(self, bucket: str, key: str) -> Answer:
-        return self._done(lambda: self._client.delete_object(Bucket=bucket, Key=key))
-
-    def list(self, bucket: str, prefix: str) -> Answer:
-        return self._done(lambda: self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=LIST_PAGE))
-
-    def _done(self, call: Callable[[], Any], moved: int = 0) -> Answer:
-        try:
-            return Answer(_status(call()), moved)
-        except (BotoCoreError, ClientError) as error:
-            return self._failed(error)
-
-    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Answer:
-        status = _status(error.response) if isinstance(error, ClientError) else status
-        return Answer(status, 0, first_byte_s, self._explain(error))
-
-
-def _status(response: Any) -> int:
-    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def _client_error(error: ClientError) -> str:

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import StubStore
+from tests.small_traces import trace_of
+from traces.errors import InputError
+from traces.trace import Pacing
+from validate.bucket import Payload
+from validate.data_paths import DATA_PATHS, connect
+from validate.replay import replay
+from validate.replay_plan import MOST_PARTS, Options, plan_of
+from validate.s3 import Account, Target
+
+Stub = Callable[..., StubStore]
+MIB = 1 << 20
+
+
+def told(store: StubStore, what: str) -> Any:
+    with urllib.request.urlopen(f"{store.url}/_{what}") as answer:
+        return json.loads(answer.read())
+
+
+@pytest.mark.parametrize("data_path", DATA_PATHS)
+def test_the_run_says_how_payload_was_signed_and_summed(stub: Stub, data_path: str) -> None:
+    store = stub()
+    run = replay(trace_of(["PUT"], ["k"]), Target(store.url, server_version="stub 1.2"), Options(data_path=data_path))
+    sent, facts = told(store, "put"), run.info["data_path"]
+    signature = sent["x-amz-content-sha256"]
+    assert (len(signature) == 64) == (facts["payload_signature"] == "sha256")
+    summed = [name.removeprefix("x-amz-checksum-") for name in sent if name.startswith("x-amz-checksum-")]
+    assert summed == [] if facts["checksum"] == "none" else summed == [facts["checksum"]]
+    assert run.info["versions"]["server"] == "stub 1.2"
+    assert run.info["versions"][data_path] == facts["version"]
+    for name in ("cores", "cpu_model", "kernel"):
+        assert run.info["environment"][name]
+
+
+def test_boto3_leaves_the_payload_unsigned_where_the_connection_is_safe(aws_environment: None) -> None:
+    account = Account(Target("https://127.0.0.1:1"))
+    path = connect(account, "boto3", "https://127.0.0.1:1", ["b"], 1, 1.0)
+    assert path.facts["payload_signature"] == "none"
+
+
+@pytest.mark.parametrize("data_path", DATA_PATHS)
+def test_large_objects_are_uploaded_in_parts(stub: Stub, data_path: str) -> None:
+    store, sizes = stub(), [5 * MIB, 5 * MIB + 1, 13 * MIB]
+    trace = trace_of(["PUT"] * 3 + ["GET"] * 2, ["whole", "two", "three", "three", "read"], Pacing("closed"),
+                     phase=[0, 0, 0, 1, 1], size_bytes=[*sizes, 13 * MIB, 20 * MIB])  # fmt: skip
+    options = Options(data_path=data_path, multipart_threshold_bytes=5 * MIB, part_bytes=5 * MIB, keep=True)
+    run = replay(trace, Target(store.url), options)
+    assert run.requests.column("error").null_count == 5
+    assert run.column("transfer_bytes").tolist() == [*sizes, 13 * MIB, 20 * MIB]
+    assert told(store, "parts") == [5 * MIB, 5 * MIB, 3 * MIB], "the last upload"
+    name = run.info["buckets"]["b"]
+    for key, size in zip(["whole", "two", "three", "read"], [*sizes, 20 * MIB], strict=True):
+        body = store.s3.get_object(Bucket=name, Key=key)["Body"].read()
+        assert body == b"".join(Payload(5 * MIB, 5 * MIB, 5 * MIB).parts(key, size)) and len(body) == size
+    assert run.info["multipart"] == {"threshold_bytes": 5 * MIB, "part_bytes": 5 * MIB}
+
+
+@pytest.mark.parametrize("data_path", DATA_PATHS)
+def test_an_upload_that_breaks_off_is_an_error(stub: Stub, data_path: str) -> None:
+    store = stub(die_key="die")
+    trace = trace_of(["GET", "PUT"], ["die", "large"], Pacing("closed"), size_bytes=[1, 12 * MIB], phase=[0, 1])
+    options = Options(data_path=data_path, multipart_threshold_bytes=5 * MIB, part_bytes=5 * MIB)
+    run = replay(trace, Target(store.url), options)
+    assert run.failed.tolist() == [True, True] and run.column("transfer_bytes").tolist() == [0, 0]
+
+
+def test_what_of_an_upload_s3_does_not_allow_is_refused() -> None:
+    for given, said in (
+        ({"part_bytes": 5 * MIB - 1}, "part-size is"),
+        ({"multipart_threshold_bytes": (5 << 30) + 1}, "multipart-threshold is"),
+    ):
+        with pytest.raises(InputError, match=said):
+            Options(**given)  # type: ignore[arg-type]
+    too_large = trace_of(["PUT"], ["k"], size_bytes=MOST_PARTS * 8 * MIB + 1)
+    with pytest.raises(InputError, match="row 1: 83886080001 bytes are more than 10000 parts"):
+        plan_of(too_large, Options())
+    plan = plan_of(trace_of(["PUT", "PUT"], ["k", "l"], size_bytes=[6 << 30, 9 * MIB]), Options())
+    assert plan.in_parts and plan.longest_piece_bytes == 9 * MIB
+
+
+def test_the_parts_of_a_body_add_up() -> None:
+    payload = Payload(100, 10, 3)
+    assert [len(part) for part in payload.parts("k", 10)] == [10]
+    assert [len(part) for part in payload.parts("k", 11)] == [3, 3, 3, 2]
+    assert [len(part) for part in payload.parts("k", 0)] == [0]
+    assert bytes(payload.parts("k", 10)[0]) == bytes(payload.parts("k", 10)[0]) != bytes(payload.parts("l", 10)[0])
