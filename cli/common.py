@@ -29,7 +29,12 @@ SetOption = Annotated[
 
 def print_json(value: Any) -> None:
     """One JSON object on stdout; NaN and infinities become null."""
-    sys.stdout.write(json.dumps(_finite(value), indent=1) + "\n")
+    sys.stdout.write(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """JSON as `print_json` prints it."""
+    return json.dumps(_finite(value), indent=1) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,14 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from cli import phrases
+from cli.calibration_page import values_grid
 from cli.common import JsonOption, SeedOption, print_json, progress, say, say_if_compiling, stdout
 from cli.replay import bars
 from cli.report import write_report
 from cli.tables import Grid, comparison_grid, rich_table
 from traces.errors import InputError
+from traces.run import Run
 from traces.statistics import summarise
 from validate import demo, lab, minio
-from validate.calibrate import Measurement
 from validate.demo import HEAVY_CLIENTS, LIGHT_CLIENTS, Demonstration
 from validate.s3 import Target
 
@@ -37,8 +39,8 @@ def command(
     source, measurements = _measurements(use_recorded)
     *light, heavy = measurements
     say_if_compiling()
-    with progress("fitting the model to the light loads") as update:
-        found = demo.demonstrate(tuple(light), heavy, seed or 0, update)
+    with progress("fitting the model to the light loads", total=1) as update:
+        found = demo.demonstrate(tuple(light), heavy, seed or 0, len(os.sched_getaffinity(0)), update)
     page = _write(found, measurements, out, source)
     say(f"report: {page}")
     if as_json:
@@ -49,7 +51,7 @@ def command(
     stdout.print(phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison), sep="\n", markup=False)
 
 
-def _measurements(use_recorded: bool) -> tuple[str, list[Measurement]]:
+def _measurements(use_recorded: bool) -> tuple[str, list[Run]]:
     """Where the measurements come from, and those of the light loads and the heavy one."""
     loads = (*LIGHT_CLIENTS, HEAVY_CLIENTS)
     if use_recorded or minio.find() is None:
@@ -59,7 +61,7 @@ def _measurements(use_recorded: bool) -> tuple[str, list[Measurement]]:
                 "To measure a live one: 'tailcast lab install minio' (some ten minutes, needs Go), then the demo again."
             )
         measurements = [demo.recorded(clients) for clients in loads]
-        return f"Runs recorded on a real MinIO at {measurements[-1].run.info['started_at'][:10]}", measurements
+        return f"Runs recorded on a real MinIO at {measurements[-1].info['started_at'][:10]}", measurements
     measurements = []
     with _store() as target:
         for clients in loads:
@@ -73,9 +75,10 @@ def _measurements(use_recorded: bool) -> tuple[str, list[Measurement]]:
 def _store() -> Iterator[Target]:
     """The lab's store; one that was not up is taken down afterwards."""
     running = lab.status()
-    if running is not None and running.drives != 1:
-        raise InputError(f"the lab's store has {running.drives} drives, the demo needs 1; 'tailcast lab down' first")
-    store = lab.up(1, say)
+    form = minio.FORMS["one-drive"]
+    if running is not None and running.form != form:
+        raise InputError(f"the lab's store is up with {running.form}, the demo needs {form}; 'tailcast lab down' first")
+    store = lab.up(form, say)
     try:
         yield store.target
     finally:
@@ -83,14 +86,14 @@ def _store() -> Iterator[Target]:
             lab.down()
 
 
-def _write(found: Demonstration, measurements: list[Measurement], out: Path, source: str) -> Path:
+def _write(found: Demonstration, measurements: list[Run], out: Path, source: str) -> Path:
     """Write the Runs and the report; returns the report's path."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{out}: cannot be made: {error.strerror}") from error
-    for measurement, clients in zip(measurements, (*LIGHT_CLIENTS, HEAVY_CLIENTS), strict=True):
-        measurement.run.write(out / demo.run_name(clients))
+    for run, clients in zip(measurements, (*LIGHT_CLIENTS, HEAVY_CLIENTS), strict=True):
+        run.write(out / demo.run_name(clients))
     found.forecast.write(out / "forecast")
     page = out / "report.html"
     light = " and ".join(map(str, LIGHT_CLIENTS))
@@ -106,21 +109,16 @@ def _write(found: Demonstration, measurements: list[Measurement], out: Path, sou
 
 
 def _parameters(found: Demonstration) -> Grid:
-    rows = [
-        [path, f"{value:.3g}" if path.endswith("cv") else phrases.seconds(value)]
-        for path, value in found.fit.values.items()
-    ]
-    light = " and ".join(map(str, LIGHT_CLIENTS))
-    return Grid(f"Fitted to {light} clients", ["parameter", "value"], rows)
+    return values_grid(found.profile, f"Fitted to {' and '.join(map(str, LIGHT_CLIENTS))} clients")
 
 
 def _facts(found: Demonstration, source: str, page: Path) -> dict[str, Any]:
     return {
         "source": source,
         "fit": {
-            "values": dict(found.fit.values),
-            "rms_log_error": found.fit.rms_log_error,
-            "simulations": found.fit.simulations,
+            "values": found.profile.values,
+            "rms_log_error": found.profile.rms_log_error,
+            "simulations": found.profile.simulations,
         },
         "measured": summarise(found.measured),
         "forecast": summarise(found.forecast),

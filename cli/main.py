@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from cli import compare, demo, lab, replay, report, simulate, trace
+from cli import calibrate, compare, demo, lab, reference, replay, report, simulate, trace, validate
 from traces.errors import InputError
 
 app = typer.Typer(
@@ -20,8 +20,11 @@ app.add_typer(trace.app, name="trace")
 app.command(name="demo")(demo.command)
 app.command(name="simulate")(simulate.command)
 app.command(name="compare")(compare.command)
+app.command(name="calibrate")(calibrate.command)
+app.command(name="validate")(validate.command)
 app.command(name="report")(report.command)
 app.command(name="replay")(replay.command)
+app.add_typer(reference.app, name="reference")
 app.add_typer(lab.app, name="lab")
 
 

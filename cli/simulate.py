@@ -12,6 +12,7 @@ import typer
 from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, say_if_compiling, stdout
 from cli.tables import (
     Grid,
+    attribution_grid,
     bounds_grids,
     mean_attempts,
     replications_grid,
@@ -20,16 +21,19 @@ from cli.tables import (
     stations_grid,
     summary_grid,
 )
-from models.spec import Spec, load_spec
+from models.spec import Spec, spec_of
 from sim.bounds import bounds
 from sim.replicate import Precision, Simulation, replicate
 from sim.replications import Replications
 from sim.simulate import EngineName, simulate
+from traces.attribution import attribution
 from traces.errors import InputError
 from traces.generate import generate
 from traces.run import Run
 from traces.statistics import summarise
 from traces.trace import Trace
+from traces.yaml_input import load_mapping, override
+from validate.profile import Profile
 
 SpecArgument = Annotated[
     Path, typer.Argument(metavar="SPEC.yaml", help="The store and its workload.", show_default=False)
@@ -58,6 +62,9 @@ def command(
     ] = None,
     steady: Annotated[bool, typer.Option("--steady", help="Replications: leave the warm-up out.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Replications: processes; 1 unless told.")] = None,
+    profile: Annotated[
+        Path | None, typer.Option("--profile", help="Values from 'tailcast calibrate'; --set goes before them.")
+    ] = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
@@ -71,7 +78,10 @@ def command(
         raise InputError("--out writes one Run, and replications are many; leave it away")
     if not replicated and (steady or workers is not None):
         raise InputError("--steady and --workers are for replications; add --replications 10, or --precision 0.05")
-    loaded = load_spec(spec, assignments or ())
+    data = load_mapping(spec)
+    if profile is not None:
+        data = Profile.read(profile).applied_to(data, str(spec))
+    loaded = spec_of(override(data, assignments or ()), str(spec))
     if engine == "compiled" and not only_bounds:
         say_if_compiling()
     asked = None if trace is None else Trace.read(trace)
@@ -83,12 +93,14 @@ def command(
         result, grids = _replicated(simulation, seed or 0, replications or _BATCH, wanted, steady, workers or 1)
     else:
         with progress("simulating", len(asked) if asked is not None else loaded.workload.operations) as update:
-            run = simulate(loaded, asked, seed=seed or 0, engine=engine, progress=update)
+            run = simulate(loaded, asked, seed=seed or 0, engine=engine, critical_path=True, progress=update)
         if out is not None:
             run.write(out)
             say(f"Run written to {out}")
         result = result_of(run)
         grids = [summary_grid(run), stations_grid(result["stations"])]
+        if result.get("attribution"):
+            grids.append(attribution_grid(result["attribution"], "What median and tail consist of"))
     if as_json:
         print_json(result)
     else:
@@ -97,12 +109,17 @@ def command(
 
 
 def result_of(run: Run) -> dict[str, Any]:
-    """What is printed of a simulated Run: its summary with attempts per request, its stations and its engine."""
+    """What is printed of a simulated Run: its summary with attempts per request, its stations and its engine.
+
+    Of a Run with a critical path also `attribution`: what `traces.attribution.attribution` found, so the p99 of GETs is
+    in ``["attribution"]["GET"]["p99"]["roles"]["host cpu"]["waiting_s"]``, by role.
+    """
     assert run.stations is not None
     summary = summarise(run)
     ops = {op: figures | {"attempts": mean_attempts(run, op)} for op, figures in summary["ops"].items()}
     stations = [s for s in run.stations.to_pylist() if s["visits"]]
-    return {**summary, "ops": ops, "stations": stations, "engine": run.info["engine"]}
+    parts = {} if run.critical_path is None else {"attribution": attribution(run)}
+    return {**summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}
 
 
 def _bounded(spec: Spec, trace: Trace | None, seed: int) -> _Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from cli.main import main
@@ -11,7 +12,9 @@ from cli.phrases import seconds
 from models.spec import load_spec
 from sim.replicate import seed_of
 from sim.simulate import simulate
+from tests.runs import run_of
 from tests.test_spec import EXAMPLE
+from traces.attribution import attribution
 from traces.run import Run
 from traces.statistics import summarise
 
@@ -31,7 +34,7 @@ def test_json_is_the_contract_s_object(capsys):
     code, out, _ = tailcast(capsys, "simulate", str(EXAMPLE), *SHORT, "--json")
     result = json.loads(out)
     assert code == 0
-    assert set(result) == {"ops", "duration_s", "stations", "engine"}
+    assert set(result) == {"ops", "duration_s", "stations", "attribution", "engine"}
     assert set(result["ops"]) == {"GET", "PUT"}
     get = result["ops"]["GET"]
     assert set(get) == {"count", "errors", "throughput_ops", "throughput_bytes", "latency_s", "attempts"}
@@ -59,6 +62,28 @@ def test_table_and_run(capsys, tmp_path):
     assert "host cpu" in out
     assert "Run written to" in err
     assert Run.read(tmp_path / "run").info["kind"] == "simulated"
+
+
+@pytest.fixture
+def attributed(monkeypatch):
+    """Simulations give a Run of 200 GETs that wait for the host's cpu, the slowest 20 for 9 ms more."""
+    wait_s = np.repeat([1e-3, 10e-3], [180, 20])
+    spent = [{"request": i, "role": "host cpu", "waiting_s": w, "service_s": 1e-3} for i, w in enumerate(wait_s)]
+    info = {"kind": "simulated", "engine": {"name": "compiled", "wall_s": 1.0, "visits": 200}}
+    station = {"name": "cpu", "role": "host cpu", "servers": 2, "visits": 200, "utilization": 0.5, "mean_queue": 1.0}
+    run = run_of(wait_s + 1e-3, info=info, stations=[station], critical_path=spent)
+    monkeypatch.setattr("cli.simulate.simulate", lambda *_, **__: run)
+    return run
+
+
+def test_a_critical_path_is_attributed(capsys, attributed):
+    result = json.loads(tailcast(capsys, "simulate", str(EXAMPLE), "--json")[1])
+    assert result["attribution"] == attribution(attributed)
+    assert result["attribution"]["GET"]["p50"]["roles"]["host cpu"]["waiting_s"] == pytest.approx(1e-3)
+    table = tailcast(capsys, "simulate", str(EXAMPLE))[1]
+    assert "What median and tail consist of" in table
+    row = [cell.strip() for cell in table.splitlines()[-2].strip("│").split("│")]
+    assert row[:4] == ["GET", "host cpu", "1.00 ms", "1.00 ms"]
 
 
 def test_trace_of_the_user(capsys, tmp_path):
@@ -102,6 +127,14 @@ def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch
     assert "Bottleneck: drive 0, at 1,000 op/s" in table
     assert f"{exact_ops:.0f} op/s" in table
     assert "∞" in table
+
+
+def test_bounds_say_what_they_rest_on(capsys):
+    arguments = ["simulate", str(EXAMPLE), "--bounds", "--set", "client.hedge.after=20ms"]
+    notes = json.loads(tailcast(capsys, *arguments, "--json")[1])["notes"]
+    assert notes[0].startswith("GET: a second attempt starts after 0.02 s")
+    assert "a second attempt starts after 0.02 s" in " ".join(tailcast(capsys, *arguments)[1].replace("│", "").split())
+    assert json.loads(tailcast(capsys, "simulate", str(EXAMPLE), "--bounds", "--json")[1])["notes"] == []
 
 
 def test_bounds_of_a_trace_and_why_they_are_not_exact(capsys, tmp_path):
@@ -188,7 +221,6 @@ BROKEN = "store: minio\nworkload: {clients: 1\n"
         (["simulate", "{example}", "--bounds", "--out", "run"], "--bounds does not simulate"),
         (["simulate", "{example}", "--bounds", "--replications", "3"], "--bounds does not simulate"),
         (["simulate", "{example}", "--bounds", "--precision", "0.1"], "--bounds does not simulate"),
-        (["simulate", "{example}", "--bounds", "--set", "client.timeout=1s"], "policy of GET"),
         (["simulate", "{example}", "--replications", "3", "--out", "run"], "--out writes one Run"),
         (["simulate", "{example}", "--replications", "0"], "--replications"),
         (["simulate", "{example}", "--workers", "0", "--replications", "3"], "--workers"),

@@ -13,8 +13,8 @@ from validate import demo, lab, minio
 
 def test_recorded_runs_are_those_of_the_traces():
     for clients in (*demo.LIGHT_CLIENTS, demo.HEAVY_CLIENTS):
-        measurement = demo.recorded(clients)
-        run, trace = measurement.run, measurement.trace
+        run = demo.recorded(clients)
+        trace = run.trace
         assert run.info["kind"] == "measured"
         assert run.info["pacing"]["clients"] == clients
         assert not run.failed.any()
@@ -30,7 +30,7 @@ def test_demo_forecasts_the_recorded_heavy_load(capsys, tmp_path):
     result = json.loads(said)
     assert code == 0
     assert result["comparison"]["verdict"] == "agree"
-    assert set(result["fit"]["values"]) == {p.path for p in demo.PARAMETERS}
+    assert {"host.cpu.GET.constant", "drives.commit.constant"} < set(result["fit"]["values"])
     for op in ("GET", "PUT"):
         forecast, measured = (result[side]["ops"][op]["throughput_ops"] for side in ("forecast", "measured"))
         assert forecast == pytest.approx(measured, rel=0.15)

@@ -12,6 +12,7 @@ from traces.units import (
     BytesPerSecond,
     PerSecond,
     Seconds,
+    binary_size,
     parse_bandwidth,
     parse_bytes,
     parse_rate,
@@ -107,3 +108,13 @@ def test_field_types_parse_and_refuse() -> None:
     assert TypeAdapter(BytesPerSecond).validate_python("8kbit/s") == 1000
     with pytest.raises(ValidationError, match="unknown unit"):
         TypeAdapter(Bytes).validate_python("1Kib")
+
+
+@given(st.integers(0, 2**50))
+def test_a_written_size_reads_as_the_same_size(size_bytes):
+    assert parse_bytes(binary_size(size_bytes)) == size_bytes
+
+
+@pytest.mark.parametrize(("size_bytes", "text"), [(0, "0B"), (1000, "1000B"), (32 << 10, "32KiB"), (5 << 20, "5MiB")])
+def test_sizes_are_written_in_the_greatest_whole_unit(size_bytes, text):
+    assert binary_size(size_bytes) == text

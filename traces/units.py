@@ -57,6 +57,14 @@ def parse_bytes(value: object) -> int:
     return round(size)
 
 
+def binary_size(size_bytes: int) -> str:
+    """A size as `parse_bytes` reads it: in the greatest of KiB, MiB … that it is a whole number of, else in bytes."""
+    for power, prefix in zip((4, 3, 2, 1), "TGMK", strict=True):
+        if size_bytes and size_bytes % 1024**power == 0:
+            return f"{size_bytes // 1024**power}{prefix}iB"
+    return f"{size_bytes}B"
+
+
 def parse_seconds(value: object) -> float:
     """A duration in seconds from ``0.005`` or ``"5ms"``.
 

@@ -1,161 +1,241 @@
-"""Fits a spec's parameters to measured Runs: simulated log-quantiles and throughputs against the measured ones."""
+"""Fits a spec's parameters to measured Runs and says how sure the values are.
+
+Three steps: staged estimates without simulation (`validate.estimates`); a global fit of simulated to measured
+log-quantiles, log-throughputs and CPU times (`validate.fit`); intervals of the values (`validate.uncertainty`). The
+result is a `Profile`.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+import platform
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
-from models.spec import Spec, spec_of
-from sim.simulate import simulate
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics import latencies, ops_of, quantiles, summarise
-from traces.trace import Trace
-from traces.yaml_input import override
+from validate.cells import asked_of, labels_of
+from validate.estimates import staged_estimates
+from validate.figures import Floats
+from validate.fit import SEEDS, Linear, Problem
+from validate.judge import judge
+from validate.parameters import Parameter, chosen, matters, value_at
+from validate.profile import Estimate, FittedRun, Profile, Residual
+from validate.simulations import Asked, simulated_trace, simulations
+from validate.targets import Measured, Targets, targets_of
+from validate.uncertainty import as_good, identified, intervals, joined, misfit, total_noise, untold
 
-PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-"""The quantiles that are fitted."""
-
-_WEIGHTS = np.array([1, 1, 1, 1, 1, 0.7, 0.4])  # the far quantiles of a short Run say less
-_THROUGHPUT_WEIGHT = 2.0
-
-# The step of slopes, in the logarithm of a parameter: a job that overtakes another makes the figures jump, so slopes
-# have to be taken over a distance on which many do.
-_STEP = 0.15
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A value of the spec that a fit may choose.
-
-    Attributes:
-        path: where it stands in the spec, as for ``--set``.
-        low, high: its bounds, in the spec's unit (seconds for durations); both above 0.
-    """
-
-    path: str
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.low < self.high < math.inf:
-            raise InputError(f"{self.path}: bounds {self.low} and {self.high} must ascend from above 0")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A Run and the Trace that it was asked."""
-
-    trace: Trace
-    run: Run
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What a fit found.
-
-    Attributes:
-        values: the chosen value of each parameter's path.
-        spec: the spec with these values.
-        rms_log_error: root mean square of the log-ratios simulated / measured that it was fitted on.
-        simulations: how many Runs were simulated for it.
-    """
-
-    values: Mapping[str, float]
-    spec: Spec
-    rms_log_error: float
-    simulations: int
+_ALIKE = 0.1  # log-values that begin a search at the same place
+_FIRST_MISFIT = 0.03  # of the model, as long as nothing is known of it
+_FAR = 20.0  # by so much more in weighted squares, the end of a search is no solution
 
 
 def calibrate(
     data: dict[str, Any],
-    measurements: Sequence[Measurement],
-    parameters: Sequence[Parameter],
+    runs: Sequence[tuple[str, Run]],
+    parameters: Sequence[Parameter] | None = None,
     *,
     source: str = "spec",
     seed: int = 0,
-    progress: Callable[[int], None] | None = None,
-) -> Fit:
-    """The values of the parameters with which the simulated Runs come nearest to the measured ones.
+    confidence: float = 0.95,
+    workers: int = 1,
+    anyway: bool = False,
+    progress: Callable[[float], None] = lambda done: None,
+) -> Profile:
+    """The values of the parameters with which simulated Runs come nearest to the measured ones.
 
-    Least squares over the logarithms of quantiles and throughputs, by operation; every simulation takes the same
-    random numbers, so the sum is smooth in the parameters. The search is in the logarithm of the parameters.
+    The same input and seed give the same profile, whatever the number of workers.
 
     Args:
-        data: the spec as a mapping; it gives the first guess, too.
-        measurements: what to fit; failed requests are left out.
-        parameters: what may change.
+        data: the spec as a mapping; its workload plays no part, each Run's own trace is simulated.
+        runs: what to fit, by name; failed requests are left out.
+        parameters: what may change; None: what `parameters_of` finds in the spec. Of these, those that matter for the
+            Runs are fitted.
         source: what to call the spec in a message.
-        seed: of all simulations.
-        progress: told how many Runs have been simulated.
+        seed: of all simulations, and of the bootstrap.
+        confidence: of the intervals.
+        workers: processes for the simulations.
+        anyway: fit also Runs that were judged unfit (`validate.judge`); the profile says so.
+        progress: told about which share is done.
 
     Raises:
-        InputError: nothing to fit, a parameter is not in the spec, or a measured Run has no successful request.
+        InputError: nothing to fit, a parameter is not in the spec, or a Run cannot be fitted.
     """
-    if not measurements or not parameters:
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
+    parameters = chosen(data, source=source) if parameters is None else list(parameters)
+    if not runs or not parameters:
         raise InputError("a fit needs at least one Run and one parameter")
-    targets = [_figures(m.run) for m in measurements]
-    low, high = np.log([p.low for p in parameters]), np.log([p.high for p in parameters])
-    guess = np.clip([math.log(_value_at(data, p.path, source)) for p in parameters], low, high)
-    simulated = 0
-
-    def errors(point: NDArray[np.float64]) -> NDArray[np.float64]:
-        nonlocal simulated
-        spec = _spec_at(data, parameters, point, source)
-        parts = []
-        for measurement, target in zip(measurements, targets, strict=True):
-            forecast = _figures(simulate(spec, measurement.trace, seed=seed))
-            parts.append(np.concatenate([_error(forecast[op], target[op]) for op in target]))
-            simulated += 1
-            if progress:
-                progress(simulated)
-        return np.concatenate(parts)
-
-    def slopes(point: NDArray[np.float64]) -> NDArray[np.float64]:
-        steps = _STEP * np.eye(len(point))
-        return np.stack([(errors(point + s) - errors(point - s)) / (2 * _STEP) for s in steps], axis=1)
-
-    found = optimize.least_squares(errors, guess, jac=slopes, bounds=(low, high), xtol=1e-3, ftol=1e-4, max_nfev=25)
-    values = dict(zip((p.path for p in parameters), np.exp(found.x).tolist(), strict=True))
-    rms = float(np.sqrt(np.mean(errors(found.x) ** 2)))
-    return Fit(values, _spec_at(data, parameters, found.x, source), rms, simulated)
+    measured = [Measured.of(name, run, anyway) for name, run in runs]
+    targets = targets_of(measured, seed)
+    parameters, matter = _that_matter(data, parameters, [measured[members[0]] for members in targets.cells], source)
+    first = staged_estimates(data, parameters, measured, source)
+    guess = np.log([first.values[p.path] for p in parameters])
+    requests = np.array([len(m.run) for m in measured])
+    asked = [
+        Asked(simulated_trace(measured[members[0]].trace, requests[list(members)].max()), targets.of(c))
+        for c, members in enumerate(targets.cells)
+    ]
+    begins = _begins(data, parameters, guess, source)
+    expected = _expected(matter, len(begins))
+    with simulations(data, source, asked, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
+        lengths = np.array([len(a.trace) for a in asked])[targets.cell] / requests[targets.run]
+        problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
+        solution = _solve(problem, begins, confidence)
+    findings = (*first.findings, *_unfit(measured))
+    return _profile(data, source, confidence, measured, problem, solution, findings, seed, simulated.count)
 
 
-def _spec_at(data: dict[str, Any], parameters: Sequence[Parameter], point: NDArray[np.float64], source: str) -> Spec:
-    assignments = [f"{p.path}={math.exp(x)!r}" for p, x in zip(parameters, point, strict=True)]
-    return spec_of(override(data, assignments), source)
+@dataclass(frozen=True)
+class _Solution:
+    """The problem at its solution.
+
+    Attributes:
+        near: the solution.
+        variance: of the log-errors, which its weights were made from, shape (figures,).
+        misfit: as in a `Profile`.
+        low, high: intervals of the log-parameters, shape (parameters,).
+    """
+
+    near: Linear
+    variance: Floats
+    misfit: float
+    low: Floats
+    high: Floats
 
 
-def _value_at(data: dict[str, Any], path: str, source: str) -> float:
-    """The first guess: the value as the checked spec has it."""
-    place: Any = spec_of(data, source).model_dump()
-    for part in path.split("."):
-        if not isinstance(place, dict) or part not in place:
-            raise InputError(f"{source}: {path} is not in the spec; a parameter to fit must stand in it")
-        place = place[part]
-    if not isinstance(place, int | float) or place <= 0:
-        raise InputError(f"{source}: {path} is {place!r}; a parameter to fit needs a first guess above 0")
-    return float(place)
+def _expected(matter: NDArray[np.bool_], begins: int) -> float:
+    """About how many simulations a fit takes, for a bar of progress."""
+    centre, slopes = len(matter), sum(2 << int(n).bit_length() for n in matter.sum(axis=1))
+    return begins * 1.5 * (6 * (2 * centre + slopes) + 3 * (SEEDS * centre + 2 * slopes))
 
 
-def _figures(run: Run) -> dict[str, NDArray[np.float64]]:
-    """The logarithms that are fitted, by operation: quantiles, then throughput."""
-    summary = summarise(run)["ops"]
-    figures = {}
-    for op in ops_of(run):
-        samples = latencies(run, op)
-        if not len(samples):
-            raise InputError(f"the Run has no successful {op}: there is nothing to fit")
-        figures[op] = np.log([*quantiles(samples, PROBABILITIES), summary[op]["throughput_ops"]])
-    return figures
+def _unfit(measured: Sequence[Measured]) -> list[str]:
+    return [
+        f"{m.name} was fitted although {'; '.join(judge(m.run).reasons)}" for m in measured if not judge(m.run).usable
+    ]
 
 
-def _error(forecast: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
-    error: NDArray[np.float64] = (forecast - target) * np.append(_WEIGHTS, _THROUGHPUT_WEIGHT)
-    return error
+def _begins(data: dict[str, Any], parameters: Sequence[Parameter], guess: Floats, source: str) -> list[Floats]:
+    """Where to search from: the staged estimates, and the same with the spec's slow modes.
+
+    Of a tail that few requests are in, staged estimates may be so far off that no slope leads back.
+    """
+    tail = np.array([p.path.endswith((".probability", ".factor")) for p in parameters])
+    given = np.log([value_at(data, p.path, source) for p in parameters])
+    return [guess, np.where(tail, given, guess)] if np.any(np.abs(given - guess)[tail] > _ALIKE) else [guess]
+
+
+def _solve(problem: Problem, begins: Sequence[Floats], confidence: float) -> _Solution:
+    """Search from each beginning, see how far the model misses at the best end, and go on with weights for that.
+
+    Where the ends fit about equally well, the intervals hold them all.
+    """
+    noise = problem.targets.covariance
+    variance = np.diag(noise) + _FIRST_MISFIT**2
+    ends = [problem.polish(problem.search(begin, variance), variance) for begin in begins]
+    least = min(ends, key=_cost)
+    variance = np.diag(noise) + misfit(problem, least, noise) ** 2
+    near_best = (end for end in ends if end.cost < least.cost + _FAR)
+    ends = sorted((problem.polish(end.point, variance) for end in near_best), key=_cost)
+    near, good = ends[0], as_good([end.cost for end in ends], confidence)
+    noise = total_noise(problem, near)
+    missed = misfit(problem, near, noise)
+    covariance = noise + missed**2 * problem.targets.alike
+    each = [intervals(problem, end, covariance, variance, confidence) for end, ok in zip(ends, good, strict=True) if ok]
+    return _Solution(near, variance, missed, *joined(each))
+
+
+def _cost(end: Linear) -> float:
+    return end.cost
+
+
+def _that_matter(
+    data: dict[str, Any], parameters: Sequence[Parameter], measured: Sequence[Measured], source: str
+) -> tuple[list[Parameter], NDArray[np.bool_]]:
+    """The parameters that any Run depends on, and which of the Runs do on which of them, shape (runs, parameters).
+
+    Raises:
+        InputError: a Run depends on none.
+    """
+    matter = np.array([[matters(data, p, m.trace, source) for p in parameters] for m in measured])
+    for m, own in zip(measured, matter, strict=True):
+        if not np.any(own):
+            raise InputError(f"{m.name}: nothing that may be fitted matters for what it was asked; leave it out")
+    kept: list[bool] = np.any(matter, axis=0).tolist()
+    return [p for p, keep in zip(parameters, kept, strict=True) if keep], matter[:, kept]
+
+
+def _profile(
+    data: dict[str, Any],
+    source: str,
+    confidence: float,
+    measured: Sequence[Measured],
+    problem: Problem,
+    solution: _Solution,
+    findings: Sequence[str],
+    seed: int,
+    simulated: int,
+) -> Profile:
+    near, targets = solution.near, problem.targets
+    return Profile(
+        store=str(data["store"]),
+        spec=Path(source).name,
+        confidence=confidence,
+        parameters=_estimates(problem, solution),
+        runs=_fitted_runs(measured, targets),
+        residuals=tuple(_residuals(measured, targets, near)),
+        noise=targets.noise,
+        misfit=solution.misfit,
+        rms_log_error=float(np.sqrt(np.mean((near.figures - targets.values) ** 2))),
+        findings=(*findings, *untold(problem, near, solution.variance)),
+        seed=seed,
+        simulations=simulated,
+        versions={"python": platform.python_version()}
+        | {name: metadata.version(name) for name in ("tailcast", "numpy", "scipy")},
+    )
+
+
+def _estimates(problem: Problem, solution: _Solution) -> dict[str, Estimate]:
+    told = identified(problem, solution.low, solution.high)
+    return {
+        p.path: Estimate(
+            value=float(np.clip(np.exp(solution.near.point[i]), p.low, p.high)),
+            low=float(np.clip(np.exp(solution.low[i]), p.low, p.high)),
+            high=float(np.clip(np.exp(solution.high[i]), p.low, p.high)),
+            identified=told[i],
+            guess=float(np.exp(problem.guess[i])),
+            bounds=(p.low, p.high),
+        )
+        for i, p in enumerate(problem.parameters)
+    }
+
+
+def _fitted_runs(measured: Sequence[Measured], targets: Targets) -> tuple[FittedRun, ...]:
+    labels = labels_of([asked_of(measured[members[0]].run) for members in targets.cells])
+    label_of = {i: label for label, members in zip(labels, targets.cells, strict=True) for i in members}
+    return tuple(
+        FittedRun(name=m.name, cell=label_of[i], started_at=str(m.run.info.get("started_at", "")), requests=len(m.run))
+        for i, m in enumerate(measured)
+    )
+
+
+def _residuals(measured: Sequence[Measured], targets: Targets, near: Linear) -> list[Residual]:
+    noise = np.sqrt(np.diag(targets.covariance))
+    return [
+        Residual(
+            run=measured[run].name,
+            op=op,
+            figure=figure,
+            measured=float(np.exp(targets.values[i])),
+            fitted=float(np.exp(near.figures[i])),
+            log_ratio=float(near.figures[i] - targets.values[i]),
+            noise=float(noise[i]),
+        )
+        for i, (run, (op, figure)) in enumerate(zip(targets.run, targets.labels, strict=True))
+    ]

@@ -92,7 +92,7 @@ def _compare_op(
     if not all(done):
         differs = ["count"] if any(done) or not all(figure["count"] for figure in figures) else []
         return result | {"verdict": "differ" if differs else "agree", "differs_in": differs, "unsure_of": []}
-    names = [name for name in COMPARED if min(done) * (1 - QUANTILES[name]) >= _BEYOND - 1e-9]
+    names = told_quantiles(min(done))
     noise = [
         resample(a, op, names, seed, f"compare.{op}.a", lambda done: progress(done / 2)),
         resample(b, op, names, seed, f"compare.{op}.b", lambda done: progress((1 + done) / 2)),
@@ -121,6 +121,24 @@ def _compare_op(
     }
 
 
+def told_quantiles(count: int) -> list[str]:
+    """Those of `COMPARED` that so many samples tell: at least 10 of them lie beyond."""
+    return [name for name in COMPARED if count * (1 - QUANTILES[name]) >= _BEYOND - 1e-9]
+
+
+def distances(a: Floats, b: Floats) -> tuple[float, float]:
+    """How far two samples' distributions are apart.
+
+    Returns:
+        the Kolmogorov-Smirnov distance, which is the greatest gap between the two CDFs, and the Wasserstein-1
+        distance, which is the area between them, over the mean of `b`.
+    """
+    values = np.sort(np.concatenate([a, b]))
+    below_a, below_b = (np.searchsorted(np.sort(side), values, side="right") / len(side) for side in (a, b))
+    gap = np.abs(below_a - below_b)
+    return float(gap.max()), float((gap[:-1] * np.diff(values)).sum()) / max(float(b.mean()), _LEAST)
+
+
 def _judge(value: float, between: list[float], limit: float) -> str:
     low, high = between
     if abs(value) > limit and (low > limit or high < -limit):
@@ -135,14 +153,10 @@ def _measure(values: list[float], resampled: list[Floats], confidence: float) ->
 
 
 def _distance(a: Floats, b: Floats, noise: list[Resamples], confidence: float) -> dict[str, Any]:
-    """Kolmogorov-Smirnov and normalised Wasserstein-1: the greatest gap, and the area, between two CDFs."""
-    values = np.sort(np.concatenate([a, b]))
-    below_a, below_b = (np.searchsorted(np.sort(side), values, side="right") / len(side) for side in (a, b))
-    gap = np.abs(below_a - below_b)
-    mean_s = max(float(b.mean()), _LEAST)
-    w1 = float((gap[:-1] * np.diff(values)).sum()) / mean_s
-    error = float(quantiles(noise[0].distance_s + noise[1].distance_s, confidence)) / mean_s
-    return {"ks": float(gap.max()), "w1": {"value": w1, "interval": [max(0.0, w1 - error), w1 + error]}}
+    """The distances with the interval of Wasserstein-1."""
+    ks, w1 = distances(a, b)
+    error = float(quantiles(noise[0].distance_s + noise[1].distance_s, confidence)) / max(float(b.mean()), _LEAST)
+    return {"ks": ks, "w1": {"value": w1, "interval": [max(0.0, w1 - error), w1 + error]}}
 
 
 def _log(values: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from traces.generate import generate
 from traces.run import Run
 from traces.trace import Trace
 from traces.yaml_input import load_mapping, override
-from validate.calibrate import Fit, Measurement, Parameter, calibrate
+from validate.calibrate import calibrate
 from validate.compare import compare
+from validate.profile import Profile
 from validate.replay import Progress, replay
 from validate.s3 import Target
 
@@ -24,16 +25,6 @@ FOLDER = Path(__file__).resolve().parent.parent / "examples" / "demo"
 
 LIGHT_CLIENTS, HEAVY_CLIENTS = (1, 4), 16
 """Closed-loop clients of the loads that are fitted, and of the one that is forecast."""
-
-PARAMETERS = (
-    Parameter("host.cpu.GET.constant", 2e-5, 2e-2),
-    Parameter("host.cpu.GET.distribution.cv", 0.05, 3),
-    Parameter("host.cpu.PUT.constant", 2e-5, 1e-1),
-    Parameter("host.cpu.PUT.distribution.cv", 0.05, 3),
-    Parameter("drives.commit.constant", 1e-5, 1.0),
-    Parameter("drives.commit.distribution.cv", 0.05, 3),
-)
-"""What is fitted."""
 
 TOLERANCE = 0.25
 
@@ -44,13 +35,13 @@ class Demonstration:
 
     Attributes:
         light: the measured Runs that were fitted.
-        fit: the fitted parameters.
+        profile: the fitted parameters.
         measured, forecast: the heavy load, on the store and in the model.
         comparison: the forecast against the measurement.
     """
 
     light: tuple[Run, ...]
-    fit: Fit
+    profile: Profile
     measured: Run
     forecast: Run
     comparison: dict[str, Any]
@@ -61,33 +52,38 @@ def run_name(clients: int) -> str:
     return f"measured-{clients}"
 
 
-def recorded(clients: int) -> Measurement:
+def recorded(clients: int) -> Run:
     """The Run with so many clients that was recorded on a real MinIO.
 
     Raises:
         InputError: there is no recording.
     """
-    return Measurement(_trace(clients), Run.read(FOLDER / run_name(clients)))
+    return replace(Run.read(FOLDER / run_name(clients)), trace=_trace(clients))
 
 
-def measured(clients: int, target: Target, progress: Progress) -> Measurement:
+def measured(clients: int, target: Target, progress: Progress) -> Run:
     """A Run with so many clients on a live store.
 
     Raises:
         InputError: the store cannot be reached or refuses.
     """
-    trace = _trace(clients)
-    return Measurement(trace, replay(trace, target, progress=progress))
+    return replay(_trace(clients), target, progress=progress)
 
 
 def demonstrate(
-    light: tuple[Measurement, ...], heavy: Measurement, seed: int, progress: Callable[[int], None]
+    light: tuple[Run, ...], heavy: Run, seed: int, workers: int, progress: Callable[[float], None]
 ) -> Demonstration:
-    """Fit the light loads, forecast the heavy one, and compare; `progress` is told of each simulation of the fit."""
-    fit = calibrate(_data(), light, PARAMETERS, source=str(_SPEC), seed=seed, progress=progress)
-    forecast = simulate(fit.spec, heavy.trace, seed=seed)
-    comparison = compare(forecast, heavy.run, tolerance=TOLERANCE, seed=seed)
-    return Demonstration(tuple(m.run for m in light), fit, heavy.run, forecast, comparison)
+    """Fit the light loads, forecast the heavy one, and compare; `progress` is told the share of the fit that is done.
+
+    Runs are fitted also where the machine was busy with other things: a demonstration takes the machine it finds.
+    """
+    runs = [(run_name(clients), run) for clients, run in zip(LIGHT_CLIENTS, light, strict=True)]
+    data = _data()
+    profile = calibrate(data, runs, source=str(_SPEC), seed=seed, workers=workers, anyway=True, progress=progress)
+    fitted = spec_of(profile.applied_to(data, str(_SPEC)), str(_SPEC))
+    forecast = simulate(fitted, heavy.trace, seed=seed)
+    comparison = compare(forecast, heavy, tolerance=TOLERANCE, seed=seed)
+    return Demonstration(light, profile, heavy, forecast, comparison)
 
 
 _SPEC = FOLDER / "minio.yaml"

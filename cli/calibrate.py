@@ -1,0 +1,79 @@
+"""`tailcast calibrate`: a spec's parameters fitted to measured Runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.calibration_page import residuals_grid, values_grid, words, write_calibration_page
+from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, say_if_compiling, stdout
+from cli.compare import run_names
+from cli.tables import rich_table
+from cli.validate import run_folders
+from traces.run import Run
+from traces.yaml_input import load_mapping, override
+from validate.calibrate import calibrate
+from validate.parameters import Parameter, chosen
+
+
+def command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The store.", show_default=False)],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of measured Runs, or folders that hold such; light loads."),
+    ],
+    added: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", metavar="PATH=LOW..HIGH", help="Fit this value too, or between these bounds."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--fix", metavar="PATH", help="Leave this value, or all below it, as it is.")
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Fit also Runs that were disturbed, drifted or the like.")
+    ] = False,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core unless told.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a page about it to this HTML file.")] = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit a model to measured Runs; the values go into a profile for --profile of other commands.
+
+    What is fitted are the demands and distributions that the spec names and the Runs depend on.
+    """
+    data = override(load_mapping(spec), assignments or ())
+    parameters = chosen(data, [Parameter.parse(text) for text in added or ()], fixed or (), str(spec))
+    folders = run_folders(runs)
+    named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
+    say_if_compiling()
+    with progress("calibrating", total=1) as advance:
+        profile = calibrate(
+            data,
+            named,
+            parameters,
+            source=str(spec),
+            seed=seed or 0,
+            confidence=confidence,
+            workers=workers or len(os.sched_getaffinity(0)),
+            anyway=anyway,
+            progress=advance,
+        )
+    if out is not None:
+        profile.write(out)
+        say(f"wrote {out}")
+    if report is not None:
+        write_calibration_page(profile, report)
+        say(f"wrote {report}")
+    if as_json:
+        result: dict[str, Any] = profile.model_dump(mode="json")
+        print_json(result)
+        return
+    for grid in (values_grid(profile), residuals_grid(profile)):
+        stdout.print(rich_table(grid))
+    stdout.print(*words(profile), sep="\n", markup=False)

@@ -1,0 +1,112 @@
+"""Staged estimates on Runs whose truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.simulate import simulate
+from tests.specs import minio
+from traces.generate import generate
+from traces.yaml_input import override
+from validate.cpu import modelled_cpu_s
+from validate.estimates import slow_mode, staged_estimates
+from validate.parameters import chosen, matters, spec_at, value_at
+from validate.targets import Measured
+
+DATA = minio("workload.operations=3000")
+TRUTH = {
+    "client.cpu.GET.constant": 0.0004,
+    "client.cpu.PUT.constant": 0.0006,
+    "host.cpu.GET.constant": 0.0009,
+    "host.cpu.GET.per_byte": 2e-9,
+    "host.cpu.GET.distribution.cv": 0.8,
+    "host.cpu.PUT.constant": 0.001,
+    "host.cpu.PUT.per_byte": 1e-8,
+    "drives.commit.constant": 0.003,
+    "drives.commit.distribution.factor": 40.0,
+    "drives.commit.distribution.probability": 0.03,
+}
+
+
+def measured(clients: int, mix: str, size: str, with_cpu: bool = True, seed: int = 5) -> Measured:
+    asked = [f"workload.clients={clients}", f"workload.mix={mix}", f"workload.object_size={size}"]
+    spec = spec_at(override(DATA, asked), TRUTH)
+    trace = generate(spec.workload, seed=1)
+    run = simulate(spec, trace, seed=seed)
+    if with_cpu:
+        run = replace(
+            run, info=run.info | {"cpu": {f"{k}_per_op_s": s for k, s in modelled_cpu_s(spec, trace).items()}}
+        )
+    return Measured(f"{clients} {mix} {size}", run, trace)
+
+
+def estimates(*runs: Measured):
+    parameters = [p for p in chosen(DATA) if any(matters(DATA, p, m.trace) for m in runs)]
+    return staged_estimates(DATA, parameters, runs)
+
+
+LIGHT = [measured(1, f"{{{op}: 1}}", size) for op in ("GET", "PUT") for size in ("4KiB", "1MiB")]
+
+
+def test_cpu_per_operation_and_byte_come_from_what_was_recorded():
+    found = estimates(*LIGHT).values
+    for path in TRUTH:
+        if ".cpu." in path and "distribution" not in path:
+            assert found[path] == pytest.approx(TRUTH[path], rel=0.12), path
+
+
+def test_commit_time_is_what_is_left_of_a_put():
+    assert estimates(*LIGHT).values["drives.commit.constant"] == pytest.approx(0.003, rel=0.15)
+
+
+def test_the_tail_gives_the_slow_mode():
+    found = estimates(*LIGHT).values
+    # 1 MiB PUTs have two commits, so they show it twice as often.
+    assert 0.015 < found["drives.commit.distribution.probability"] < 0.09
+    assert 20 < found["drives.commit.distribution.factor"] < 80
+    assert 0.4 < found["host.cpu.GET.distribution.cv"] < 1.2
+
+
+def test_a_mix_splits_into_its_operations():
+    found = estimates(*(measured(1, mix, "4KiB") for mix in ("{GET: 80, PUT: 20}", "{GET: 20, PUT: 80}"))).values
+    assert found["host.cpu.GET.constant"] == pytest.approx(0.0009, rel=0.1)
+    assert found["host.cpu.PUT.constant"] == pytest.approx(0.001, rel=0.1)
+
+
+def test_server_side_data_are_optional():
+    found = estimates(*(measured(1, "{GET: 1}", size, with_cpu=False) for size in ("4KiB", "1MiB"))).values
+    whole = found["client.cpu.GET.constant"] + found["host.cpu.GET.constant"]
+    assert whole == pytest.approx(0.0013, rel=0.1)
+
+
+def test_heavy_runs_without_cpu_leave_the_spec_s_values():
+    found = estimates(measured(8, "{GET: 1}", "4KiB", with_cpu=False)).values
+    assert all(found[path] == pytest.approx(value_at(DATA, path)) for path in found)
+
+
+def test_batching_and_the_size_break_are_told():
+    said = " | ".join(estimates(*LIGHT, measured(4, "{PUT: 1}", "4KiB")).findings)
+    assert "PUT of 4,096 B: 4 clients have" in said
+    assert "longer for 1,048,576 B than for 4,096 B" in said
+    assert "131,072 B of an object, lies between" in said
+
+
+@given(share=st.floats(0.01, 0.1), factor=st.floats(15, 60), seed=st.integers(0, 1000))
+def test_slow_modes_are_found_in_samples(share, factor, seed):
+    rng = np.random.default_rng(seed)
+    slow = rng.random(20_000) < share
+    samples = rng.lognormal(0, 0.2, 20_000) + np.where(slow, rng.exponential(factor, 20_000), 0)
+    found = slow_mode(samples)
+    assert found[0] == pytest.approx(share, rel=0.3)
+    assert found[1] == pytest.approx(factor, rel=0.3)
+
+
+@given(cv=st.floats(0.05, 1.0), seed=st.integers(0, 1000))
+def test_a_lognormal_has_hardly_a_slow_mode(cv, seed):
+    samples = np.random.default_rng(seed).lognormal(0, np.sqrt(np.log1p(cv**2)), 5000)
+    assert slow_mode(samples)[0] < 0.02

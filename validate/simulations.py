@@ -1,0 +1,113 @@
+"""Simulated figures of what Runs were asked, at many points of a spec's parameters, over several processes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from models.sheet import Requests
+from models.spec import spec_of
+from sim.process_map import process_map
+from sim.simulate import simulate
+from traces.trace import Trace
+from validate.cpu import modelled_cpu_s
+from validate.figures import Floats, Label, figures_of
+from validate.parameters import spec_at
+
+FEWEST, MOST = 4000, 10_000
+"""Requests that a simulation has: as many as the Run within these, where its trace can be cut or repeated.
+
+With fewer the simulation is noisier than the measurement; more make it precise beyond need.
+"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is simulated for the Runs of a cell: a trace, and which figures are wanted of it."""
+
+    trace: Trace
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A simulation: of which cell, with which values at which paths of the spec, with which seed."""
+
+    cell: int
+    values: Mapping[str, float]
+    seed: int
+
+
+class Simulations:
+    """Simulates points, in processes that know the spec and the traces; use it by `simulations`."""
+
+    def __init__(self, mapping: Callable[..., Iterator[Floats]], progress: Callable[[int], None]):
+        self._mapping, self._progress = mapping, progress
+        self.count = 0
+
+    def figures(self, points: Sequence[Point]) -> list[Floats]:
+        """The log-figures of each point, in the order of its cell's labels; whatever the number of workers."""
+        found = []
+        for figures in self._mapping(_figures, points):
+            found.append(figures)
+            self.count += 1
+            self._progress(self.count)
+        return found
+
+
+@contextlib.contextmanager
+def simulations(
+    data: dict[str, Any], source: str, asked: Sequence[Asked], workers: int, progress: Callable[[int], None]
+) -> Iterator[Simulations]:
+    """Simulations of a spec's mapping for several cells; `progress` is told how many are done.
+
+    Raises:
+        InputError: a worker was killed, or the spec is wrong with the values of a point.
+    """
+    with process_map(workers, _know, (data, source, tuple(asked))) as mapping:
+        yield Simulations(mapping, progress)
+
+
+_known: tuple[dict[str, Any], str, tuple[Asked, ...]]  # of this process: traces are too large to be sent each time
+
+
+def _know(data: dict[str, Any], source: str, asked: tuple[Asked, ...]) -> None:
+    global _known
+    _known = data, source, asked
+    _requests.cache_clear()
+
+
+@functools.cache
+def _requests(cell: int) -> Requests:
+    """The requests of a cell's trace: no value that is fitted changes them."""
+    data, source, asked = _known
+    return spec_of(data, source).compile(asked[cell].trace)[1]
+
+
+def _figures(point: Point) -> Floats:
+    data, source, asked = _known
+    trace, labels = asked[point.cell].trace, asked[point.cell].labels
+    spec = spec_at(data, dict(point.values), source)
+    cpu_s = modelled_cpu_s(spec, trace, _requests(point.cell)) if any(op == "all" for op, _ in labels) else {}
+    return figures_of(simulate(spec, trace, seed=point.seed), labels, {str(side): s for side, s in cpu_s.items()})
+
+
+def simulated_trace(trace: Trace, requests: int) -> Trace:
+    """The trace that stands for that of Runs with so many requests: `FEWEST` to `MOST`, where that changes nothing.
+
+    A closed loop that repeats for a time is asked a number of requests instead, so that a point with a fast store
+    costs no more than one with a slow store. Phases are left as they are.
+    """
+    wanted = int(np.clip(requests, FEWEST, MOST))
+    if len(trace) and trace.phase[-1] > 0:
+        return trace
+    if trace.pacing.repeat:
+        rows = pa.array(np.arange(wanted) % len(trace))
+        return Trace(trace.table.take(rows), replace(trace.pacing, repeat=False, duration_s=None))
+    return Trace(trace.table.slice(0, wanted), trace.pacing)
