@@ -3,9 +3,10 @@
     python benchmarks/recover_truth.py [SPEC.yaml] [--json] [--trials N] [--seed N] [--workers N]
 
 In each trial every parameter that the spec (a MinIO's; else the example) can fit is drawn at random, up to a factor of
-two either way of the spec's value. Eight Runs (1 and 4 clients, GET and PUT, 4 KiB and 1 MiB) are simulated with it, and their CPU times
-are recorded with the error that the calibration assumes of such records. An interval should cover the truth as often
-as it claims. Exits with 1 when the coverage over all identified parameters is less than claimed beyond chance.
+two either way of the spec's value. Eight Runs (1 and 4 clients, GET and PUT, 4 KiB and 1 MiB) are simulated with it,
+and their CPU times are recorded with the error that the calibration assumes of such records. An interval should cover
+the truth as often as it claims. Exits with 1 when the coverage over all identified parameters is less than claimed
+beyond chance.
 """
 
 from __future__ import annotations

