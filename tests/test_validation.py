@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from cli.main import main
-from models.spec import load_spec
+from models.spec import load_spec, spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
 from tests.runs import MEASURED, run_of
@@ -22,6 +22,7 @@ from traces.errors import InputError
 from traces.generate import generate
 from traces.run import Run
 from traces.statistics import latencies, summarise
+from traces.yaml_input import load_mapping
 from validate.cells import asked_of, asked_trace, cells_of, labels_of
 from validate.prediction import end_to_end, pair_errors
 from validate.profile import Estimate, FittedRun, Profile
@@ -351,3 +352,17 @@ def test_the_page_draws_all_charts_without_an_error_or_a_request(folder, tmp_pat
         assert shown.evaluate("document.querySelectorAll('.main-svg').length") == 3 * 4
         assert shown.evaluate("[...document.querySelectorAll('.chart')].every((c) => c.querySelector('.points path'))")
         assert shown.evaluate("document.documentElement.scrollWidth") <= 900
+
+
+def test_recorded_runs_of_a_real_store_are_predicted():
+    """16 clients and 32 KiB, by a profile that was fitted to 1 and 4 clients, 4 KiB and 1 MiB."""
+    recorded = EXAMPLE.parent / "recorded"
+    profile = Profile.read(recorded / "profile.yaml")
+    spec = spec_of(profile.applied_to(load_mapping(EXAMPLE), "spec"), "spec")
+    runs = {folder.parent.name: folder.parent for folder in recorded.glob("*/run.json")}
+    fitted = frozenset((run.started_at, run.requests) for run in profile.runs)
+    result = validate(spec, runs, fitted=fitted, seeds=2)
+    assert {run["run"] for run in result["runs"] if run["fitted"]} == {run.name.split("/")[-1] for run in profile.runs}
+    assert result["summary"]["p50"]["count"] == 4  # GET, PUT, and both of the mix
+    for figure, most in {"throughput_ops": 0.15, "p50": 0.2, "p99": 0.3, "w1": 0.25}.items():
+        assert result["summary"][figure]["median"] < most, figure
