@@ -142,7 +142,8 @@ def test_impossible_precision_is_refused(asked):
 
 
 def test_what_a_simulation_refuses_is_refused_in_a_worker_too():
-    endless = minio("host.cpu={}", "client.cpu={}", "network.latency=0", "workload.operations=null", "workload.duration=1s")
+    nothing = ("host.cpu={}", "client.cpu={}", "network.latency=0")
+    endless = minio(*nothing, "workload.operations=null", "workload.duration=1s")
     for workers in (1, 2):
         with pytest.raises(InputError, match="takes no time"):
             replicate(endless, replications=2, workers=workers)

@@ -57,7 +57,11 @@ def test_a_trace_takes_the_place_of_the_workload():
 
 def test_requests_that_take_no_time_and_never_end_are_refused():
     spec = short(
-        "host.cpu={}", "client.cpu={}", "network.latency=0", "workload.operations=null", "workload.duration=1s",
+        "host.cpu={}",
+        "client.cpu={}",
+        "network.latency=0",
+        "workload.operations=null",
+        "workload.duration=1s",
         "workload.mix={GET: 1}",
     )
     with pytest.raises(InputError, match="GET inline takes no time"):
