@@ -114,10 +114,9 @@ class Plan:
 
     def _answer(self, op: Op, streamed: bool = False) -> tuple[Stage, ...]:
         """The way back; of a streamed GET, the stream before it."""
-        if op == "GET" and streamed:
-            return (self._stream(op, self.down), *self._answer("HEAD"))
-        visits = [*self._latency(), *(self._link(self.down) if op == "GET" else ())]
-        return (single(*visits),) if visits else ()
+        before = (self._stream(op, self.down),) if op == "GET" and streamed else ()
+        visits = [*self._latency(), *(self._link(self.down) if op == "GET" and not streamed else ())]
+        return (*before, single(*visits)) if visits else before
 
     def _latency(self) -> list[Visit]:
         latency_s = self.network.latency

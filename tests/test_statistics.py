@@ -16,7 +16,6 @@ from traces.statistics import (
     latencies,
     ops_of,
     pooled,
-    quantile_interval,
     quantiles,
     summarise,
     tail_points,
@@ -93,29 +92,6 @@ def test_pooled_merges_samples_and_does_not_average_quantiles():
     merged = pooled([fast, slow])
     assert {op: len(samples) for op, samples in merged.items()} == {"GET": 99, "PUT": 1}
     assert quantiles(merged["GET"], 0.5) == pytest.approx(0.1)
-
-
-@pytest.mark.parametrize(("n", "p"), [(60, 0.5), (500, 0.99)])
-def test_order_statistic_intervals_cover_as_often_as_they_say(n, p):
-    rng, truth = np.random.default_rng(1), -math.log(1 - p)
-    covered = 0
-    for _ in range(300):
-        low, high = quantile_interval(rng.exponential(size=n), p, 0.95)
-        covered += low <= truth <= high
-    assert stats.binomtest(covered, 300, 0.95, alternative="less").pvalue > 1e-3
-
-
-@given(st.integers(1, 400), st.floats(0.01, 0.99), st.floats(0.5, 0.99))
-def test_order_statistic_ranks_enclose_the_binomial(n, p, confidence):
-    low, high = quantile_interval(np.arange(1.0, n + 1), p, confidence)
-    below = stats.binom(n, p)
-    low_rank, high_rank = (0 if low == -np.inf else int(low)), (n + 1 if high == np.inf else int(high))
-    assert below.cdf(high_rank - 1) - below.cdf(low_rank - 1) >= confidence - 1e-9
-
-
-def test_too_few_samples_do_not_bound_a_tail_quantile():
-    assert quantile_interval(np.arange(50.0), 0.99)[1] == np.inf
-    assert quantile_interval(np.empty(0), 0.5) == (-np.inf, np.inf)
 
 
 def test_block_bootstrap_covers_the_mean_and_the_median_of_correlated_latencies():

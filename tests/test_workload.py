@@ -133,6 +133,14 @@ def test_a_broken_file_is_named_with_line_or_field(tmp_path: Path) -> None:
         load_workload(path)
 
 
+def test_a_path_that_would_change_nothing_is_refused(tmp_path):
+    path = tmp_path / "bare.yaml"
+    path.write_text("clients: 2\noperations: 10\nobject_size: 1KiB\n")
+    with pytest.raises(InputError, match="--set clients: a workload's paths begin with workload"):
+        load_workload(path, ["clients=4"])
+    assert load_workload(path, ["workload.clients=4"]).clients == 4
+
+
 def test_the_example_is_a_workload() -> None:
     example = load_workload(Path(__file__).parent.parent / "examples" / "workload.yaml")
     assert example.rate == 200

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from traces.run import Run
 from traces.tables import OPS
@@ -83,28 +82,6 @@ def quantiles(samples: Floats, probabilities: ArrayLike) -> Floats:
     if not len(samples):
         return np.full(np.shape(probabilities), np.nan)
     return np.quantile(samples, np.asarray(probabilities, dtype=np.float64))
-
-
-def quantile_interval(samples: Floats, probability: float, confidence: float = 0.95) -> tuple[float, float]:
-    """A confidence interval of a quantile, from order statistics: of any distribution, but of independent samples.
-
-    The number of samples below the true quantile is binomial (n, p), so the order statistics at the binomial's
-    quantiles enclose it with at least the given confidence (David and Nagaraja, "Order Statistics", 3rd ed. 2003,
-    section 7.1). Infinite on a side where the samples are too few to bound it.
-    """
-    n, miss = len(samples), (1 - confidence) / 2
-    if not n:
-        return -np.inf, np.inf
-    # Ranks from 1; rank 0 and rank n + 1 stand for "no bound".
-    low, high = _binomial_quantile(miss, n, probability), _binomial_quantile(1 - miss, n, probability) + 1
-    ranked = np.sort(samples)
-    return float(ranked[low - 1]) if low >= 1 else -np.inf, float(ranked[high - 1]) if high <= n else np.inf
-
-
-def _binomial_quantile(q: float, n: int, probability: float) -> int:
-    """The least k with P(X <= k) >= q."""
-    k = int(np.ceil(special.bdtrik(q, n, probability)))
-    return k - 1 if k and special.bdtr(k - 1, n, probability) >= q else k  # the inverse may round up past a whole k
 
 
 def tukey_classes(samples: Floats) -> dict[str, int]:

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, NonNegativeFloat, field_validator, 
 
 from traces.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.distributions import Deterministic, Shape, SizeDistribution, Strict
+from traces.errors import InputError
 from traces.keys import Keys, UniformKeys, WriteOnceReadOnce
 from traces.units import PerSecond, Seconds, parse_seconds
 from traces.yaml_input import BareKind, load_mapping, override, validated
@@ -96,4 +97,6 @@ def load_workload(path: Path, assignments: Sequence[str] = ()) -> Workload:
     data = load_mapping(path)
     bare = "workload" not in data
     data = override({"workload": data} if bare else data, assignments)
+    if bare and (stray := sorted(data.keys() - {"workload"})):
+        raise InputError(f"--set {stray[0]}: a workload's paths begin with workload, as in workload.clients=8")
     return validated(Workload, data["workload"], str(path), at="" if bare else "workload")

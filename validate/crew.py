@@ -13,7 +13,7 @@ class Crew:
     """Threads, each doing one of `works`. When one fails, or Ctrl-C comes, `stop` asks the others to end.
 
     It does not rely on `Thread.join`, which may take a running thread for ended when an interrupt comes in it
-    (CPython issue 90882).
+    (python/cpython#90882).
     """
 
     def __init__(self, works: Sequence[Callable[[], None]], stop: Callable[[], None]):
