@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from cli.calibration_page import residuals_grid, values_grid, words, write_calibration_page
-from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, say_if_compiling, stdout
+from cli.common import (
+    JsonOption,
+    OutOption,
+    PageOption,
+    SeedOption,
+    SetOption,
+    WorkersOption,
+    print_json,
+    progress,
+    say,
+    say_if_compiling,
+    stdout,
+)
 from cli.compare import run_names
 from cli.tables import rich_table
 from cli.validate import run_folders
@@ -36,8 +48,8 @@ def command(
         bool, typer.Option("--anyway", help="Fit also Runs that were disturbed, drifted or the like.")
     ] = False,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core unless told.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write a page about it to this HTML file.")] = None,
+    workers: WorkersOption = None,
+    report: PageOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
