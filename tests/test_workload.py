@@ -135,10 +135,11 @@ def test_a_broken_file_is_named_with_line_or_field(tmp_path: Path) -> None:
 
 def test_a_path_that_would_change_nothing_is_refused(tmp_path):
     path = tmp_path / "bare.yaml"
-    path.write_text("clients: 2\noperations: 10\nobject_size: 1KiB\n")
-    with pytest.raises(InputError, match="--set clients: a workload's paths begin with workload"):
-        load_workload(path, ["clients=4"])
-    assert load_workload(path, ["workload.clients=4"]).clients == 4
+    for begin in ("", "workload:\n "):
+        path.write_text(begin + "{clients: 2, operations: 10, object_size: 1KiB}\n")
+        with pytest.raises(InputError, match="--set clients=4: a workload's paths begin with workload"):
+            load_workload(path, ["clients=4"])
+        assert load_workload(path, ["workload.clients=4"]).clients == 4
 
 
 def test_the_example_is_a_workload() -> None:

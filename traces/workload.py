@@ -95,8 +95,9 @@ def load_workload(path: Path, assignments: Sequence[str] = ()) -> Workload:
         InputError: the file cannot be read or does not describe a workload; line or field are named.
     """
     data = load_mapping(path)
+    for assignment in assignments:
+        if not assignment.strip().startswith(("workload.", "workload=")):
+            raise InputError(f"--set {assignment}: a workload's paths begin with workload, as in workload.clients=8")
     bare = "workload" not in data
     data = override({"workload": data} if bare else data, assignments)
-    if bare and (stray := sorted(data.keys() - {"workload"})):
-        raise InputError(f"--set {stray[0]}: a workload's paths begin with workload, as in workload.clients=8")
     return validated(Workload, data["workload"], str(path), at="" if bare else "workload")
