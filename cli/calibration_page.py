@@ -14,7 +14,7 @@ from cli.tables import Grid
 from traces.tables import OPS
 from validate.profile import Estimate, Profile, Residual
 
-_TIMES = ("constant", "per_byte", "per_byte_after", "per_block", "latency", "commit_member")
+_TIMES = ("constant", "per_byte", "per_block", "latency", "commit_member")
 _SHOWN = ("throughput_ops", "p50", "p90", "p99")
 _CPU = {"client_cpu_s": "client CPU", "server_cpu_s": "server CPU"}
 _RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6", "#8a8f1f", "#1f95a8")

@@ -21,8 +21,8 @@ class ServiceDemand(Strict):
 
     constant: Seconds = Field(0.0, description="time of every visit, whatever its size")
     per_byte: Seconds = Field(0.0, description="time for each byte moved")
-    per_byte_after: Seconds | None = Field(
-        None, description="time for each byte after the first block; absent: as per_byte"
+    later_bytes: float = Field(
+        1.0, ge=0, le=10, description="what a byte after the first block takes, as a share of per_byte"
     )
     per_block: Seconds = Field(0.0, description="time for each block begun")
     block: Annotated[Bytes, Field(gt=0)] = Field(1 << 20, description="size of a block")
@@ -31,7 +31,7 @@ class ServiceDemand(Strict):
     @property
     def without_bytes(self) -> ServiceDemand:
         """What every visit takes, whatever its size."""
-        return self.model_copy(update={"per_byte": 0.0, "per_byte_after": None, "per_block": 0.0})
+        return self.model_copy(update={"per_byte": 0.0, "per_block": 0.0})
 
     @property
     def of_bytes(self) -> ServiceDemand:
@@ -41,17 +41,17 @@ class ServiceDemand(Strict):
     @property
     def takes_time(self) -> bool:
         """Whether a visit of some size takes any time."""
-        return any((self.constant, self.per_byte, self.per_byte_after, self.per_block))
+        return any((self.constant, self.per_byte, self.per_block))
 
     def scaled(self, share: float) -> ServiceDemand:
         """The law of a share of the work."""
-        parts = {name: getattr(self, name) * share for name in ("constant", "per_byte", "per_block")}
-        return self.model_copy(update=parts | {"per_byte_after": _times(self.per_byte_after, share)})
+        return self.model_copy(
+            update={name: getattr(self, name) * share for name in ("constant", "per_byte", "per_block")}
+        )
 
     def per_shard(self, shards: int) -> ServiceDemand:
         """The law of one of so many shards that the bytes are divided into."""
-        after = _times(self.per_byte_after, 1 / shards)
-        return self.model_copy(update={"per_byte": self.per_byte / shards, "per_byte_after": after})
+        return self.model_copy(update={"per_byte": self.per_byte / shards})
 
     def mean_s(self, size_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
         """The mean demand of visits that move `size_bytes`, same shape."""
@@ -60,8 +60,8 @@ class ServiceDemand(Strict):
             mean += self.per_byte * size_bytes
         if self.per_block:
             mean += self.per_block * -(-size_bytes // self.block)
-        if self.per_byte_after is not None:
-            mean += (self.per_byte_after - self.per_byte) * np.maximum(size_bytes - self.block, 0)
+        if self.per_byte and self.later_bytes != 1:
+            mean += (self.later_bytes - 1) * self.per_byte * np.maximum(size_bytes - self.block, 0)
         return mean
 
     def draw_s(
@@ -82,13 +82,8 @@ class ServiceDemand(Strict):
             return self.mean_s(size)
         u = uniforms(seed, stream, first, count)
         value = self.distribution.quantile(u if chosen is None else u[chosen])
-        sized = self.per_byte or self.per_block or self.per_byte_after
-        value *= self.mean_s(size) if sized else self.constant
+        value *= self.mean_s(size) if self.per_byte or self.per_block else self.constant
         return value
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
 
 
 def _as_constant(value: Any) -> Any:

@@ -62,7 +62,7 @@ class Plan:
         get, put = self._is_streamed("GET"), self._is_streamed("PUT")
         stages: dict[tuple[Op, str], tuple[Stage, ...]] = {
             ("GET", ""): (*self._ask("GET", streamed=get), fetch, *self._answer("GET", streamed=get)),
-            ("GET", " inline"): (*self._ask("GET", True), fetch, *self._answer("GET")),
+            ("GET", " inline"): (*self._ask("GET", True), fetch, *self._answer("GET", True)),
             ("PUT", ""): (
                 *self._ask("PUT", streamed=put),
                 write_and_commit,
@@ -82,9 +82,10 @@ class Plan:
 
     def _ask(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
         """The client's work, the way to the host, and the host's work; of a streamed PUT, also the stream."""
-        asks, law = self.client.cpu.get(op, NOTHING), self.host.law(op, inline)
+        asks = self.client.cpu.get(op, NOTHING)
+        law = self._before_answer(op, inline, streamed)
         if streamed:
-            asks, law = asks.without_bytes, law.without_bytes
+            asks = asks.without_bytes
         visits = [Visit(self.client_cpu, asks)] if op in self.client.cpu else []
         visits += self._latency()
         if op == "PUT" and not streamed:
@@ -92,6 +93,11 @@ class Plan:
         before = law.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else law
         asked = single(*visits, Visit(self.host_cpu, before))
         return (asked, self._stream(op, self.up)) if op == "PUT" and streamed else (asked,)
+
+    def _before_answer(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
+        """The host's work that a request waits for, but for the streamed bytes."""
+        law = self.host.law(op, inline)
+        return (law.without_bytes if streamed else law).scaled(1 - self.host.after_answer)
 
     def _stream(self, op: Op, link: int) -> Stage:
         """An object's bytes on their way: client, link and host handle them at the same time."""
@@ -101,22 +107,21 @@ class Plan:
 
     def _finish(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
         """What follows a commit: the rest of the host's work, and the answer."""
-        law = self.host.law(op, inline)
-        rest = (law.without_bytes if streamed else law).scaled(self.host.after_commit)
-        stages: list[Stage] = []
-        if rest.takes_time:
-            stages.append(single(Visit(self.host_cpu, rest.scaled(1 - self.host.after_answer))))
-        if rest.takes_time and self.host.after_answer:
-            # The branch that takes no time is done first, and the stage needs no other.
-            answered, later = Visit(self.latency, NOTHING), Visit(self.host_cpu, rest.scaled(self.host.after_answer))
-            stages.append(Stage(((answered,), (later,)), 1))
-        return (*stages, *self._answer(op))
+        rest = self._before_answer(op, inline, streamed).scaled(self.host.after_commit)
+        stages = (single(Visit(self.host_cpu, rest)),) if rest.takes_time else ()
+        return (*stages, *self._answer(op, inline, streamed))
 
-    def _answer(self, op: Op, streamed: bool = False) -> tuple[Stage, ...]:
-        """The way back; of a streamed GET, the stream before it."""
+    def _answer(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
+        """The way back; of a streamed GET, the stream before it; and the work that follows."""
         before = (self._stream(op, self.down),) if op == "GET" and streamed else ()
+        law = self.host.law(op, inline)
+        later = (law.without_bytes if streamed else law).scaled(self.host.after_answer)
+        # The branch that takes no time is done first, and the stage needs no other.
+        after = (
+            (Stage(((Visit(self.latency, NOTHING),), (Visit(self.host_cpu, later),)), 1),) if later.takes_time else ()
+        )
         visits = [*self._latency(), *(self._link(self.down) if op == "GET" and not streamed else ())]
-        return (*before, single(*visits)) if visits else before
+        return (*before, *after, *((single(*visits),) if visits else ()))
 
     def _latency(self) -> list[Visit]:
         latency_s = self.network.latency

@@ -44,10 +44,15 @@ class Host(Strict):
         0.3,
         ge=0,
         lt=1,
-        description="share of a PUT's or DELETE's CPU that follows its commit: it queues for a core again",
+        description="share of a PUT's or DELETE's CPU before its answer that follows its commit: it queues for a core "
+        "again",
     )
     after_answer: float = Field(
-        0.0, ge=0, lt=1, description="share of that which follows the answer: nobody waits for it, but it takes a core"
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of an operation's CPU that follows its answer (cleaning up, collecting garbage): nobody "
+        "waits for it, but it takes a core",
     )
 
     def law(self, op: Op, inline: bool) -> ServiceDemand:

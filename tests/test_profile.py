@@ -102,7 +102,7 @@ def test_simulate_takes_a_profile_and_set_goes_before_it(capsys, tmp_path):
     path = tmp_path / "p.yaml"
     profile_of({"host.cpu.GET.constant": 0.05}).write(path)
     asked = ["simulate", str(EXAMPLE), "--set", "workload.duration=null", "--set", "workload.operations=300"]
-    asked += ["--set", "workload.clients=1", "--set", "workload.mix={GET: 1}", "--json"]
+    asked += ["--set", "workload.clients=1", "--set", "workload.mix={GET: 1}", "--set", "host.after_answer=0", "--json"]
     p50 = []
     for more in ([], ["--profile", str(path)], ["--profile", str(path), "--set", "host.cpu.GET.constant=0.2"]):
         code, out, _ = tailcast(capsys, *asked, *more)

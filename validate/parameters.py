@@ -17,7 +17,6 @@ from validate.profile import with_values
 _BOUNDS = {
     "constant": (1e-7, 10.0),
     "per_byte": (1e-13, 1e-6),
-    "per_byte_after": (1e-13, 1e-6),
     "per_block": (1e-7, 10.0),
     "cv": (0.02, 5.0),
     "probability": (1e-4, 0.3),
@@ -26,7 +25,7 @@ _BOUNDS = {
     "bandwidth": (1e6, 1e12),
     "wake": (1e-7, 0.01),
     "after_commit": (0.02, 0.9),
-    "after_answer": (0.02, 0.9),
+    "after_answer": (0.02, 0.97),
     "commit_member": (1e-8, 0.1),
 }
 """Names of fields that can be fitted, to the widest bounds that a store was seen with, in the spec's units."""
