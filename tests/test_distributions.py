@@ -20,6 +20,7 @@ from traces.distributions import (
     Lognormal,
     LognormalSize,
     MixtureSize,
+    Occasional,
     SizeComponent,
     SizeDistribution,
     SlowMode,
@@ -39,6 +40,8 @@ SHAPES: list[Any] = [
     Gamma(cv=1.7),
     Empirical(probabilities=(0, 0.5, 0.9, 1), values=(1, 2, 3, 40)),
     SlowMode(probability=0.01, factor=50),
+    Occasional(probability=0.3),
+    Occasional(probability=1, of=Lognormal(cv=0.5)),
     SlowMode(base=Lognormal(cv=0.4), slow=Gamma(cv=0.5), probability=0.2, factor=1),
 ]
 

@@ -197,8 +197,32 @@ class SlowMode(Strict):
         return second * self._scale**2 - 1
 
 
+class Occasional(Strict):
+    """0, but for a share `probability` of the draws, which follow `of`: a cache that answers the rest. Mean 1."""
+
+    kind: Literal["occasional"] = "occasional"
+    probability: Annotated[float, Field(gt=0, le=1)]
+    of: Annotated[
+        Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
+    ] = Deterministic()
+
+    def quantile(self, u: Floats) -> Floats:
+        never = 1 - self.probability
+        hit = u >= never
+        value = np.zeros_like(u)
+        # Stretching can reach 0 or 1, where a law may have no value.
+        stretched = np.clip((u[hit] - never) / self.probability, 2.0**-54, 1 - 2.0**-53)
+        value[hit] = self.of.quantile(stretched) / self.probability
+        return value
+
+    @property
+    def scv(self) -> float:
+        """Squared coefficient of variation."""
+        return (1 + self.of.scv) / self.probability - 1
+
+
 Shape = Annotated[
-    Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical | SlowMode,
+    Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical | SlowMode | Occasional,
     Field(discriminator="kind"),
 ]
 """A distribution with mean 1 that multiplies a mean given elsewhere."""
