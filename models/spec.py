@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, TypeAdapter
+
+from models.ceph.spec import CephSpec
 from models.minio import MinioSpec
 from traces.errors import InputError
 from traces.yaml_input import load_mapping, override, validated
 
-Spec = MinioSpec
+Spec = MinioSpec | CephSpec
 """The spec of any store."""
 
-_STORES: dict[str, type[Spec]] = {"minio": MinioSpec}
+_STORES: dict[str, type[MinioSpec] | type[CephSpec]] = {"minio": MinioSpec, "ceph": CephSpec}
 
 
 def load_spec(path: Path, assignments: Sequence[str] = ()) -> Spec:
@@ -39,4 +42,4 @@ def spec_of(data: dict[str, Any], source: str) -> Spec:
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a spec file."""
-    return MinioSpec.model_json_schema()
+    return TypeAdapter(Annotated[Spec, Field(discriminator="store")]).json_schema()

@@ -33,7 +33,7 @@ def test_overrides_reach_every_value_of_the_workload():
 @pytest.mark.parametrize(
     ("assignment", "said"),
     [
-        ("store=ceph", "store is 'ceph'; allowed are minio"),
+        ("store=swift", "store is 'swift'; allowed are minio, ceph"),
         ("host.coers=4", "host.coers: unknown field; allowed are cores, wake, cpu"),
         ("host.cores=0", "host.cores: is 0"),
         ("workload.object_size=-1", "workload.object_size: '-1' is negative|workload.object_size: -1 is negative"),

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import optimize, special
 
 from models.demand import ServiceDemand
+from models.minio import MinioSpec
 from models.network import Route
 from models.policy import NO_POLICY
 from models.spec import Spec
@@ -30,7 +31,7 @@ from validate.cpu import measured_cpu_s, modelled_cpu_s
 from validate.parameters import Parameter, spec_at, value_at
 from validate.targets import Measured
 
-_LINEAR = ("constant", "per_byte", "per_byte_after", "per_block", "latency", "commit_member")
+_LINEAR = ("constant", "per_byte", "per_block", "latency", "commit_member")
 _SAMPLE = 1000  # rows of a trace that stand for all of them
 _PART, _PASSES = 0.1, 3  # where work overlaps, sums are linear only piece by piece: so in parts, and more than once
 _HOLD = 0.02  # how strongly values stay at the spec's where the Runs say nothing, against relative errors of figures
@@ -214,7 +215,9 @@ def _size_text(m: Measured, op: str) -> str:
 
 
 def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
-    """Between which sizes a PUT's latency beyond its CPU leaps: where objects stop being inlined."""
+    """Between which sizes a PUT's latency beyond its CPU leaps: where MinIO's objects stop being inlined."""
+    if not isinstance(spec, MinioSpec):
+        return []
     beyond_s: dict[int, list[float]] = {}
     for m in (m for m in measured if _alone(m) and _succeeded(m.run) == ["PUT"] and len(measured_cpu_s(m.run)) == 2):
         sizes = np.unique(m.run.column("size_bytes"))

@@ -1,0 +1,1 @@
+"""Ceph: RADOS, BlueStore, RocksDB, and the RADOS gateway, as data for the engines."""

@@ -1,0 +1,235 @@
+"""The service demands of a Ceph cluster that follow from its spec, its devices and what it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.ceph.bluestore import METADATA_BYTES, BlueStoreSettings, deferred_write_s, kv_commit_demand
+from models.ceph.bucket_index import entries_per_shard
+from models.ceph.compaction import bursts
+from models.ceph.redundancy import stripes
+from models.ceph.rocksdb import RocksDbOptions, place
+from models.ceph.state import ClusterState, StateInputs, state_at
+from models.demand import ServiceDemand
+from models.devices import Device
+from traces.distributions import (
+    Deterministic,
+    Empirical,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    Lognormal,
+    Occasional,
+)
+from traces.generate import PAGE
+from traces.workload import Op
+
+if TYPE_CHECKING:
+    from models.ceph.spec import CephSpec
+
+NOTHING = ServiceDemand()
+
+TLS_FACTOR: dict[Op, float] = {"GET": 1.40, "PUT": 1.71}
+"""CPU of a gateway with TLS over that without, at 4 MiB (IBM Storage Ceph, published)."""
+
+_COMPACTION_BYTES = 2 << 20
+"""compaction_readahead_size of bluestore_rocksdb_options: what a compaction reads or writes at once."""
+_TOUCHED = 1e-3  # of an empty device: accesses go over some of it
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access to a device: what it takes beside others, and what it keeps others from the device."""
+
+    beside: ServiceDemand
+    alone: ServiceDemand
+
+
+class Laws:
+    """Derives the demands. `object_bytes` is the mean size of the objects that are written and held."""
+
+    def __init__(self, spec: CephSpec, object_bytes: float):
+        self.spec, self.object_bytes = spec, object_bytes
+        self.is_filestore = spec.osd.backend == "filestore"
+
+    @cached_property
+    def bluestore(self) -> BlueStoreSettings:
+        """BlueStore's settings with the release's defaults."""
+        return self.spec.bluestore.resolved(self.spec.release, self.spec.device.rotational)
+
+    @cached_property
+    def rocksdb(self) -> RocksDbOptions:
+        """RocksDB's options with the release's defaults."""
+        return self.spec.rocksdb.options(self.spec.release)
+
+    @cached_property
+    def state_inputs(self) -> StateInputs:
+        """What the slow state follows from."""
+        spec = self.spec
+        parts = stripes(round(self.object_bytes))
+        chunks = [spec.pools.data.chunk_bytes(part) for part in parts]
+        allocated = sum(self.bluestore.write_plan(chunk).allocated_bytes for chunk in chunks) / len(chunks)
+        return StateInputs(
+            object_bytes=self.object_bytes,
+            shards_per_object=float(len(parts) * spec.pools.data.width),
+            allocated_bytes_per_shard=allocated,
+            alloc_unit_bytes=self.bluestore.min_alloc_bytes,
+            osds=spec.osds,
+            device_bytes=float(spec.device.capacity),
+            db_bytes=float(spec.db.size) if spec.db else 0.0,
+            rocks=self.rocksdb,
+            memory_target_bytes=float(spec.osd.memory_target),
+            buckets=spec.workload.buckets,
+            shards_per_bucket=spec.buckets.shards,
+            churn=spec.stored.churn,
+            working_set_objects=spec.stored.working_set,
+        )
+
+    @cached_property
+    def state(self) -> ClusterState:
+        """What the cluster is like with the objects that it holds."""
+        return state_at(self.state_inputs, self.spec.stored.objects)
+
+    @cached_property
+    def drive(self) -> Device:
+        """The data device, as full as it is; a hard disk puts the accesses that wait in order."""
+        fill = min(max(self.state.fill_share, _TOUCHED), 1.0)
+        return self.spec.device.filled(fill).at_depth(self.spec.osd.read_depth)
+
+    @property
+    def log_device(self) -> Device:
+        """The device that has RocksDB's log."""
+        return self.spec.db.device if self.spec.db else self.spec.device
+
+    # Reads
+
+    @cached_property
+    def read_accesses(self) -> tuple[Access, ...]:
+        """Accesses to the data device for reading a shard: what finding it takes, and its bytes."""
+        cold = 1 - self.spec.stored.warm
+        data = Access(_share(self.drive.read_latency, cold), _share(self.drive.read, cold))
+        return (*self.metadata_accesses, *((data,) if cold else ()))
+
+    @cached_property
+    def metadata_accesses(self) -> tuple[Access, ...]:
+        """Accesses to the data device for finding an object."""
+        if self.is_filestore:
+            return self._lookups(self._file_lookups)
+        return self._lookups((1 - self.state.onode_hit_share) * self.state.slow_reads_per_lookup)
+
+    @cached_property
+    def absent_accesses(self) -> tuple[Access, ...]:
+        """Accesses to the data device for finding that a new object or index entry is not there."""
+        return self._lookups(self._file_lookups if self.is_filestore else self.state.slow_reads_per_absent_lookup)
+
+    @property
+    def _file_lookups(self) -> float:
+        groups = max(1, self.spec.pools.pg_num * self.spec.pools.data.width // self.spec.osds)
+        return self.spec.filestore.metadata_reads_per_open(self.state.shard_objects, groups)
+
+    def _lookups(self, count: float) -> tuple[Access, ...]:
+        """So many small reads of the data device, on average."""
+        small = _of(self.drive.read, 4096)
+        beside = _of(self.drive.read_latency, 4096)
+        whole = [Access(beside, small)] * int(count)
+        part = count - int(count)
+        return (*whole, Access(_share(beside, part), _share(small, part))) if part > 1e-6 else tuple(whole)
+
+    # Writes
+
+    def is_deferred(self, chunk_bytes: int) -> bool:
+        """Whether a write of a shard is acknowledged before its bytes are at their place."""
+        return self.is_filestore or self.bluestore.is_deferred(chunk_bytes)
+
+    @property
+    def write_access(self) -> Access:
+        """Writing a shard to its place on the data device."""
+        return Access(self.drive.write_latency, self.drive.write)
+
+    def log_bytes(self, chunk_bytes: int) -> float:
+        """Bytes of the log for a write of a shard; 0 bytes: metadata alone."""
+        if self.is_filestore:
+            return float(self.spec.filestore.write_plan(chunk_bytes).journal_bytes)
+        return self.bluestore.write_plan(chunk_bytes).wal_bytes if chunk_bytes else float(METADATA_BYTES)
+
+    def commit(self, chunk_bytes: int) -> tuple[ServiceDemand, float]:
+        """A commit of the log for writes of a shard: its demand, and what each further member of a batch adds."""
+        device, osd = self.log_device, self.spec.osd
+        alone = device.write.model_copy(update={"constant": device.write.constant + device.write_latency.constant})
+        first_s, member_s = kv_commit_demand(
+            alone, device.flush, self.log_bytes(chunk_bytes), osd.commit, osd.commit_member
+        )
+        return ServiceDemand(constant=first_s, distribution=Lognormal(cv=0.3)), member_s  # spread assumed
+
+    @property
+    def deferred_limit(self) -> int:
+        """Deferred writes of an OSD under way together: one batch.
+
+        What the throttle lets pile up beyond that (deferred_throttle_bytes) only delays the moment from which the drive
+        sets the pace; a window of a long run is after that.
+        """
+        return self.spec.filestore.flusher_ios if self.is_filestore else self.bluestore.deferred_batch_ops
+
+    def deferred_write(self, chunk_bytes: int) -> ServiceDemand:
+        """Writing a shard to its place after it was acknowledged, in one batch with others."""
+        disk = self.drive.disk
+        if disk is None:
+            return _of(self.drive.write, chunk_bytes)
+        seek = disk.write_seek
+        curve = seek.track, seek.root, seek.linear
+        per_byte_s = 1 / float(disk.rate(np.array([disk.at]))[0])
+        mean_s = deferred_write_s(self.deferred_limit, chunk_bytes, curve, disk.span, disk.turn_s, per_byte_s)
+        return ServiceDemand(constant=mean_s, distribution=Lognormal(cv=0.5))  # spread assumed
+
+    @cached_property
+    def compaction_accesses(self) -> tuple[Access, ...]:
+        """What the metadata of a write cost the data device later: RocksDB's flushes and compactions on it."""
+        if self.is_filestore:
+            return ()
+        placed = place(self.rocksdb, self.state.metadata_bytes, self.state_inputs.db_bytes)
+        rate = 1.0  # bytes a second: only the ratio counts
+        moved = sum((b.read_bytes + b.write_bytes) / b.every_s for b in bursts(self.rocksdb, placed, rate) if b.on_slow)
+        share = moved * self.rocksdb.metadata_bytes_per_object / self.rocksdb.compression_ratio / _COMPACTION_BYTES
+        if share <= 0:
+            return ()
+        return (Access(NOTHING, _share(_of(self.drive.write, _COMPACTION_BYTES), min(share, 1.0))),)
+
+    # CPU and network
+
+    def gateway_cpu(self, op: Op) -> ServiceDemand:
+        """CPU of a gateway for an operation."""
+        law = self.spec.gateways.cpu.get(op, NOTHING)
+        return law.scaled(TLS_FACTOR.get(op, 1.0)) if self.spec.gateways.tls else law
+
+    def compress_s(self, chunk_bytes: int) -> float:
+        """CPU of an OSD for compressing a shard that it writes."""
+        return 0.0 if self.is_filestore else self.bluestore.write_plan(chunk_bytes).compress_s
+
+    def nic(self, per_s: float) -> ServiceDemand:
+        """Bytes on a network interface."""
+        return ServiceDemand(per_byte=1 / (per_s * self.spec.network.efficiency))
+
+    @property
+    def listed(self) -> ServiceDemand:
+        """CPU of a bucket index shard for its part of a LIST."""
+        entries = entries_per_shard(PAGE, self.spec.buckets.shards)
+        return ServiceDemand(constant=entries * self.spec.buckets.listed_entry)
+
+
+def _of(law: ServiceDemand, size_bytes: int) -> ServiceDemand:
+    """The law of accesses of one size, whatever the request's."""
+    return law.without_bytes.model_copy(update={"constant": law.constant + law.per_byte * size_bytes})
+
+
+def _share(law: ServiceDemand, share: float) -> ServiceDemand:
+    """The law where only a share of the visits need the access."""
+    if share >= 1 or not law.takes_time:
+        return law
+    shape = law.distribution
+    simple = (Deterministic, Exponential, Hyperexponential, Lognormal, Gamma, Empirical)
+    of = shape if isinstance(shape, simple) else Lognormal(cv=shape.scv**0.5)
+    return law.scaled(share).model_copy(update={"distribution": Occasional(probability=share, of=of)})

@@ -1,0 +1,135 @@
+"""Ceph with RADOS gateways: what an engineer writes of a cluster, and its Network."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from models.ceph.bluestore import BlueStore
+from models.ceph.filestore import FileStore
+from models.ceph.laws import Laws
+from models.ceph.redundancy import RGW_OBJECT_BYTES
+from models.ceph.releases import Release
+from models.ceph.rocksdb import RocksDb
+from models.ceph.routes import Kind, Routes
+from models.ceph.sections import Buckets, Clients, Database, Gateways, Holdings, Hosts, Links, Osd, Pools
+from models.ceph.stations import Stations
+from models.devices import PRESETS, DeviceField
+from models.network import Network
+from models.placement import key_hashes
+from models.sheet import Requests
+from traces.distributions import Strict
+from traces.tables import OPS
+from traces.trace import Trace
+from traces.workload import Op, Workload
+
+_MAX_OBJECTS = 64  # RADOS objects of an S3 object that are told apart; of larger ones each is larger
+
+
+class CephSpec(Strict):
+    """A Ceph cluster with RADOS gateways, its clients and what is asked of it."""
+
+    store: Literal["ceph"]
+    release: Release = Field("reef", description="of Ceph; defaults go by it")
+    workload: Workload
+    client: Clients = Clients()
+    network: Links = Links()
+    gateways: Gateways = Gateways()
+    hosts: Hosts = Hosts()
+    osd: Osd = Osd()
+    device: DeviceField = PRESETS["nvme"]
+    db: Database | None = Field(None, description="a faster device for RocksDB; absent: it lives on the data device")
+    bluestore: BlueStore = BlueStore()
+    filestore: FileStore = FileStore()
+    rocksdb: RocksDb = RocksDb()
+    pools: Pools = Pools()
+    buckets: Buckets = Buckets()
+    stored: Holdings = Holdings()
+
+    @property
+    def osds(self) -> int:
+        """OSDs of the cluster."""
+        return self.hosts.count * self.hosts.drives
+
+    @property
+    def osd_cores(self) -> int:
+        """Cores of a host that its OSDs have."""
+        taken = self.gateways_per_host * self.gateways.cores if self.gateways.collocated else 0
+        return self.hosts.cores - taken
+
+    @property
+    def gateways_per_host(self) -> int:
+        """Gateways on the fullest host, if collocated."""
+        return -(-self.gateways.count // self.hosts.count)
+
+    @property
+    def gateway_nic(self) -> float:
+        """The network interface of a gateway's host, bytes a second."""
+        return self.hosts.nic if self.gateways.collocated else self.gateways.nic
+
+    @model_validator(mode="after")
+    def _fits(self) -> CephSpec:
+        if self.osd_cores < 1:
+            raise ValueError(
+                f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores} cores leave the OSDs "
+                f"nothing of a host's {self.hosts.cores}; at most {(self.hosts.cores - 1) // self.gateways_per_host}"
+            )
+        domains = self.hosts.count if self.pools.failure_domain == "host" else self.osds
+        for name, width in (("data", self.pools.data.width), ("index_replicas", self.pools.index_replicas)):
+            if width > domains:
+                raise ValueError(
+                    f"pools.{name}: needs {width} {self.pools.failure_domain}s, there are {domains}; more hosts, or "
+                    "failure_domain: osd"
+                )
+        return self
+
+    def compile(self, trace: Trace) -> tuple[Network, Requests]:
+        """The Network of this cluster, and the requests of a Trace on it."""
+        laws = Laws(self, self.object_bytes(trace))
+        stations = Stations(self, laws)
+        kinds, route = self._kinds(trace, laws)
+        routes = Routes(self, laws, stations)
+        network = Network(
+            tuple(stations.all), tuple(routes.route(kind) for kind in kinds), (stations.table,), trace.pacing,
+            stations.groups,
+        )  # fmt: skip
+        issued = slice(trace.issued)
+        return network, Requests(
+            route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
+            trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
+        )  # fmt: skip
+
+    def object_bytes(self, trace: Trace) -> float:
+        """The mean size of the objects that the cluster holds."""
+        if self.stored.object_size is not None:
+            return float(self.stored.object_size)
+        sizes = trace.size_bytes[trace.size_bytes > 0]
+        return float(sizes.mean()) if len(sizes) else float(RGW_OBJECT_BYTES)
+
+    def _kinds(self, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:
+        """The kinds of requests in a Trace, and the index of each request's kind."""
+        size = trace.transfer_bytes
+        data = np.isin(trace.op, [OPS.index("GET"), OPS.index("PUT")])
+        objects = np.where(data, np.clip(-(-size // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS), 1)
+        kinds: list[Kind] = []
+        route = np.zeros(len(trace), np.int32)
+        for number, op in enumerate(get_args(Op)):
+            for count in np.unique(objects[trace.op == number]):
+                mine = np.flatnonzero((trace.op == number) & (objects == count))
+                deferred = self._deferred(size[mine] / count, laws) & (op == "PUT")
+                for is_late in np.unique(deferred):
+                    these = mine[deferred == is_late]
+                    chunk = self.pools.data.chunk_bytes(round(float(size[these].mean()) / count))
+                    route[these] = len(kinds)
+                    kinds.append(Kind(op, int(count), bool(is_late), chunk))
+        return kinds, route
+
+    def _deferred(self, object_bytes: NDArray[np.float64], laws: Laws) -> NDArray[np.bool_]:
+        """Whether the shards of RADOS objects of these sizes are written after their commit."""
+        sizes, index = np.unique(object_bytes, return_inverse=True)
+        late = np.array([laws.is_deferred(self.pools.data.chunk_bytes(round(size))) for size in sizes.tolist()])
+        result: NDArray[np.bool_] = late[index]
+        return result

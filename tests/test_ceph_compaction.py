@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.ceph.compaction import (
+    bursts,
+    slow_write_share,
+    write_amplification,
+    write_stall_rate,
+    written_per_byte,
+)
+from models.ceph.releases import RELEASES
+from models.ceph.rocksdb import level_targets, place, rocksdb_defaults
+
+GB, MIB, GIB = 1e9, 1 << 20, 1 << 30
+LUMINOUS, REEF = rocksdb_defaults("luminous"), rocksdb_defaults("reef")
+
+placements = st.builds(
+    lambda release, total, db: (rocksdb_defaults(release), place(rocksdb_defaults(release), total, db)),
+    st.sampled_from(RELEASES),
+    st.floats(0, 1e9) | st.floats(0, 1e12),
+    st.sampled_from([0.0, 4e9, 40e9, 80e9, 400e9]),
+)
+
+
+def rates(found, on_slow):
+    """Bytes read and written a second on one device."""
+    mine = [burst for burst in found if burst.on_slow is on_slow]
+    return sum(b.read_bytes / b.every_s for b in mine), sum(b.write_bytes / b.every_s for b in mine)
+
+
+def test_flushes_and_compactions_come_as_often_as_the_options_say():
+    rate = 1 * MIB
+    flush, level1 = bursts(LUMINOUS, place(LUMINOUS, 0.5 * GIB, 80 * GB), rate)
+    assert (flush.every_s, flush.read_bytes, flush.write_bytes) == (256, 0, 256 * MIB)
+    # Four files of L0 with all of L1, which they overlap.
+    assert (level1.every_s, level1.read_bytes, level1.write_bytes) == (1024, 1280 * MIB, 1280 * MIB)
+    flush, level1 = bursts(REEF, place(REEF, 6 * GIB, 80 * GB), rate)
+    assert (flush.every_s, flush.write_bytes) == (128, 128 * MIB)  # 16 memtables of 8 MiB
+    assert (level1.every_s, level1.write_bytes) == (1024, 2048 * MIB)  # of one column family: 1 GiB into 1 GiB
+    assert bursts(LUMINOUS, place(LUMINOUS, GB, 80 * GB), 0) == ()
+
+
+def test_a_deeper_level_costs_between_half_and_all_of_its_growth_factor():
+    full = place(LUMINOUS, sum(level_targets(LUMINOUS)[:5]), 80 * GB)
+    for written in written_per_byte(LUMINOUS, full)[2:5]:
+        assert LUMINOUS.level_multiplier / 2 <= written <= LUMINOUS.level_multiplier + 1
+    assert written_per_byte(LUMINOUS, full)[5:] == (0, 0)
+
+
+def test_compression_writes_less():
+    squid = rocksdb_defaults("squid")
+    plain = replace(squid, compression_ratio=1.0, memtable_bytes=round(squid.memtable_bytes / 2.68))
+    placed = place(squid, 30 * GB, 80 * GB)
+    assert write_amplification(squid, placed) == pytest.approx(write_amplification(plain, placed) / 2.68, rel=1e-6)
+
+
+@settings(deadline=None)
+@given(placements, st.floats(1, 1e9))
+def test_bursts_add_up_to_the_write_amplification(case, rate):
+    options, placed = case
+    found = bursts(options, placed, rate)
+    (fast_read, fast_written), (slow_read, slow_written) = rates(found, False), rates(found, True)
+    written = fast_written + slow_written
+    assert written == pytest.approx(rate * write_amplification(options, placed))
+    # All that is merged is read before, only what is flushed is not.
+    assert fast_read + slow_read == pytest.approx(written - rate / options.compression_ratio, abs=1e-9 * rate)
+    assert slow_written == pytest.approx(written * slow_write_share(options, placed))
+
+
+def test_reads_are_on_the_device_of_what_is_read():
+    placed = place(LUMINOUS, 110 * GB, 80 * GB)  # L4 and nothing else is spilled
+    found = bursts(LUMINOUS, placed, MIB)
+    into_spilled = [burst for burst in found if burst.on_slow]
+    assert len(into_spilled) == 1
+    overlap = written_per_byte(LUMINOUS, placed)[4] - 1
+    assert into_spilled[0].read_bytes == pytest.approx(overlap * 64 * MIB)
+    assert into_spilled[0].write_bytes == pytest.approx((1 + overlap) * 64 * MIB)
+    assert sum(burst.read_bytes == 64 * MIB and not burst.write_bytes for burst in found) == 1  # out of L3
+
+
+@settings(deadline=None)
+@given(placements, st.floats(1e6, 1e10), st.floats(1e6, 1e10))
+def test_at_the_stall_rate_one_device_is_busy_and_none_overloaded(case, fast, slow):
+    options, placed = case
+    rate = write_stall_rate(options, placed, fast, slow)
+    assert 0 < rate < math.inf
+    found = bursts(options, placed, rate)
+    shares = sum(rates(found, False)) / fast, sum(rates(found, True)) / slow
+    assert max(shares) == pytest.approx(1)
+
+
+def test_spilling_to_a_disk_lowers_the_stall_rate():
+    kept, spilled = (place(LUMINOUS, size * GB, 80 * GB) for size in (30, 110))
+    nvme, disk = 2e9, 50e6
+    assert write_stall_rate(LUMINOUS, spilled, nvme, disk) < write_stall_rate(LUMINOUS, kept, nvme, disk) / 3
+    assert slow_write_share(LUMINOUS, kept) == 0

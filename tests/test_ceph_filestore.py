@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from models.ceph.filestore import FileStore
+
+STORE = FileStore()
+GIB = 1 << 30
+
+
+def test_a_directory_splits_at_320_files():
+    assert STORE.directory_files == 320
+    assert FileStore(split_multiple=8, merge_threshold=40).directory_files == 5120
+
+
+def test_directories_get_deeper_sixteenfold():
+    assert [STORE.directory_levels(n) for n in (0, 320, 321, 5120, 5121, 81920, 81921)] == [0, 0, 1, 1, 2, 2, 3]
+
+
+def test_all_directories_of_a_level_split_together():
+    assert STORE.splits(100, 320) == 0
+    assert STORE.splits(100, 321) == 1
+    assert STORE.splits(321, 6000) == 16
+    assert STORE.splits(100, 100_000) == 1 + 16 + 256
+    assert STORE.splits(6000, 6000) == 0
+
+
+@given(st.floats(0, 1e7), st.floats(0, 1e7), st.floats(0, 1e7))
+def test_splits_add_up(a, b, c):
+    low, middle, high = sorted([a, b, c])
+    assert STORE.splits(low, high) == STORE.splits(low, middle) + STORE.splits(middle, high)
+
+
+def test_every_byte_is_written_twice():
+    plan = STORE.write_plan(1 << 20)
+    assert plan.file_bytes == 1 << 20
+    assert plan.journal_bytes == (1 << 20) + 4096
+    small = STORE.write_plan(100)
+    assert (small.journal_bytes, small.file_bytes) == (4096, 4096)
+
+
+def test_reads_are_flat_until_the_cache_is_outgrown_and_then_collapse():
+    pgs = 100
+    limit = STORE.outgrown_at()
+    assert STORE.metadata_reads_per_open(0.9 * limit, pgs) == 0
+    assert 0 < STORE.metadata_reads_per_open(1.2 * limit, pgs) < 0.4
+    assert STORE.metadata_reads_per_open(3 * limit, pgs) > 0.6
+    # A GET that took one access to the disk takes twice as many: its inode, then its data.
+    assert STORE.metadata_reads_per_open(10 * limit, pgs) == pytest.approx(1, abs=0.15)
+    # In the end the blocks of the directories do not fit either.
+    assert STORE.metadata_reads_per_open(100 * limit, pgs) > 1.5
+
+
+def test_inodes_have_what_the_directories_leave():
+    objects, pgs = 30_000, 100
+    store = FileStore(cache=objects * (STORE.directory_entry + STORE.inode // 2))
+    assert store.metadata_reads_per_open(objects, pgs) == pytest.approx(0.5)
+    # Half of the directories' blocks, none of the inodes.
+    store = FileStore(cache=objects * STORE.directory_entry // 2)
+    assert store.metadata_reads_per_open(objects, pgs) == pytest.approx(1.5)
+    # One level more: 100 upper directories of a block and an inode each come first.
+    store = FileStore(cache=100 * (4096 + STORE.inode) // 4)
+    assert store.metadata_reads_per_open(100_000, pgs) == pytest.approx(2.75)
+
+
+@given(st.floats(1e3, 1e9), st.floats(1.0, 10.0), st.integers(1, 400))
+def test_more_files_never_need_fewer_reads_within_a_depth(objects, growth, pgs):
+    more = objects * growth
+    if STORE.directory_levels(objects / pgs) == STORE.directory_levels(more / pgs):
+        assert STORE.metadata_reads_per_open(more, pgs) >= STORE.metadata_reads_per_open(objects, pgs) - 1e-9
+
+
+@given(st.floats(0, 1e9), st.integers(1, 400), st.integers(1, 64))
+def test_reads_are_bounded_and_memory_helps(objects, pgs, gib):
+    reads = FileStore(cache=gib * GIB).metadata_reads_per_open(objects, pgs)
+    assert 0 <= reads <= STORE.directory_levels(objects / pgs) + 2
+    assert FileStore(cache=2 * gib * GIB).metadata_reads_per_open(objects, pgs) <= reads + 1e-12
+
+
+@pytest.mark.parametrize("field", ["cache", "inode", "split_multiple", "merge_threshold"])
+def test_settings_of_nothing_are_refused(field):
+    with pytest.raises(ValidationError, match=field):
+        FileStore(**{field: 0})
