@@ -32,7 +32,7 @@ from traces.yaml_input import load_mapping, override
 from validate.calibrate import calibrate
 from validate.cpu import modelled_cpu_s
 from validate.figures import CPU_NOISE
-from validate.parameters import chosen, spec_at, value_at
+from validate.parameters import Parameter, chosen, spec_at, value_at
 from validate.profile import Profile
 
 SPEC = Path(__file__).resolve().parent.parent / "examples" / "minio.yaml"
@@ -68,13 +68,20 @@ def trial(
 ) -> Trial:
     """Hide a truth, simulate Runs of the cells (clients, operation, object size), and calibrate `data` from them."""
     asked = {op for _, op, _ in cells}
-    paths = [p.path for p in chosen(data) if not _named(p.path) or _named(p.path) & asked]
-    u = uniforms(seed, stream_id("recover/truth"), 0, len(paths))
-    truth = {path: value_at(data, path) * FACTOR ** float(2 * x - 1) for path, x in zip(paths, u, strict=True)}
+    parameters = [p for p in chosen(data) if not _named(p.path) or _named(p.path) & asked]
+    u = uniforms(seed, stream_id("recover/truth"), 0, len(parameters))
+    truth = {p.path: _drawn(data, p, float(x)) for p, x in zip(parameters, u, strict=True)}
     runs = [(f"run-{i}", _run(data, truth, cell, operations, seed, i)) for i, cell in enumerate(cells)]
     # Some draws make a store so fast that its Runs would be judged too short.
     profile = calibrate(data, runs, seed=seed + 1, confidence=confidence, workers=workers, anyway=True)
     return Trial(truth, profile)
+
+
+def _drawn(data: dict[str, Any], parameter: Parameter, u: float) -> float:
+    """A value up to `FACTOR` either way of the spec's, within the parameter's bounds; its logarithm is uniform."""
+    value = value_at(data, parameter.path)
+    low, high = max(value / FACTOR, parameter.low), min(value * FACTOR, parameter.high)
+    return float(low * (high / low) ** u)
 
 
 def _named(path: str) -> set[str]:

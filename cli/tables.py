@@ -73,9 +73,18 @@ def mean_attempts(run: Run, op: str) -> float:
     return float(run.column("attempts")[run.op == OPS.index(op)].mean())
 
 
+_MANY = 30
+"""More stations than this are shown by role."""
+
+
 def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
-    """Stations with what they served, how busy they were and how many jobs waited, the busiest first."""
+    """Stations with what they served, how busy they were and how many jobs waited, the busiest first.
+
+    Of many stations, each role's: visits of all, their mean load, and the busiest one's load and queue.
+    """
     ordered = sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]))
+    if len(ordered) > _MANY:
+        return _roles_grid(ordered, title)
     rows = [
         [
             s["name"],
@@ -88,6 +97,40 @@ def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
         for s in ordered
     ]
     return Grid(title, ["station", "role", "servers", "visits", "utilisation", "mean queue"], rows, labels=2)
+
+
+def _roles_grid(ordered: Sequence[dict[str, Any]], title: str) -> Grid:
+    """Stations that come busiest first, by role."""
+    rows = []
+    for first, alike in _by_role(ordered):
+        mean = sum(s["utilization"] for s in alike) / len(alike)
+        rows.append([
+            first["role"],
+            f"{len(alike)}",
+            _servers(first["servers"]),
+            f"{sum(s['visits'] for s in alike):,}",
+            _load(mean, first["servers"]),
+            first["name"],
+            _load(first["utilization"], first["servers"]),
+            number(first["mean_queue"]),
+        ])  # fmt: skip
+    columns = ["role", "stations", "servers", "visits", "mean util.", "busiest", "utilisation", "mean queue"]
+    return Grid(title, columns, rows)
+
+
+def _by_role(ordered: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The first station of each role, and all of that role."""
+    roles: dict[str, list[dict[str, Any]]] = {}
+    for s in ordered:
+        roles.setdefault(s["role"], []).append(s)
+    return [(alike[0], alike) for alike in roles.values()]
+
+
+def _shown(ordered: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """The stations with what to call them; of many, the first of each role."""
+    if len(ordered) <= _MANY:
+        return [(s["name"], s) for s in ordered]
+    return [(s["name"] + (f" (first of {len(alike)})" if len(alike) > 1 else ""), s) for s, alike in _by_role(ordered)]
 
 
 def _servers(count: int | None) -> str:
@@ -138,9 +181,9 @@ def replications_grid(result: dict[str, Any]) -> Grid:
 def station_intervals_grid(stations: Sequence[dict[str, Any]]) -> Grid:
     """The load of stations in replications, with intervals, the busiest first."""
     rows = []
-    for s in sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]["value"])):
+    for name, s in _shown(sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]["value"]))):
         load = _estimate(s["utilization"], partial(_load, servers=s["servers"]))
-        rows.append([s["name"], _servers(s["servers"]), *load, *_estimate(s["mean_queue"], number)])
+        rows.append([name, _servers(s["servers"]), *load, *_estimate(s["mean_queue"], number)])
     return Grid("", ["station", "servers", "utilisation", "interval", "mean queue", "interval"], rows)
 
 
@@ -179,7 +222,7 @@ def _demands_grid(result: dict[str, Any]) -> Grid:
     kinds = {"station": "", "pool": " (tokens)", "group": " (together)"}
     rows = [
         [
-            s["name"] + kinds[s["kind"]],
+            name + kinds[s["kind"]],
             _servers(s["servers"]),
             number(s["visits"]),
             _between(s["demand_s"], seconds),
@@ -187,7 +230,7 @@ def _demands_grid(result: dict[str, Any]) -> Grid:
             _between(s["utilization"], partial(_load, servers=s["servers"])),
             *([exact[s["name"]]] if exact else []),
         ]
-        for s in result["stations"]
+        for name, s in _shown(result["stations"])
     ]
     columns = ["station", "servers", "visits", "demand", "op/s at most", "utilisation"]
     first = result["bottleneck"]

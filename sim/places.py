@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from models.agenda import Kind
 from models.network import UNBOUNDED, Bound, Choice, Discipline, Member, Network, Route, Visit
+from models.policy import NO_POLICY
 
 Floats = NDArray[np.float64]
 
@@ -70,13 +71,46 @@ def may_refuse(network: Network, visit: Visit) -> bool:
     return False
 
 
-def may_stop(network: Network, visit: Visit) -> bool:
-    """Whether a branch that nobody waits for may never come past this visit."""
+def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> bool:
+    """Whether a branch that nobody waits for may never come past this visit.
+
+    `lasting`: pools at which nobody waits for ever, see `lasting_pools`.
+    """
     shuts = targets(network, Kind.SHUT)
     held = not visit.releases and any(
-        network.stations[k].discipline is Discipline.POOL or k in shuts for k in stations_of(network, visit.station)
+        (network.stations[k].discipline is Discipline.POOL and k not in lasting) or k in shuts
+        for k in stations_of(network, visit.station)
     )
     return held or may_refuse(network, visit)
+
+
+def lasting_pools(network: Network) -> frozenset[int]:
+    """The pools that refuse nobody, and whose tokens are only held over visits that surely end.
+
+    Who holds a token of such a pool waits for no other pool, stands before no gate, and meets no dead station: so no
+    two can wait for each other.
+    """
+    pools = {k for k, s in enumerate(network.stations) if s.discipline is Discipline.POOL}
+    if targets(network, Kind.DOWN, Kind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
+        return frozenset()
+    lasting = {k for k in pools if network.stations[k].queue_limit >= UNBOUNDED}
+    for route in network.routes:
+        at = [pools.intersection(stations_of(network, visit.station)) for visit in route.visits]
+        for v, visit in enumerate(route.visits):
+            if at[v] and not visit.releases and not _comes_back(route, v, at):
+                lasting -= at[v]
+    return frozenset(lasting)
+
+
+def _comes_back(route: Route, take: int, pools_at: Sequence[Collection[int]]) -> bool:
+    """Whether a token taken at a visit is given back by its own branch or a later stage, with no other pool between."""
+    stage, last = route.places[take]
+    for v in (*range(take + 1, last + 1), *(v for v, (s, _) in enumerate(route.places) if s > stage)):
+        if route.visits[v].releases and route.visits[v].station == route.visits[take].station:
+            return True
+        if pools_at[v]:
+            return False
+    return False
 
 
 def is_done(network: Network, route: Route) -> list[bool]:
@@ -84,10 +118,11 @@ def is_done(network: Network, route: Route) -> list[bool]:
 
     All branches that a stage needs are; so is one beyond them, unless it may be refused or stand still for ever.
     """
+    lasting = lasting_pools(network) if any(s.need < len(s.branches) for s in route.stages) else frozenset[int]()
     done: list[bool] = []
     for stage in route.stages:
         for branch in stage.branches:
-            sure = stage.need == len(stage.branches) or not any(may_stop(network, visit) for visit in branch)
+            sure = stage.need == len(stage.branches) or not any(may_stop(network, v, lasting) for v in branch)
             done += [sure] * len(branch)
     return done
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
+from models.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
 from models.policy import NO_POLICY, Policy
 from sim.bounds import bounds
 from sim.demands import mean_demands
@@ -89,3 +89,29 @@ def test_a_group_of_replicas_counts_as_one_or_by_key():
     assert simulated(keyed, requests).busy_s.tolist() == [5.0, 0.0, 0.0, 1.0]
     free = Network(stations, (route,), (table,), groups=(Group(Choice.RANDOM, columns, 0),))
     assert mean_demands(free, requests).low_s.tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+
+
+def later_writes(token: Discipline, held_over: tuple[Visit, ...] = ()) -> Network:
+    """A short answer, and behind it a long write that takes a token first."""
+    stations = (
+        Station("cpu", "cpu", Discipline.FIFO), Station("disk", "disk", Discipline.FIFO),
+        Station("tokens", "tokens", token, 2 if token is Discipline.POOL else 1),
+        Station("other tokens", "tokens", Discipline.POOL, 2),
+    )  # fmt: skip
+    answered, write = (Visit(0, constant(0.1)),), Visit(1, constant(1.0))
+    release = (Visit(2, constant(0.0), releases=True),) if token is Discipline.POOL else ()
+    later = (Visit(2, constant(0.0)), *held_over, write, *release)
+    turn = single(Visit(2, constant(0.0)), *release)
+    return Network(stations, (Route("PUT", (turn, Stage((answered, later), 1))),), (), Pacing("closed", clients=8))
+
+
+def test_work_behind_a_pool_that_gives_its_tokens_back_counts():
+    network, requests = later_writes(Discipline.POOL), closed(4000, 0.0, seed=1)
+    found = bounds(network, requests)
+    assert (found["bottleneck"], found["max_throughput_ops"]) == ("disk", 1.0)
+    assert 4000 / simulated(network, requests).clock_s == pytest.approx(1.0, rel=0.01)
+
+
+def test_work_behind_a_pool_that_may_be_held_for_ever_does_not_count():
+    over = (Visit(3, constant(0.0)), Visit(3, constant(0.0), releases=True))
+    assert bounds(later_writes(Discipline.POOL, over), closed(400, 0.0, seed=1))["bottleneck"] == "cpu"

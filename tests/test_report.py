@@ -263,3 +263,17 @@ def test_tables_have_a_cell_for_each_column():
     for grid in grids:
         assert all(len(row) == len(grid.columns) for row in grid.rows)
     assert "differs" in {row[-1] for row in grids[2].rows}
+
+
+def test_many_stations_are_shown_by_role():
+    drives = [
+        {"name": f"drive {d}", "role": "drive", "servers": 1, "visits": 10, "utilization": d / 100, "mean_queue": 0.5}
+        for d in range(40)
+    ]
+    wire = {"name": "wire", "role": "wire", "servers": None, "visits": 7, "utilization": 3.0, "mean_queue": 0.0}
+    grid = stations_grid([*drives, wire])
+    assert grid.rows == [
+        ["drive", "40", "1", "400", "19.5%", "drive 39", "39.0%", "0.5"],
+        ["wire", "1", "∞", "7", "3.00 busy", "wire", "3.00 busy", "0.00"],
+    ]
+    assert len(stations_grid(drives[:20]).rows) == 20
