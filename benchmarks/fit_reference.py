@@ -23,8 +23,8 @@ from scipy import optimize
 from models.spec import spec_of
 from traces.yaml_input import load_mapping, override
 from validate.parameters import Parameter, value_at
-from validate.reference.cases import Case, Row, case_named
-from validate.reference.forecast import JUDGED, duration_s, forecast
+from validate.reference.cases import DURATION, Case, Row, case_named
+from validate.reference.forecast import duration_s, forecast
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +106,7 @@ def log_errors(data: dict[str, Any], rows: Sequence[Row], source: str) -> Floats
     for row in rows:
         spec = spec_of(override(data, row.assignments), source)
         mean_s = np.mean([duration_s(spec, row.op, seed) for seed in SEEDS])
-        errors.append(np.log(mean_s / row.measured[JUDGED]))
+        errors.append(np.log(mean_s / row.measured[DURATION]))
     return np.array(errors)
 
 

@@ -1,4 +1,4 @@
-"""`tailcast simulate`: the Run that a spec's store would give, replications of it, or bounds without simulation."""
+"""`tailcast simulate`: the Run that a spec's store would give, many of them, bounds, or a timeline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, say_if_compiling, stdout
+from cli.common import (
+    JsonOption,
+    OutOption,
+    PageOption,
+    SeedOption,
+    SetOption,
+    print_json,
+    progress,
+    say,
+    say_if_compiling,
+    stdout,
+)
 from cli.tables import (
     Grid,
     attribution_grid,
@@ -21,11 +32,13 @@ from cli.tables import (
     stations_grid,
     summary_grid,
 )
+from cli.timeline import plan_of, print_timeline
 from models.spec import Spec, spec_of
 from sim.bounds import bounds
 from sim.replicate import Precision, Simulation, replicate
 from sim.replications import Replications
 from sim.simulate import EngineName, simulate
+from sim.timeline import Spacing
 from traces.attribution import attribution
 from traces.errors import InputError
 from traces.generate import generate
@@ -61,7 +74,19 @@ def command(
         float | None, typer.Option(help="Replicate until each p99 is known so precisely; 0.05 is ± 5 %.")
     ] = None,
     steady: Annotated[bool, typer.Option("--steady", help="Replications: leave the warm-up out.")] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Replications: processes; 1 unless told.")] = None,
+    timeline: Annotated[
+        str | None,
+        typer.Option("--timeline", metavar="objects=LOW..HIGH", help="A window at each of some states as it fills."),
+    ] = None,
+    states: Annotated[int | None, typer.Option(help="Timeline: how many states; 20 unless told.")] = None,
+    window: Annotated[str | None, typer.Option(help="Timeline: simulated time at each; 10s unless told.")] = None,
+    spacing: Annotated[
+        Spacing | None, typer.Option(help="Timeline: equal ratios of objects (unless told) or equal differences.")
+    ] = None,
+    report: PageOption = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; for replications 1, for a timeline one a core unless told.")
+    ] = None,
     profile: Annotated[
         Path | None, typer.Option("--profile", help="Values from 'tailcast calibrate'; --set goes before them.")
     ] = None,
@@ -76,14 +101,31 @@ def command(
         raise InputError("--bounds does not simulate; leave --replications, --precision and --out away")
     if replicated and out is not None:
         raise InputError("--out writes one Run, and replications are many; leave it away")
-    if not replicated and (steady or workers is not None):
+    if not replicated and (steady or (workers is not None and timeline is None)):
         raise InputError("--steady and --workers are for replications; add --replications 10, or --precision 0.05")
+    if timeline is not None and (only_bounds or replicated or trace is not None):
+        raise InputError("--timeline makes its own windows; leave --trace, --bounds, --replications, --precision away")
+    if timeline is None and any(given is not None for given in (states, window, spacing, report)):
+        raise InputError("--states, --window, --spacing and --report are for --timeline objects=LOW..HIGH")
     data = load_mapping(spec)
     if profile is not None:
         data = Profile.read(profile).applied_to(data, str(spec))
     loaded = spec_of(override(data, assignments or ()), str(spec))
     if engine == "compiled" and not only_bounds:
         say_if_compiling()
+    if timeline is not None:
+        print_timeline(
+            loaded,
+            plan_of(timeline, states, window, spacing),
+            title=f"{spec.stem} as it fills",
+            seed=seed or 0,
+            engine=engine,
+            workers=workers,
+            out=out,
+            report=report,
+            as_json=as_json,
+        )
+        return
     asked = None if trace is None else Trace.read(trace)
     if only_bounds:
         result, grids = _bounded(loaded, asked, seed or 0)
@@ -92,15 +134,7 @@ def command(
         wanted = None if precision is None else Precision(precision)
         result, grids = _replicated(simulation, seed or 0, replications or _BATCH, wanted, steady, workers or 1)
     else:
-        with progress("simulating", len(asked) if asked is not None else loaded.workload.operations) as update:
-            run = simulate(loaded, asked, seed=seed or 0, engine=engine, critical_path=True, progress=update)
-        if out is not None:
-            run.write(out)
-            say(f"Run written to {out}")
-        result = result_of(run)
-        grids = [summary_grid(run), stations_grid(result["stations"])]
-        if result.get("attribution"):
-            grids.append(attribution_grid(result["attribution"], "What median and tail consist of"))
+        result, grids = _simulated(loaded, asked, seed or 0, engine, out)
     if as_json:
         print_json(result)
     else:
@@ -120,6 +154,19 @@ def result_of(run: Run) -> dict[str, Any]:
     stations = [s for s in run.stations.to_pylist() if s["visits"]]
     parts = {} if run.critical_path is None else {"attribution": attribution(run)}
     return {**summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}
+
+
+def _simulated(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None) -> _Answer:
+    with progress("simulating", len(trace) if trace is not None else spec.workload.operations) as update:
+        run = simulate(spec, trace, seed=seed, engine=engine, critical_path=True, progress=update)
+    if out is not None:
+        run.write(out)
+        say(f"Run written to {out}")
+    result = result_of(run)
+    grids = [summary_grid(run), stations_grid(result["stations"])]
+    if result.get("attribution"):
+        grids.append(attribution_grid(result["attribution"], "What median and tail consist of"))
+    return result, grids
 
 
 def _bounded(spec: Spec, trace: Trace | None, seed: int) -> _Answer:

@@ -49,7 +49,7 @@ class ServiceDemand(Strict):
             update={name: getattr(self, name) * share for name in ("constant", "per_byte", "per_block")}
         )
 
-    def per_shard(self, shards: int) -> ServiceDemand:
+    def per_shard(self, shards: float) -> ServiceDemand:
         """The law of one of so many shards that the bytes are divided into."""
         return self.model_copy(update={"per_byte": self.per_byte / shards})
 

@@ -61,19 +61,20 @@ class Device(Strict):
         """Whether it is a hard disk."""
         return self.disk is not None
 
-    def filled(self, share: float) -> Device:
-        """The device when data are on this share of it.
+    def filled(self, share: float, newest: float = 1.0) -> Device:
+        """The device when data are on this share of it, of which this newest share is asked for.
 
-        A hard disk's accesses go over the outer blocks only, as file systems and BlueStore fill them (assumed). Flash
+        A hard disk is filled from its outer blocks on, as file systems and BlueStore do (assumed), and its accesses go
+        over those asked for only. Flash
         collects less garbage than full, which its published figures are of; bytes of large writes cost the same.
 
         Raises:
             ValueError: the share is not above 0 and at most 1.
         """
-        if not 0 < share <= 1:
-            raise ValueError(f"share is {share}; above 0 and at most 1 is allowed")
+        if not 0 < share <= 1 or not 0 < newest <= 1:
+            raise ValueError(f"share is {share}, newest is {newest}; above 0 and at most 1 is allowed")
         if self.disk is not None:
-            return self._with(self.disk.model_copy(update={"at": 0.0, "span": share}))
+            return self._with(self.disk.model_copy(update={"at": share * (1 - newest), "span": share * newest}))
         if self.over_provisioning is None:
             return self
         relative = write_amplification(share, self.over_provisioning) / write_amplification(1, self.over_provisioning)
@@ -233,6 +234,9 @@ def _as_device(value: Any) -> Any:
         )
     preset = PRESETS[name]
     derived = {"read", "write"} if "disk" in fields else set()  # the preset's times are those of its own mechanism
+    disk = fields.get("disk")
+    if preset.disk is not None and isinstance(disk, Mapping):
+        fields["disk"] = {**preset.disk.model_dump(), **disk}
     return {field: getattr(preset, field) for field in Device.model_fields if field not in derived} | fields
 
 

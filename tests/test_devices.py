@@ -166,6 +166,16 @@ def test_fuller_disks_are_slower_and_a_longer_queue_is_faster(name, share, depth
     assert partly.capacity == device.capacity
 
 
+def test_the_newest_data_of_a_full_disk_are_a_short_way_apart_but_on_slow_tracks():
+    disk = PRESETS["hdd-7k2"]
+    newest, whole, outer = disk.filled(0.9, 0.01), disk.filled(0.9), disk.filled(0.009)
+    assert newest.read.constant < 0.6 * whole.read.constant
+    assert newest.read.constant == pytest.approx(outer.read.constant, rel=0.1)
+    assert newest.read.per_byte > 1.5 * outer.read.per_byte
+    with pytest.raises(ValueError, match="newest is 0"):
+        disk.filled(0.5, 0)
+
+
 def test_times_that_a_spec_gives_change_as_those_of_the_mechanism():
     plain, slow = PRESETS["hdd-7k2"], DEVICE.validate_python({"preset": "hdd-7k2", "read": "20ms"})
     moved = slow.filled(0.3).at_depth(4)

@@ -92,6 +92,18 @@ class BlueStoreSettings:
             decompress_s=self.compression.decompress_s(stored),
         )
 
+    def overwrite_plan(self, chunk_bytes: int) -> WritePlan:
+        """What writing over a part of an object does, where the part begins at an allocation unit or within one.
+
+        Less than a unit is written in place, after the commit whatever the device (BlueStore.cc, _do_write_small);
+        else units are written anew. Reading the rest of a block that is written in part is not counted, nor is the
+        part of a unit behind whole ones told apart.
+        """
+        if chunk_bytes >= self.min_alloc_bytes:
+            return self.write_plan(chunk_bytes)
+        late = float(round_up(chunk_bytes, BLOCK_BYTES))
+        return WritePlan(0.0, METADATA_BYTES + late, late, 0.0, 0.0, 0.0)
+
     def in_flight(self, chunk_bytes: int) -> int:
         """Writes of such a chunk that an OSD takes on before it makes further ones wait for a commit.
 

@@ -91,19 +91,18 @@ class Compression(Strict):
         kept compressed only if, both rounded up to allocation units, it meets the required ratio, and saves a unit.
         """
         units = size_bytes // min_alloc_bytes * min_alloc_bytes
-        blobs = [blob_bytes] * (units // blob_bytes) + ([units % blob_bytes] if units % blob_bytes else [])
         rest = size_bytes - units
         written, allocated = float(round_up(rest, block_bytes)), float(round_up(rest, min_alloc_bytes))
         tried, kept = 0, 0.0
-        for blob in blobs:
+        for count, blob in ((units // blob_bytes, blob_bytes), (1, units % blob_bytes)):
             stored = float(blob)
-            if self.tries and blob > min_alloc_bytes:
-                tried += blob
+            if self.tries and count and blob > min_alloc_bytes:
+                tried += count * blob
                 result = round_up(blob * (self.ratio or SPEEDS[self.algorithm].ratio), min_alloc_bytes)
                 if result <= round_up(blob * self.required_ratio, min_alloc_bytes) and result < blob:
                     stored -= self.compressible * (blob - result)
-                    kept += self.compressible * blob
-            written, allocated = written + stored, allocated + stored
+                    kept += count * self.compressible * blob
+            written, allocated = written + count * stored, allocated + count * stored
         return Compressed(written, allocated, tried, kept)
 
     def compress_s(self, result: Compressed) -> float:

@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from models.ceph.access import S3, AccessPath
+from models.ceph.below import DirectRoutes, MysqlRoutes
 from models.ceph.bluestore import BlueStore
+from models.ceph.events import Event, check_events
 from models.ceph.filestore import FileStore
 from models.ceph.laws import Laws
 from models.ceph.redundancy import RGW_OBJECT_BYTES
@@ -22,10 +25,12 @@ from models.network import Network
 from models.placement import key_hashes
 from models.sheet import Requests
 from traces.distributions import Strict
+from traces.errors import InputError
 from traces.tables import OPS
 from traces.trace import Trace
 from traces.workload import Op, Workload
 
+_ROUTES: dict[str, type[Routes]] = {"s3": Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
 _MAX_OBJECTS = 64  # RADOS objects of an S3 object that are told apart; of larger ones each is larger
 
 
@@ -35,6 +40,7 @@ class CephSpec(Strict):
     store: Literal["ceph"]
     release: Release = Field("reef", description="of Ceph; defaults go by it")
     workload: Workload
+    access: AccessPath = Field(S3(), description="what the clients speak; but for s3 the gateways stand idle")
     client: Clients = Clients()
     network: Links = Links()
     gateways: Gateways = Gateways()
@@ -48,6 +54,7 @@ class CephSpec(Strict):
     pools: Pools = Pools()
     buckets: Buckets = Buckets()
     stored: Holdings = Holdings()
+    events: tuple[Event, ...] = Field((), description="what happens while the cluster runs")
 
     @property
     def osds(self) -> int:
@@ -55,9 +62,14 @@ class CephSpec(Strict):
         return self.hosts.count * self.hosts.drives
 
     @property
+    def collocated(self) -> bool:
+        """Whether gateways work on the OSD hosts."""
+        return self.gateways.collocated and self.access.via_gateways
+
+    @property
     def osd_cores(self) -> int:
         """Cores of a host that its OSDs have."""
-        taken = self.gateways_per_host * self.gateways.cores if self.gateways.collocated else 0
+        taken = self.gateways_per_host * self.gateways.cores if self.collocated else 0
         return self.hosts.cores - taken
 
     @property
@@ -68,7 +80,7 @@ class CephSpec(Strict):
     @property
     def gateway_nic(self) -> float:
         """The network interface of a gateway's host, bytes a second."""
-        return self.hosts.nic if self.gateways.collocated else self.gateways.nic
+        return self.hosts.nic if self.collocated else self.gateways.nic
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
@@ -77,6 +89,11 @@ class CephSpec(Strict):
                 f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores} cores leave the OSDs "
                 f"nothing of a host's {self.hosts.cores}; at most {(self.hosts.cores - 1) // self.gateways_per_host}"
             )
+        if self.access.overwrites and self.pools.data.is_ec:
+            raise ValueError(
+                f"pools.data: is an erasure code; access {self.access.kind} writes parts of objects, allowed are "
+                "replicas, as 'replica 3'"
+            )
         domains = self.hosts.count if self.pools.failure_domain == "host" else self.osds
         for name, width in (("data", self.pools.data.width), ("index_replicas", self.pools.index_replicas)):
             if width > domains:
@@ -84,17 +101,27 @@ class CephSpec(Strict):
                     f"pools.{name}: needs {width} {self.pools.failure_domain}s, there are {domains}; more hosts, or "
                     "failure_domain: osd"
                 )
+        check_events(self)
         return self
 
     def compile(self, trace: Trace) -> tuple[Network, Requests]:
-        """The Network of this cluster, and the requests of a Trace on it."""
+        """The Network of this cluster, and the requests of a Trace on it.
+
+        Raises:
+            InputError: the OSDs do not hold what is stored, or an operation is not one of the access path's.
+        """
         laws = Laws(self, self.object_bytes(trace))
+        if laws.state.fill_share > 1:
+            raise InputError(
+                f"stored.objects: {self.stored.objects:g} objects would fill the OSDs to {laws.state.fill_share:.0%}; "
+                f"about {self.stored.objects / laws.state.fill_share:.2g} fit"
+            )
         stations = Stations(self, laws)
         kinds, route = self._kinds(trace, laws)
-        routes = Routes(self, laws, stations)
+        routes = _ROUTES[self.access.kind](self, laws, stations)
         network = Network(
-            tuple(stations.all), tuple(routes.route(kind) for kind in kinds), (stations.table,), trace.pacing,
-            stations.groups,
+            tuple(stations.all), tuple(routes.route(kind) for kind in kinds), stations.placements,
+            trace.pacing, stations.groups, tuple(stations.agenda),
         )  # fmt: skip
         issued = slice(trace.issued)
         return network, Requests(
@@ -106,25 +133,30 @@ class CephSpec(Strict):
         """The mean size of the objects that the cluster holds."""
         if self.stored.object_size is not None:
             return float(self.stored.object_size)
+        if self.access.overwrites:
+            return float(RGW_OBJECT_BYTES)
         sizes = trace.size_bytes[trace.size_bytes > 0]
         return float(sizes.mean()) if len(sizes) else float(RGW_OBJECT_BYTES)
 
     def _kinds(self, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:
         """The kinds of requests in a Trace, and the index of each request's kind."""
         size = trace.transfer_bytes
-        data = np.isin(trace.op, [OPS.index("GET"), OPS.index("PUT")])
-        objects = np.where(data, np.clip(-(-size // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS), 1)
+        whole = np.where(trace.op == OPS.index("DELETE"), trace.size_bytes, size)
+        objects = np.clip(-(-whole // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS if self.access.cuts else 1)
         kinds: list[Kind] = []
         route = np.zeros(len(trace), np.int32)
         for number, op in enumerate(get_args(Op)):
+            if op not in self.access.ops and (trace.op == number).any():
+                raise InputError(f"{op} is asked for; access {self.access.kind} has {', '.join(self.access.ops)}")
             for count in np.unique(objects[trace.op == number]):
                 mine = np.flatnonzero((trace.op == number) & (objects == count))
-                deferred = self._deferred(size[mine] / count, laws) & (op == "PUT")
+                deferred = self._deferred(size[mine] / count, laws) if op == "PUT" else np.zeros(len(mine), bool)
                 for is_late in np.unique(deferred):
                     these = mine[deferred == is_late]
-                    chunk = self.pools.data.chunk_bytes(round(float(size[these].mean()) / count))
+                    mean = float(size[these].mean())
+                    chunk = self.pools.data.chunk_bytes(round(mean / count))
                     route[these] = len(kinds)
-                    kinds.append(Kind(op, int(count), bool(is_late), chunk))
+                    kinds.append(Kind(op, int(count), bool(is_late), chunk, mean / chunk if chunk else 1.0))
         return kinds, route
 
     def _deferred(self, object_bytes: NDArray[np.float64], laws: Laws) -> NDArray[np.bool_]:

@@ -191,7 +191,8 @@ def _effects(inputs: StateInputs) -> list[_Effect]:
 
 
 def _full(name: str, share: float) -> _Effect:
-    return name, f"OSDs are {share:.0%} full", lambda state: state.fill_share >= share
+    text = f"OSDs are {share:.0%} full" + (": a real cluster refuses writes" if name == "full" else "")
+    return name, text, lambda state: state.fill_share >= share
 
 
 def _spill(level: int) -> _Effect:

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.crush import place
-from models.network import Bound, Choice, Discipline, Group, Member, Station
-from traces.streams import stream_id, uniforms
+from models.agenda import Action, Kind
+from models.ceph.access import Mysql
+from models.ceph.disruptions import disruptions, gateway_outages, speeds
+from models.ceph.gatehouse import Gatehouse
+from models.ceph.osd_map import Epoch
+from models.ceph.rows import LANES, Pool, Rows
+from models.network import UNBOUNDED, Bound, Choice, Discipline, Group, Member, Station, Visit
 
 if TYPE_CHECKING:
     from models.ceph.laws import Laws
     from models.ceph.spec import CephSpec
 
-LANES = 4
-"""RADOS objects of one S3 object that a gateway has under way together: windows of 16 MiB in stripes of 4 MiB."""
-
-_MAX_SHARD_STATIONS = 8192  # of more index shards than this, several share a station: with so many none is busy
 _CHOICES = {
     "round robin": Choice.ROUND_ROBIN,
     "random": Choice.RANDOM,
     "least outstanding": Choice.LEAST_OUTSTANDING,
     "power of two": Choice.POWER_OF_TWO,
 }
-_OSD_PARTS = ("cpu", "up", "down", "drive", "kv", "throttle")
+_OSD_PARTS = ("cpu", "up", "down", "drive", "kv", "throttle", "latency")
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots")
 
 Table = NDArray[np.int32]
@@ -34,25 +34,32 @@ Table = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Osd:
-    """Where an OSD's parts are: columns of the placement table."""
+    """Where an OSD's parts are: columns of the placement table, or of what a group binds a request to."""
 
     first: int
+    group: int | None = None
 
-    def __getattr__(self, part: str) -> Member:
-        return Member(0, self.first + _OSD_PARTS.index(part))
+    def __getattr__(self, part: str) -> Member | Bound:
+        return _place(self.first + _OSD_PARTS.index(part), self.group)
 
 
 class Stations:
     """Numbers the stations of a spec, and lays the placement table out.
 
-    A row of the table is an object's place: for each lane (a RADOS object of it) the OSDs of its placement group, then
-    the token of its bucket index shard and the OSDs of that. Rows are spread evenly over placement groups and shards.
+    A row of the table is an object's place: for each lane (a RADOS object of it) the OSDs of its placement group, then,
+    if there are gateways, the token of its bucket index shard and the OSDs of that. Rows are spread evenly over
+    placement groups and shards. Where events change the OSD map, the columns of all its epochs stand beside each other,
+    and a group for each lane, and one for the index, binds a request to those of the present epoch when it first comes
+    to them.
+
+    Attributes:
+        placements, groups, agenda: of the network.
     """
 
     def __init__(self, spec: CephSpec, laws: Laws):
         self.spec = spec
         self._depth = laws.drive.queue_depth
-        self._member_s = laws.commit(0)[1]
+        self._member_s = laws.commit_item_s
         self._deferred = laws.deferred_limit
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
@@ -61,16 +68,31 @@ class Stations:
         self.client_down = self._add("clients down", "client network", Discipline.PROCESSOR_SHARING, spec.client.nodes)
         cores = spec.osd_cores
         self.host_cpus: list[int] = []
-        self._osds = np.empty((hosts.count * hosts.drives, len(_OSD_PARTS)), np.int32)
+        self._parts = len(_OSD_PARTS) if spec.events else len(_OSD_PARTS) - 1  # latencies differ where events say so
+        self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
         for h in range(hosts.count):
             cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.RANDOM_ORDER, cores)
             self.host_cpus.append(cpu)
             up, down = self._nic(f"host {h}")
             for osd in range(h * hosts.drives, (h + 1) * hosts.drives):
-                self._osds[osd] = (cpu, up, down, *self._osd(osd))
-        members = [self._gateway(g) for g in range(gateways.count)]
-        self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32)),)
-        self.table = self._table()
+                self._osds[osd] = (cpu, up, down, *self._osd(osd), self.latency)[: self._parts]
+        self.groups: tuple[Group, ...] = ()
+        if spec.access.via_gateways:
+            members = [self._gateway(g) for g in range(gateways.count)]
+            self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32)),)
+        if isinstance(spec.access, Mysql) and spec.access.log_writers:
+            turns = spec.workload.buckets * spec.access.log_writers
+            self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
+        self.happens = disruptions(spec, laws)
+        self.rows = Rows(spec, self.happens.reshards)
+        self._gates: Gatehouse | None = None
+        self._first_map: int | None = None
+        self.decodes = 0
+        self._shards = self._add_shards()
+        self.agenda: list[Action] = []
+        self._slow_down()
+        self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
+        self._disrupt()
 
     @property
     def width(self) -> int:
@@ -79,16 +101,35 @@ class Stations:
 
     def osd(self, lane: int, member: int) -> Osd:
         """The OSD that has shard or replica `member` of the RADOS object in a lane; member 0 is the primary."""
-        return Osd((lane * self.width + member) * len(_OSD_PARTS))
+        return Osd(*self._at(lane, member * self._parts))
 
     @property
-    def shard(self) -> Member:
+    def shard(self) -> Member | Bound:
         """The token of an object's bucket index shard."""
-        return Member(0, LANES * self.width * len(_OSD_PARTS))
+        return _place(*self._at(LANES, 0))
 
     def index_osd(self, member: int) -> Osd:
         """The OSDs of an object's bucket index shard; member 0 is the primary."""
-        return Osd(LANES * self.width * len(_OSD_PARTS) + 1 + member * len(_OSD_PARTS))
+        return Osd(*self._at(LANES, 1 + member * self._parts))
+
+    def drive_latency(self, osd: Osd) -> int | Member | Bound:
+        """What an access to an OSD's drive takes beside others."""
+        return osd.latency if self.spec.events else self.latency
+
+    def decoders(self, lane: int) -> list[Member | Bound]:
+        """Where a read decodes, once for each chunk that it is without; for all others a gate that is always open."""
+        parts = self.width * self._parts
+        return [_place(*self._at(lane, parts + missing)) for missing in range(self.decodes)]
+
+    def gates(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
+        """What an operation on a placement group passes before it goes there; nothing unless events shut gates."""
+        return self._gates.visits(pool, writes) if self._gates else ()
+
+    def _at(self, block: int, column: int) -> tuple[int, int | None]:
+        """The place of a column of a block: of a lane, or of the index as the last."""
+        if self._first_map is None:
+            return block * self.width * self._parts + column, None
+        return 1 + column, self._first_map + block
 
     @staticmethod
     def gateway(part: str) -> Bound:
@@ -111,32 +152,101 @@ class Stations:
 
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
-        cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.RANDOM_ORDER, gateways.cores)
-        if gateways.collocated:
+        cores = min(gateways.cores, gateways.scales_to)
+        cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.RANDOM_ORDER, cores)
+        if self.spec.collocated:
             up, down = (int(i) for i in self._osds[g % self.spec.hosts.count * self.spec.hosts.drives][1:3])
         else:
             up, down = self._nic(f"rgw {g}")
         slots = gateways.threads if gateways.frontend == "civetweb" else gateways.max_requests
-        limit = gateways.queue
+        limit = UNBOUNDED if gateways.queue is None else gateways.queue
         return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit)
 
-    def _table(self) -> Table:
-        spec = self.spec
-        pools, hosts = spec.pools, spec.hosts
-        shards = min(spec.buckets.shards * spec.workload.buckets, _MAX_SHARD_STATIONS)
+    def _add_shards(self) -> int:
+        """The tokens of the bucket index shards: those of the start, then those of each reshard; the first's index."""
         first = len(self.all)
-        for shard in range(shards):
-            self._add(f"index shard {shard}", "index shard", Discipline.POOL)
-        rows = -(-max(pools.pg_num, 1024) // shards) * shards
-        groups = place(pools.pg_num, self.width, hosts.count, hosts.drives, pools.failure_domain)
-        index = place(shards, pools.index_replicas, hosts.count, hosts.drives, pools.failure_domain, seed=1)
-        row = np.arange(rows)
-        lanes = [self._osds[groups[_shuffled(rows, lane) % pools.pg_num]].reshape(rows, -1) for lane in range(LANES)]
-        tokens = (first + row % shards)[:, None]
-        table: Table = np.hstack([*lanes, tokens, self._osds[index[row % shards]].reshape(rows, -1)]).astype(np.int32)
-        return table
+        if self.groups:
+            for shard in range(self.rows.shards):
+                self._add(f"index shard {shard}", "index shard", Discipline.POOL)
+            for number in range(len(self.happens.reshards)):
+                for shard in range(self.rows.new_shards(number)):
+                    self._add(f"index shard {shard} after reshard {number}", "index shard", Discipline.POOL)
+        return first
+
+    def _blocks(self, epoch: Epoch) -> list[Table]:
+        """The columns of each lane, then those of the index if there is one."""
+        blocks = []
+        for lane in range(LANES):
+            parts = self._osds[self.rows.lane(lane, epoch)].reshape(self.rows.count, -1)
+            if self.decodes:
+                missing = self.rows.missing(lane, epoch)[:, None] > np.arange(self.decodes)
+                parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
+            blocks.append(parts.astype(np.int32))
+        if self.groups:
+            tokens = (self._shards + self.rows.tokens(epoch))[:, None]
+            parts = self._osds[self.rows.index(epoch)].reshape(self.rows.count, -1)
+            blocks.append(np.hstack([tokens, parts]).astype(np.int32))
+        return blocks
+
+    def _disrupt(self) -> None:
+        """What the events add to the network."""
+        happens = self.happens
+        if happens.gateways:
+            self.agenda += gateway_outages(happens.gateways, self.groups[0].members, not self.spec.collocated)
+        if len(happens.epochs) > 1:
+            # The members that a placement group has lost are a gate that is always open: visits there take no time.
+            nobody = self._add("nobody", "osd that is down", Discipline.GATE)
+            self._osds = np.vstack([self._osds, np.full(self._parts, nobody, np.int32)])
+            self._bind(happens.epochs)
+        if happens.reshards or happens.outages:
+            self._gates = Gatehouse(self.spec, self.rows, happens, self._take, len(self.groups))
+            self.placements += (self._gates.table,)
+            self.groups += self._gates.groups
+            self.agenda += self._gates.agenda
+
+    def _slow_down(self) -> None:
+        """Drives that are slow: their accesses, and commits where the log is there too. Rebuilding takes accesses."""
+        if not self.spec.events:
+            return
+        slow = self.happens.slow
+        drive, kv, latency = (self._osds[:, _OSD_PARTS.index(part)] for part in ("drive", "kv", "latency"))
+        for osd in sorted({slowdown[0] for slowdown in slow}):
+            latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.DELAY)
+        self.agenda += speeds(slow + self.happens.rebuilding, drive) + speeds(slow, latency)
+        if self.spec.db is None:
+            self.agenda += speeds(slow, kv)
+
+    def _bind(self, maps: tuple[Epoch, ...]) -> None:
+        """Lay out the columns of all epochs, the groups that bind requests to them, and when those change.
+
+        The first column of an epoch's block is a station that nobody visits: by it the agenda has the epoch begin and
+        end.
+        """
+        if self.spec.pools.data.is_ec:
+            lacks = (self.rows.missing(lane, epoch).max() for lane in range(LANES) for epoch in maps)
+            self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
+        names = [self._add(f"osd map {number}", "osd map", Discipline.GATE) for number in range(len(maps))]
+        blocks = [
+            [np.insert(block, 0, name, axis=1) for block in self._blocks(epoch)]
+            for name, epoch in zip(names, maps, strict=True)
+        ]
+        widths = [block.shape[1] for block in blocks[0]]
+        ends = np.cumsum(widths * len(maps)).reshape(len(maps), -1)
+        self.placements = (np.hstack([block for of_epoch in blocks for block in of_epoch]),)
+        self._first_map = len(self.groups)
+        for width, last in zip(widths, ends.T, strict=True):
+            members = np.stack([np.arange(end - width, end, dtype=np.int32) for end in last])
+            self.groups += (Group(Choice.HASH, members, table=0),)
+        for group in range(self._first_map, len(self.groups)):
+            self.agenda += [Action(Kind.LEAVE, group, member=name) for name in names[1:]]
+            for number in range(1, len(maps)):
+                self.agenda.append(Action(Kind.LEAVE, group, maps[number].at_s, member=names[number - 1]))
+                self.agenda.append(Action(Kind.JOIN, group, maps[number].at_s, member=names[number]))
+
+    def _take(self, station: Station) -> int:
+        self.all.append(station)
+        return len(self.all) - 1
 
 
-def _shuffled(rows: int, lane: int) -> NDArray[np.int64]:
-    order: NDArray[np.int64] = np.argsort(uniforms(lane, stream_id("ceph/rows"), 0, rows), kind="stable")
-    return order
+def _place(column: int, group: int | None) -> Member | Bound:
+    return Member(0, column) if group is None else Bound(group, column)

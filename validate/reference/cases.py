@@ -11,8 +11,11 @@ from pathlib import Path
 from traces.errors import InputError
 
 DATA = Path(__file__).resolve().parent
-SPECS = DATA.parent.parent / "examples" / "reference"
-"""The specs of the cases; `--set` with a row's settings gives that row."""
+SPECS = DATA.parent.parent / "examples"
+"""Where the specs of the cases are; `--set` with a row's settings gives that row."""
+
+DURATION = "duration_s"
+"""The figure that alone judges a row, where the row has it: the others follow from it."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +24,11 @@ class Row:
 
     Attributes:
         table: which of the published tables it is from.
-        op: the operation it is about.
+        op: the operation it is about; where it is about none, a word for what it is.
         settings: path in the spec to the row's value there, as for ``--set``.
         used_in_fit: whether the spec's values were fitted to it.
-        measured: the published figures by name: ``duration_s`` of all requests of the operation,
-            ``throughput_mib_per_s``, and where they are published ``latency_min_ms``, ``latency_p25_ms`` …
-            ``latency_max_ms``.
+        measured: the published figures by name; names are those of `validate.reference.figures`.
+        remark: what the source says of it besides, or what was inferred.
     """
 
     table: str
@@ -34,11 +36,29 @@ class Row:
     settings: Mapping[str, str]
     used_in_fit: bool
     measured: Mapping[str, float]
+    remark: str = ""
 
     @property
     def assignments(self) -> tuple[str, ...]:
         """The settings as ``--set`` takes them."""
         return tuple(f"{path}={value}" for path, value in self.settings.items())
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The figures that say how far off a prediction is."""
+        return (DURATION,) if DURATION in self.measured else tuple(self.measured)
+
+
+def spec_file(name: str) -> Path:
+    """The file of a spec among the examples.
+
+    Raises:
+        InputError: it is not there.
+    """
+    path = SPECS / f"{name}.yaml"
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; reference cases run from a checkout of the project, with its examples")
+    return path
 
 
 @dataclass(frozen=True)
@@ -46,14 +66,24 @@ class Case:
     """A published measurement and its spec.
 
     Attributes:
-        name: as in ``tailcast reference run NAME``; the spec's and the data's name, too.
+        name: as in ``tailcast reference run NAME``; the data's name, too.
         source: who measured what, where.
-        tolerance: by what share the median row's duration may be off; what the case claims.
+        tolerance: by what share the median of the judged figures may be off; what the case claims.
+        spec_name: the spec among the examples; several cases may be of one cluster.
+        steady: whether the published figures are those of long runs: then what a simulation does until it has settled
+            is left out, and one simulation of many requests is enough.
     """
 
     name: str
     source: str
     tolerance: float
+    spec_name: str
+    steady: bool = False
+
+    @property
+    def replications(self) -> int:
+        """Simulations of each row."""
+        return 1 if self.steady else 20
 
     @property
     def spec(self) -> Path:
@@ -62,24 +92,19 @@ class Case:
         Raises:
             InputError: it is not there.
         """
-        path = SPECS / f"{self.name}.yaml"
-        if not path.is_file():
-            raise InputError(
-                f"{path}: no such file; reference cases run from a checkout of the project, with its examples"
-            )
-        return path
+        return spec_file(self.spec_name)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The published rows in their order.
 
-        In the file, columns with a dot in their name are paths in the spec, where an empty cell sets nothing; those
-        after ``used_in_fit`` are figures, each with its unit.
+        In the file, columns between ``table`` and ``op`` are paths in the spec, where an empty cell sets nothing; those
+        after ``used_in_fit`` are figures, each with its unit, where an empty cell was not published.
         """
         with (DATA / f"{self.name}.csv").open(newline="") as file:
             reader = csv.DictReader(file)
             columns = list(reader.fieldnames or ())
-            paths = [name for name in columns if "." in name]
+            paths = columns[1 : columns.index("op")]
             figures = columns[columns.index("used_in_fit") + 1 :]
             return tuple(
                 Row(
@@ -87,11 +112,14 @@ class Case:
                     line["op"],
                     {path: line[path] for path in paths if line[path]},
                     line["used_in_fit"] == "yes",
-                    {name: float(line[name]) for name in figures},
+                    {name: float(line[name]) for name in figures if line[name]},
+                    line.get("remark", ""),
                 )
                 for line in reader
             )
 
+
+_RED_HAT = "Red Hat, Dell EMC and Intel, object store series, 2019"
 
 CASES = (
     Case(
@@ -99,18 +127,73 @@ CASES = (
         "MinIO with one drive, and s3bench, on one laptop (i7-12700H, NVMe, Ubuntu 20.04 in WSL2), 2023: published "
         "benchmark tables by clients, samples and size",
         0.05,
+        "reference/minio-s3bench",
     ),
     Case(
         "minio-s3bench-tail",
         "the same laptop in another session, 2023: 1 MiB objects, one client, with quantiles, without and with hedged "
         "requests",
         0.1,
+        "reference/minio-s3bench-tail",
     ),
     Case(
         "minio-hdd-s3bench",
         "MinIO with one drive, and s3bench, on a laptop with a hard disk (ext4), 2020: published benchmark tables by "
         "size, clients and samples, with quantiles; the durations of one setting differ by up to 2 there",
         0.15,
+        "reference/minio-hdd-s3bench",
+    ),
+    Case(
+        "ceph-nvme-quincy",
+        "Ceph Quincy on 10 nodes with 60 PM983 and 20 gateways, replica 3, 200 hsbench processes of 64 threads; "
+        "ceph.io, Reef Freeze Part 2: RGW Performance, 2023",
+        0.2,
+        "ceph/nvme-quincy",
+        steady=True,
+    ),
+    Case(
+        "ceph-redhat-rgw",
+        f"Red Hat Ceph Storage 3.3 on 7 nodes with 112 hard disks and Optane, EC 4+2, COSBench: gateways; {_RED_HAT}, "
+        "parts 1 to 4",
+        0.2,
+        "ceph/redhat-112-hdd",
+        steady=True,
+    ),
+    Case(
+        "ceph-redhat-resharding",
+        f"the same cluster, a bucket that grows and is resharded, or was sharded before; {_RED_HAT}, part 4",
+        0.2,
+        "ceph/redhat-112-hdd",
+        steady=True,
+    ),
+    Case(
+        "ceph-redhat-compression",
+        f"5 nodes with NVMe, compression under RBD volumes: fio and MySQL; {_RED_HAT}, part 5",
+        0.2,
+        "ceph/rbd-fio",
+        steady=True,
+    ),
+    Case(
+        "ceph-redhat-filestore",
+        f"the cluster of hard disks beside FileStore on 210 disks (RHCS 2.0, 2017); {_RED_HAT}, part 6",
+        0.2,
+        "ceph/redhat-112-hdd",
+        steady=True,
+    ),
+    Case(
+        "ceph-redhat-billion",
+        f"the cluster of hard disks filled with a billion objects of 64 KB; {_RED_HAT}, part 7",
+        0.2,
+        "ceph/billion-objects",
+        steady=True,
+    ),
+    Case(
+        "ceph-resharding-2026",
+        "a bucket of 20 million objects resharded with writes blocked (Squid) and in two phases (Tentacle); ceph.io, "
+        "RGW improved resharding, 2026",
+        0.2,
+        "ceph/nvme-quincy",
+        steady=True,
     ),
 )
 """All cases."""

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.spec import Spec, load_spec
+from sim.process_map import process_map
 from sim.replicate import seed_of
 from sim.simulate import simulate
-from traces.errors import InputError
-from traces.run import Run
-from traces.statistics import latencies
-from traces.tables import OPS
-from validate.reference.cases import Case, Row
+from validate.reference.cases import DURATION, Case, Row, spec_file
+from validate.reference.figures import figure, figures_of_spec
+from validate.reference.redhat import statements_of
+from validate.reference.statements import Statement, Wanted
 
-Floats = NDArray[np.float64]
-
-JUDGED = "duration_s"
-"""The figure by which a row is judged: all rows have it."""
-
-REPLICATIONS = 20
 RANGE = (0.05, 0.95)
 """Quantiles over the replications that a figure's range has for its ends."""
 
-_PERCENTS = {"latency_min_ms": 0, **{f"latency_p{p}_ms": p for p in (25, 50, 75, 90, 99)}, "latency_max_ms": 100}
+Samples = dict[str, list[float]]
 
 
 def forecast(
@@ -34,8 +29,9 @@ def forecast(
     *,
     assignments: Sequence[str] = (),
     seed: int = 0,
-    replications: int = REPLICATIONS,
-    progress: Callable[[int], None] | None = None,
+    replications: int | None = None,
+    workers: int = 1,
+    progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """Predict all rows of a case.
 
@@ -43,87 +39,130 @@ def forecast(
         case: what to predict.
         assignments: changes of the spec, on top of each row's settings.
         seed: of all simulations.
-        replications: simulations of a row, with seeds of their own.
-        progress: told how many rows are done.
+        replications: simulations of a row, with seeds of their own; None: the case's.
+        workers: processes.
+        progress: told what share is done.
 
     Returns:
-        ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "measured",
-        "predicted", "range", "ratio"}], "error": {"figure", "all", "used_in_fit", "held_out"}}``. `predicted` is the
-        median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted / measured, all by figure.
-        Errors are exp(|log ratio|) - 1 of the judged figure: ``{"rows", "median", "worst"}``, nulls without a row.
+        ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "remark",
+        "measured", "predicted", "range", "ratio"}], "error": {"figure", "all", "used_in_fit", "held_out"},
+        "statements": [{"text", "part", "holds", "evidence"}]}``.
+        `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted /
+        measured, all by figure. Errors are exp(|log ratio|) - 1 of the judged figures: ``{"rows", "median",
+        "worst"}``, nulls without a row; `figure` is null where not one figure alone judges all rows.
 
     Raises:
         InputError: the spec is missing or an assignment is wrong.
     """
-    known: dict[tuple[str, ...], list[Run]] = {}
-    rows = []
-    for i, row in enumerate(case.rows):
-        given = (*row.assignments, *assignments)
-        if given not in known:
-            spec = load_spec(case.spec, given)
-            known[given] = [simulate(spec, seed=seed_of(seed, k)) for k in range(replications)]
-        rows.append(_judged(row, known[given]))
-        if progress:
-            progress(i + 1)
+    count = case.replications if replications is None else replications
+    seeds = tuple(seed_of(seed, k) for k in range(count))
+    wanted = [Wanted(row.assignments, row.op, tuple(row.measured)) for row in case.rows]
+    statements = statements_of(case.name)
+    wanted += [variant for statement in statements for variant in statement.variants.values()]
+    samples = _samples(case, wanted, tuple(assignments), seeds, workers, progress)
+    pairs = [(row, _judged(row, samples[i])) for i, row in enumerate(case.rows)]
+    found = iter(samples[len(case.rows) :])
+    judged = {name for row in case.rows for name in row.judged}
     error = {
-        "figure": JUDGED,
-        "all": _error(rows),
-        "used_in_fit": _error([row for row in rows if row["used_in_fit"]]),
-        "held_out": _error([row for row in rows if not row["used_in_fit"]]),
+        "figure": judged.pop() if len(judged) == 1 else None,
+        "all": _error(pairs),
+        "used_in_fit": _error([(row, result) for row, result in pairs if row.used_in_fit]),
+        "held_out": _error([(row, result) for row, result in pairs if not row.used_in_fit]),
     }
     return {
         "name": case.name,
         "source": case.source,
         "spec": case.spec.name,
-        "replications": replications,
-        "rows": rows,
+        "replications": count,
+        "rows": [result for _, result in pairs],
         "error": error,
+        "statements": [_held(statement, found) for statement in statements],
     }
 
 
 def duration_s(spec: Spec, op: str, seed: int) -> float:
     """How long an operation's requests take in one simulation, first start to last end."""
-    return figure(simulate(spec, seed=seed), op, JUDGED)
+    return figure(simulate(spec, seed=seed), op, DURATION)
 
 
-def figure(run: Run, op: str, name: str) -> float:
-    """A figure of an operation of a Run, by the name that it has in a `Row`.
+@dataclass(frozen=True)
+class _Job:
+    """Figures that the same simulations tell, and the seeds of those."""
 
-    The quantile p of n latencies is that of s3bench: the one of rank floor(p n), counted from 0. So p99 of 256 is the
-    third largest.
-
-    Raises:
-        InputError: the Run has none of these operations.
-    """
-    mine = run.op == OPS.index(op)
-    if not mine.any():
-        raise InputError(f"the workload asks for no {op}; keys: write_once_read_once asks for PUT and GET")
-    took_s = float(run.column("end_s")[mine].max() - run.column("arrival_s")[mine].min())
-    if name == "duration_s":
-        return took_s
-    if name == "throughput_mib_per_s":
-        return float(run.column("transfer_bytes")[mine].sum()) / took_s / 2**20
-    ordered_ms = np.sort(latencies(run, op)) * 1000
-    return float(ordered_ms[min(_PERCENTS[name] * len(ordered_ms) // 100, len(ordered_ms) - 1)])
+    spec: Path
+    assignments: tuple[str, ...]
+    seeds: tuple[int, ...]
+    steady: bool
+    wanted: tuple[Wanted, ...]
 
 
-def _judged(row: Row, runs: Sequence[Run]) -> dict[str, Any]:
-    samples = {name: [figure(run, row.op, name) for run in runs] for name in row.measured}
-    predicted = {name: float(np.median(values)) for name, values in samples.items()}
+def _samples(
+    case: Case,
+    wanted: Sequence[Wanted],
+    assignments: tuple[str, ...],
+    seeds: tuple[int, ...],
+    workers: int,
+    progress: Callable[[float], None] | None,
+) -> list[Samples]:
+    """The figures that are wanted, in that order; what has the same settings is simulated once."""
+    alike: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for i, one in enumerate(wanted):
+        alike.setdefault((one.spec_name or case.spec_name, (*one.assignments, *assignments)), []).append(i)
+    jobs = [
+        _Job(spec_file(name), given, seeds, case.steady, tuple(wanted[i] for i in mine))
+        for (name, given), mine in alike.items()
+    ]
+    found: dict[int, Samples] = {}
+    with process_map(min(workers, len(jobs))) as mapping:
+        for mine, samples in zip(alike.values(), mapping(_predicted, jobs), strict=True):
+            found.update(zip(mine, samples, strict=True))
+            if progress:
+                progress(len(found) / len(wanted))
+    return [found[i] for i in range(len(wanted))]
+
+
+def _predicted(job: _Job) -> list[Samples]:
+    """For each that wants figures those of each simulation."""
+    spec = load_spec(job.spec, job.assignments)
+    result: list[Samples] = [
+        {name: [value] for name, value in figures_of_spec(spec, one.figures).items()} for one in job.wanted
+    ]
+    asked = [[name for name in one.figures if name not in known] for one, known in zip(job.wanted, result, strict=True)]
+    for seed in job.seeds if any(asked) else ():
+        run = simulate(spec, seed=seed)
+        for one, names, samples in zip(job.wanted, asked, result, strict=True):
+            for name in names:
+                samples.setdefault(name, []).append(figure(run, one.op, name, job.steady))
+    return result
+
+
+def _held(statement: Statement, found: Iterator[Samples]) -> dict[str, Any]:
+    values = {}
+    for label, variant in statement.variants.items():
+        samples = next(found)
+        values[label] = float(np.median(samples[variant.figures[0]]))
+    holds, evidence = statement.judge(values)
+    return {"text": statement.text, "part": statement.part, "holds": holds, "evidence": evidence}
+
+
+def _judged(row: Row, samples: Samples) -> dict[str, Any]:
+    predicted = {name: float(np.median(samples[name])) for name in row.measured}
     return {
         "table": row.table,
         "op": row.op,
         "set": dict(row.settings),
         "used_in_fit": row.used_in_fit,
+        "remark": row.remark,
         "measured": dict(row.measured),
         "predicted": predicted,
-        "range": {name: np.quantile(values, RANGE).tolist() for name, values in samples.items()},
+        "range": {name: np.quantile(samples[name], RANGE).tolist() for name in row.measured},
         "ratio": {name: predicted[name] / value for name, value in row.measured.items()},
     }
 
 
-def _error(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    if not rows:
+def _error(rows: Sequence[tuple[Row, dict[str, Any]]]) -> dict[str, Any]:
+    ratios = [result["ratio"][name] for row, result in rows for name in row.judged]
+    if not ratios:
         return {"rows": 0, "median": None, "worst": None}
-    errors = np.expm1(np.abs(np.log([row["ratio"][JUDGED] for row in rows])))
+    errors = np.expm1(np.abs(np.log(ratios)))
     return {"rows": len(rows), "median": float(np.median(errors)), "worst": float(errors.max())}

@@ -1,0 +1,83 @@
+"""Ceph clusters for tests: round numbers, no randomness, and the arithmetic of one request on an idle cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from models.ceph.spec import CephSpec
+from models.network import Network, Route, Stage, Visit
+from models.sheet import Requests
+from models.spec import spec_of
+from sim import compiled_engine
+from sim.outcome import Outcome, Program
+from tests.small_traces import trace_of
+from traces.distributions import Deterministic
+from traces.yaml_input import override
+
+HOP, READ_CPU, WRITE_CPU = 0.05e-3, 0.3e-3, 0.2e-3
+READ, WRITE, LOG_WRITE, COMMIT, COMMIT_MEMBER = 5e-3, 3e-3, 0.1e-3, 0.02e-3, 0.01e-3
+CPU = {"GET": 1e-3, "PUT": 2e-3, "HEAD": 0.5e-3, "DELETE": 1.5e-3, "LIST": 4e-3}
+WITH_DB = ('db={"device": {"read": "0.01ms", "write": "0.1ms", "capacity": "375GB"}, "size": "80GB"}',)
+
+_BASE: dict[str, Any] = {
+    "store": "ceph",
+    "release": "quincy",
+    "workload": {"operations": 1, "object_size": "4KiB", "keys": {"kind": "uniform", "count": 1000}},
+    "client": {"nic": 1e15},
+    "network": {"latency": HOP},
+    "hosts": {"count": 8, "drives": 2, "cores": 16, "nic": 1e15},
+    "osd": {"read": READ_CPU, "write": WRITE_CPU, "commit": COMMIT, "commit_member": COMMIT_MEMBER},
+    "gateways": {"cpu": CPU, "nic": 1e15},
+    "device": {"read": READ, "write": WRITE, "capacity": "4TB"},
+}
+
+
+def ceph(*assignments: str) -> CephSpec:
+    """Eight hosts of two drives that take round times whatever the bytes, with overrides as for ``--set``."""
+    spec = spec_of(override(_BASE, assignments), "spec")
+    assert isinstance(spec, CephSpec)
+    return spec
+
+
+def compiled(spec: CephSpec, op: str, size: int = 4096, key: str = "k") -> tuple[Network, Requests]:
+    """One request, with every demand at its mean."""
+    network, requests = spec.compile(trace_of([op], [key], size_bytes=size))
+    return steady(network), requests
+
+
+def alone(spec: CephSpec, op: str, size: int = 4096, key: str = "k") -> Outcome:
+    """One request on an idle cluster, with every demand at its mean."""
+    return compiled_engine.run(Program.of(*compiled(spec, op, size, key), 0))
+
+
+def latency_s(spec: CephSpec, op: str, size: int = 4096, key: str = "k") -> float:
+    """Of one request on an idle cluster."""
+    return float(alone(spec, op, size, key).end_s[0])
+
+
+def steady(network: Network) -> Network:
+    """The network without randomness in its demands."""
+
+    def visit(v: Visit) -> Visit:
+        return dataclasses.replace(v, demand=v.demand.model_copy(update={"distribution": Deterministic()}))
+
+    def stage(s: Stage) -> Stage:
+        return dataclasses.replace(s, branches=tuple(tuple(map(visit, branch)) for branch in s.branches))
+
+    def route(r: Route) -> Route:
+        return dataclasses.replace(r, stages=tuple(map(stage, r.stages)))
+
+    return dataclasses.replace(network, routes=tuple(map(route, network.routes)))
+
+
+def of_role(network: Network, values: np.ndarray, role: str) -> float:
+    """The sum over the stations of a role."""
+    return float(sum(v for station, v in zip(network.stations, values, strict=True) if station.role == role))
+
+
+def of_name(network: Network, values: np.ndarray, end: str) -> float:
+    """The sum over the stations whose name ends so."""
+    return float(sum(v for station, v in zip(network.stations, values, strict=True) if station.name.endswith(end)))

@@ -1,0 +1,185 @@
+"""The figures that published tables have, by name, of a simulated Run or of a spec alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ceph.bluestore import BLOCK_BYTES
+from models.ceph.compression import Compressed
+from models.ceph.laws import Laws
+from models.ceph.resharding import Reshard, Resharding, reshard
+from models.ceph.spec import CephSpec
+from models.spec import Spec
+from traces.errors import InputError
+from traces.generate import generate
+from traces.run import Run
+from traces.tables import OPS
+
+Floats = NDArray[np.float64]
+
+SETTLING_SHARE = 0.3
+"""Of the time until the last request is issued: left out where figures are those of a settled store."""
+
+_QUANTILE = re.compile(r"latency_(?:p(\d\d)|(min)|(max))_ms")
+_CORES = {"rgw_cores": "rgw cpu", "osd_cores": "osd host cpu"}
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The requests of a Run that a figure is of, as a mask of its rows, and the time they were done in."""
+
+    run: Run
+    mine: NDArray[np.bool_]
+    took_s: float
+
+    @property
+    def bytes_per_s(self) -> float:
+        return float(self.run.column("transfer_bytes")[self.mine].sum()) / self.took_s
+
+    @property
+    def ops(self) -> float:
+        return float(self.mine.sum()) / self.took_s
+
+    @property
+    def latency_ms(self) -> Floats:
+        ordered: Floats = np.sort(self.run.latency_s[self.mine & ~self.run.failed]) * 1000
+        return ordered
+
+    def quantile_ms(self, percent: int) -> float:
+        ordered = self.latency_ms
+        return float(ordered[min(percent * len(ordered) // 100, len(ordered) - 1)])
+
+    def cores(self, role: str) -> float:
+        """CPU time of a request on stations of a role, times requests a second."""
+        table = self.run.stations
+        assert table is not None
+        mine = np.array(table.column("role").to_pylist()) == role
+        busy = (table.column("utilization").to_numpy() * table.column("servers").to_numpy())[mine].sum()
+        return float(busy) * self.run.duration_s / len(self.run) * self.ops
+
+    def visits(self, role: str) -> float:
+        """Of a request to stations of a role."""
+        table = self.run.stations
+        assert table is not None
+        mine = np.array(table.column("role").to_pylist()) == role
+        return float(table.column("visits").to_numpy()[mine].sum()) / len(self.run)
+
+
+_OF_RUN: Mapping[str, Callable[[_Sample], float]] = {
+    "duration_s": lambda sample: sample.took_s,
+    "throughput_ops": lambda sample: sample.ops,
+    "throughput_mib_per_s": lambda sample: sample.bytes_per_s / 2**20,
+    "throughput_gb_per_s": lambda sample: sample.bytes_per_s / 1e9,
+    "index_visits": lambda sample: sample.visits("index shard"),
+    "latency_mean_ms": lambda sample: float(sample.latency_ms.mean()),
+    **{name: partial(_Sample.cores, role=role) for name, role in _CORES.items()},
+}
+
+
+def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
+    """A figure of an operation of a Run, by the name that it has in a `Row`.
+
+    ``duration_s`` of all its requests, first start to last end; ``throughput_ops``, ``throughput_mib_per_s``,
+    ``throughput_gb_per_s`` (1e9 bytes); ``latency_mean_ms``, ``latency_min_ms``, ``latency_p25_ms`` and so on,
+    ``latency_max_ms``; ``rgw_cores`` and ``osd_cores``: busy cores of all gateways and of all OSDs; ``index_visits``:
+    of a request to bucket index shards. The last three are those of Runs of one operation.
+
+    The quantile p of n latencies is that of s3bench: the one of rank floor(p n), counted from 0. So p99 of 256 is the
+    third largest.
+
+    Args:
+        steady: take the requests that end after the store has settled and before clients run out of requests.
+
+    Raises:
+        InputError: the Run has none of these operations, or is too short to have settled.
+    """
+    sample = _steady(run, op) if steady else _whole(run, op)
+    quantile = _QUANTILE.fullmatch(name)
+    if quantile:
+        return sample.quantile_ms(0 if quantile[2] else 100 if quantile[3] else int(quantile[1]))
+    return _OF_RUN[name](sample)
+
+
+def _of(run: Run, op: str) -> NDArray[np.bool_]:
+    mine: NDArray[np.bool_] = run.op == OPS.index(op)
+    if not mine.any():
+        raise InputError(f"the workload asks for no {op}; keys: write_once_read_once asks for PUT and GET")
+    return mine
+
+
+def _whole(run: Run, op: str) -> _Sample:
+    mine = _of(run, op)
+    return _Sample(run, mine, float(run.column("end_s")[mine].max() - run.column("arrival_s")[mine].min()))
+
+
+def _steady(run: Run, op: str) -> _Sample:
+    mine, end_s = _of(run, op), run.column("end_s")
+    asked_s = run.column("arrival_s")[mine]
+    begun_s, last_s = float(asked_s.min()), float(asked_s.max())
+    first_s = begun_s + SETTLING_SHARE * (last_s - begun_s)
+    settled = mine & ~run.failed & (end_s > first_s) & (end_s <= last_s)
+    if not settled.any():
+        raise InputError(f"{mine.sum()} {op}: too few for the store to settle; more workload.operations are needed")
+    return _Sample(run, settled, last_s - first_s)
+
+
+def _space_amplification(laws: Laws) -> float:
+    return laws.state.allocated_bytes / laws.state.stored_bytes
+
+
+def _reshard(laws: Laws) -> Reshard:
+    spec = laws.spec
+    entries = spec.stored.objects / spec.workload.buckets
+    return reshard(entries, spec.buckets.shards, spec.buckets.shards, Resharding(), spec.release)
+
+
+def _written(laws: Laws) -> tuple[int, Compressed]:
+    """The size of a write, and what compression makes of it."""
+    settings, size = laws.bluestore, round(float(generate(laws.spec.workload, 0).size_bytes.mean()))
+    blob, unit = settings.compression_blob_bytes, settings.min_alloc_bytes
+    return size, settings.compression.write(size, blob, unit, BLOCK_BYTES)
+
+
+def _compressed_share(laws: Laws) -> float:
+    _, result = _written(laws)
+    return result.kept_bytes / result.tried_bytes
+
+
+def _saved_share(laws: Laws) -> float:
+    size, result = _written(laws)
+    return (laws.bluestore.allocated_bytes(size) - result.allocated_bytes) / result.kept_bytes
+
+
+_OF_SPEC: Mapping[str, Callable[[Laws], float]] = {
+    "shard_objects_per_osd": lambda laws: laws.state.shard_objects,
+    "metadata_bytes_per_shard_object": lambda laws: laws.state.metadata_bytes / laws.state.shard_objects,
+    "spilled_gb_per_osd": lambda laws: laws.state.spilled_bytes / 1e9,
+    "fill_share": lambda laws: laws.state.fill_share,
+    "space_amplification": _space_amplification,
+    "reshard_s": lambda laws: _reshard(laws).end_s,
+    "writes_blocked_s": lambda laws: _reshard(laws).blocked_s,
+    "compressed_share": _compressed_share,
+    "saved_share": _saved_share,
+}
+
+
+def figures_of_spec(spec: Spec, names: tuple[str, ...]) -> dict[str, float]:
+    """Those of the figures that need no simulation: they follow from a Ceph cluster's spec and what it holds.
+
+    ``shard_objects_per_osd``, ``metadata_bytes_per_shard_object``, ``spilled_gb_per_osd`` (RocksDB's bytes on the data
+    device, 1e9), ``fill_share`` (of the data device), ``space_amplification`` (allocated over stored bytes),
+    ``reshard_s`` and ``writes_blocked_s`` (of a reshard of one bucket), ``compressed_share`` (bytes kept compressed
+    over bytes tried) and ``saved_share`` (space saved over bytes kept compressed, both of the workload's writes).
+    """
+    mine = [name for name in names if name in _OF_SPEC]
+    if not mine:
+        return {}
+    assert isinstance(spec, CephSpec)
+    laws = Laws(spec, spec.object_bytes(generate(spec.workload, 0)))
+    return {name: _OF_SPEC[name](laws) for name in mine}

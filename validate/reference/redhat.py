@@ -1,0 +1,22 @@
+"""What the Red Hat, Dell EMC and Intel series of 2019 says in words, by reference case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from validate.reference.redhat_gateways import GATEWAYS, RESHARDING
+from validate.reference.redhat_stores import BILLION, COMPRESSION, FILESTORE
+from validate.reference.statements import Statement
+
+_STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
+    "ceph-redhat-rgw": GATEWAYS,
+    "ceph-redhat-resharding": RESHARDING,
+    "ceph-redhat-compression": COMPRESSION,
+    "ceph-redhat-filestore": FILESTORE,
+    "ceph-redhat-billion": BILLION,
+}
+
+
+def statements_of(case: str) -> tuple[Statement, ...]:
+    """What the series says of a case; nothing of most."""
+    return _STATEMENTS.get(case, ())
