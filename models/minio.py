@@ -18,6 +18,7 @@ from models.minio_network import Plan
 from models.minio_sections import Client, Drives, Host, NetworkLink
 from models.network import Network
 from models.placement import key_hashes
+from models.prices import MinioPrices
 from models.sheet import Requests
 from traces.distributions import Strict
 from traces.tables import OPS
@@ -36,6 +37,12 @@ class MinioSpec(Strict):
     host: Host = Host()
     drives: Drives = Drives()
     inline_limit: Annotated[Bytes, Field(description="shards up to this size live inside xl.meta")] = 128 * 1024
+    prices: MinioPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
+
+    @property
+    def priced(self) -> dict[str, float]:
+        """How much there is of what `prices` names."""
+        return {"host": 1, "core": self.host.cores, "drive": self.drives.count}
 
     def compile(self, trace: Trace) -> tuple[Network, Requests]:
         """The Network of this host, and the requests of a Trace on it."""

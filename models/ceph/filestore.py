@@ -47,6 +47,9 @@ class FileStore(Strict):
     cache: Bytes = Field(2 << 30, gt=0, description="memory that an OSD's inodes and directories may take (assumed)")
     inode: Bytes = Field(1216, gt=0, description="of a cached file: xfs_inode 1024 B, dentry 192 B (Linux slabs)")
     directory_entry: Bytes = Field(128, gt=0, description="of a file in its directory's blocks (assumed)")
+    metadata_writes: float = Field(
+        1.5, ge=0, description="writes of a new file's inode, directory and attributes, later and elsewhere (assumed)"
+    )
     journal_header: Bytes = Field(1024, description="what an entry of the journal adds to the data (assumed)")
 
     @property

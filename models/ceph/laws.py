@@ -256,6 +256,9 @@ class Laws:
         in_a_row_s = batch_s / self.deferred_limit + max(late, self.bluestore.min_alloc_bytes) * per_byte_s
         scattered = 1.0 if self.spec.access.overwrites else self.spec.osd.scattered  # written over where it was
         mean_s = scattered * apart_s + (1 - scattered) * in_a_row_s
+        if self.is_filestore:
+            block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
+            mean_s += self.spec.filestore.metadata_writes * block_s
         return ServiceDemand(constant=mean_s, distribution=Lognormal(cv=0.5))  # spread assumed
 
     @cached_property

@@ -74,7 +74,7 @@ class Osd(Strict):
     memory_target: Bytes = Field(4 << 30, gt=0, description="osd_memory_target")
     read_depth: int = Field(4, ge=1, description="reads that an HDD may put in order: threads of its OSD (assumed)")
     scattered: float = Field(
-        0.45,
+        0.5,
         ge=0,
         le=1,
         description="writes of an HDD that are away from the one before (fitted to 6.5 K small PUT/s on 112)",
@@ -87,7 +87,7 @@ class Gateways(Strict):
     """The RADOS gateways (RGW), all alike, and how requests are spread over them.
 
     CPU times: same source as an OSD's, 269 cores at 178 K PUT/s and 302 at 305 K GET/s; per byte: 88 at 50.7 GB/s
-    of GETs, and for PUTs, whose MD5 and SHA-256 differ by client and processor, what lets 4 cores carry 0.8 GB/s (Red
+    of GETs, and for PUTs, whose digests differ by client and processor, what lets 4 cores carry 0.8 GB/s (Red
     Hat's series of 2019). With 20 gateways, each used 13 to 15 cores.
     """
 

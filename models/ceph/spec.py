@@ -23,6 +23,7 @@ from models.ceph.stations import Stations
 from models.devices import PRESETS, DeviceField
 from models.network import Network
 from models.placement import key_hashes
+from models.prices import CephPrices
 from models.sheet import Requests
 from traces.distributions import Strict
 from traces.errors import InputError
@@ -55,6 +56,7 @@ class CephSpec(Strict):
     buckets: Buckets = Buckets()
     stored: Holdings = Holdings()
     events: tuple[Event, ...] = Field((), description="what happens while the cluster runs")
+    prices: CephPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 
     @property
     def osds(self) -> int:
@@ -81,6 +83,18 @@ class CephSpec(Strict):
     def gateway_nic(self) -> float:
         """The network interface of a gateway's host, bytes a second."""
         return self.hosts.nic if self.collocated else self.gateways.nic
+
+    @property
+    def priced(self) -> dict[str, float]:
+        """How much there is of what `prices` names."""
+        gateways = self.gateways.count if self.access.via_gateways else 0
+        return {
+            "gateway": gateways,
+            "gateway_core": gateways * self.gateways.cores,
+            "osd_host": self.hosts.count,
+            "drive": self.osds,
+            "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
+        }
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
