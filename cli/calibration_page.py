@@ -7,8 +7,8 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from cli.figures import COLOURS, blank, escaped, with_room
-from cli.page import Section, write_page
+from cli.figures import COLOURS, blank, escaped, ratio_axis, with_room
+from cli.page import Header, Section, write_page
 from cli.phrases import LABELS, number, percent, seconds
 from cli.tables import Grid
 from traces.tables import OPS
@@ -49,9 +49,8 @@ def residuals_grid(profile: Profile, title: str = "Fitted over measured") -> Gri
 
 def words(profile: Profile) -> list[str]:
     """How good the fit is, and what else there is to know of it."""
-    count = len(profile.runs)
     fit = (
-        f"{count} Run{'s' if count > 1 else ''} fitted with {len(profile.parameters)} parameters: the figures are off "
+        f"{_count(len(profile.runs), 'Run')} fitted with {len(profile.parameters)} parameters: the figures are off "
         f"by {percent(profile.rms_log_error).removeprefix('+')} (root mean square)"
     )
     missed = f"{percent(profile.misfit).removeprefix('+')} beyond their noise: what the model lacks"
@@ -70,8 +69,9 @@ def write_calibration_page(profile: Profile, path: Path) -> None:
         "time per request come nearest to the measured ones. Intervals hold the noise of the Runs and of the "
         "simulations, and what the model lacks."
     )
+    fit, *findings = words(profile)
     sections = [
-        Section("", [*words(profile), about], [values_grid(profile)], [_intervals(profile)]),
+        Section("", [*findings, about], [values_grid(profile)], [_intervals(profile)]),
         Section(
             "Measured and fitted",
             ["Points are measured, with bars of two standard deviations of noise; lines are fitted."],
@@ -82,7 +82,23 @@ def write_calibration_page(profile: Profile, path: Path) -> None:
         ),
         Section("The Runs", (), [_runs_grid(profile)]),
     ]
-    write_page(path, f"Calibration of {profile.spec}", sections)
+    asked = f"With which values of {_count(len(profile.parameters), 'parameter')} {profile.spec} comes nearest to "
+    header = Header(f"{asked}{_count(len(profile.runs), 'Run')}.", fit, _sure(profile))
+    write_page(path, f"Calibration of {profile.spec}", header, sections)
+
+
+def _sure(profile: Profile) -> str:
+    """How many of the values the Runs tell."""
+    told = sum(estimate.identified for estimate in profile.parameters.values())
+    untold = len(profile.parameters) - told
+    rest = f"; the other {untold} they do not tell" if untold else ""
+    return (
+        f"The Runs tell {told} of {len(profile.parameters)} values, with {profile.confidence * 100:g}% intervals{rest}."
+    )
+
+
+def _count(number_of: int, noun: str) -> str:
+    return f"{number_of} {noun}{'' if number_of == 1 else 's'}"
 
 
 def _value(path: str, value: float) -> str:
@@ -117,7 +133,8 @@ def _intervals(profile: Profile) -> go.Figure:
     style = {"mode": "markers", "marker": {"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": "#808080"}}}
     texts = [_value(path, e.guess) for path, e in profile.parameters.items()]
     figure.add_scatter(x=guesses, y=names, name="first guess", text=texts, hovertemplate="%{y}: %{text}", **style)
-    figure.update_xaxes(type="log", nticks=8, tickformat=".3~g")
+    ends = [end / e.value for e in profile.parameters.values() for end in (e.low, e.high)]
+    figure.update_xaxes(**ratio_axis([value for value in (*ends, *guesses) if value > 0]))
     figure.update_yaxes(autorange="reversed", ticksuffix=" ", categoryorder="array", categoryarray=names)
     return figure.update_layout(height=170 + 24 * len(names))
 
@@ -158,7 +175,8 @@ def _quantiles(profile: Profile, op: str) -> go.Figure:
             marker={"size": 7, "color": colour},
             name=name,
             legendgroup=run.name,
-            hovertemplate="%{x} measured: %{y:.3~g} ms",
+            meta={"series": f"{name} measured"},
+            hovertemplate="%{x} measured: %{y:.6~g} ms",
         )
         figure.add_scatter(
             x=x,
@@ -168,9 +186,10 @@ def _quantiles(profile: Profile, op: str) -> go.Figure:
             name=name,
             legendgroup=run.name,
             showlegend=False,
-            hovertemplate="%{x} fitted: %{y:.3~g} ms",
+            meta={"series": f"{name} fitted"},
+            hovertemplate="%{x} fitted: %{y:.6~g} ms",
         )
-    figure.update_yaxes(type="log", dtick="D2", tickformat="~g")
+    figure.update_yaxes(**ratio_axis([value for trace in figure.data for value in trace.y]))
     return with_room(figure)
 
 
@@ -193,5 +212,5 @@ def _left(profile: Profile) -> Sequence[go.Figure]:
             hovertemplate="%{x}: %{text}",
         )
     figure.add_hline(y=1, line={"color": "rgba(128,128,128,0.8)", "width": 1})
-    figure.update_yaxes(type="log", nticks=8, tickformat=".3~g")
+    figure.update_yaxes(**ratio_axis([value for trace in figure.data for value in trace.y]))
     return [with_room(figure)]

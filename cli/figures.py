@@ -19,12 +19,15 @@ from traces.tables import OPS
 Named = Sequence[tuple[str, Run]]
 
 COLOURS = {"GET": "#3b82d6", "PUT": "#e08a00", "HEAD": "#109e78", "DELETE": "#d5521a", "LIST": "#b86aa8"}
+LABEL_GROUND = "rgba(127,127,127,0.15)"
+"""Behind labels that lie on lines; a page paints it in the colour of its own ground."""
 _ROLE_COLOURS = (
     "#3b82d6", "#d97a00", "#109e78", "#d8577f", "#7f6fd6", "#8a8f1f", "#1f95a8", "#d5521a", "#b86aa8", "#7f8896",
 )  # fmt: skip
 _MARGIN = {"l": 70, "r": 24, "t": 48, "b": 88}
 _SCATTERED = 1500  # points of an operation that a scatter shows
 _MOST_STATIONS = 30
+_EXACT = ".6~g"
 _KINDS = "service_s", "waiting_s"  # of what a latency consists of, as they follow each other in a bar
 _LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": "~g"}  # labels at 1, 2, 5, 10 …
 _TAILS = {"p50": 0.5, "p90": 0.1, "p99": 0.01, "p99.9": 0.001, "p99.99": 1e-4, "p99.999": 1e-5}
@@ -66,11 +69,13 @@ def latency_over_time(runs: Named) -> go.Figure:
             at_s, latency = _scatter(run, op)
             marker = {"color": COLOURS[op], "size": 3, "opacity": 0.35}
             dots = {"mode": "markers", "marker": marker, "showlegend": False, "hoverinfo": "skip"}
+            dots |= {"meta": {"series": f"{op} requests"}}
             figure.add_scatter(x=at_s, y=_ms(latency), **dots)
         over = timeline(run, op)
         for quantile, width in (("p50", 1.2), ("p99", 2.4)):
             style = _line(runs, run_index, name, op, width=width)
-            style |= {"showlegend": quantile == "p99", "hovertemplate": f"{quantile} %{{y:.3~g}} ms at %{{x:.3~g}} s"}
+            style |= {"showlegend": quantile == "p99", "hovertemplate": f"{quantile} %{{y:.6~g}} ms at %{{x:.6~g}} s"}
+            style |= {"meta": {"series": f"{style['name']} {quantile}"}}
             figure.add_scatter(x=over.middle_s, y=_ms(over.latency_s[quantile]), **style)
     figure.update_yaxes(**_LOG_LATENCY)
     return with_room(figure)
@@ -94,10 +99,12 @@ def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
     figure = make_subplots(cols=2, shared_yaxes=True, horizontal_spacing=0.07)
     left = go.Bar(y=names, x=[s["utilization"] for s in busiest], orientation="h", marker_color=COLOURS["GET"])
     right = go.Bar(y=names, x=[s["mean_queue"] for s in busiest], orientation="h", marker_color=COLOURS["PUT"])
+    for bars, name in ((left, "utilisation"), (right, "mean queue")):
+        bars.update(name=name, hovertemplate="%{y}: %{x:.6~g}<extra></extra>")
     figure.add_trace(left, row=1, col=1)
     figure.add_trace(right, row=1, col=2)
     hidden = f" (the busiest {len(busiest)} of {len(limited)})" if len(busiest) < len(limited) else ""
-    _dressed(figure, f"Utilisation and queues{hidden}", height=150 + 24 * max(len(busiest), 3))
+    dressed(figure, f"Utilisation and queues{hidden}", height=150 + 24 * max(len(busiest), 3))
     figure.update_layout(showlegend=False, bargap=0.35, margin_b=56)
     figure.update_xaxes(title="utilisation", tickformat=".0%", range=[0, 1], row=1, col=1)
     figure.update_xaxes(title="mean queue (jobs waiting)", rangemode="tozero", row=1, col=2)
@@ -113,7 +120,7 @@ def role_colours(attributions: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 def attribution(op: str, bands: dict[str, Any], colours: dict[str, str]) -> go.Figure:
     """A bar for each quantile of an operation: how much of the latency was waiting and service by role."""
-    figure = _dressed(go.Figure(), f"{op}: share of latency; waiting is hatched", height=190 + 40 * len(bands))
+    figure = dressed(go.Figure(), f"{op}: share of latency; waiting is hatched", height=190 + 40 * len(bands))
     mean_s = np.array([band["latency_s"]["mean"] for band in bands.values()])
     names = [f"around {LABELS[name]}: {seconds(mean)}" for name, mean in zip(bands, mean_s.tolist(), strict=True)]
     averaged = [_averaged(band) for band in bands.values()]
@@ -131,6 +138,7 @@ def attribution(op: str, bands: dict[str, Any], colours: dict[str, str]) -> go.F
                 showlegend=kind == kinds[0],
                 marker=_filled(colours[role], hatched=kind == "waiting_s"),
                 customdata=spent_s * 1e3,
+                meta={"series": part(role, kind), "customdata": "ms"},
                 hovertext=averaged,
                 hovertemplate=f"{what}<br>%{{hovertext}}<extra></extra>",
             )
@@ -169,9 +177,14 @@ def ratios(comparison: dict[str, Any], names: tuple[str, str]) -> go.Figure:
             hovertemplate="%{x}: %{text}",
         )
     figure.update_layout(scattermode="group", scattergap=0.5)
-    # On a logarithmic axis twice as slow and twice as fast are equally far from 1.
-    figure.update_yaxes(type="log", nticks=8, tickformat=".3~g")
+    figure.update_yaxes(**ratio_axis([value for trace in figure.data for value in trace.y]))
     return figure
+
+
+def ratio_axis(values: Sequence[float]) -> dict[str, Any]:
+    """A logarithmic axis, where twice as slow and twice as fast are equally far from 1; for ratios above 0."""
+    is_wide = max(values, default=1.0) > 5 * min(values, default=1.0)
+    return {"type": "log", "tickformat": ".3~g", **({"dtick": "D2"} if is_wide else {"nticks": 8})}
 
 
 def _series(runs: Named) -> list[tuple[int, str, str, Run]]:
@@ -186,13 +199,13 @@ def _line(runs: Named, index: int, name: str, op: str, width: float = 2.0, shape
 
 
 def blank(title: str, x: str, y: str) -> go.Figure:
-    figure = _dressed(go.Figure(), title, height=420)
+    figure = dressed(go.Figure(), title, height=420)
     figure.update_xaxes(title={"text": x, "standoff": 8})
     figure.update_yaxes(title={"text": y, "standoff": 8})
     return figure
 
 
-def _dressed(figure: go.Figure, title: str, height: int) -> go.Figure:
+def dressed(figure: go.Figure, title: str, height: int) -> go.Figure:
     """The figure with what all have in common: title above at the left, legend below, no colours of its own."""
     legend = {"orientation": "h", "yref": "container", "y": 0.01, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
     figure.update_layout(
@@ -204,8 +217,9 @@ def _dressed(figure: go.Figure, title: str, height: int) -> go.Figure:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
     )
-    figure.update_xaxes(automargin=True)
-    figure.update_yaxes(automargin=True)
+    # Hovering gives exact values, whatever the axis rounds to.
+    figure.update_xaxes(automargin=True, hoverformat=_EXACT)
+    figure.update_yaxes(automargin=True, hoverformat=_EXACT)
     return figure
 
 

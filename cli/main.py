@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from cli import calibrate, compare, demo, lab, reference, replay, report, simulate, trace, validate
+from cli import calibrate, compare, demo, lab, plan, reference, replay, report, simulate, trace, validate, whatif
 from traces.errors import InputError
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 app.add_typer(trace.app, name="trace")
 app.command(name="demo")(demo.command)
 app.command(name="simulate")(simulate.command)
+app.command(name="whatif")(whatif.command)
+app.command(name="plan")(plan.command)
 app.command(name="compare")(compare.command)
 app.command(name="calibrate")(calibrate.command)
 app.command(name="validate")(validate.command)

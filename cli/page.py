@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -12,6 +13,15 @@ from plotly.offline import get_plotlyjs
 
 from cli.tables import Grid
 from traces.tables import whole_file
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a page begins with, a sentence each: what was asked, what was found, how sure that is; plain text."""
+
+    asked: str
+    found: str
+    sure: str
 
 
 @dataclass(frozen=True)
@@ -24,24 +34,38 @@ class Section:
     charts: Sequence[go.Figure] = ()
 
 
-def write_page(path: Path, title: str, sections: Sequence[Section]) -> None:
+def write_page(path: Path, title: str, header: Header, sections: Sequence[Section]) -> None:
     """Write the page, whole or not at all.
+
+    Each figure has a button that saves its data as CSV: the table in its ``layout.meta["table"]`` (``{"columns",
+    "rows"}``) where it carries one, else a row for each point. There a trace's ``meta`` may give ``series``, what its
+    rows are called if not by its name, and ``customdata``, what that column is called.
 
     Raises:
         InputError: the file cannot be written.
     """
-    body = "".join(_section(section) for section in sections)
+    body = _header(header) + "".join(_section(section) for section in sections)
     page = "".join([
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<link rel="icon" href="data:,">',
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>",
+        f"<title>{html.escape(title)}</title><style>{_asset('page.css')}</style></head>",
         f"<body><main><h1>{html.escape(title)}</h1>",
         # The library is in the page before the first chart asks for it.
-        f"<script>{get_plotlyjs()}</script>{body}</main><script>{_SCRIPT}</script></body></html>\n",
+        f"<script>{get_plotlyjs()}</script>{body}</main><script>{_asset('page.js')}</script></body></html>\n",
     ])  # fmt: skip
     with whole_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+def _asset(name: str) -> str:
+    return files("cli").joinpath(name).read_text(encoding="utf-8")
+
+
+def _header(header: Header) -> str:
+    sentences = {"Asked": header.asked, "Found": header.found, "How sure": header.sure}
+    rows = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in sentences.items())
+    return f'<dl class="answer">{rows}</dl>'
 
 
 def _section(section: Section) -> str:
@@ -72,47 +96,5 @@ def _chart(figure: go.Figure) -> str:
     height = (
         f"height: {figure.layout.height}px"  # else it is nothing until drawn, and when the page is laid out to print
     )
-    return f'<div class="chart" style="{height}"></div><script type="application/json">{data}</script>'
-
-
-_STYLE = """
-:root { --ink: #1d2530; --quiet: #5b6675; --paper: #ffffff; --card: #f6f8fa; --line: #d5dbe3;
-  --bad: #b3261e; --unsure: #8a5a00; color-scheme: light dark; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e4e8ee; --quiet: #9aa5b4; --paper: #14181e; --card: #1c222b; --line: #353e4b;
-    --bad: #ff8a80; --unsure: #e5b567; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, "Segoe UI", Roboto, sans-serif; }
-main { max-width: 1320px; margin: 0 auto; padding: 24px; }
-h1 { font-size: 26px; line-height: 1.25; margin: 0 0 12px; overflow-wrap: anywhere; }
-h2 { font-size: 19px; margin: 32px 0 8px; overflow-wrap: anywhere; }
-p { margin: 0 0 8px; max-width: 100ch; overflow-wrap: anywhere; }
-.scroll { overflow: auto; max-height: 720px; margin: 12px 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }
-caption { text-align: left; font-weight: 600; padding: 4px 0; }
-th, td { padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { color: var(--quiet); font-weight: 600; }
-.label { text-align: left; } .figure { text-align: right; }
-tr.differs td:last-child, tr.beyond td:last-child { color: var(--bad); font-weight: 600; }
-tr.unsure td:last-child { color: var(--unsure); }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(560px, 100%), 1fr)); gap: 16px; }
-.chart { background: var(--card); border-radius: 8px; min-width: 0;
-  outline: 1px solid var(--line); overflow: hidden; }
-.chart [class*="tick"] text, .chart [class*="title"], .chart .legendtext { fill: var(--ink) !important; }
-.chart .gridlayer path, .chart .zerolinelayer path { stroke: var(--line) !important; }
-@media print { main { max-width: none; padding: 0; } .chart, tr { break-inside: avoid; }
-  .charts { grid-template-columns: 1fr; } .scroll { overflow: visible; max-height: none; }
-  table { font-size: 10px; } th, td { padding-right: 6px; } }
-"""
-
-_SCRIPT = """
-const charts = [...document.querySelectorAll(".chart")];
-for (const chart of charts) {
-  const figure = JSON.parse(chart.nextElementSibling.textContent);
-  Plotly.newPlot(chart, figure.data, figure.layout, {responsive: true, displayModeBar: false});
-}
-addEventListener("beforeprint", () => charts.forEach((chart) => Plotly.relayout(chart, {width: 680})));
-addEventListener("afterprint", () => charts.forEach((chart) => Plotly.relayout(chart, {width: null, autosize: true})));
-"""
+    chart = f'<div class="chart" style="{height}"></div><script type="application/json">{data}</script>'
+    return f'<div class="card">{chart}<button type="button" title="save this figure\'s data">CSV</button></div>'

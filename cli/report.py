@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import plotly.graph_objects as go
 import typer
 
 from cli import figures, phrases
 from cli.common import JsonOption, SeedOption, print_json, progress, say
 from cli.compare import ToleranceOption, run_names
-from cli.page import Section, write_page
+from cli.figure_files import FigureFormat, kaleido, write_figures
+from cli.page import Header, Section, write_page
+from cli.route_figure import route_figures
 from cli.tables import Grid, attribution_grid, comparison_grid, stations_grid, summary_grid
+from models.spec import spec_of
 from traces.attribution import attribution
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics import summarise
 from validate.compare import compare
 
+_ROUTE = (
+    "Stages follow each other from left to right and line by line. The branches of a fork are below each other, those "
+    "that are alike as one with their number. In each box: the kind of station, and the mean time of service there "
+    "without any waiting. The colour is the mean utilisation of the stations that the visit may be to."
+)
+
 
 def command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [REFERENCE]", help="The folders of one Run or two.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="The page's title; else the names of the Runs.")] = None,
+    figures_to: Annotated[
+        Path | None, typer.Option("--figures", help="Also write the figures to this folder, as files; needs kaleido.")
+    ] = None,
+    figure_format: Annotated[FigureFormat, typer.Option("--format", help="What files --figures writes.")] = "png",
     tolerance: ToleranceOption = 0.15,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -31,16 +46,21 @@ def command(
     """Write a page about one Run, or about two and how they differ; it works without a network."""
     if len(runs) > 2:
         raise InputError(f"report takes one Run or two, not {len(runs)}")
+    if figures_to is not None:
+        kaleido()
     named = list(zip(run_names(runs), [Run.read(folder) for folder in runs], strict=True))
     comparison = None
     if len(named) == 2:
         with progress("comparing", total=1) as advance:
             comparison = compare(named[0][1], named[1][1], tolerance=tolerance, seed=seed or 0, progress=advance)
-    write_report(named, out, title or " against ".join(name for name, _ in named), comparison=comparison)
+    drawn = write_report(named, out, title or " against ".join(name for name, _ in named), comparison=comparison)
     say(f"wrote {out}")
+    files = [] if figures_to is None else write_figures(drawn, figures_to, figure_format)
+    if files:
+        say(f"wrote {len(files)} figures to {figures_to}")
     if as_json:
-        summaries = {name: summarise(run) for name, run in named}
-        print_json({"report": str(out), "runs": summaries, "comparison": comparison})
+        result = {"report": str(out), "runs": {name: summarise(run) for name, run in named}, "comparison": comparison}
+        print_json(result | ({"figures": [str(file) for file in files]} if files else {}))
 
 
 def write_report(
@@ -51,7 +71,7 @@ def write_report(
     comparison: dict[str, Any] | None = None,
     notes: Sequence[str] = (),
     grids: Sequence[Grid] = (),
-) -> None:
+) -> list[go.Figure]:
     """Write a page about one Run, or about two: the second is the reference.
 
     Args:
@@ -59,35 +79,34 @@ def write_report(
         path: the HTML file.
         title: the page's heading.
         comparison: what `compare` said of the two; required for two Runs, absent for one.
-        notes: paragraphs that go before all else.
+        notes: paragraphs that follow the header.
         grids: tables that go after the key figures.
+
+    Returns:
+        the page's figures.
 
     Raises:
         InputError: the file cannot be written.
     """
-    sections = _one(runs[0][1], notes, grids) if comparison is None else _two(runs, comparison, notes, grids)
-    write_page(path, title, sections)
+    header, sections = _one(runs[0][1]) if comparison is None else _two(runs, comparison)
+    first, *others = sections
+    sections = [replace(first, paragraphs=[*notes, *first.paragraphs], grids=[*first.grids, *grids]), *others]
+    write_page(path, title, header, sections)
+    return [chart for section in sections for chart in section.charts]
 
 
-def _one(run: Run, notes: Sequence[str], grids: Sequence[Grid]) -> list[Section]:
-    words = [*notes, phrases.asked(run), phrases.found(run), phrases.sure(run)]
-    return [Section("", words, [summary_grid(run, "Key figures"), *grids]), *_charts([("", run)])]
+def _one(run: Run) -> tuple[Header, list[Section]]:
+    header = Header(phrases.asked(run), phrases.found(run), phrases.sure(run))
+    return header, [Section("", (), [summary_grid(run, "Key figures")]), *_charts([("", run)])]
 
 
-def _two(
-    runs: Sequence[tuple[str, Run]], comparison: dict[str, Any], notes: Sequence[str], grids: Sequence[Grid]
-) -> list[Section]:
+def _two(runs: Sequence[tuple[str, Run]], comparison: dict[str, Any]) -> tuple[Header, list[Section]]:
     names = runs[0][0], runs[1][0]
-    words = [
-        *notes,
-        *(f"{name}: {phrases.asked(run)}" for name, run in runs),
-        phrases.verdict(comparison, names),
-        phrases.doubt(comparison),
-    ]
+    asked = f"Whether {names[0]} agrees with {names[1]}, to within ±{comparison['tolerance'] * 100:g}%."
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
-    return [
-        Section("", words, [*summaries, *grids]),
+    return Header(asked, phrases.verdict(comparison, names), phrases.doubt(comparison)), [
+        Section("", [f"{name}: {phrases.asked(run)}" for name, run in runs], summaries),
         Section("Quantile by quantile", (), [comparison_grid(comparison, names)], ratios),
         *_charts(runs),
     ]
@@ -109,7 +128,20 @@ def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
             table = [station for station in run.stations.to_pylist() if station["visits"]]
             heading = f"Stations of {name}" if name else "Stations"
             sections.append(Section(heading, (), [stations_grid(table)], [figures.stations(table)]))
+            sections += _routes(name, run, table)
     return sections
+
+
+def _routes(name: str, run: Run, stations: Sequence[dict[str, Any]]) -> list[Section]:
+    """The routes of a Run that says what it simulated."""
+    if run.trace is None or "spec" not in run.info:
+        return []
+    heading = f"The way of a request: {name}" if name else "The way of a request"
+    try:
+        network, requests = spec_of(run.info["spec"], "its spec").compile(run.trace)
+    except InputError as error:  # the Run is older than what specs look like now
+        return [Section(heading, [f"It cannot be drawn: {error}."])]
+    return [Section(heading, [_ROUTE], charts=route_figures(network, requests, stations))]
 
 
 def _where_the_time_went(name: str, found: dict[str, Any], colours: dict[str, str]) -> Section:

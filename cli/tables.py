@@ -31,9 +31,9 @@ class Grid:
     labels: int = 1
 
 
-def rich_table(grid: Grid) -> Table:
-    """The grid for the terminal; one too wide for 80 characters is turned, its columns become rows."""
-    if len(grid.columns) > _WIDEST:
+def rich_table(grid: Grid, turn: bool = True) -> Table:
+    """The grid for the terminal; one too wide for 80 characters is turned, if it may be: its columns become rows."""
+    if turn and len(grid.columns) > _WIDEST:
         columns, *rows = zip(grid.columns, *grid.rows, strict=True)
         grid = Grid(grid.title, columns, rows)
     # Text, not str: rich takes brackets in a str for markup.

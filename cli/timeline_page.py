@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures import COLOURS, blank, escaped, with_room
-from cli.page import Section, write_page
-from cli.phrases import seconds
+from cli.page import Header, Section, write_page
+from cli.phrases import number, seconds
 from cli.timeline_tables import events_grids, millions, state_grids
 from sim.replications import CONFIDENCE
 
@@ -31,22 +32,53 @@ def write_timeline_page(result: dict[str, Any], path: Path, title: str) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    first, last = result["states"][0], result["states"][-1]
-    words = (
-        f"{len(result['states'])} states from {millions(first['objects'])} to {millions(last['objects'])} objects; at "
-        f"each, {seconds(result['window_s'])} of requests were simulated, of which the first "
-        f"{seconds(result['warm_up_s'])} are left out. Bars are {CONFIDENCE:.0%} intervals."
-    )
     charts = [throughput(result), _latency(result), _state(result), _metadata(result)]
-    write_page(
-        path,
-        title,
-        [
-            Section("", [words], events_grids(result)),
-            Section("Against the objects stored", charts=charts),
-            Section("State by state", (), state_grids(result)),
-        ],
+    sections = [
+        Section("", (), events_grids(result)),
+        Section("Against the objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
+        Section("State by state", (), state_grids(result)),
+    ]
+    write_page(path, title, Header(_asked(result), _found(result), _sure(result)), sections)
+
+
+def _asked(result: dict[str, Any]) -> str:
+    first, last = (millions(result["states"][i]["objects"]) for i in (0, -1))
+    return f"How throughput and latency change from {first} to {last} objects in the store."
+
+
+def _found(result: dict[str, Any]) -> str:
+    """How the operations are at both ends, and what begins first between them."""
+    parts = []
+    for op in _ops(result):
+        states = _having(result, op)
+        rates, tails = zip(
+            *((s["ops"][op]["throughput_ops"], s["ops"][op]["latency_s"]["p99"]) for s in states), strict=True
+        )
+        parts.append(
+            f"{op}s go from {number(rates[0])} to {number(rates[-1])} a second, their p99 from {seconds(tails[0])} to "
+            f"{seconds(tails[-1])}"
+        )
+    first = min(result["events"], key=lambda event: float(event["objects"]), default=None)
+    if first is not None:
+        parts.append(f"what begins first is {first['name']}, at {millions(first['objects'])} objects")
+    return "; ".join(parts) + "."
+
+
+def _sure(result: dict[str, Any]) -> str:
+    """What was simulated at each state, and the widest interval of a throughput."""
+    widths = [
+        (high - low) / 2 / figures["throughput_ops"]
+        for state in result["states"]
+        for figures in state["ops"].values()
+        for low, high in [figures["interval"]["throughput_ops"]]
+        if figures["throughput_ops"] and math.isfinite(high - low)
+    ]
+    known = f"the throughputs are known to ± {max(widths):.1%} or better ({CONFIDENCE:.0%} intervals)" if widths else ""
+    windows = (
+        f"{len(result['states'])} states, {seconds(result['window_s'])} of requests simulated at each, the first "
+        f"{seconds(result['warm_up_s'])} left out"
     )
+    return "; ".join(filter(None, [windows, known])) + "."
 
 
 def throughput(result: dict[str, Any]) -> go.Figure:
@@ -73,6 +105,7 @@ def _latency(result: dict[str, Any]) -> go.Figure:
             y = [state["ops"][op]["latency_s"][name] * 1e3 for state in states]
             bounds = [[end * 1e3 for end in state["ops"][op]["interval"]["latency_s"][name]] for state in states]
             line = _line(states, y, op, COLOURS[op], width) | {"showlegend": name == "p99"}
+            line |= {"meta": {"series": f"{op} {name}"}}
             figure.add_scatter(**line, error_y=_bars(y, bounds))
     figure.update_yaxes(type="log", dtick="D2", tickformat="~g")
     return with_room(figure)

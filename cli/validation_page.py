@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures import COLOURS, blank, escaped, with_room
-from cli.page import Section, write_page
+from cli.page import Header, Section, write_page
 from cli.phrases import LABELS, percent
 from cli.validation_tables import all_cells_grid, left_out_grid, summary_grid, verdict, worst_cases
 from traces.tables import OPS
@@ -33,26 +33,40 @@ def write_validation_page(result: dict[str, Any], path: Path) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    profile = f" with {result['profile']}" if result["profile"] else ""
-    words = [
-        verdict(result),
-        worst_cases(result),
-        f"Each workload was simulated {result['seeds']} times with the trace of its Runs. The noise band is how far a "
-        "measurement is from its own repetition, in the median; in parentheses that of other workloads, where there "
-        "was no repetition. A figure is within its tolerance, within noise "
-        f"({result['noise_factor']:g} noise bands), or beyond both.",
-    ]
+    profile = f" with {Path(result['profile']).name}" if result["profile"] else ""
+    name = Path(result["spec"]).name
+    noisy = (
+        "The noise band is how far a measurement is from its own repetition, in the median; in parentheses that of "
+        "other workloads, where there was no repetition. A figure is within its tolerance, within noise "
+        f"({result['noise_factor']:g} noise bands), or beyond both."
+    )
+    header = Header(
+        f"How far {name}{profile} is from {len(result['runs'])} measured Runs.", verdict(result), _sure(result)
+    )
     charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
-    title = f"{Path(result['spec']).name} against measurements"
     write_page(
         path,
-        title,
+        f"{name} against measurements",
+        header,
         [
-            Section("", [f"{result['spec']}{profile}", *words], [summary_grid(result)]),
+            Section("", list(filter(None, [worst_cases(result), noisy])), [summary_grid(result)]),
             Section("Predicted against measured", charts=[*charts, _sorted_errors(result)]),
             Section("All cells", (), [all_cells_grid(result)] if result["cells"] else []),
             Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
         ],
+    )
+
+
+def _sure(result: dict[str, Any]) -> str:
+    """What the verdict rests on."""
+    repeated = sum(
+        any(m["noise_pairs"] for ops in cell["ops"].values() for m in measures(ops).values())
+        for cell in result["cells"]
+    )
+    left_out = sum(not run["usable"] for run in result["runs"])
+    return (
+        f"Each of {len(result['cells'])} workloads was simulated {result['seeds']} times with the trace of its Runs; "
+        f"{repeated} of them measured more than once, which tells the noise; {left_out} Runs could not be judged by."
     )
 
 

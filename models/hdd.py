@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -99,6 +100,7 @@ class Hdd(Strict):
             return address
         return (self.outer - self.rate(address)) / (self.outer - self.inner)
 
+    @lru_cache(maxsize=64)  # noqa: B019  # a disk does not change, and is one of many alike, run after run
     def access(self, kind: Access) -> ServiceDemand:
         """The time of an access to a random block of those in use: positioning, then its bytes at their mean rate.
 

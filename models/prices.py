@@ -20,6 +20,7 @@ class CephPrices(Strict):
     osd_host: Price = Field(0.0, description="an OSD host, without its drives")
     drive: Price = Field(0.0, description="a data drive")
     db_gb: Price = Field(0.0, description="a GB (10^9 bytes) of block.db")
+    copied_tb: Price = Field(0.0, description="copying a TB of objects to a pool with another protection")
 
 
 class MinioPrices(Strict):

@@ -6,13 +6,13 @@ A simulation is any function of a seed: ``replicate(partial(simulate, spec, trac
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 from sim.process_map import process_map
-from sim.replications import CONFIDENCE, FIGURES, Replication, Replications
+from sim.replications import CONFIDENCE, FIGURES, Figure, Replication, Replications
 from sim.warm_up import settled, settling_times
 from traces.errors import InputError
 from traces.run import Run
@@ -26,6 +26,14 @@ class Simulation(Protocol):
     """A Run as a function of its seed. For other processes it must be picklable, as a ``partial`` of a function is."""
 
     def __call__(self, *, seed: int) -> Run: ...
+
+
+class Estimated(Protocol):
+    """Replications, or what was kept of them."""
+
+    @property
+    def figures(self) -> dict[str, dict[str, Figure]]:
+        """The figures of each operation."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Precision:
         if unknown or not self.figures:
             raise InputError(f"figures are {list(self.figures)}; allowed are {', '.join(FIGURES)}")
 
-    def verdict(self, replications: Replications) -> dict[str, Any]:
+    def verdict(self, replications: Estimated) -> dict[str, Any]:
         """``{"wanted", "reached", "widest", "figure"}``: the widest relative half width, and whose it is."""
         widths = {
             f"{op} {name}": figures[name].relative_half_width(self.confidence)
@@ -94,30 +102,57 @@ def replicate(
     Raises:
         InputError: a count is out of range, a worker was killed, or the simulation raised it.
     """
-    for name, count in (("replications", replications), ("workers", workers)):
-        if count < 1:
-            raise InputError(f"{name} is {count}; at least 1 is needed")
+    if workers < 1:
+        raise InputError(f"workers is {workers}; at least 1 is needed")
+    with process_map(workers) as mapping:
+        return replicate_over(
+            mapping,
+            simulation,
+            seed=seed,
+            replications=replications,
+            precision=precision,
+            steady=steady,
+            progress=progress,
+        )
+
+
+def replicate_over(
+    mapping: Callable[..., Iterator[Any]],
+    simulation: Simulation,
+    *,
+    seed: int = 0,
+    replications: int = 10,
+    precision: Precision | None = None,
+    steady: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Replications:
+    """`replicate`, over processes that are there already: those of a `process_map`.
+
+    Raises:
+        InputError: as `replicate` does.
+    """
+    if replications < 1:
+        raise InputError(f"replications is {replications}; at least 1 is needed")
     most = replications if precision is None else precision.most
     if most < replications:
         raise InputError(f"replications is {replications}; with this precision at most {most} are allowed")
     runs: list[Replication] = []
     settling_s: dict[str, float] = {}
-    with process_map(workers) as mapping:
-        if steady:
-            seeds = _seeds(seed, 0, min(replications, PILOT))
-            pilot = []
-            for run in mapping(partial(_run, simulation), seeds):
-                pilot.append(run)
-                progress(len(pilot))
-            settling_s = settling_times(pilot)
-            runs = [Replication.of(settled(run, settling_s), own) for run, own in zip(pilot, seeds, strict=True)]
-            del pilot
-        for count in (*range(replications, most, replications), most):
-            for done in mapping(partial(_replication, simulation, settling_s), _seeds(seed, len(runs), count)):
-                runs.append(done)
-                progress(len(runs))
-            if precision and precision.verdict(Replications(tuple(runs)))["reached"]:
-                break
+    if steady:
+        seeds = _seeds(seed, 0, min(replications, PILOT))
+        pilot = []
+        for run in mapping(partial(_run, simulation), seeds):
+            pilot.append(run)
+            progress(len(pilot))
+        settling_s = settling_times(pilot)
+        runs = [Replication.of(settled(run, settling_s), own) for run, own in zip(pilot, seeds, strict=True)]
+        del pilot
+    for count in (*range(replications, most, replications), most):
+        for done in mapping(partial(_replication, simulation, settling_s), _seeds(seed, len(runs), count)):
+            runs.append(done)
+            progress(len(runs))
+        if precision and precision.verdict(Replications(tuple(runs)))["reached"]:
+            break
     return Replications(tuple(runs))
 
 

@@ -12,17 +12,17 @@ ed. 2015, section 9.5.3), made as those of replications are.
 from __future__ import annotations
 
 import math
-import signal
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
 from models.ceph.spec import CephSpec
+from models.minio import MinioSpec
 from models.spec import Spec
-from sim.process_map import process_map
+from sim.process_map import end_with_the_terminal, process_map
 from sim.replications import CONFIDENCE, Figure
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
@@ -44,6 +44,7 @@ INTERVALS = ("mean", "p50", "p99")
 """Figures of latency that have an interval."""
 
 State = dict[str, Any]
+SpecOfStore = TypeVar("SpecOfStore", CephSpec, MinioSpec, CephSpec | MinioSpec)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def timeline(
     missing = [i for i, result in enumerate(results) if result is None]
     progress(len(results) - len(missing))
     workers = max(1, min(workers, len(missing)))
-    with process_map(workers, _end_with_the_terminal if workers > 1 else None) as mapping:
+    with process_map(workers, end_with_the_terminal if workers > 1 else None) as mapping:
         for i, result in zip(missing, mapping(simulated, [windows[i] for i in missing]), strict=True):
             results[i] = result
             if cache:
@@ -153,7 +154,7 @@ def timeline(
             progress(len(results) - results.count(None))
     states = [result for result in results if result is not None]
     engines = [state.pop("engine") for state in states]
-    trace = generate(_workloads(windows[0])[0].workload, seed)
+    trace = generate(phases(windows[0].spec, plan.window_s)[0].workload, seed)
     return {
         "states": _with_reshards(spec, states),
         "events": [vars(event) for event in effects(windows[0].spec, trace, plan.low, plan.high)],
@@ -168,7 +169,7 @@ def simulated(window: Window) -> State:
     """What is found at one state."""
     state: State = {}
     engine = {"wall_s": 0.0, "visits": 0}
-    for spec in _workloads(window):
+    for spec in phases(window.spec, window.window_s):
         trace = generate(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
         state = state or state_figures(spec, trace) | {"ops": {}}
@@ -177,15 +178,15 @@ def simulated(window: Window) -> State:
     return state | {"engine": engine}
 
 
-def _workloads(window: Window) -> list[CephSpec]:
-    """The spec with a workload that lasts as long as the window, or with one of writes and one of reads."""
-    workload = window.spec.workload
-    lasting: dict[str, Any] = {"operations": None, "duration": window.window_s}
+def phases(spec: SpecOfStore, window_s: float) -> list[SpecOfStore]:
+    """The spec with a workload that lasts as long as a window, or with one of writes and one of reads."""
+    workload = spec.workload
+    lasting: dict[str, Any] = {"operations": None, "duration": window_s}
     changes: Iterable[dict[str, Any]] = [lasting]
     if isinstance(workload.keys, WriteOnceReadOnce):
         keys = UniformKeys(count=workload.operations or 1)
         changes = [lasting | {"keys": keys, "mix": {op: 1.0}} for op in ("PUT", "GET")]
-    return [window.spec.model_copy(update={"workload": workload.model_copy(update=change)}) for change in changes]
+    return [spec.model_copy(update={"workload": workload.model_copy(update=change)}) for change in changes]
 
 
 def _figures(run: Run, op: str, window_s: float) -> dict[str, Any]:
@@ -246,8 +247,3 @@ def _with_reshards(spec: CephSpec, states: list[State]) -> list[State]:
         state["lost_to_reshards"] = lost_to_reshards(spec, low, high, write_ops)
         low = high
     return states
-
-
-def _end_with_the_terminal() -> None:
-    """Let Ctrl-C end a worker without a word: this process says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)

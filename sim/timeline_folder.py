@@ -6,25 +6,19 @@ has a file for each window, named by the hash of all that its result depends on,
 
 from __future__ import annotations
 
-import hashlib
-import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from sim.result_folder import ResultFolder, content_key
 from sim.timeline import INTERVALS, State, Window
-from traces.errors import InputError
-from traces.tables import whole_file
 
 _STATE = (
     "objects", "fill_share", "stored_bytes", "allocated_bytes", "metadata_bytes", "spilled_bytes", "onode_hit_share",
     "block_cache_hit_share", "slow_reads_per_lookup", "slow_reads_per_absent_lookup", "slow_write_share",
     "entries_per_index_shard", "index_shards", "reshards", "lost_to_reshards",
 )  # fmt: skip
-_CODE = "traces", "models", "sim"
 
 
 class TimelineFolder:
@@ -35,40 +29,23 @@ class TimelineFolder:
     """
 
     def __init__(self, path: Path):
-        self.path, self._windows = path, path / "windows"
-        if path.exists() and not self._windows.is_dir() and not (path.is_dir() and not any(path.iterdir())):
-            raise InputError(f"{path}: exists and is not a timeline; give a folder that does not exist yet")
-        try:
-            self._windows.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        self._folder = ResultFolder(path, "timeline", "windows")
 
     def find(self, window: Window) -> State | None:
         """The result of a window that is here; None: it is not."""
-        file = self._file(window)
-        try:
-            result: State = json.loads(file.read_text())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{file}: cannot be read: {error}") from error
-        return result
+        return self._folder.find(_key(window))
 
     def keep(self, window: Window, result: State) -> None:
         """Keep the result of a window."""
-        with whole_file(self._file(window)) as temporary:
-            temporary.write_text(json.dumps(result))
+        self._folder.keep(_key(window), result)
 
     def write(self, result: dict[str, Any], text: str) -> None:
         """Write a timeline's result as parquet, and as the JSON `text`."""
-        with whole_file(self.path / "timeline.parquet") as temporary:
-            pq.write_table(table(result), temporary)
-        with whole_file(self.path / "timeline.json") as temporary:
-            temporary.write_text(text)
+        self._folder.write("timeline.parquet", table(result), "timeline.json", text)
 
-    def _file(self, window: Window) -> Path:
-        parts = (_code(), window.spec.model_dump_json(), window.window_s, window.seed, window.engine)
-        return self._windows / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
+
+def _key(window: Window) -> str:
+    return content_key((window.spec.model_dump_json(), window.window_s, window.seed, window.engine))
 
 
 def table(result: dict[str, Any]) -> pa.Table:
@@ -86,11 +63,3 @@ def _row(state: State, op: str) -> dict[str, Any]:
     for name, (low, high) in intervals.items():
         row |= {f"{name}_low": low, f"{name}_high": high}
     return row | {"busiest": figures["busiest"]["role"], "busiest_utilization": figures["busiest"]["utilization"]}
-
-
-@cache
-def _code() -> str:
-    """The hash of the source that makes a window's result."""
-    root = Path(__file__).parent.parent
-    files = sorted(file for package in _CODE for file in (root / package).rglob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import re
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,16 +16,19 @@ from rich.console import Console
 
 from cli import figures, phrases
 from cli.main import main
-from cli.page import Section, write_page
+from cli.page import Header, Section, write_page
 from cli.report import write_report
 from cli.tables import Grid, comparison_grid, rich_table, stations_grid, summary_grid
 from tests.browser import CHROMIUM, opened
 from tests.runs import run_of
 from traces.attribution import attribution
 from traces.errors import InputError
+from traces.run import Run
 from validate.compare import compare
 
 NASTY = "a</script><b>&\"'"
+MINIO = Path(__file__).parent.parent / "examples" / "minio.yaml"
+HEADER = Header("asked", "found", "sure")
 
 
 def sample_run(seed: int, n: int = 3000, factor: float = 1.0, stations: bool = False):
@@ -81,7 +89,8 @@ def test_the_page_carries_all_it_needs_and_escapes_what_it_is_told(tmp_path, cou
 
 
 def test_data_cannot_end_the_element_it_is_in(tmp_path):
-    write_page(tmp_path / "page.html", "t", [Section("", charts=[go.Figure(layout={"title": "</script><b>"})])])
+    charts = [go.Figure(layout={"title": "</script><b>"})]
+    write_page(tmp_path / "page.html", "t", HEADER, [Section("", charts=charts)])
     assert "<b>" not in without_scripts(tmp_path / "page.html")
 
 
@@ -129,6 +138,88 @@ def test_bars_of_an_attribution_add_up_and_keep_a_role_s_colour():
             assert by_name[NASTY].marker.pattern.shape == "/"  # waiting
             assert by_name["drive"].marker.pattern.shape == ""  # service
     assert len(set(colours.values())) == 2
+
+
+def answers(path) -> list[str]:
+    """The three sentences that a page begins with."""
+    markup = without_scripts(path)
+    assert markup.index('<dl class="answer">') < markup.index("<section>")
+    header = re.search(r"<dl class=.answer.>(.*?)</dl>", markup)
+    assert header is not None
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", header[1])
+    assert [name for name, _ in found] == ["Asked", "Found", "How sure"]
+    return [html.unescape(text) for _, text in found]
+
+
+def test_the_header_has_what_was_asked_what_was_found_and_how_sure_it_is(tmp_path):
+    run = sample_run(1, stations=True)
+    assert answers(page_of(tmp_path / "one.html", run)) == [phrases.asked(run), phrases.found(run), phrases.sure(run)]
+    comparison = compare(run, sample_run(2, factor=2))
+    asked, found, sure = answers(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
+    assert asked == f"Whether {NASTY} agrees with real, to within ±15%."
+    assert (found, sure) == (phrases.verdict(comparison, (NASTY, "real")), phrases.doubt(comparison))
+    assert "differs from real" in found
+
+
+def simulated_run(folder):
+    """A Run of the command, with its spec and trace."""
+    sets = ["workload.duration=0.3s", "drives.count=4", "drives.parity=2"]
+    options = [part for text in sets for part in ("--set", text)]
+    with pytest.raises(SystemExit) as end:
+        main(["simulate", str(MINIO), *options, "--out", str(folder), "--json"])
+    assert not end.value.code
+    return Run.read(folder)
+
+
+def test_the_way_of_a_request_is_drawn_of_what_was_simulated(tmp_path):
+    run = simulated_run(tmp_path / "run")
+    drawn = write_report([("a", run)], tmp_path / "page.html", "t")
+    titles = [figure.layout.title.text for figure in drawn]
+    assert [re.sub(r" \(.*", "", title) for title in titles[-2:]] == [
+        "The route of a GET inline", "The route of a PUT inline",
+    ]  # fmt: skip
+    put = drawn[-1].layout.meta["table"]
+    rows = [dict(zip(put["columns"], row, strict=True)) for row in put["rows"]]
+    (drive,) = (row for row in rows if row["role"] == "drive")
+    assert (drive["branches"], drive["join"]) == (4, "needs all 4")
+    cpu = next(row for row in rows if row["role"] == "host cpu")
+    busy = {row["name"]: row["utilization"] for row in run.stations.to_pylist()}
+    assert cpu["utilization"] == pytest.approx(busy["host cpu"])
+
+
+def test_a_run_whose_spec_is_no_longer_one_says_so(tmp_path):
+    run = simulated_run(tmp_path / "run")
+    run.info["spec"]["host"]["gone"] = 1
+    write_report([("a", run)], tmp_path / "page.html", "t")
+    assert "It cannot be drawn: its spec: host.gone: unknown field" in without_scripts(tmp_path / "page.html")
+
+
+def test_figures_without_the_package_that_draws_them_are_refused_at_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kaleido", None)
+    sample_run(1).write(tmp_path / "a")
+    out = tmp_path / "r.html"
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(tmp_path / "a"), "-o", str(out), "--figures", str(tmp_path / "figures")])
+    assert end.value.code == 2
+    assert "--figures needs the package kaleido: pip install 'tailcast[figures]'" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None or not find_spec("kaleido"), reason="no Chromium or no kaleido on this machine")
+def test_figures_become_files(tmp_path, capsys):
+    sample_run(1, stations=True).write(tmp_path / "a")
+    folder = tmp_path / "figures"
+    options = ["-o", str(tmp_path / "r.html"), "--figures", str(folder), "--format", "svg", "--json"]
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(tmp_path / "a"), *options])
+    assert not end.value.code
+    files = sorted(folder.iterdir())
+    assert [str(file) for file in files] == json.loads(capsys.readouterr().out)["figures"]
+    assert len(files) == 5
+    assert files[0].name == "01-latency-cumulative-distribution.svg"
+    drawn = files[0].read_text(encoding="utf-8")
+    assert drawn.startswith("<svg") and "share of requests" in drawn and ">GET<" in drawn
 
 
 def test_an_empty_run_gives_a_page(tmp_path):
@@ -212,6 +303,56 @@ def test_bars_of_an_attribution_are_drawn_and_tell_exact_values(tmp_path, width)
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_figure_s_data_can_be_had_as_csv(tmp_path):
+    run = sample_run(1, stations=True)
+    figure = go.Figure(layout={"title": f"Of {html.escape(NASTY, quote=False)}, 2", "meta": {
+        "table": {"columns": ["a", 'b "c"'], "rows": [[1, NASTY], [None, "x,y"]]}
+    }})  # fmt: skip
+    bars = figures.ratios(compare(run, sample_run(2)), ("a", "b"))
+    charts = [figures.cdf([("", run)]), figures.latency_over_time([("", run)]), bars, figure]
+    path = tmp_path / "page.html"
+    write_page(path, "t", HEADER, [Section("", charts=charts)])
+    with opened(path, 800) as page:
+        names, texts = downloads(page)
+        assert page.errors == []
+    cdf, over_time, ratios, table = (list(csv.DictReader(io.StringIO(text))) for text in texts)
+    assert names[0] == "latency-cumulative-distribution.csv" and names[3] == "of-a-script-b-2.csv"
+    assert list(cdf[0]) == ["series", "latency (ms)", "share of requests"]
+    for trace in charts[0].data:
+        mine = [row for row in cdf if row["series"] == trace.name]
+        assert [float(row["latency (ms)"]) for row in mine] == pytest.approx(trace.x.tolist())
+        assert [float(row["share of requests"]) for row in mine] == pytest.approx(trace.y.tolist())
+    assert {"GET p50", "GET p99", "PUT p50", "PUT p99", "GET requests", "PUT requests"} == {
+        r["series"] for r in over_time
+    }
+    for row in ratios:
+        assert float(row["low"]) < float(row["ratio"]) < float(row["high"]) and row["note"].endswith("%)")
+    assert table == [{"a": "1", 'b "c"': NASTY}, {"a": "", 'b "c"': "x,y"}]
+
+
+def downloads(page) -> tuple[list[str], list[str]]:
+    """Names and contents of the files that the buttons of a page save."""
+    page.evaluate("""void (saved = [], URL.createObjectURL = (blob) => (saved.push([blob]), "blob:x"),
+      HTMLAnchorElement.prototype.click = function () { saved.at(-1).push(this.download); },
+      document.querySelectorAll(".card button").forEach((button) => button.click()))""")
+    names = page.evaluate("saved.map(([, name]) => name)")
+    return names, page.evaluate("Promise.all(saved.map(([blob]) => blob.text()))")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_on_paper_the_page_is_light_and_has_no_buttons(tmp_path):
+    path = page_of(tmp_path / "page.html", attributed_run(1))
+    with opened(path, 1400, dark=True) as page:
+        shown = "getComputedStyle(document.querySelector('.card button')).display != 'none'"
+        ink = "getComputedStyle(document.body).color"
+        assert page.evaluate(shown) and page.evaluate(ink) == "rgb(228, 232, 238)"
+        page.send("Emulation.setEmulatedMedia", media="print")
+        assert not page.evaluate(shown) and page.evaluate(ink) == "rgb(29, 37, 48)"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_the_browser_helper_sees_errors_and_requests(tmp_path):
     path = tmp_path / "bad.html"
     path.write_text("<img src='http://127.0.0.1:9/x.png'><script>console.error('told')</script><script>nope()</script>")
@@ -235,6 +376,12 @@ def test_the_browser_helper_sees_errors_and_requests(tmp_path):
 )
 def test_durations_read_with_three_digits_and_their_unit(value, text):
     assert phrases.seconds(value) == text
+
+
+def test_ratios_far_apart_have_few_ticks():
+    assert figures.ratio_axis([0.8, 1.3])["nticks"] == 8
+    assert figures.ratio_axis([0.04, 1.0])["dtick"] == "D2"
+    assert figures.ratio_axis([])["type"] == "log"
 
 
 def test_ratios_read_as_percentages_and_multiples():

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sim.timeline
-from cli import timeline_page
+from cli import phrases, timeline_page
 from cli.main import main
+from cli.timeline_tables import millions
 from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
 from models.spec import load_spec, spec_of
 from sim.simulate import simulate
@@ -21,6 +22,7 @@ from sim.timeline_folder import TimelineFolder, table
 from tests.browser import CHROMIUM, opened
 from tests.runs import run_of
 from tests.specs import minio
+from tests.test_report import answers
 from traces.errors import InputError
 from traces.generate import generate
 from traces.yaml_input import override
@@ -369,6 +371,19 @@ def test_what_reshards_cost_is_drawn(found):
     lossy = {**found, "states": [state | {"lost_to_reshards": 0.25} for state in found["states"]]}
     lines = {line.name: np.array(line.y) for line in timeline_page.throughput(lossy).data}
     assert lines["PUT less reshards"] == pytest.approx(0.75 * lines["PUT"])
+
+
+def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_path, found):
+    timeline_page.write_timeline_page(found, tmp_path / "page.html", "t")
+    asked, answer, sure = answers(tmp_path / "page.html")
+    first, last = found["states"][0], found["states"][-1]
+    assert asked.startswith(
+        f"How throughput and latency change from {millions(first['objects'])} to {millions(last['objects'])}"
+    )
+    assert f"PUTs go from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in answer
+    earliest = min(found["events"], key=lambda event: event["objects"], default=None)
+    assert earliest is None or f"what begins first is {earliest['name']}, at " in answer
+    assert sure.startswith(f"{len(found['states'])} states, ")
 
 
 @pytest.mark.browser

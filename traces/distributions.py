@@ -24,6 +24,11 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    def model_post_init(self, context: Any) -> None:
+        # A dump of what was set has to say which of several kinds it is, else it cannot be read again.
+        if "kind" in type(self).model_fields:
+            self.model_fields_set.add("kind")
+
 
 class Quantiles(Protocol):
     """Anything that has an inverse CDF."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.crush import NO_OSD, place
+from models.ceph.crush import NO_OSD, FailureDomain, place
 from models.ceph.osd_map import Epoch, acting
 from models.ceph.resharding import Reshard
 from traces.streams import stream_id, uniforms
@@ -99,4 +99,14 @@ class Rows:
 
     def _place(self, groups: int, width: int, out: frozenset[int], seed: int) -> Osds:
         hosts, domain = self.spec.hosts, self.spec.pools.failure_domain
-        return place(groups, width, hosts.count, hosts.drives, domain, down=out, seed=seed)
+        return _placed(groups, width, hosts.count, hosts.drives, domain, out, seed)
+
+
+@lru_cache(maxsize=64)
+def _placed(
+    groups: int, width: int, hosts: int, drives: int, domain: FailureDomain, out: frozenset[int], seed: int
+) -> Osds:
+    """The OSDs of placement groups: of one cluster the same in run after run."""
+    osds = place(groups, width, hosts, drives, domain, down=out, seed=seed)
+    osds.flags.writeable = False
+    return osds

@@ -1,0 +1,142 @@
+"""Searches beside a brute-force grid: is what `--find` finds what a grid as fine finds, and for how many simulations?
+
+    python benchmarks/find_grid.py [--json] [--workers N]
+
+The grid has the search's seeds, and steps as fine as its tolerance about the answer. Of a limit it says between which
+two neighbours the objective ceases to be kept for good, and where it does so first: where chance makes the figure rise
+and fall about the limit, the search ends at one of the crossings between them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim.find import find_best, find_limit
+from sim.goal import Goal, parse_target
+from sim.measures import Measures
+from sim.slo import parse_slo
+from sim.sweep import Job, Settings, sweep
+from sim.variants import Variants, assignment, extra_load
+
+TOLERANCE = 0.01
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+MINIO = ("minio.yaml", ["workload.rate=800/s", "workload.duration=null", "workload.operations=6000"])
+SLOW_READS = "host.cpu.GET.distribution={kind: slow_mode, probability: 0.02, factor: 40}"
+CEPH = ("ceph/redhat-112-hdd.yaml", ["workload.operations=3000"])
+
+LIMITS: tuple[tuple[tuple[str, list[str]], str, str, list[float]], ...] = (
+    (MINIO, "max workload.rate", "GET.p99<20ms", np.geomspace(400, 3200, 210).tolist()),
+    ((MINIO[0], [*MINIO[1], "workload.rate=3000/s"]), "min host.cores", "PUT.p99<10ms", list(range(1, 17))),
+    (CEPH, "max workload.clients", "PUT.p99<60ms", list(range(8, 257, 4))),
+)
+BEST = (
+    (MINIO[0], [*MINIO[1], SLOW_READS, "client.hedge.share=null", "host.cores=8"]),
+    "best client.hedge.after in 0.3ms..20ms", "GET.p99", 0.03, np.geomspace(0.3e-3, 20e-3, 85).tolist(),
+)  # fmt: skip
+
+
+def asked(model: tuple[str, list[str]], workers: int) -> Variants:
+    """The variants of an example."""
+    return Variants.of(EXAMPLES / model[0], model[1], Settings(seed=1, replications=5), workers)
+
+
+def grid_of(variants: Variants, path: str, values: list[float]) -> dict[float, Measures]:
+    """What the simulations of all values give; a value that cannot be is left out."""
+    jobs = [Job(variants.spec([assignment(path, value)]), variants.settings) for value in values]
+    results = zip(values, sweep(jobs, workers=variants.workers), strict=True)
+    return {value: result for value, result in results if isinstance(result, Measures)}
+
+
+def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[float], workers: int) -> dict[str, Any]:
+    """A search for a limit beside its grid."""
+    variants, slo = asked(model, workers), parse_slo(objective)
+    begun_s = time.perf_counter()
+    found = find_limit(variants, Goal.parse(goal), [slo], tolerance=TOLERANCE)
+    search_s = time.perf_counter() - begun_s
+    grid = grid_of(variants, found["path"], values)
+    order = sorted(grid, reverse=found["find"] == "min")
+    kept = [slo.judge(grid[value]).value < slo.limit for value in order]
+    first_broken, last_kept = kept.index(False), len(kept) - 1 - kept[::-1].index(True)
+    low, high = sorted((order[max(first_broken - 1, 0)], order[min(last_kept + 1, len(order) - 1)]))
+    return {
+        "spec": model[0],
+        "find": goal,
+        "objective": objective,
+        "found": found["value"],
+        "beyond": found["beyond"],
+        "grid_crosses_between": [low, high],
+        "grid_crossings": sum(a != b for a, b in pairwise(kept)),
+        "agrees": low * (1 - TOLERANCE) <= found["value"] <= high * (1 + TOLERANCE),
+        "simulated": len(found["trials"]),
+        "grid_simulated": len(grid),
+        "search_s": search_s,
+    }
+
+
+def best(workers: int) -> dict[str, Any]:
+    """A search for the best delay beside its grid: by how much the grid's best is better."""
+    model, goal, target, most, values = BEST
+    variants = asked(model, workers)
+    begun_s = time.perf_counter()
+    found = find_best(variants, Goal.parse(goal), target, most_extra_load=most)
+    search_s = time.perf_counter() - begun_s
+    op, name = parse_target(target)
+    grid = {value: found_at[1] for value, found_at in _with_load(variants, found["path"], values, op, name).items()
+            if found_at[0] <= most}  # fmt: skip
+    value = min(grid, key=lambda v: grid[v])
+    return {
+        "spec": model[0],
+        "find": goal,
+        "most_extra_load": most,
+        "found": found["value"],
+        "found_s": found["best"]["target"]["value"],
+        "base_s": found["base"]["target"]["value"],
+        "grid": value,
+        "grid_s": grid[value],
+        "above_grid": found["best"]["target"]["value"] / grid[value] - 1,
+        "agrees": found["best"]["target"]["value"] <= 1.02 * grid[value],
+        "simulated": len(found["trials"]) + 1,
+        "grid_simulated": len(values),
+        "search_s": search_s,
+    }
+
+
+def _with_load(
+    variants: Variants, path: str, values: list[float], op: str, name: str
+) -> dict[float, tuple[float, float]]:
+    """Extra load and latency of each value."""
+    found = {}
+    with variants.simulations() as simulations:
+        for value in values:
+            replications = simulations([assignment(path, value)])
+            found[value] = extra_load(replications), Measures.of(replications).interval(op, name)["value"]
+    return found
+
+
+def main() -> None:
+    """Run, and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    rows = [limit(*case, options.workers) for case in LIMITS] + [best(options.workers)]
+    if options.json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        print(
+            ", ".join(
+                f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items()
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""A what-if of 100 points of the Ceph example: points a minute, and the CPU time that is not the engine's.
+
+    python benchmarks/whatif_points.py [--json] [--workers N] [--replications N]
+
+Points a minute are of so many processes, their start included. Shares are of CPU time in one process: the engine draws
+the demands and runs the events; the rest reads specs, generates requests, builds networks, and makes figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import sim.simulate as simulate_module
+import sim.sweep
+from models.ceph.spec import CephSpec
+from models.spec import spec_of
+from sim import compiled_engine
+from sim.measures import Measures
+from sim.replications import Replication
+from sim.sweep import Job, Settings, sweep
+from sim.variation import grid, parse_variation
+from traces.run import Run
+from traces.yaml_input import load_mapping, override
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "redhat-112-hdd.yaml"
+VARIED = ("gateways.count=5..14", "buckets.shards=8,16,32,64,128", "client.hedge.after=null,p95")
+
+PARTS: dict[str, tuple[Any, str]] = {
+    "engine": (compiled_engine, "run"),
+    "networks built": (CephSpec, "compile"),
+    "requests generated": (sim.sweep, "generate"),
+    "tables of the Runs": (Run, "of"),
+    "figures of the Runs": (Replication, "of"),
+    "figures of the points": (Measures, "of"),
+}
+"""Where time goes: the functions that spend it."""
+
+
+def jobs(settings: Settings) -> list[Job]:
+    """The points."""
+    data = load_mapping(EXAMPLE)
+    points = grid([parse_variation(text) for text in VARIED])
+    specs = [spec_of(override(data, [f"{path}={value}" for path, value in point.items()]), "") for point in points]
+    return [Job(spec, settings) for spec in specs]
+
+
+def points_a_minute(settings: Settings, workers: int) -> float:
+    """Of a sweep over so many processes, as the command makes it."""
+    begun_s = time.perf_counter()
+    asked = jobs(settings)
+    sweep(asked, workers=workers)
+    return 60 * len(asked) / (time.perf_counter() - begun_s)
+
+
+def shares(settings: Settings) -> dict[str, float]:
+    """The shares of CPU time in this process, of all points."""
+    sweep(jobs(settings)[:1])
+    spent_s = dict.fromkeys(PARTS, 0.0)
+    with contextlib.ExitStack() as stack:
+        for name, (owner, function) in PARTS.items():
+            stack.enter_context(mock.patch.object(owner, function, _timed(spent_s, name, getattr(owner, function))))
+        stack.enter_context(mock.patch.dict(simulate_module._ENGINES, {"compiled": compiled_engine.run}))
+        begun_s = time.process_time()
+        sweep(jobs(settings))
+        total_s = time.process_time() - begun_s
+    return {name: value / total_s for name, value in spent_s.items()}
+
+
+def _timed(spent_s: dict[str, float], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def timed(*arguments: Any, **named: Any) -> Any:
+        begun_s = time.process_time()
+        result = function(*arguments, **named)
+        spent_s[name] += time.process_time() - begun_s
+        return result
+
+    return timed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--replications", type=int, default=5)
+    options = parser.parse_args()
+    settings = Settings(replications=options.replications)
+    spent = shares(settings)
+    result = {"outside_engine": 1 - spent["engine"], "shares": spent,
+              "points_a_minute": points_a_minute(settings, options.workers)}  # fmt: skip
+    if options.json:
+        print(json.dumps(result, indent=1))
+        return
+    print(f"{result['points_a_minute']:.0f} points a minute, {options.replications} replications each")
+    print(f"outside the engine: {result['outside_engine']:.1%} of CPU time")
+    for name, share in spent.items():
+        print(f"  {name:24} {share:6.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Figures as PNG or SVG files; the optional package kaleido draws them in a Chrome or Chromium of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+from traces.errors import InputError
+from traces.tables import whole_file
+
+FigureFormat = Literal["png", "svg"]
+
+_WIDTH_PX = 900
+
+
+def kaleido() -> ModuleType:
+    """The package that draws.
+
+    Raises:
+        InputError: it is missing.
+    """
+    try:
+        import kaleido as package
+    except ImportError as error:
+        raise InputError("--figures needs the package kaleido: pip install 'tailcast[figures]'") from error
+    module: ModuleType = package
+    return module
+
+
+def write_figures(figures: Sequence[go.Figure], folder: Path, file_format: FigureFormat) -> list[Path]:
+    """Write each figure into a file of its own, named by its number and title; on white, in the order of the page.
+
+    Returns:
+        the files.
+
+    Raises:
+        InputError: kaleido or a browser is missing, or a file cannot be written.
+    """
+    draw = kaleido()
+    from kaleido.errors import BrowserFailedError, ChromeNotFoundError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
+    try:
+        images = asyncio.run(_images(draw, figures, file_format))
+    except (ChromeNotFoundError, BrowserFailedError) as error:
+        raise InputError("--figures needs Chrome or Chromium; install one, or name it in BROWSER_PATH") from error
+    names = [f"{number:02}-{_slug(figure)}.{file_format}" for number, figure in enumerate(figures, 1)]
+    for name, image in zip(names, images, strict=True):
+        with whole_file(folder / name) as temporary:
+            temporary.write_bytes(image)
+    return [folder / name for name in names]
+
+
+async def _images(draw: ModuleType, figures: Sequence[go.Figure], file_format: FigureFormat) -> list[bytes]:
+    # One browser for all; the formula fonts are the only thing that it would ask of a network.
+    async with draw.Kaleido(mathjax=False) as browser:
+        return [await browser.calc_fig(*_drawn(figure, file_format)) for figure in figures]
+
+
+def _drawn(figure: go.Figure, file_format: FigureFormat) -> tuple[dict[str, Any], dict[str, Any]]:
+    on_white = go.Figure(figure).update_layout(paper_bgcolor="white", plot_bgcolor="white")
+    opts = {"format": file_format, "width": _WIDTH_PX, "height": figure.layout.height, "scale": 2}
+    return on_white.to_dict(), opts
+
+
+def _slug(figure: go.Figure) -> str:
+    return "-".join(re.findall(r"[a-z0-9]+", (figure.layout.title.text or "figure").lower())[:8])

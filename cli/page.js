@@ -1,0 +1,81 @@
+const cards = [...document.querySelectorAll(".card")];
+const charts = cards.map((card) => card.querySelector(".chart"));
+for (const card of cards) {
+  const figure = JSON.parse(card.querySelector("script").textContent);
+  Plotly.newPlot(card.querySelector(".chart"), figure.data, figure.layout, {responsive: true, displayModeBar: false});
+  card.querySelector("button").addEventListener("click", () => save(csv(figure), fileName(figure)));
+}
+addEventListener("beforeprint", () => charts.forEach((chart) => Plotly.relayout(chart, {width: 680})));
+addEventListener("afterprint", () => charts.forEach((chart) => Plotly.relayout(chart, {width: null, autosize: true})));
+
+function save(text, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function fileName(figure) {
+  const words = plain(figure.layout.title?.text ?? "").toLowerCase().match(/[a-z0-9]+/g) ?? ["figure"];
+  return words.slice(0, 8).join("-") + ".csv";
+}
+
+// The figure's data: the table it carries if it has one, else a row for each point of each series.
+function csv(figure) {
+  const table = figure.layout.meta?.table;
+  const rows = table ? table.rows : figure.data.flatMap((trace) => rowsOf(trace, figure.layout));
+  const columns = table ? table.columns : [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const shown = (value) => (typeof value === "string" ? plain(value) : value);
+  const lines = rows.map((row) => (table ? row : columns.map((column) => shown(row[column]))));
+  return [columns, ...lines].map((line) => line.map(cell).join(",") + "\r\n").join("");
+}
+
+function cell(value) {
+  if (value === undefined || value === null || Number.isNaN(value)) return "";
+  const text = String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function rowsOf(trace, layout) {
+  const label = (axis) => plain(layout[(trace[`${axis}axis`] ?? axis).replace(axis, `${axis}axis`)]?.title?.text || axis);
+  const x = numbers(trace.x), y = numbers(trace.y);
+  if (trace.type === "heatmap") {
+    const z = plain(trace.name ?? "z");
+    return numbers(trace.z).flatMap((row, j) => row.map((v, i) => ({[label("x")]: x[i], [label("y")]: y[j], [z]: v})));
+  }
+  return x.map((value, i) => ({
+    series: trace.meta?.series ?? trace.name,
+    [label("x")]: value,
+    [label("y")]: y[i],
+    ...bounds(trace.error_x ?? trace.error_y, trace.error_x ? x : y, i),
+    ...(trace.customdata && {[trace.meta?.customdata ?? "value"]: numbers(trace.customdata)[i]}),
+    ...(Array.isArray(trace.text) && {note: trace.text[i]}),
+  }));
+}
+
+function bounds(error, values, i) {
+  if (!error?.array) return {};
+  const above = numbers(error.array), below = numbers(error.arrayminus ?? error.array);
+  return {low: values[i] - below[i], high: values[i] + above[i]};
+}
+
+// Plotly packs numbers as base64.
+function numbers(values) {
+  if (!values?.bdata) return values;
+  const kinds = {
+    i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array,
+    f4: Float32Array, f8: Float64Array,
+  };
+  const bytes = Uint8Array.from(atob(values.bdata), (character) => character.charCodeAt(0));
+  const flat = [...new kinds[values.dtype](bytes.buffer)];
+  if (!values.shape) return flat;
+  const [rows, columns] = String(values.shape).split(",").map(Number);
+  return Array.from({length: rows}, (_, row) => flat.slice(row * columns, (row + 1) * columns));
+}
+
+// Text as it is shown: names in figures are escaped.
+function plain(text) {
+  const shown = text.replaceAll("<br>", "; ");
+  return new DOMParser().parseFromString(shown, "text/html").documentElement.textContent;
+}

@@ -1,0 +1,87 @@
+"""`tailcast plan`: when a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.common import (
+    JsonOption,
+    OutOption,
+    PageOption,
+    SeedOption,
+    SetOption,
+    WorkersOption,
+    json_text,
+    print_json,
+    progress,
+    say,
+    say_if_compiling,
+    stdout,
+)
+from cli.plan_page import write_plan_page
+from cli.plan_tables import evidence, found, plan_grids
+from cli.tables import rich_table
+from sim.growth import read_growth
+from sim.plan import plan
+from sim.slo import parse_slo
+from traces.errors import InputError
+from traces.tables import whole_file
+from traces.units import parse_seconds
+from traces.yaml_input import load_mapping, override
+
+
+def command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The store and its workload.", show_default=False)],
+    growth: Annotated[Path, typer.Option("--growth", help="How objects and requests grow, a YAML file.")],
+    slos: Annotated[
+        list[str] | None, typer.Option("--slo", metavar="SLO", help="What it must keep, as GET.p99<50ms; repeatable.")
+    ] = None,
+    window: Annotated[str, typer.Option(help="Simulated time at each moment that is looked at.")] = "2s",
+    replications: Annotated[int, typer.Option(min=1, help="Windows at each.")] = 3,
+    workers: WorkersOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    report: PageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """When a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
+    objectives = [parse_slo(text) for text in slos or ()]
+    say_if_compiling()
+    with progress("looking at the store") as update:
+        result = plan(
+            override(load_mapping(spec), assignments or ()),
+            read_growth(growth),
+            objectives,
+            source=str(spec),
+            seed=seed or 0,
+            window_s=_seconds(window),
+            replications=replications,
+            workers=workers or len(os.sched_getaffinity(0)),
+            progress=update,
+        )
+    if out is not None:
+        with whole_file(out) as temporary:
+            temporary.write_text(json_text(result))
+        say(f"wrote {out}")
+    if report is not None:
+        write_plan_page(result, report, f"Plan of {spec.stem}")
+        say(f"wrote {report}")
+    if as_json:
+        print_json(result)
+        return
+    for grid in plan_grids(result):
+        stdout.print(rich_table(grid))
+    for line in (*evidence(result), found(result)):
+        stdout.print(line, markup=False)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_seconds(text)
+    except ValueError as error:
+        raise InputError(f"--window {text}: {error}") from error

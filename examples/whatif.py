@@ -1,0 +1,66 @@
+"""What-ifs from Python, as in a notebook: the largest load, the fewest cores, the best hedge, and what matters most.
+
+    python examples/whatif.py
+
+Every question is asked of variants of one spec that share their random numbers. Half a minute.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sim.find import find_best, find_limit
+from sim.goal import Goal
+from sim.sensitivity import Range, sensitivity
+from sim.slo import parse_slo
+from sim.sweep import Settings
+from sim.variants import Variants
+from sim.variation import parse_variation
+from sim.whatif import Question, whatif
+
+SPEC = Path(__file__).parent / "minio.yaml"
+OPEN_LOOP = ["workload.rate=600/s", "workload.duration=null", "workload.operations=4000"]
+
+
+def main() -> None:
+    """Ask, and print the answers."""
+    settings = Settings(seed=1, replications=5)
+    variants = Variants.of(SPEC, OPEN_LOOP, settings)
+    slo = parse_slo("GET.p99<10ms")
+
+    # A table: how do cores and rate go together?
+    vary = [parse_variation("host.cores=2,4"), parse_variation("workload.rate=600/s,1200/s")]
+    for point in whatif(Question(variants.data, variants.source, vary, [slo], settings=settings))["points"]:
+        p99_s = point["ops"]["GET"]["latency_s"]["p99"]
+        print(f"{point['set']}: p99 of GET {p99_s * 1e3:.2f} ms, {point['verdict']}")
+
+    # The largest rate that keeps the objective; the fewest cores that keep it at twice the load.
+    most = find_limit(variants, Goal.parse("max workload.rate"), [slo])
+    print(f"up to {most['value']:.0f} requests a second; without doubt up to {most['sure']['keeps']:.0f}")
+    doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most['value']:.0f}/s"], settings)
+    fewest = find_limit(doubled, Goal.parse("min host.cores"), [slo])
+    print(f"twice that: {fewest['value']} cores")
+
+    # When to hedge, at 2 % of further requests at most?
+    hedge = find_best(variants, Goal.parse("best client.hedge.after"), "GET.p99", most_extra_load=0.02)
+    gain = hedge["difference"]
+    verdict = "that is better for sure" if hedge["improves"] else "chance could do that"
+    print(
+        f"hedged after {hedge['value'] * 1e3:.2f} ms, p99 of GET changes by {gain['value'] * 1e3:.2f} ms "
+        f"({gain['low'] * 1e3:.2f} to {gain['high'] * 1e3:.2f}): {verdict}"
+    )
+
+    # What moves p99 most, within a factor of two either way?
+    ranges = [
+        Range("workload.rate", "300/s", "1200/s"),
+        Range("host.cpu.GET.constant", "0.2ms", "0.8ms"),
+        Range("host.cpu.PUT.constant", "0.95ms", "3.8ms"),
+        Range("network.latency", "0.075ms", "0.3ms"),
+    ]
+    for row in sensitivity(variants, ranges, "GET.p99", trajectories=6)["parameters"]:
+        effect = row["elasticity"]
+        print(f"{row['path']}: +1 % gives {effect['value']:+.2f} % ({effect['low']:+.2f} to {effect['high']:+.2f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.spec import spec_of
+from models.spec_paths import resolved
+from sim.bounds import bounds
+from sim.find import find_best, find_limit
+from sim.goal import Goal, parse_target
+from sim.measures import Measures
+from sim.replicate import replicate
+from sim.search import Scale, bisect, bracket, least, probes, reversals
+from sim.slo import parse_slo
+from sim.sweep import Settings
+from sim.variants import Variants, extra_load, value_at
+from tests.specs import minio
+from traces.errors import InputError
+from traces.generate import generate
+
+WHOLE, REAL = Scale(True), Scale(False, 0.01)
+OPEN_LOOP = ("workload.rate=200/s", "workload.operations=1500")
+
+
+def variants(*assignments: str, replications: int = 3, **how) -> Variants:
+    return Variants(minio(*OPEN_LOOP, *assignments), "small", Settings(seed=3, replications=replications), **how)
+
+
+def found(variants: Variants, goal: str, *slos: str, **how):
+    return find_limit(variants, Goal.parse(goal), [parse_slo(slo) for slo in slos], **how)
+
+
+@given(st.integers(0, 10**5), st.integers(0, 1000))
+def test_whole_numbers_are_bisected_to_neighbours(limit, start):
+    inside, outside = bracket(lambda v: v <= limit, WHOLE, start, upward=True)
+    assert bisect(lambda v: v <= limit, WHOLE, inside, outside) == (limit, limit + 1)
+
+
+@given(st.integers(1, 10**5), st.integers(0, 1000))
+def test_the_least_whole_number(limit, start):
+    inside, outside = bracket(lambda v: v >= limit, WHOLE, start, upward=False)
+    assert bisect(lambda v: v >= limit, WHOLE, inside, outside) == (limit, limit - 1)
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-2, 1e2), st.booleans())
+def test_other_numbers_are_found_to_the_tolerance(limit, start, upward):
+    def holds(value: float) -> bool:
+        return value <= limit if upward else value >= limit
+
+    inside, outside = bisect(holds, REAL, *bracket(holds, REAL, start, upward))
+    assert holds(inside)
+    assert not holds(outside)
+    assert abs(inside - outside) <= 0.01 * max(inside, outside)
+
+
+def test_a_bracket_that_is_not_there_has_one_end():
+    assert bracket(lambda v: True, WHOLE, 3, upward=False) == (0, None)
+    assert bracket(lambda v: False, WHOLE, 3, upward=True) == (None, 0)
+    assert bracket(lambda v: True, REAL, 1.0, upward=True) == (pytest.approx(2.0**20, rel=1e-3), None)
+
+
+def test_probes_find_a_second_limit():
+    tried: dict[float, bool] = {}
+
+    def holds(value: float) -> bool:
+        tried[value] = value <= 40 or 60 <= value <= 80
+        return tried[value]
+
+    inside, outside = bisect(holds, WHOLE, 1, 100)
+    assert (inside, outside) == (40, 41) or (inside, outside) == (80, 81)
+    for value in probes(WHOLE, list(tried), inside, outside):
+        holds(value)
+    assert set(probes(WHOLE, list(tried), inside, outside)) <= set(tried)
+    assert reversals({1: True, 40: True, 41: False, 70: True, 100: False}, upward=True) == [(41, 70)]
+    assert reversals({1: True, 40: False, 41: True}, upward=False) == [(40, 1)]
+    assert not reversals({1: True, 40: True, 41: False}, upward=True)
+    assert bool(reversals(tried, upward=True)) == any(
+        tried[v] for v in tried if v > min(w for w in tried if not tried[w])
+    )
+
+
+@given(st.floats(1.2, 90.0))
+def test_least_finds_the_valley(at):
+    value = least(lambda v: abs(math.log(v / at)), Scale(False, 0.02), 1.0, 100.0)
+    assert value == pytest.approx(at, rel=0.02)
+    assert least(lambda v: abs(v - at), WHOLE, 1, 100) in (math.floor(at), math.ceil(at))
+
+
+def test_least_takes_the_lower_of_two_valleys():
+    cost = {v: min(abs(math.log(v / 3)), abs(math.log(v / 50)) - 0.5) for v in range(1, 101)}
+    assert least(cost.__getitem__, WHOLE, 1, 100) == 50
+
+
+@pytest.mark.parametrize(
+    ("objective", "goal", "grid"),
+    [
+        ("GET.p99<3ms", "max workload.rate in 100/s..3400/s", range(100, 3401, 100)),
+        ("GET.p99<2ms", "min host.cores in 1..8", range(1, 9)),
+    ],
+)
+def test_the_limit_is_that_of_a_grid(objective, goal, grid):
+    base = variants("workload.rate=1200/s")
+    result = found(base, goal, objective)
+    slo = parse_slo(objective)
+
+    def keeps(value: float) -> bool:
+        run = replicate(lambda seed: _run(base, result["path"], value, seed), seed=3, replications=3)
+        judged = slo.judge(Measures.of(run))
+        return judged.value < slo.limit
+
+    held = {value: keeps(value) for value in grid}
+    kept, broken = [v for v in grid if held[v]], [v for v in grid if not held[v]]
+    assert kept
+    assert broken
+    if goal.startswith("max"):
+        assert max(kept) <= result["value"] * 1.01
+        assert result["value"] < min(broken)
+        assert result["beyond"] <= result["value"] * 1.0102
+    else:
+        assert result["value"] == min(kept) == max(broken) + 1
+    assert result["monotonic"]
+
+
+def _run(base: Variants, path: str, value: float, seed: int):
+    from sim.simulate import simulate
+
+    return simulate(base.spec([f"{path}={value}"]), seed=seed)
+
+
+def test_the_evidence_is_every_value_tried():
+    told: list[int] = []
+    result = found(variants("workload.rate=null"), "max rate", "GET.p99<3ms", "GET.errors<1%", progress=told.append)
+    assert told == list(range(1, len(result["trials"]) + 1))
+    values = [trial["value"] for trial in result["trials"]]
+    assert values == sorted(set(values))
+    assert {result["value"], result["beyond"]} <= set(values)
+    for trial in result["trials"]:
+        judged = trial["slo"]["GET.p99<3ms"]
+        assert trial["keeps"] == (judged["value"] < 3e-3)
+        assert trial["sure"] == (judged["verdict"] == ("pass" if trial["keeps"] else "fail"))
+        assert trial["ops"]["GET"]["latency_s"]["p99"]["value"] == judged["value"]
+    sure = result["sure"]
+    assert sure["keeps"] is None or sure["keeps"] <= result["value"]
+    assert sure["breaks"] is None or sure["breaks"] >= result["beyond"]
+    assert value_at(variants().spec([result["set"]]), "workload.rate") == result["value"]
+    assert result["unit"] == "1/s"
+
+
+def test_the_number_of_workers_changes_nothing():
+    assert found(variants(workers=2), "max rate", "GET.p99<3ms") == found(variants(), "max rate", "GET.p99<3ms")
+
+
+def test_a_value_that_the_spec_refuses_ends_the_search():
+    result = found(variants(), "min host.cores", "GET.p99<1s")
+    assert (result["value"], result["beyond"]) == (1, 0)
+    assert "greater than or equal to 1" in result["trials"][0]["impossible"]
+    within = found(variants(), "min host.cores in 1..4", "GET.p99<1s")
+    assert (within["value"], within["beyond"]) == (1, None)
+
+
+def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
+    # 100 requests are over before a queue has grown: their latencies alone would allow any rate.
+    base = variants("workload.operations=100", "workload.rate=null")
+    result = found(base, "max rate", "GET.p99<1s")
+    spec = base.spec(["workload.rate=1/s"])
+    most_ops = bounds(*spec.compile(generate(spec.workload, 3)))["max_throughput_ops"]
+    assert 0.98 * most_ops <= result["value"] < most_ops <= result["beyond"]
+    assert "can serve in the long run" in result["trials"][-1]["impossible"]
+
+
+@pytest.mark.parametrize(
+    ("goal", "slo", "message"),
+    [
+        ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 keeps"),
+        ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 keeps"),
+        ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 keeps"),
+        ("max rate", "LIST.p99<1s", "nobody asks for a LIST"),
+        ("max client.hedge.after", "GET.p99<1s", "add bounds"),
+        ("max store", "GET.p99<1s", "not a number"),
+        ("max workload.rat", "GET.p99<1s", "no field 'rat' there; allowed are rate"),
+        ("max rate in 20..10", "GET.p99<1s", "ascending"),
+        ("max rate in 10..20ms", "GET.p99<1s", "unknown unit"),
+        ("most rate", "GET.p99<1s", "write it like"),
+        ("max rate in 10", "GET.p99<1s", "write it like"),
+    ],
+)
+def test_what_cannot_be_found_is_said_in_a_line(goal, slo, message):
+    with pytest.raises(InputError, match=message):
+        found(variants(), goal, slo)
+
+
+def test_an_objective_is_needed():
+    with pytest.raises(InputError, match="add --slo"):
+        found(variants(), "max rate")
+
+
+SLOW_READS = (
+    "host.cpu.GET.distribution={kind: slow_mode, probability: 0.02, factor: 40}", "host.cores=16",
+    "client.hedge.share=null",
+)  # fmt: skip
+
+
+def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
+    base = variants(*SLOW_READS, "workload.operations=4000")
+    result = find_best(base, Goal.parse("best hedge.after"), "GET.p99", most_extra_load=0.05)
+    assert result["improves"]
+    assert result["best"]["extra_load"] <= 0.05
+    assert result["best"]["target"]["value"] < 0.5 * result["base"]["target"]["value"]
+    assert result["base"]["extra_load"] == 0
+    allowed = [trial for trial in result["trials"] if trial["extra_load"] <= 0.05]
+    assert len(allowed) < len(result["trials"]), "the limit was not in the way"
+    assert result["best"]["target"]["value"] == min(trial["target"]["value"] for trial in allowed)
+    gain = result["best"]["target"]["value"] - result["base"]["target"]["value"]
+    assert result["difference"]["value"] == pytest.approx(gain)
+
+
+def test_no_hedge_is_allowed_where_none_adds_so_little():
+    with pytest.raises(InputError, match=r"adds at most 0\.00% load"):
+        find_best(variants(*SLOW_READS), Goal.parse("best hedge.after in 0.5ms..1ms"), "GET.p99", most_extra_load=0.0)
+
+
+def test_extra_load_counts_attempts():
+    base = variants("client.hedge.share=null", "host.cores=16")
+    with base.simulations() as simulations:
+        assert extra_load(simulations([])) == 0
+        assert extra_load(simulations(["client.hedge.after=0"])) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("target", ["GET", "GET.max", "get.p99", "GET.p42"])
+def test_a_target_is_a_latency(target):
+    with pytest.raises(InputError, match="write it like"):
+        parse_target(target)
+    assert parse_target("GET.p99.9") == ("GET", "p99_9")
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [("workload.rate", "1/s"), ("client.hedge.after", "s"), ("inline_limit", "B"), ("network.bandwidth", "B/s"),
+     ("host.cores", ""), ("workload.mix.GET", "")],
+)  # fmt: skip
+def test_units_of_fields(path, unit):
+    assert resolved(type(spec_of(minio(), "small")), path) == path
+    assert variants().unit(path) == unit
