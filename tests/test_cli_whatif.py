@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -106,6 +107,8 @@ def test_an_interrupted_sweep_goes_on(spec, tmp_path):
     running = subprocess.Popen(
         [sys.executable, "-c", "import sys; from cli.main import main; main(sys.argv[1:])", *map(str, asked)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # Whoever was started in the background ignores interrupts, and so would this process.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     while running.poll() is None and len(list(out.glob("points/*.json"))) < 3:
         time.sleep(0.05)
