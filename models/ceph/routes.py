@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from models.ceph.bucket_index import LIST_MAX_AIO
 from models.ceph.laws import NOTHING, Access, Laws, Way
 from models.ceph.rows import LANES, Pool
 from models.ceph.stations import Osd, Stations
@@ -25,8 +26,6 @@ from traces.workload import Op
 if TYPE_CHECKING:
     from models.ceph.spec import CephSpec
 
-_LISTS_IN_FLIGHT = 128
-"""rgw_bucket_index_max_aio."""
 _AFTER_DATA = 0.3
 """Share of a gateway's CPU time for a PUT or DELETE that follows the commit of its data (assumed)."""
 
@@ -280,10 +279,10 @@ class Routes:
         work = self.spec.osd.read.without_bytes
         hosts = self.at.host_cpus
         stages = [self._accept("LIST")]
-        for first in range(0, shards, _LISTS_IN_FLIGHT):
+        for first in range(0, shards, LIST_MAX_AIO):
             branches = tuple(
                 (self.hop, Visit(hosts[s % len(hosts)], work), Visit(hosts[s % len(hosts)], entries), self.hop)
-                for s in range(first, min(first + _LISTS_IN_FLIGHT, shards))
+                for s in range(first, min(first + LIST_MAX_AIO, shards))
             )
             stages.append(Stage(branches, len(branches)))
         return [*stages, single(self.hop, self._slot(releases=True))]
