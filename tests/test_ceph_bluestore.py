@@ -49,7 +49,7 @@ def test_given_settings_stay():
     assert given_settings.deferred_batch_ops == 7
 
 
-@pytest.mark.parametrize("field", ["min_alloc_size", "deferred_batch_ops", "throttle_bytes"])
+@pytest.mark.parametrize("field", ["min_alloc_size", "deferred_batch_ops"])
 def test_settings_of_nothing_are_refused(field):
     with pytest.raises(ValidationError, match=field):
         BlueStore(**{field: 0})
@@ -132,16 +132,6 @@ def test_every_byte_is_written_now_or_later(rules, chunk):
     assert chunk <= written < chunk + 4096
     assert plan.wal_bytes == METADATA_BYTES + plan.deferred_bytes
     assert plan.allocated_bytes == rules.allocated_bytes(chunk)
-
-
-def test_throttles_count_bytes_and_accesses():
-    rules = hdd("luminous")
-    # Deferred: the transaction alone costs 670,000 bytes. Direct: 1 MiB is two blobs of 512 KiB.
-    assert rules.in_flight(16 * KIB) == 64 * MIB // (670_000 + 16 * KIB) == 97
-    assert rules.in_flight(MIB) == 64 * MIB // (3 * 670_000 + MIB)
-    assert rules.deferred_in_flight(16 * KIB) == 192 * MIB // (670_000 + 16 * KIB)
-    assert ssd("luminous").in_flight(4096) > 5000
-    assert hdd("luminous").in_flight(100 * MIB) == 1
 
 
 # ceph_redhat_compression.csv

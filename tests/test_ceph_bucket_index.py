@@ -12,7 +12,6 @@ from models.ceph.bucket_index import (
     default_min_shards,
     default_shards,
     entries_per_shard,
-    list_rounds,
     needs_reshard,
     next_shards,
 )
@@ -85,7 +84,3 @@ def test_entries_that_a_list_asks_of_a_shard():
 @given(st.integers(1, 10_000), st.integers(1, 2000))
 def test_a_list_asks_for_more_than_it_returns(keys, shards):
     assert entries_per_shard(keys, shards) * shards > keys
-
-
-def test_a_list_asks_128_shards_at_a_time():
-    assert [list_rounds(shards) for shards in (1, 128, 129, 1999)] == [1, 1, 2, 16]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.crush import NO_OSD, affected, place, recovery
+from models.ceph.crush import NO_OSD, place, recovery
 from models.ceph.redundancy import Protection
 from traces.errors import InputError
 
@@ -127,8 +127,6 @@ def test_what_cannot_be_placed_is_refused(arguments, message):
 
 def test_recovery_reads_as_many_chunks_as_hold_data_and_writes_the_lost_ones():
     table = np.array([[0, 2, 4], [2, 0, 5], [1, 3, 5], [3, 4, 1]], np.int32)
-    assert affected(table, {0}).tolist() == [0, 1]
-    assert affected(table, {0, 1}).tolist() == [0, 1, 2, 3]
     replica = recovery(table, {0}, Protection(replicas=3), 10.0)
     assert (replica.read_bytes, replica.written_bytes) == (20, 20)
     coded = recovery(table, {0}, Protection(data=2, parity=1), 10.0)

@@ -18,7 +18,6 @@ from models.ceph.resharding import (
     Resharding,
     copy_entries_per_s,
     default_mode,
-    lost_share,
     one_by_one,
     release_times,
     reshard,
@@ -170,14 +169,6 @@ def test_measured_rounds(measured_s):
     for measured, predicted in zip(measured_s, predicted_s, strict=True):
         assert measured % 5 < 0.6  # all in rounds of 5 s,
         assert predicted <= measured < predicted + 5.6  # of which one may be missed
-
-
-def test_share_of_a_window_that_is_lost():
-    assert lost_share([blocked(2)], 100, Resharding(), "pacific", writers=4, buckets=1) == (5 + 10 + 15 + 20) / 400
-    assert lost_share([blocked(2)], 100, Resharding(), "pacific", writers=4, buckets=10) == (5 + 10 + 15 + 20) / 4000
-    assert lost_share([blocked(262)], HOUR_S, Resharding(), "squid", writers=9, buckets=1) == pytest.approx(265 / 3600)
-    assert lost_share([blocked(262)], 100, Resharding(), "squid", writers=9, buckets=1) == 1
-    assert lost_share([], 100, Resharding(), "squid", writers=9, buckets=1) == 0
 
 
 # The same in the engines.

@@ -56,9 +56,6 @@ class BlueStoreSettings:
     min_alloc_bytes: int
     prefer_deferred_bytes: int
     deferred_batch_ops: int
-    throttle_bytes: int
-    deferred_throttle_bytes: int
-    cost_per_io_bytes: int
     max_blob_bytes: int
     compression: Compression
     compression_blob_bytes: int
@@ -104,23 +101,6 @@ class BlueStoreSettings:
         late = float(round_up(chunk_bytes, BLOCK_BYTES))
         return WritePlan(0.0, METADATA_BYTES + late, late, 0.0, 0.0, 0.0)
 
-    def in_flight(self, chunk_bytes: int) -> int:
-        """Writes of such a chunk that an OSD takes on before it makes further ones wait for a commit.
-
-        The throttle counts their bytes, and a fixed cost for the transaction and for each blob written directly.
-        """
-        return max(1, self.throttle_bytes // self._cost(chunk_bytes))
-
-    def deferred_in_flight(self, chunk_bytes: int) -> int:
-        """Writes of such a chunk, if deferred, that may be without their place on the device."""
-        return max(1, (self.throttle_bytes + self.deferred_throttle_bytes) // self._cost(chunk_bytes))
-
-    def _cost(self, chunk_bytes: int) -> int:
-        direct = (
-            0 if self.is_deferred(chunk_bytes) else round_up(chunk_bytes, self.max_blob_bytes) // self.max_blob_bytes
-        )
-        return chunk_bytes + (1 + direct) * self.cost_per_io_bytes
-
     def space_amplification(self, size_bytes: int, protection: Protection) -> float:
         """Raw space over size of an S3 object, without compression."""
         raw = sum(
@@ -136,8 +116,6 @@ class BlueStore(Strict):
     min_alloc_size: Bytes | None = Field(None, gt=0, description="allocation unit, fixed when the OSD is made")
     prefer_deferred_size: Bytes | None = Field(None, description="smaller writes are deferred; 0: none")
     deferred_batch_ops: int | None = Field(None, ge=1, description="deferred writes that are written together")
-    throttle_bytes: Bytes = Field(64 << 20, gt=0, description="bluestore_throttle_bytes")
-    deferred_throttle_bytes: Bytes = Field(128 << 20, gt=0, description="bluestore_throttle_deferred_bytes")
     compression: Compression = Compression()
 
     def resolved(self, release: Release, rotational: bool) -> BlueStoreSettings:
@@ -159,9 +137,6 @@ class BlueStore(Strict):
             min_alloc_bytes=min_alloc,
             prefer_deferred_bytes=defer if self.prefer_deferred_size is None else self.prefer_deferred_size,
             deferred_batch_ops=self.deferred_batch_ops or (64 if rotational else 16),
-            throttle_bytes=self.throttle_bytes,
-            deferred_throttle_bytes=self.deferred_throttle_bytes,
-            cost_per_io_bytes=670_000 if rotational else 4_000,
             max_blob_bytes=max_blob,
             compression=self.compression,
             compression_blob_bytes=self.compression.blob_bytes(release, rotational, min_alloc, max_blob),

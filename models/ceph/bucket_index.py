@@ -95,11 +95,6 @@ def entries_per_shard(keys: int, shards: int) -> int:
     return max(LIST_MIN_ENTRIES, int(1 + keys // shards + spread))
 
 
-def list_rounds(shards: int, max_aio: int = LIST_MAX_AIO) -> int:
-    """Rounds of reads, each of `max_aio` shards at most, in which a page of a LIST asks all shards."""
-    return -(-shards // max_aio)
-
-
 def _next_prime(number: int) -> int:
     """The least prime that is not below `number`, or 1; beyond the 1999 of RGW's own list the number itself."""
     for candidate in range(number, MAX_DYNAMIC_SHARDS + 1):

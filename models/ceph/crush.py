@@ -144,12 +144,6 @@ class _Straws:
             table[rows, column] = np.where(found, self._leaf(leaves[rows], domain[:, None])[:, 0], NO_OSD)
 
 
-def affected(table: NDArray[np.int32], osds: Collection[int]) -> NDArray[np.int64]:
-    """The placement groups (rows of `table`) that have one of the OSDs, ascending."""
-    result: NDArray[np.int64] = np.flatnonzero(np.isin(table, list(osds)).any(axis=1))
-    return result
-
-
 @dataclass(frozen=True)
 class Recovery:
     """Bytes read and written, over all OSDs, to make up for lost ones."""

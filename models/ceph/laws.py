@@ -233,8 +233,8 @@ class Laws:
     def deferred_limit(self) -> int:
         """Deferred writes of an OSD under way together: one batch.
 
-        What the throttle lets pile up beyond that (deferred_throttle_bytes) only delays the moment from which the drive
-        sets the pace; a window of a long run is after that.
+        What the throttle lets pile up beyond that (bluestore_throttle_deferred_bytes) only delays the moment from which
+        the drive sets the pace; a window of a long run is after that.
         """
         return self.spec.filestore.flusher_ios if self.is_filestore else self.bluestore.deferred_batch_ops
 

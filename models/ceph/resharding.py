@@ -9,7 +9,6 @@ replayed. Reads of objects never wait. Sources: ceph `src/rgw/driver/rados/rgw_r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapreplace
 from typing import Literal
@@ -210,19 +209,3 @@ def release_times(
     first = max(math.ceil(event.blocked_s / settings.poll), 1)
     rounds = (first + k * one_by_one(release) for k in range(writers))
     return tuple(n * settings.poll if n <= limit else math.inf for n in rounds)
-
-
-def lost_share(
-    events: Iterable[Reshard], window_s: float, settings: Resharding, release: Release, *, writers: int, buckets: int
-) -> float:
-    """Share of the writers' time in a window that they wait for its reshards, 1 at most.
-
-    Each bucket has its own writers, closed-loop clients that ask again after an error. Where clients write to all
-    buckets a blocked one soon holds all of them, and more is lost.
-
-    Args:
-        events: the reshards that begin in the window.
-        writers: of each bucket.
-    """
-    waits_s = sum(sum(release_times(event, writers, settings, release, math.inf)) for event in events)
-    return min(waits_s / (writers * buckets * window_s), 1.0)
