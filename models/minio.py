@@ -5,6 +5,9 @@ waits for all of them; shards up to the inline limit live in `xl.meta`, so one c
 ones are written and committed first. A GET reads from as many drives as hold data. Objects inside `xl.meta` are packed
 with it and spare the opening of a second file, so their CPU may have a law of its own. The bytes of other objects are
 streamed: client and host handle them at the same time.
+
+Of several servers on the host the clients take each in turn. The one that is asked reaches the drives of the others by
+calls, which cost CPU on both sides and a network latency each way; and it locks the object on all of them.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from models.minio_degraded import without_lost_drives
+from models.minio_events import DriveDown, Event, changes, check_events
 from models.minio_network import Plan
 from models.minio_sections import Client, Drives, Host, NetworkLink
 from models.network import Network
@@ -37,6 +42,7 @@ class MinioSpec(Strict):
     host: Host = Host()
     drives: Drives = Drives()
     inline_limit: Annotated[Bytes, Field(description="shards up to this size live inside xl.meta")] = 128 * 1024
+    events: tuple[Event, ...] = Field((), description="what happens while the host runs")
     prices: MinioPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 
     @property
@@ -44,10 +50,34 @@ class MinioSpec(Strict):
         """How much there is of what `prices` names."""
         return {"host": 1, "core": self.host.cores, "drive": self.drives.count}
 
+    @model_validator(mode="after")
+    def _servers_share_sets(self) -> MinioSpec:
+        size, servers = self.drives.set_size, self.host.servers
+        if size % servers:
+            allowed = ", ".join(str(n) for n in range(1, size + 1) if size % n == 0)
+            raise ValueError(f"host.servers is {servers}; an erasure set of {size} drives allows {allowed}")
+        return self
+
+    @model_validator(mode="after")
+    def _events_fit(self) -> MinioSpec:
+        check_events(self)
+        return self
+
     def compile(self, trace: Trace) -> tuple[Network, Requests]:
         """The Network of this host, and the requests of a Trace on it."""
         plan = Plan(self.client, self.network, self.host, self.drives)
-        network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), trace.pacing)
+        agenda = changes(
+            self.events,
+            cpu=plan.host_cpu,
+            links=(plan.up, plan.down),
+            drives=range(plan.first_drive, plan.first_journal),
+            journals=range(plan.first_journal, len(plan.stations)),
+        )
+        network = Network(
+            tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), trace.pacing, agenda=tuple(agenda)
+        )
+        dead = [event for event in self.events if isinstance(event, DriveDown)]
+        network = without_lost_drives(network, dead, self.drives.parity_shards)
         return network, _requests(self, network, trace)
 
 

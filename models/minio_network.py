@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.demand import ServiceDemand
+from models.minio_internode import Servers
 from models.minio_sections import NOTHING, Client, Drives, Host, NetworkLink
 from models.network import Discipline, Member, Route, Stage, Station, Visit, single
 from traces.workload import Op
@@ -22,6 +23,7 @@ class Plan:
         if not client.on_host:
             self.client_cpu = self._add(Station("client cpu", "client cpu", Discipline.RANDOM_ORDER, client.cores))
         self.latency = self._add(Station("network latency", "network latency", Discipline.DELAY))
+        self.servers = Servers(host, drives, self.host_cpu, self.latency)
         self.up = self._add(Station("network up", "network", Discipline.PROCESSOR_SHARING))
         self.down = self._add(Station("network down", "network", Discipline.PROCESSOR_SHARING))
         self.first_drive = len(self.stations)
@@ -53,26 +55,48 @@ class Plan:
         drives = self.drives
         size, data_shards = drives.set_size, drives.set_size - drives.parity_shards
         read, write = drives.read.per_shard(data_shards), drives.write.per_shard(data_shards)
-        fetch = Stage(tuple((Visit(Member(0, d), read),) for d in range(data_shards)), data_shards, delivers=True)
+        servers, at = self.servers, self.servers.at
+        find = (*servers.lock, *servers.look_up)
+        reads = tuple(at(d, Visit(Member(0, d), read)) for d in range(size))
+        fetch = fetch_inline = Stage(reads[:data_shards], data_shards, delivers=True)
+        if servers.look_up:  # what is inlined comes with the metadata
+            fetch_inline = Stage(reads, drives.metadata_quorum, delivers=True)
         look = single(Visit(Member(0, 0), drives.read))
-        commit = Stage(tuple((Visit(Member(1, d), drives.commit),) for d in range(size)), size)
+        commit = Stage(tuple(at(d, Visit(Member(1, d), drives.commit), shard=False) for d in range(size)), size)
         write_and_commit = Stage(
-            tuple((Visit(Member(0, d), write), Visit(Member(1, d), drives.commit)) for d in range(size)), size
+            tuple(at(d, Visit(Member(0, d), write), Visit(Member(1, d), drives.commit)) for d in range(size)), size
         )
         get, put = self._is_streamed("GET"), self._is_streamed("PUT")
         stages: dict[tuple[Op, str], tuple[Stage, ...]] = {
-            ("GET", ""): (*self._ask("GET", streamed=get), fetch, *self._answer("GET", streamed=get)),
-            ("GET", " inline"): (*self._ask("GET", True), fetch, *self._answer("GET", True)),
+            ("GET", ""): (
+                *self._ask("GET", streamed=get),
+                *find,
+                fetch,
+                *self._answer("GET", streamed=get),
+            ),
+            ("GET", " inline"): (*self._ask("GET", True), *servers.lock, fetch_inline, *self._answer("GET", True)),
             ("PUT", ""): (
                 *self._ask("PUT", streamed=put),
+                *find,
+                *servers.unlock,
                 write_and_commit,
+                *servers.lock,
                 commit,
+                *servers.clean_up,
                 *self._finish("PUT", streamed=put),
             ),
-            ("PUT", " inline"): (*self._ask("PUT", True), write_and_commit, *self._finish("PUT", True)),
-            ("HEAD", ""): (*self._ask("HEAD"), look, *self._answer("HEAD")),
-            ("DELETE", ""): (*self._ask("DELETE"), commit, *self._finish("DELETE")),
-            ("LIST", ""): (*self._ask("LIST"), look, *self._answer("LIST")),
+            ("PUT", " inline"): (
+                *self._ask("PUT", True),
+                *find,
+                *servers.unlock,
+                *servers.lock_anew,
+                write_and_commit,
+                *servers.clean_up,
+                *self._finish("PUT", True),
+            ),
+            ("HEAD", ""): (*self._ask("HEAD"), *find, look, *self._answer("HEAD")),
+            ("DELETE", ""): (*self._ask("DELETE"), *find, commit, *self._finish("DELETE")),
+            ("LIST", ""): (*self._ask("LIST"), *servers.look_up, look, *self._answer("LIST")),
         }
         return tuple(Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items())
 
@@ -120,8 +144,9 @@ class Plan:
         after = (
             (Stage(((Visit(self.latency, NOTHING),), (Visit(self.host_cpu, later),)), 1),) if later.takes_time else ()
         )
+        unlock = self.servers.unlock if op != "LIST" else ()
         visits = [*self._latency(), *(self._link(self.down) if op == "GET" and not streamed else ())]
-        return (*before, *after, *((single(*visits),) if visits else ()))
+        return (*before, *unlock, *after, *((single(*visits),) if visits else ()))
 
     def _latency(self) -> list[Visit]:
         latency_s = self.network.latency

@@ -31,6 +31,20 @@ class NetworkLink(Strict):
     bandwidth: BytesPerSecond = Field(0.0, ge=0, description="each way, shared by all transfers; 0: no limit")
 
 
+class Internode(Strict):
+    """A call of one MinIO server to another, for a shard, its metadata or a lock: grid or HTTP, taken as alike."""
+
+    call: Demand = Field(NOTHING, description="CPU of a call on each of its two sides; bytes count per shard")
+    latency: Seconds = Field(0.0, description="one way, without queueing")
+    lock_refused: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of small PUTs whose lock is refused at first, as the release of their own read lock is "
+        "still under way; they pause for up to 0.35 s",
+    )
+
+
 class Host(Strict):
     """The machine that MinIO runs on."""
 
@@ -54,6 +68,8 @@ class Host(Strict):
         description="share of an operation's CPU that follows its answer (cleaning up, collecting garbage): nobody "
         "waits for it, but it takes a core",
     )
+    servers: int = Field(1, ge=1, description="MinIO processes, each with an equal part of every erasure set's drives")
+    internode: Internode = Internode()
 
     def law(self, op: Op, inline: bool) -> ServiceDemand:
         """The server CPU of an operation."""
@@ -86,6 +102,12 @@ class Drives(Strict):
             return self.parity
         size = self.set_size
         return 0 if size == 1 else 1 if size <= 3 else 2 if size <= 5 else 3 if size <= 7 else 4
+
+    @property
+    def metadata_quorum(self) -> int:
+        """Drives whose metadata a GET or HEAD waits for (getObjectFileInfo in cmd/erasure-object.go of MinIO)."""
+        data_shards = self.set_size - self.parity_shards
+        return data_shards + (2 * data_shards == self.set_size)
 
     @model_validator(mode="after")
     def _parity_fits(self) -> Drives:

@@ -1,11 +1,10 @@
-"""RocksDB's background work: flushes and compactions as bursts of I/O, and the rate at which they fall behind.
+"""RocksDB's background work: flushes and compactions as bursts of I/O.
 
 A user byte is a byte handed to RocksDB, before its compression.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -70,25 +69,6 @@ def bursts(options: RocksDbOptions, placement: Placement, user_bytes_per_s: floa
         moved = options.level0_trigger * flush if level == 1 else _FILE_BYTES
         result += _on_devices(placement, level, moved, moved, written[level], flushed_s * moved / flush)
     return tuple(result)
-
-
-def write_stall_rate(
-    options: RocksDbOptions, placement: Placement, fast_bytes_per_s: float, slow_bytes_per_s: float
-) -> float:
-    """User bytes a second beyond which flushes and compactions need more than the devices can do: writes then stall.
-
-    Args:
-        fast_bytes_per_s, slow_bytes_per_s: what each device has for them, reads and writes together.
-    """
-    limit = math.inf
-    for on_slow, bandwidth in ((False, fast_bytes_per_s), (True, slow_bytes_per_s)):
-        needed = sum(
-            (burst.read_bytes + burst.write_bytes) / burst.every_s
-            for burst in bursts(options, placement, 1.0)
-            if burst.on_slow is on_slow
-        )
-        limit = min(limit, bandwidth / needed) if needed else limit
-    return limit
 
 
 def _flush_bytes(options: RocksDbOptions) -> float:

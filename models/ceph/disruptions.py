@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,17 +12,15 @@ from numpy.typing import NDArray
 
 from models.agenda import Action, Kind
 from models.ceph.bucket_index import next_shards
-from models.ceph.events import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
+from models.ceph.events import GatewayDown, HostDown, NoisyNeighbourOnHost, OsdDown, ReshardEvent, SlowDrive
 from models.ceph.osd_map import REPORT_S, Epoch, Outage, epochs, rebuilding_s, recovery_s
 from models.ceph.resharding import Reshard, reshard
 from models.ceph.rows import Rows
+from models.events import Slowdown
 
 if TYPE_CHECKING:
     from models.ceph.laws import Laws
     from models.ceph.spec import CephSpec
-
-Slowdown = tuple[int, float, float, float]
-"""An OSD, from when until when its drive is slow, and the share of its speed that is left."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,9 @@ class Disruptions:
         reshards: in the order they are asked for.
         outages: of OSDs and hosts.
         gateways: outages of gateways, also those of hosts that died.
-        slow: drives that are slow by themselves.
-        rebuilding: drives that also rebuild lost chunks.
+        slow: drives that are slow, or shared with a neighbour, by OSD.
+        rebuilding: drives that also rebuild lost chunks, by OSD.
+        cores, links: of OSD hosts that are shared with a neighbour, by host.
     """
 
     reshards: tuple[Reshard, ...]
@@ -43,6 +41,8 @@ class Disruptions:
     gateways: tuple[GatewayDown, ...]
     slow: tuple[Slowdown, ...]
     rebuilding: tuple[Slowdown, ...]
+    cores: tuple[Slowdown, ...]
+    links: tuple[Slowdown, ...]
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
@@ -68,8 +68,20 @@ def disruptions(spec: CephSpec, laws: Laws) -> Disruptions:
                 for g in range(event.host, spec.gateways.count, spec.hosts.count)
             ]
         if isinstance(event, SlowDrive):
-            slow.append((event.osd, event.at, math.inf if event.until is None else event.until, event.speed))
-    return Disruptions(_reshards(spec), tuple(outages), tuple(gateways), tuple(slow), tuple(rebuilding))
+            slow.append((event.osd, event.at, event.end_s, event.speed))
+    for host, start_s, end_s, speed in _shared(spec, "drives"):
+        first = host * spec.hosts.drives
+        slow += [(osd, start_s, end_s, speed) for osd in range(first, first + spec.hosts.drives)]
+    cores, links = _shared(spec, "cpu"), _shared(spec, "network")
+    return Disruptions(
+        _reshards(spec), tuple(outages), tuple(gateways), tuple(slow), tuple(rebuilding), cores, links
+    )  # fmt: skip
+
+
+def _shared(spec: CephSpec, takes: str) -> tuple[Slowdown, ...]:
+    """The hosts with neighbours that take a share of something."""
+    neighbours = (event for event in spec.events if isinstance(event, NoisyNeighbourOnHost) and event.takes == takes)
+    return tuple((event.host, event.at, event.end_s, 1 - event.share) for event in neighbours)
 
 
 def _reshards(spec: CephSpec) -> tuple[Reshard, ...]:
@@ -99,7 +111,7 @@ def _outage(event: OsdDown | HostDown, spec: CephSpec, laws: Laws, rows: Rows) -
         frozenset([event.osd]) if isinstance(event, OsdDown)
         else frozenset(range(event.host * drives, (event.host + 1) * drives))
     )  # fmt: skip
-    back_s = math.inf if event.back_at is None else event.back_at
+    back_s = event.back_s
     seen_s = event.at + (event.grace + REPORT_S if event.detected_by == "heartbeat" else 0.0)
     whole_s = back_s + event.rejoin
     if back_s <= seen_s:  # nobody has noticed, so nothing peers
@@ -131,35 +143,19 @@ def _rebuilding(
     return out_s + took_s, [(int(o), out_s, out_s + took_s, 1 - float(drive_s[o]) / took_s) for o in busy]
 
 
-def speeds(slowdowns: Iterable[Slowdown], stations: NDArray[np.int32]) -> list[Action]:
-    """The speeds of drives that are slow for several reasons, perhaps at once: the factors multiply.
-
-    Args:
-        stations: one for each OSD's drive.
-    """
-    of_osd: dict[int, list[Slowdown]] = defaultdict(list)
-    for slowdown in slowdowns:
-        of_osd[slowdown[0]].append(slowdown)
-    actions = []
-    for osd, mine in of_osd.items():
-        for at_s in sorted({t for _, start, end, _ in mine for t in (start, end) if t < math.inf}):
-            speed = math.prod(speed for _, start, end, speed in mine if start <= at_s < end)
-            actions.append(Action(Kind.SPEED, int(stations[osd]), at_s, value=speed))
-    return actions
-
-
 def gateway_outages(outages: Iterable[GatewayDown], members: NDArray[np.int32], own_nic: bool) -> list[Action]:
-    """Gateways that die and come back.
+    """Gateways that die and come back. While all others are dead too, one stays in the group: nobody is better.
 
     Args:
         members: the group of the gateways: their cores, network interface up and down, tokens.
         own_nic: the interface dies with the gateway, as no OSDs share it.
     """
-    actions = []
+    actions, outages = [], tuple(outages)
     for event in outages:
         parts = [int(station) for station in members[event.gateway][: 3 if own_nic else 1]]
-        back_s = math.inf if event.back_at is None else event.back_at
-        leave_s = event.at + event.noticed_after
+        back_s = event.back_s
+        dead = {other.gateway for other in outages if other.at < event.back_s and event.at < other.back_s}
+        leave_s = event.at + event.noticed_after if len(dead) < len(members) else math.inf
         actions += [Action(Kind.DOWN, station, event.at) for station in parts]
         if leave_s < back_s:
             actions.append(Action(Kind.LEAVE, 0, leave_s, member=event.gateway))

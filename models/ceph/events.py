@@ -1,11 +1,12 @@
-"""What may happen to a cluster while it runs: reshards, failures of OSDs, hosts and gateways, drives that turn slow."""
+"""What may happen to a cluster while it runs: reshards, failures of OSDs, hosts and gateways, slow drives, sharing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from models.events import NoisyNeighbour, Outage, Spell, refuse_instant_failures
 from traces.distributions import Strict
 from traces.units import PerSecond, Seconds
 
@@ -30,20 +31,7 @@ class ReshardEvent(Strict):
     )
 
 
-class _Outage(Strict):
-    """Something that dies, and perhaps comes back."""
-
-    at: Seconds = Field(description="when it dies")
-    back_at: Seconds | None = Field(None, description="when it is started again; absent: it stays down")
-
-    @model_validator(mode="after")
-    def _comes_back_later(self) -> _Outage:
-        if self.back_at is not None and self.back_at <= self.at:
-            raise ValueError(f"back_at is {self.back_at:g} s; it must be after at, {self.at:g} s")
-        return self
-
-
-class _OsdsDown(_Outage):
+class _OsdsDown(Outage):
     """OSDs that die.
 
     Measured on Ceph 16.2.15: after kill -9 of an OSD writes stopped for 1.70 s and reads for 1.60 s; one that hung was
@@ -73,7 +61,7 @@ class HostDown(_OsdsDown):
     host: int = Field(ge=0)
 
 
-class GatewayDown(_Outage):
+class GatewayDown(Outage):
     """A gateway dies; the load balancer finds out by its health checks (HAProxy: every 2 s, fall 3, rise 2)."""
 
     kind: Literal["gateway_down"]
@@ -82,23 +70,23 @@ class GatewayDown(_Outage):
     trusted_after: Seconds = Field(4.0, description="requests go to it again so long after it is back")
 
 
-class SlowDrive(Strict):
+class SlowDrive(Spell):
     """A drive turns slow."""
 
     kind: Literal["slow_drive"]
     osd: int = Field(ge=0, description="numbered host by host")
-    at: Seconds
-    until: Seconds | None = Field(None, description="absent: to the end")
     speed: float = Field(gt=0, le=1, description="share of its speed that is left")
 
-    @model_validator(mode="after")
-    def _ends_later(self) -> SlowDrive:
-        if self.until is not None and self.until <= self.at:
-            raise ValueError(f"until is {self.until:g} s; it must be after at, {self.at:g} s")
-        return self
+
+class NoisyNeighbourOnHost(NoisyNeighbour):
+    """Somebody else takes a share of an OSD host, and of the gateways on it."""
+
+    host: int = Field(0, ge=0)
 
 
-Event = Annotated[ReshardEvent | OsdDown | HostDown | GatewayDown | SlowDrive, Field(discriminator="kind")]
+Event = Annotated[
+    ReshardEvent | OsdDown | HostDown | GatewayDown | SlowDrive | NoisyNeighbourOnHost, Field(discriminator="kind")
+]
 """One entry of the section `events`."""
 
 
@@ -118,3 +106,5 @@ def check_events(spec: CephSpec) -> None:
             named = getattr(event, name, 0)
             if named >= count:
                 raise ValueError(f"events.{number}.{name}: there is no {name} {named}; allowed are 0 to {count - 1}")
+        if isinstance(event, GatewayDown) or (isinstance(event, HostDown) and spec.collocated):
+            refuse_instant_failures(spec.workload, spec.network.latency, event.kind)

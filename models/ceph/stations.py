@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from models.agenda import Action, Kind
 from models.ceph.access import Mysql
-from models.ceph.disruptions import disruptions, gateway_outages, speeds
+from models.ceph.disruptions import disruptions, gateway_outages
 from models.ceph.gatehouse import Gatehouse
 from models.ceph.osd_map import Epoch
 from models.ceph.rows import LANES, Pool, Rows
+from models.events import speeds
 from models.network import UNBOUNDED, Bound, Choice, Discipline, Group, Member, Station, Visit
 
 if TYPE_CHECKING:
@@ -205,16 +206,26 @@ class Stations:
             self.agenda += self._gates.agenda
 
     def _slow_down(self) -> None:
-        """Drives that are slow: their accesses, and commits where the log is there too. Rebuilding takes accesses."""
+        """What is slow: of drives accesses, and commits where the log is there too; rebuilding takes accesses."""
         if not self.spec.events:
             return
         slow = self.happens.slow
-        drive, kv, latency = (self._osds[:, _OSD_PARTS.index(part)] for part in ("drive", "kv", "latency"))
+        drive, kv, latency, up, down = (
+            self._osds[:, _OSD_PARTS.index(part)] for part in ("drive", "kv", "latency", "up", "down")
+        )
         for osd in sorted({slowdown[0] for slowdown in slow}):
             latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.DELAY)
-        self.agenda += speeds(slow + self.happens.rebuilding, drive) + speeds(slow, latency)
+        self.agenda += speeds(slow + self.happens.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
         if self.spec.db is None:
-            self.agenda += speeds(slow, kv)
+            self.agenda += speeds(slow, kv.tolist())
+        drives, cores = self.spec.hosts.drives, self.happens.cores
+        self.agenda += speeds(cores, self.host_cpus)
+        for way in (up, down):
+            self.agenda += speeds(self.happens.links, way[::drives].tolist())
+        if self.spec.collocated:
+            count, hosts = self.spec.gateways.count, self.spec.hosts.count
+            beside = [(g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)]
+            self.agenda += speeds(beside, self.groups[0].members[:, 0].tolist())
 
     def _bind(self, maps: tuple[Epoch, ...]) -> None:
         """Lay out the columns of all epochs, the groups that bind requests to them, and when those change.
