@@ -23,7 +23,7 @@ from sim.goal import Goal, parse_target
 from sim.measures import Measures
 from sim.slo import parse_slo
 from sim.sweep import Job, Settings, sweep
-from sim.variants import Variants, assignment, extra_load
+from sim.variants import Variants, assignment
 
 TOLERANCE = 0.01
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -115,8 +115,8 @@ def _with_load(
     found = {}
     with variants.simulations() as simulations:
         for value in values:
-            replications = simulations([assignment(path, value)])
-            found[value] = extra_load(replications), Measures.of(replications).interval(op, name)["value"]
+            measures = simulations([assignment(path, value)])
+            found[value] = measures.extra_load, measures.interval(op, name)["value"]
     return found
 
 

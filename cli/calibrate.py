@@ -23,12 +23,14 @@ from cli.common import (
     stdout,
 )
 from cli.compare import run_names
+from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.tables import rich_table
 from cli.validate import run_folders
 from traces.run import Run
 from traces.yaml_input import load_mapping, override
 from validate.calibrate import calibrate
 from validate.parameters import Parameter, chosen
+from validate.server_trace import IN_RUN, matched
 
 
 def command(
@@ -47,9 +49,19 @@ def command(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Fit also Runs that were disturbed, drifted or the like.")
     ] = False,
+    server_trace: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"What the server says of the same requests: output of 'mc admin trace --json'. A Run's own {IN_RUN} "
+            "is taken too.",
+        ),
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     workers: WorkersOption = None,
     report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
@@ -63,6 +75,8 @@ def command(
     parameters = chosen(data, [Parameter.parse(text) for text in added or ()], fixed or (), str(spec))
     folders = run_folders(runs)
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
+    server_s = matched(named, [*(server_trace or ()), *(path for f in folders if (path := f / IN_RUN).exists())])
+    pages = PageFiles(report, figures_to, figure_format)
     say_if_compiling()
     with progress("calibrating", total=1) as advance:
         profile = calibrate(
@@ -74,14 +88,13 @@ def command(
             confidence=confidence,
             workers=workers or len(os.sched_getaffinity(0)),
             anyway=anyway,
+            server_s=server_s,
             progress=advance,
         )
     if out is not None:
         profile.write(out)
         say(f"wrote {out}")
-    if report is not None:
-        write_calibration_page(profile, report)
-        say(f"wrote {report}")
+    pages.write(lambda path: write_calibration_page(profile, path))
     if as_json:
         result: dict[str, Any] = profile.model_dump(mode="json")
         print_json(result)

@@ -57,8 +57,8 @@ def words(profile: Profile) -> list[str]:
     return [f"{fit}, {missed if profile.misfit > 0 else 'which is their noise'}.", *map(_sentence, profile.findings)]
 
 
-def write_calibration_page(profile: Profile, path: Path) -> None:
-    """Write a page about a calibration.
+def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
+    """Write a page about a calibration; its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -84,7 +84,7 @@ def write_calibration_page(profile: Profile, path: Path) -> None:
     ]
     asked = f"With which values of {_count(len(profile.parameters), 'parameter')} {profile.spec} comes nearest to "
     header = Header(f"{asked}{_count(len(profile.runs), 'Run')}.", fit, _sure(profile))
-    write_page(path, f"Calibration of {profile.spec}", header, sections)
+    return write_page(path, f"Calibration of {profile.spec}", header, sections)
 
 
 def _sure(profile: Profile) -> str:

@@ -61,6 +61,17 @@ def say_if_compiling() -> None:
 
 
 @contextlib.contextmanager
+def kept_in(folder: Path | None) -> Iterator[None]:
+    """Let Ctrl-C tell what is kept: with a folder all that is done, so that the same command goes on from there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is None:
+            raise KeyboardInterrupt("nothing is kept; with --out FOLDER it goes on where it was interrupted") from None
+        raise KeyboardInterrupt(f"what is done is in {folder}; the same command goes on from there") from None
+
+
+@contextlib.contextmanager
 def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
     """A progress bar on stderr that appears after a second; call the yielded function with what is done so far."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))

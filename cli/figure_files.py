@@ -3,20 +3,67 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import plotly.graph_objects as go
+import typer
 
+from cli.common import say
 from traces.errors import InputError
 from traces.tables import whole_file
 
 FigureFormat = Literal["png", "svg"]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option("--figures", metavar="FOLDER", help="Also write the page's figures as files; needs kaleido."),
+]
+FormatOption = Annotated[FigureFormat, typer.Option("--format", help="What files --figures writes.")]
 
 _WIDTH_PX = 900
+
+
+@dataclass(frozen=True)
+class PageFiles:
+    """Where a page goes, and a folder for its figures.
+
+    Raises:
+        InputError: figures without a page, or kaleido is missing.
+    """
+
+    page: Path | None
+    figures: Path | None = None
+    file_format: FigureFormat = "png"
+
+    def __post_init__(self) -> None:
+        if self.figures is not None and self.page is None:
+            raise InputError("--figures are those of a page; add --report FILE.html")
+        if self.figures is not None:
+            kaleido()
+
+    def write(self, write_page: Callable[[Path], list[go.Figure]]) -> list[Path]:
+        """Write what is wanted, by a function that writes the page and hands back its figures.
+
+        Returns:
+            the files of the figures.
+
+        Raises:
+            InputError: a browser is missing, or a file cannot be written.
+        """
+        if self.page is None:
+            return []
+        drawn = write_page(self.page)
+        say(f"wrote {self.page}")
+        if self.figures is None:
+            return []
+        files = write_figures(drawn, self.figures, self.file_format)
+        say(f"wrote {len(files)} figures to {self.figures}")
+        return files
 
 
 def kaleido() -> ModuleType:
@@ -73,4 +120,5 @@ def _drawn(figure: go.Figure, file_format: FigureFormat) -> tuple[dict[str, Any]
 
 
 def _slug(figure: go.Figure) -> str:
-    return "-".join(re.findall(r"[a-z0-9]+", (figure.layout.title.text or "figure").lower())[:8])
+    title = html.unescape(figure.layout.title.text or "figure")
+    return "-".join(re.findall(r"[a-z0-9]+", title.lower())[:8])

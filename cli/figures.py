@@ -21,7 +21,7 @@ Named = Sequence[tuple[str, Run]]
 COLOURS = {"GET": "#3b82d6", "PUT": "#e08a00", "HEAD": "#109e78", "DELETE": "#d5521a", "LIST": "#b86aa8"}
 LABEL_GROUND = "rgba(127,127,127,0.15)"
 """Behind labels that lie on lines; a page paints it in the colour of its own ground."""
-_ROLE_COLOURS = (
+ROLE_COLOURS = (
     "#3b82d6", "#d97a00", "#109e78", "#d8577f", "#7f6fd6", "#8a8f1f", "#1f95a8", "#d5521a", "#b86aa8", "#7f8896",
 )  # fmt: skip
 _MARGIN = {"l": 70, "r": 24, "t": 48, "b": 88}
@@ -115,7 +115,7 @@ def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
 def role_colours(attributions: Iterable[dict[str, Any]]) -> dict[str, str]:
     """A colour for each role that any of the attributions names; beyond ten roles colours come again."""
     roles = {role for ops in attributions for bands in ops.values() for role in bands["p50"]["roles"]}
-    return {role: _ROLE_COLOURS[i % len(_ROLE_COLOURS)] for i, role in enumerate(sorted(roles))}
+    return {role: ROLE_COLOURS[i % len(ROLE_COLOURS)] for i, role in enumerate(sorted(roles))}
 
 
 def attribution(op: str, bands: dict[str, Any], colours: dict[str, str]) -> go.Figure:

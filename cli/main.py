@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from cli import calibrate, compare, demo, lab, plan, reference, replay, report, simulate, trace, validate, whatif
 from traces.errors import InputError
 
+
+class _InterruptError(Exception):
+    """A KeyboardInterrupt that passes through typer, which makes of them an exit code and no word."""
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _InterruptError(*error.args) from None
+
+
 app = typer.Typer(
     name="tailcast",
+    cls=_Commands,
     help="Forecast the tail latency, throughput and capacity of an object store, and prove it on a real one.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -43,8 +59,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return _fail(getattr(error, "format_message", error.__str__)())
     except InputError as error:
         return _fail(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        print("tailcast: interrupted", file=sys.stderr)
+    except (_InterruptError, KeyboardInterrupt, typer.Abort) as error:
+        # What is kept, the command may have told (`cli.common.kept_in`).
+        print("; ".join(["tailcast: interrupted", *map(str, error.args)]), file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nothing is left to tell

@@ -34,8 +34,8 @@ class Section:
     charts: Sequence[go.Figure] = ()
 
 
-def write_page(path: Path, title: str, header: Header, sections: Sequence[Section]) -> None:
-    """Write the page, whole or not at all.
+def write_page(path: Path, title: str, header: Header, sections: Sequence[Section]) -> list[go.Figure]:
+    """Write the page, whole or not at all; its figures, in the order of the page.
 
     Each figure has a button that saves its data as CSV: the table in its ``layout.meta["table"]`` (``{"columns",
     "rows"}``) where it carries one, else a row for each point. There a trace's ``meta`` may give ``series``, what its
@@ -56,6 +56,7 @@ def write_page(path: Path, title: str, header: Header, sections: Sequence[Sectio
     ])  # fmt: skip
     with whole_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
+    return [chart for section in sections for chart in section.charts]
 
 
 def _asset(name: str) -> str:

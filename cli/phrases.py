@@ -104,7 +104,8 @@ def asked(run: Run) -> str:
 
 def _origin(run: Run) -> str:
     if run.info["kind"] == "measured":
-        return f"is a measurement of a real store, begun {run.info.get('started_at', 'at an unknown time')}"
+        how = "was read from a real store's log" if "origin" in run.info else "is a measurement of a real store"
+        return f"{how}, begun {run.info.get('started_at', 'at an unknown time')}"
     return f"is a simulation with seed {run.info.get('seed', 'unknown')}"
 
 
@@ -132,7 +133,7 @@ def sure(run: Run) -> str:
         parts.append(f"{op} p99 lies in {seconds(low)} – {seconds(high)} with 95% confidence")
     failed = int(run.failed.sum())
     parts.append(f"{share(failed, len(run))} requests failed" if failed else "no request failed")
-    if run.info["kind"] == "measured" and len(run):
+    if run.info["kind"] == "measured" and len(run) and "origin" not in run.info:
         parts.append(f"the client ran at most {seconds(float(run.lag_s.max()))} behind its schedule")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."

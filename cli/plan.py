@@ -10,26 +10,27 @@ import typer
 
 from cli.common import (
     JsonOption,
-    OutOption,
     PageOption,
     SeedOption,
     SetOption,
     WorkersOption,
     json_text,
+    kept_in,
     print_json,
     progress,
     say,
     say_if_compiling,
     stdout,
 )
+from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.plan_page import write_plan_page
 from cli.plan_tables import evidence, found, plan_grids
 from cli.tables import rich_table
 from sim.growth import read_growth
 from sim.plan import plan
+from sim.plan_folder import PlanFolder
 from sim.slo import parse_slo
 from traces.errors import InputError
-from traces.tables import whole_file
 from traces.units import parse_seconds
 from traces.yaml_input import load_mapping, override
 
@@ -45,14 +46,21 @@ def command(
     workers: WorkersOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
-    out: OutOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Keeps what is done, and goes on where it was interrupted."),
+    ] = None,
     report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
     as_json: JsonOption = False,
 ) -> None:
     """When a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
     objectives = [parse_slo(text) for text in slos or ()]
+    pages = PageFiles(report, figures_to, figure_format)
+    folder = None if out is None else PlanFolder(out)
     say_if_compiling()
-    with progress("looking at the store") as update:
+    with kept_in(out), progress("looking at the store") as update:
         result = plan(
             override(load_mapping(spec), assignments or ()),
             read_growth(growth),
@@ -62,15 +70,13 @@ def command(
             window_s=_seconds(window),
             replications=replications,
             workers=workers or len(os.sched_getaffinity(0)),
+            cache=folder,
             progress=update,
         )
-    if out is not None:
-        with whole_file(out) as temporary:
-            temporary.write_text(json_text(result))
-        say(f"wrote {out}")
-    if report is not None:
-        write_plan_page(result, report, f"Plan of {spec.stem}")
-        say(f"wrote {report}")
+    if folder is not None:
+        folder.write(result, json_text(result))
+        say(f"plan written to {out}")
+    pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}"))
     if as_json:
         print_json(result)
         return

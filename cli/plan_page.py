@@ -24,8 +24,8 @@ _MOST_CHANGES = 30
 _NAME_LENGTH = 40
 
 
-def write_plan_page(result: dict[str, Any], path: Path, title: str) -> None:
-    """Write a page about what `sim.plan.plan` found.
+def write_plan_page(result: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
+    """Write a page about what `sim.plan.plan` found; its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -35,7 +35,7 @@ def write_plan_page(result: dict[str, Any], path: Path, title: str) -> None:
     charts += [_shares(result)] if any(m["loads"] or m["fill_share"] for m in result["likely"]) else []
     charts += [_costs(result)] if len(result["changes"]) > 1 and result["cost"] is not None else []
     sections = [Section("", charts=charts), Section("In figures", evidence(result), plan_grids(result))]
-    write_page(path, title, Header(asked(result), found(result), sure(result)), sections)
+    return write_page(path, title, Header(asked(result), found(result), sure(result)), sections)
 
 
 def _timeline(result: dict[str, Any]) -> go.Figure:

@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 import typer
 
 from cli import figures, phrases
-from cli.common import JsonOption, SeedOption, print_json, progress, say
+from cli.common import JsonOption, SeedOption, print_json, progress
 from cli.compare import ToleranceOption, run_names
-from cli.figure_files import FigureFormat, kaleido, write_figures
+from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.page import Header, Section, write_page
 from cli.route_figure import route_figures
 from cli.tables import Grid, attribution_grid, comparison_grid, stations_grid, summary_grid
@@ -35,10 +35,8 @@ def command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [REFERENCE]", help="The folders of one Run or two.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="The page's title; else the names of the Runs.")] = None,
-    figures_to: Annotated[
-        Path | None, typer.Option("--figures", help="Also write the figures to this folder, as files; needs kaleido.")
-    ] = None,
-    figure_format: Annotated[FigureFormat, typer.Option("--format", help="What files --figures writes.")] = "png",
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
     tolerance: ToleranceOption = 0.15,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -46,18 +44,14 @@ def command(
     """Write a page about one Run, or about two and how they differ; it works without a network."""
     if len(runs) > 2:
         raise InputError(f"report takes one Run or two, not {len(runs)}")
-    if figures_to is not None:
-        kaleido()
+    pages = PageFiles(out, figures_to, figure_format)
     named = list(zip(run_names(runs), [Run.read(folder) for folder in runs], strict=True))
     comparison = None
     if len(named) == 2:
         with progress("comparing", total=1) as advance:
             comparison = compare(named[0][1], named[1][1], tolerance=tolerance, seed=seed or 0, progress=advance)
-    drawn = write_report(named, out, title or " against ".join(name for name, _ in named), comparison=comparison)
-    say(f"wrote {out}")
-    files = [] if figures_to is None else write_figures(drawn, figures_to, figure_format)
-    if files:
-        say(f"wrote {len(files)} figures to {figures_to}")
+    heading = title or " against ".join(name for name, _ in named)
+    files = pages.write(lambda path: write_report(named, path, heading, comparison=comparison))
     if as_json:
         result = {"report": str(out), "runs": {name: summarise(run) for name, run in named}, "comparison": comparison}
         print_json(result | ({"figures": [str(file) for file in files]} if files else {}))
@@ -91,8 +85,7 @@ def write_report(
     header, sections = _one(runs[0][1]) if comparison is None else _two(runs, comparison)
     first, *others = sections
     sections = [replace(first, paragraphs=[*notes, *first.paragraphs], grids=[*first.grids, *grids]), *others]
-    write_page(path, title, header, sections)
-    return [chart for section in sections for chart in section.charts]
+    return write_page(path, title, header, sections)
 
 
 def _one(run: Run) -> tuple[Header, list[Section]]:

@@ -21,6 +21,7 @@ from cli.common import (
     say_if_compiling,
     stdout,
 )
+from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.tables import (
     Grid,
     attribution_grid,
@@ -84,6 +85,8 @@ def command(
         Spacing | None, typer.Option(help="Timeline: equal ratios of objects (unless told) or equal differences.")
     ] = None,
     report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; for replications 1, for a timeline one a core unless told.")
     ] = None,
@@ -105,8 +108,8 @@ def command(
         raise InputError("--steady and --workers are for replications; add --replications 10, or --precision 0.05")
     if timeline is not None and (only_bounds or replicated or trace is not None):
         raise InputError("--timeline makes its own windows; leave --trace, --bounds, --replications, --precision away")
-    if timeline is None and any(given is not None for given in (states, window, spacing, report)):
-        raise InputError("--states, --window, --spacing and --report are for --timeline objects=LOW..HIGH")
+    if timeline is None and any(given is not None for given in (states, window, spacing, report, figures_to)):
+        raise InputError("--states, --window, --spacing, --report and --figures are for --timeline objects=LOW..HIGH")
     data = load_mapping(spec)
     if profile is not None:
         data = Profile.read(profile).applied_to(data, str(spec))
@@ -122,7 +125,7 @@ def command(
             engine=engine,
             workers=workers,
             out=out,
-            report=report,
+            pages=PageFiles(report, figures_to, figure_format),
             as_json=as_json,
         )
         return

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cli.common import json_text, print_json, progress, say, stdout
+from cli.common import json_text, kept_in, print_json, progress, say, stdout
+from cli.figure_files import PageFiles
 from cli.tables import rich_table
 from cli.timeline_page import write_timeline_page
 from cli.timeline_tables import events_grids, state_grids
@@ -51,12 +52,12 @@ def print_timeline(
     engine: EngineName,
     workers: int | None,
     out: Path | None,
-    report: Path | None,
+    pages: PageFiles,
     as_json: bool,
 ) -> None:
     """Simulate a timeline, write what is wanted of it, and print it."""
     folder = None if out is None else TimelineFolder(out)
-    with progress("simulating windows", plan.states) as update:
+    with kept_in(out), progress("simulating windows", plan.states) as update:
         result = timeline(
             spec,
             plan,
@@ -69,9 +70,7 @@ def print_timeline(
     if folder is not None:
         folder.write(result, json_text(result))
         say(f"Timeline written to {out}")
-    if report is not None:
-        write_timeline_page(result, report, title)
-        say(f"wrote {report}")
+    pages.write(lambda path: write_timeline_page(result, path, title))
     if as_json:
         print_json(result)
         return

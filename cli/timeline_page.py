@@ -26,8 +26,8 @@ _GREY = "rgba(128,128,128,0.8)"
 _NAMES = 4  # heights at which the names of events stand, so that neighbours do not cover each other
 
 
-def write_timeline_page(result: dict[str, Any], path: Path, title: str) -> None:
-    """Write a page about what `sim.timeline.timeline` found.
+def write_timeline_page(result: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
+    """Write a page about what `sim.timeline.timeline` found; its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -38,7 +38,7 @@ def write_timeline_page(result: dict[str, Any], path: Path, title: str) -> None:
         Section("Against the objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
         Section("State by state", (), state_grids(result)),
     ]
-    write_page(path, title, Header(_asked(result), _found(result), _sure(result)), sections)
+    return write_page(path, title, Header(_asked(result), _found(result), _sure(result)), sections)
 
 
 def _asked(result: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from cli.common import (
     stdout,
 )
 from cli.compare import run_names
+from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.tables import rich_table
 from cli.validation_page import write_validation_page
 from cli.validation_tables import cell_grids, left_out_grid, summary_grid, verdict, worst_cases
@@ -57,6 +58,8 @@ def command(
     seeds: Annotated[int, typer.Option(min=2, help="Simulations of each workload.")] = 5,
     workers: WorkersOption = None,
     report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
@@ -73,6 +76,7 @@ def command(
     store = spec_of(override(data, assignments or ()), str(spec))
     allowed = _tolerances(tolerances or ())
     folders = run_folders(runs)
+    pages = PageFiles(report, figures_to, figure_format)
     say_if_compiling()
     with progress("validating", total=1) as advance:
         result = validate(
@@ -90,9 +94,7 @@ def command(
         with whole_file(out) as temporary:
             temporary.write_text(json_text(result))
         say(f"wrote {out}")
-    if report is not None:
-        write_validation_page(result, report)
-        say(f"wrote {report}")
+    pages.write(lambda path: write_validation_page(result, path))
     if as_json:
         print_json(result)
     else:

@@ -27,8 +27,8 @@ class _Point(NamedTuple):
     measure: dict[str, Any]
 
 
-def write_validation_page(result: dict[str, Any], path: Path) -> None:
-    """Write a page about what `validate.validation.validate` found.
+def write_validation_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
+    """Write a page about what `validate.validation.validate` found; its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -44,7 +44,7 @@ def write_validation_page(result: dict[str, Any], path: Path) -> None:
         f"How far {name}{profile} is from {len(result['runs'])} measured Runs.", verdict(result), _sure(result)
     )
     charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
-    write_page(
+    return write_page(
         path,
         f"{name} against measurements",
         header,

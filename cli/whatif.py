@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -18,12 +17,15 @@ from cli.common import (
     SetOption,
     WorkersOption,
     json_text,
+    kept_in,
     print_json,
     progress,
     say,
     say_if_compiling,
     stdout,
 )
+from cli.failures import FailureAtOption, FailureForOption, FailureOption, failures_command, time_of
+from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.find import (
     ExtraLoadOption,
     FindOption,
@@ -37,6 +39,8 @@ from cli.simulate import SpecArgument
 from cli.tables import Grid, rich_table
 from cli.whatif_page import write_whatif_page
 from cli.whatif_tables import findings, points_grids
+from sim.failure_kinds import parse_failure
+from sim.failures import Question as FailureQuestion
 from sim.replicate import Precision
 from sim.slo import parse_slo
 from sim.sweep import REPLICATIONS, Settings
@@ -82,6 +86,9 @@ def command(
     target: TargetOption = None,
     extra_load: ExtraLoadOption = None,
     trajectories: TrajectoriesOption = 10,
+    failure: FailureOption = None,
+    failure_at: FailureAtOption = None,
+    failure_for: FailureForOption = None,
     replications: Annotated[
         int, typer.Option(min=1, help="Runs of each point, with the same seeds at all; with --precision at a time.")
     ] = REPLICATIONS,
@@ -99,6 +106,8 @@ def command(
         str | None, typer.Option(metavar="ADDRESS", help="A dask cluster does it instead, as tcp://10.0.0.1:8786.")
     ] = None,
     report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Keeps what is done, and goes on where it was interrupted."),
@@ -109,9 +118,16 @@ def command(
     if scheduler is not None and workers is not None:
         raise InputError("--workers are processes of this machine, and --scheduler is a cluster of others; give one")
     swept = {
-        "--samples": samples, "--base": base, "--precision": precision, "--scheduler": scheduler, "--report": report,
+        "--samples": samples, "--base": base, "--precision": precision, "--scheduler": scheduler,
     }  # fmt: skip
-    if find is not None:
+    if failure:
+        _refuse("--failure", {
+            "--vary": vary, "--samples": samples, "--base": base, "--find": find, "--sensitivity": sensitive,
+            "--target": target, "--extra-load": extra_load, "--scheduler": scheduler, "--steady": steady,
+        })  # fmt: skip
+    elif failure_at or failure_for:
+        raise InputError("--failure-at and --failure-for are for --failure")
+    elif find is not None:
         _refuse("--find", swept | {"--vary": vary, "--sensitivity": sensitive})
     elif sensitive:
         _refuse("--sensitivity", swept | {"--slo": slo, "--extra-load": extra_load})
@@ -124,18 +140,23 @@ def command(
     settings = Settings(seed or 0, replications, None if precision is None else Precision(precision), steady)
     variants = Variants(data, str(spec), settings, workers or len(os.sched_getaffinity(0)))
     folder = None if out is None else SweepFolder(out)
+    pages = PageFiles(report, figures_to, figure_format)
     say_if_compiling()
-    with _told_how_to_go_on(out):
+    if failure:
+        what, slos = [parse_failure(text) for text in failure], [parse_slo(text) for text in slo or ()]
+        at_s, for_s = time_of("--failure-at", failure_at), time_of("--failure-for", failure_for)
+        asked = FailureQuestion(data, str(spec), what, at_s, for_s, slos, settings)
+        failures_command(asked, variants.workers, folder=folder, pages=pages, as_json=as_json)
+        return
+    with kept_in(out):
         if find is not None:
-            file = None if out is None else out / "find.json"
-            find_command(variants, find, slo or (), target, extra_load, out=file, as_json=as_json)
+            find_command(variants, find, slo or (), target, extra_load, folder=folder, pages=pages, as_json=as_json)
         elif sensitive:
-            file = None if out is None else out / "sensitivity.json"
-            sensitivity_command(variants, vary or (), target, trajectories, cache=folder, out=file, as_json=as_json)
+            sensitivity_command(variants, vary or (), target, trajectories, folder=folder, pages=pages, as_json=as_json)
         else:
             variations, slos = [parse_variation(text) for text in vary or ()], [parse_slo(text) for text in slo or ()]
             question = Question(data, str(spec), variations, slos, samples, base or (), settings)
-            _sweep(question, variants.workers, scheduler, folder, report, as_json)
+            _sweep(question, variants.workers, scheduler, folder, pages, as_json)
 
 
 def _refuse(option: str, others: Mapping[str, object]) -> None:
@@ -144,22 +165,12 @@ def _refuse(option: str, others: Mapping[str, object]) -> None:
             raise InputError(f"{option} and {other} do not go together")
 
 
-@contextlib.contextmanager
-def _told_how_to_go_on(out: Path | None) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        if out is not None:
-            say(f"what is done is in {out}; the same command goes on from there")
-        raise
-
-
 def _sweep(
     question: Question,
     workers: int,
     scheduler: str | None,
     folder: SweepFolder | None,
-    report: Path | None,
+    pages: PageFiles,
     as_json: bool,
 ) -> None:
     with progress("simulating points", 1.0) as update:
@@ -173,9 +184,7 @@ def _sweep(
     if folder is not None:
         folder.write(result, json_text(result))
         say(f"What-if written to {folder.path}")
-    if report is not None:
-        write_whatif_page(result, report)
-        say(f"wrote {report}")
+    pages.write(lambda path: write_whatif_page(result, path))
     if as_json:
         print_json(result)
         return

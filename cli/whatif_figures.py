@@ -19,7 +19,7 @@ _VERDICTS = {
     "unsure": ("cannot be told", "#e08a00"),
     "fail": ("breaks one", "#d5521a"),
 }
-_PLAIN, GREY = "#3b82d6", "#808a97"
+PLAIN, GREY = "#3b82d6", "#808a97"
 _HEAT = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [1.0, "#e0655a"]]
 _MARKS = {"pass": "✓", "unsure": "?", "fail": "✗"}
 MOST_TICKS, _MOST_DIFFERENCES = 9, 30
@@ -37,7 +37,7 @@ def curve(result: dict[str, Any], measures: Sequence[Measure]) -> go.Figure:
         figure.add_scatter(
             x=_places(values, points, path),
             y=[estimate.value for estimate in found],
-            error_y=_bars(found),
+            error_y=bars(found),
             mode="lines+markers",
             line={"color": colour, "width": 2},
             marker={"size": 6},
@@ -47,10 +47,10 @@ def curve(result: dict[str, Any], measures: Sequence[Measure]) -> go.Figure:
         )
         if measure.limit is not None:
             figure.add_hline(y=measure.limit, line={"color": colour, "width": 1.5, "dash": "dash"})
-    figure.update_xaxes(**_axis(values))
+    figure.update_xaxes(**value_axis(values))
     is_latency = measures[0].is_latency
     every = [measure.of(point) for measure in measures for point in points]
-    figure.update_yaxes(**(_latency_axis(every) if is_latency else {"rangemode": "tozero"}))
+    figure.update_yaxes(**(latency_axis(every) if is_latency else {"rangemode": "tozero"}))
     return with_room(figure)
 
 
@@ -105,13 +105,13 @@ def differences(result: dict[str, Any], measure: Measure) -> go.Figure:
     hidden = f" (largest {len(shown)} of {len(found)})" if len(shown) < len(found) else ""
     figure = blank(f"{escaped(measure.name)}: difference to the base{hidden}", f"difference ({measure.unit})", "")
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    for sure, colour, name in ((True, _PLAIN, "differs"), (False, GREY, "interval holds 0")):
+    for sure, colour, name in ((True, PLAIN, "differs"), (False, GREY, "interval holds 0")):
         mine = [(point, e) for point, e in shown if (e.low > 0 or e.high < 0) == sure]
         if mine:
             figure.add_scatter(
                 x=[estimate.value for _, estimate in mine],
                 y=[_in_short(point) for point, _ in mine],
-                error_x=_bars([estimate for _, estimate in mine]),
+                error_x=bars([estimate for _, estimate in mine]),
                 mode="markers",
                 marker={"size": 8, "color": colour},
                 name=name,
@@ -145,26 +145,26 @@ def cost_against_tail(result: dict[str, Any], op: str) -> go.Figure:
         figure.add_scatter(
             x=[point["cost"] for point in mine],
             y=[estimate.value for estimate in found],
-            error_y=_bars(found),
+            error_y=bars(found),
             mode="markers",
             marker={"size": 8, "color": colour},
             name=name,
             text=[f"{named(p)}; {exactly(measure, e)}" for p, e in zip(mine, found, strict=True)],
             hovertemplate="cost %{x}: %{text}<extra></extra>",
         )
-    figure.update_yaxes(**_latency_axis([measure.of(point) for point in points]))
+    figure.update_yaxes(**latency_axis([measure.of(point) for point in points]))
     return with_room(figure)
 
 
 def by_verdict(result: dict[str, Any], points: Sequence[Point]) -> list[tuple[str, str, list[Point]]]:
     """What to call the points of each verdict that there is, their colour, and the points."""
     if not result["slos"]:
-        return [("points", _PLAIN, list(points))]
+        return [("points", PLAIN, list(points))]
     groups = [(v, [point for point in points if point["verdict"] == v]) for v in _VERDICTS]
     return [(*_VERDICTS[verdict], mine) for verdict, mine in groups if mine]
 
 
-def _latency_axis(found: Sequence[Estimate]) -> dict[str, Any]:
+def latency_axis(found: Sequence[Estimate]) -> dict[str, Any]:
     """Logarithmic, but where all values are of one size."""
     known = [estimate.value for estimate in found if estimate.value > 0 and math.isfinite(estimate.value)]
     if not known or max(known) < 4 * min(known):
@@ -172,7 +172,7 @@ def _latency_axis(found: Sequence[Estimate]) -> dict[str, Any]:
     return {"type": "log", "dtick": "D2", "tickformat": "~g"}
 
 
-def _bars(found: Sequence[Estimate]) -> dict[str, Any]:
+def bars(found: Sequence[Estimate]) -> dict[str, Any]:
     """Bars from the lower to the upper bound of each estimate; none where there is no bound."""
     above = [e.high - e.value if math.isfinite(e.high - e.value) else 0.0 for e in found]
     below = [e.value - e.low if math.isfinite(e.value - e.low) else 0.0 for e in found]
@@ -230,12 +230,13 @@ def _places(values: Sequence[Any], points: Sequence[Point], path: str) -> list[A
     return [point["set"][path] if are_numbers(values) else escaped(written(point["set"][path])) for point in points]
 
 
-def _axis(values: Sequence[Any]) -> dict[str, Any]:
+def value_axis(values: Sequence[Any]) -> dict[str, Any]:
+    """The axis of a varied value: logarithmic where its numbers are of several sizes, names side by side."""
     if not are_numbers(values):
         return {"type": "category", "categoryarray": [escaped(written(value)) for value in values]}
-    ticks = {"tickvals": list(values)} if len(values) <= MOST_TICKS else {}
     is_log = min(values) > 0 and max(values) >= 20 * min(values)
-    return {"type": "log" if is_log else "linear", "tickformat": ",~g", **ticks}
+    kind = {"type": "log", "dtick": "D2"} if is_log else {"type": "linear"}  # labels at 1, 2, 5, 10 …
+    return {**kind, "tickformat": ",~g", **({"tickvals": list(values)} if len(values) <= MOST_TICKS else {})}
 
 
 def steps(count: int, labels: Sequence[str]) -> dict[str, Any]:

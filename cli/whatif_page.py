@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import plotly.graph_objects as go
+
 from cli.page import Header, Section, write_page
 from cli.phrases import number
 from cli.whatif_figures import cost_against_tail, curve, differences, heat_map
@@ -16,8 +18,8 @@ from cli.whatif_parallel import parallel
 from cli.whatif_tables import findings, points_grids, setting, written
 
 
-def write_whatif_page(result: dict[str, Any], path: Path) -> None:
-    """Write a page about what `sim.whatif.whatif` found.
+def write_whatif_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
+    """Write a page about what `sim.whatif.whatif` found; its figures.
 
     One varied value gives curves, a whole grid of two heat maps, more than one parallel coordinates; all give
     differences to the base, and points with a cost that against the tail.
@@ -43,7 +45,7 @@ def write_whatif_page(result: dict[str, Any], path: Path) -> None:
         Section("Point by point", (), points_grids(result)),
     ]
     header = Header(_asked(result), found, _sure(result, measures))
-    write_page(path, f"What if {_listed(list(result['vary']))} changed", header, sections)
+    return write_page(path, f"What if {_listed(list(result['vary']))} changed", header, sections)
 
 
 def _ops(result: dict[str, Any]) -> set[str]:

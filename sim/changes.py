@@ -218,6 +218,7 @@ def _ceph(spec: CephSpec, end: CephSpec) -> Iterator[dict[str, Any]]:
             shards = {needed, 4 * spec.buckets.shards}
             yield from ({"buckets.shards": n} for n in sorted(shards) if n > spec.buckets.shards)
     yield from ({"hosts.count": n} for n in _more(spec.hosts.count))
+    yield from ({"hosts.drives": n} for n in _more(spec.hosts.drives))
     yield from ({"db.size": f"{size // 10**9}GB"} for size in _databases(spec, end))
     if not spec.access.overwrites:
         yield from ({"pools.data": data} for data in _protections(spec))
@@ -228,8 +229,11 @@ def _more(count: int) -> list[int]:
 
 
 def _databases(spec: CephSpec, end: CephSpec) -> list[int]:
-    """Sizes of block.db in bytes: twice, four times, and the least that holds all of RocksDB at the end."""
-    if spec.db is None:
+    """Sizes of block.db in bytes: twice, four times, and the least that holds all of RocksDB at the end.
+
+    OSDs on hard disks that have none may get one of that least size; flash drives have their RocksDB on themselves.
+    """
+    if spec.osd.backend != "bluestore" or (spec.db is None and not spec.device.rotational):
         return []
     laws = Laws(end, end.object_bytes(trace_of(end)))
     metadata, low, high = laws.state.metadata_bytes, 0, 1 << 14
@@ -237,8 +241,9 @@ def _databases(spec: CephSpec, end: CephSpec) -> list[int]:
         middle = (low + high) // 2
         spills = place(laws.rocksdb, metadata, float(middle * _DB_STEP_BYTES)).spilled_bytes > 0
         low, high = (middle, high) if spills else (low, middle)
-    sizes = {2 * spec.db.size, 4 * spec.db.size, high * _DB_STEP_BYTES}
-    return sorted(size for size in sizes if size > spec.db.size)
+    now = spec.db.size if spec.db else 0
+    sizes = {2 * now, 4 * now, high * _DB_STEP_BYTES}
+    return sorted(size for size in sizes if size > now)
 
 
 def _protections(spec: CephSpec) -> list[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 from models.ceph.growth import state_figures
@@ -19,8 +19,10 @@ from models.spec import Spec
 from sim.bounds import bounds
 from sim.measures import Measures
 from sim.replicate import replicate
+from sim.result_folder import content_key
 from sim.simulate import simulate
 from sim.slo import UTILIZATION, Judgement, Slo
+from sim.sweep import Cache
 from sim.timeline import WARM_UP, phases
 from sim.warm_up import settled
 from traces.errors import InputError
@@ -47,11 +49,11 @@ class Checkup:
     replications: int = 3
     seed: int = 0
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """Equal for equal checkups."""
+        """A hash of the checkup, and of the code that does it; prices change nothing."""
         others = self.slos, self.window_s, self.replications, self.seed
-        return repr((self.spec.model_dump_json(), *others))
+        return content_key((self.spec.model_dump_json(exclude={"prices"}), *others))
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,26 @@ class Finding:
         slos = {text: vars(judgement) for text, judgement in self.slos.items()}
         return {"fill_share": self.fill_share, "loads": self.loads, "slos": slos, "reason": self.reason}
 
+    def to_cache(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return asdict(self)
+
+    @staticmethod
+    def from_cache(data: dict[str, Any]) -> Finding:
+        """What `to_cache` wrote."""
+        return Finding(**data | {"slos": {text: Judgement(**judged) for text, judged in data["slos"].items()}})
+
 
 class Examiner:
-    """Does checkups in processes, each once."""
+    """Does checkups in processes, each once; what a cache has of them is taken from there."""
 
-    def __init__(self, mapping: Callable[..., Iterator[Any]], progress: Callable[[int], None] = lambda done: None):
-        self._map, self._progress = mapping, progress
+    def __init__(
+        self,
+        mapping: Callable[..., Iterator[Any]],
+        progress: Callable[[int], None] = lambda done: None,
+        cache: Cache | None = None,
+    ):
+        self._map, self._progress, self._cache = mapping, progress, cache
         self._known: dict[str, Finding] = {}
 
     @property
@@ -119,10 +135,19 @@ class Examiner:
             InputError: a spec cannot be simulated, or an objective is about what is not there.
         """
         new = {c.key: c for c in checkups if c.key not in self._known}
+        for key in list(new):
+            if self._cache and (kept := self._cache.find(key)) is not None:
+                self._note(key, Finding.from_cache(kept))
+                del new[key]
         for key, finding in zip(new, self._map(examine, new.values()), strict=True):
-            self._known[key] = finding
-            self._progress(len(self._known))
+            self._note(key, finding)
+            if self._cache:
+                self._cache.keep(key, finding.to_cache())
         return [self._known[c.key] for c in checkups]
+
+    def _note(self, key: str, finding: Finding) -> None:
+        self._known[key] = finding
+        self._progress(len(self._known))
 
 
 def examine(checkup: Checkup) -> Finding:

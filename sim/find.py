@@ -18,7 +18,8 @@ from sim.measures import Measures, difference
 from sim.replications import RATES
 from sim.search import Scale, bisect, bracket, least, probes, reversals
 from sim.slo import UTILIZATION, Slo
-from sim.variants import Simulations, Variants, assignment, extra_load
+from sim.sweep import Cache
+from sim.variants import Simulations, Variants, assignment
 from traces.errors import InputError
 from traces.generate import generate
 
@@ -34,6 +35,7 @@ def find_limit(
     slos: Sequence[Slo],
     *,
     tolerance: float = 0.01,
+    cache: Cache | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> dict[str, Any]:
     """The greatest (``max``) or the least (``min``) value that keeps all objectives.
@@ -47,6 +49,7 @@ def find_limit(
         goal: of kind ``max`` or ``min``.
         slos: at least one.
         tolerance: how near to the limit, of numbers that are not whole: a share of the value, from 0.001.
+        cache: of values that are simulated already.
         progress: told how many values have been tried.
 
     Returns:
@@ -70,7 +73,7 @@ def find_limit(
     start = start_of(variants, path) if limits is None else limits[0]
     scale = Scale(isinstance(start, int), tolerance)
     trials: dict[float, Trial] = {}
-    with variants.simulations() as simulations:
+    with variants.simulations(cache) as simulations:
 
         def holds(value: float) -> bool:
             if value not in trials:
@@ -112,6 +115,7 @@ def find_best(
     *,
     most_extra_load: float | None = None,
     tolerance: float = _BEST_TOLERANCE,
+    cache: Cache | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> dict[str, Any]:
     """The value of least latency, among those that add no more load than allowed: by a scan, then golden section.
@@ -122,6 +126,7 @@ def find_best(
         target: the latency, as ``GET.p99``.
         most_extra_load: attempts beyond the first of each request, as a share of the requests, at most; None: any.
         tolerance: how near to the best, a share of the value, from 0.001.
+        cache: of values that are simulated already.
         progress: told how many values have been tried.
 
     Returns:
@@ -140,14 +145,13 @@ def find_best(
     path = resolved(type(variants.spec()), goal.path, counted=True)
     measured: dict[float | None, Measures] = {}
     trials: dict[float | None, Trial] = {}
-    with variants.simulations() as simulations:
+    with variants.simulations(cache) as simulations:
 
         def cost(value: float | None) -> tuple[float, float]:
-            replications = simulations([] if value is None else [assignment(path, value)])
-            measured[value] = measures = Measures.of(replications)
+            measured[value] = measures = simulations([] if value is None else [assignment(path, value)])
             if op not in measures.ops:
                 raise InputError(f"--target {target}: the workload has no {op}; it has {', '.join(measures.ops)}")
-            extra, figure = extra_load(replications), measures.interval(op, name)
+            extra, figure = measures.extra_load, measures.interval(op, name)
             excess = 0.0 if most_extra_load is None else max(0.0, extra - most_extra_load)
             trials[value] = {
                 "value": value,
@@ -203,10 +207,9 @@ def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
 def _judged(variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo]) -> Trial:
     try:
         _refuse_saturated(variants.spec([assignment(path, value)]), variants.settings.seed)
-        replications = simulations([assignment(path, value)])
+        measures = simulations([assignment(path, value)])
     except InputError as error:
         return {"value": value, "keeps": False, "sure": True, "impossible": str(error)}
-    measures = Measures.of(replications)
     for slo in slos:
         if slo.figure != UTILIZATION and slo.subject not in measures.ops:
             raise InputError(f"--slo {slo.text}: nobody asks for a {slo.subject}; there are {', '.join(measures.ops)}")
@@ -219,7 +222,7 @@ def _judged(variants: Variants, simulations: Simulations, path: str, value: floa
         "sure": all(verdict == "pass" for verdict in verdicts) if keeps else "fail" in verdicts,
         "slo": {slo.text: asdict(judged) for slo, judged in judgements.items()},
         "ops": _figures(measures),
-        "extra_load": extra_load(replications),
+        "extra_load": measures.extra_load,
     }
 
 

@@ -62,6 +62,7 @@ class Measures:
         roles: the utilisation of the busiest station with limited servers, by role.
         busiest: that station's name, by role.
         engine: ``{"name", "wall_s", "visits"}``, sums over the replications.
+        attempts: the mean of a request, the mean over the replications.
     """
 
     batches: tuple[int, ...]
@@ -69,6 +70,12 @@ class Measures:
     roles: dict[str, Figure]
     busiest: dict[str, str]
     engine: dict[str, Any]
+    attempts: float
+
+    @property
+    def extra_load(self) -> float:
+        """Attempts beyond the first of each request, as a share of the requests: what retries and hedges add."""
+        return self.attempts - 1
 
     def __len__(self) -> int:
         return self.batches[-1]
@@ -86,6 +93,7 @@ class Measures:
             roles=roles,
             busiest=busiest,
             engine={"name": engines[0]["name"], **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
+            attempts=math.fsum(run.attempts for run in replications.runs) / len(replications),
         )
 
     @cached_property
@@ -128,6 +136,7 @@ class Measures:
             "roles": {role: _plain(vars(figure)) for role, figure in self.roles.items()},
             "busiest": self.busiest,
             "engine": self.engine,
+            "attempts": self.attempts,
         }
 
     @staticmethod
@@ -139,6 +148,7 @@ class Measures:
             roles={role: Figure(**_arrays(figure)) for role, figure in data["roles"].items()},
             busiest=data["busiest"],
             engine=data["engine"],
+            attempts=data["attempts"],
         )
 
 

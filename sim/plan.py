@@ -16,8 +16,9 @@ from sim.changes import SURE, Search, Trial
 from sim.checkup import Checkup, Examiner, Finding
 from sim.growth import Growth, Scenario, check_growth, likely, scenarios, with_object_size
 from sim.limits import RANGE, Course, find_limits
-from sim.process_map import end_with_the_terminal, process_map
+from sim.process_map import process_map
 from sim.slo import Slo
+from sim.sweep import Cache
 from traces.errors import InputError
 
 AHEAD = 2
@@ -34,6 +35,7 @@ def plan(
     window_s: float = 2.0,
     replications: int = 3,
     workers: int = 1,
+    cache: Cache | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> dict[str, Any]:
     """When the store reaches its limits, and what to do about it.
@@ -44,6 +46,7 @@ def plan(
         seed: of the scenarios and of all simulations.
         window_s: simulated time at each moment that is looked at; the first fifth is left out as its warm-up.
         replications: windows at each.
+        cache: of moments that are looked at already.
         progress: told how many moments have been looked at.
 
     Returns:
@@ -64,8 +67,8 @@ def plan(
     check_growth(spec, growth)
     course = Course(spec, growth, tuple(slos), Checkup(spec, (), window_s, replications, seed))
     expected, drawn = likely(growth), scenarios(growth, seed)
-    with process_map(workers, end_with_the_terminal if workers > 1 else None) as mapping:
-        examine = Examiner(mapping, progress)
+    with process_map(workers) as mapping:
+        examine = Examiner(mapping, progress, cache)
         limits = find_limits(course, expected, drawn, examine)
         path = _path(course, expected, examine)
         search = Search(data, course, expected, drawn, examine)

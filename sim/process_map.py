@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -30,7 +30,8 @@ def process_map(
         yield map
         return
     with _process_pool(workers, initialise, arguments) as pool:
-        yield pool.map
+        # Not the pool's own map: interrupted, that cancels what the pool then trips over as its workers have ended too.
+        yield lambda function, items: _results(_submitted(pool, function, items))
 
 
 def completed(function: Callable[[Any], Any], items: Sequence[Any], workers: int = 1) -> Iterator[tuple[int, Any]]:
@@ -43,18 +44,24 @@ def completed(function: Callable[[Any], Any], items: Sequence[Any], workers: int
     if workers <= 1:
         yield from enumerate(map(function, items))
         return
-    with _process_pool(workers, end_with_the_terminal) as pool:
-        futures = {pool.submit(function, item): i for i, item in enumerate(items)}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with _process_pool(workers) as pool:
+        futures = {future: i for i, future in enumerate(_submitted(pool, function, items))}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
 
-def end_with_the_terminal() -> None:
-    """Let Ctrl-C end a worker without a word: this process says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _submitted(pool: ProcessPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Future[Any]]:
+    # Processes start here. Until they are in `_begin`, Ctrl-C waits, lest their imports end in tracebacks.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return [pool.submit(function, item) for item in items]
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _results(futures: Sequence[Future[Any]]) -> Iterator[Any]:
+    for future in futures:
+        yield future.result()
 
 
 @contextlib.contextmanager
@@ -62,8 +69,18 @@ def _process_pool(
     workers: int, initialise: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
 ) -> Iterator[ProcessPoolExecutor]:
     # Spawned, not forked: the compiled engine and Arrow have threads, which a fork does not survive.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initialise, arguments) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (initialise, arguments)) as pool:
         try:
             yield pool
         except BrokenProcessPool as error:
             raise InputError("a worker was killed; if memory ran out, ask for fewer workers or requests") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin(initialise: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    # Ctrl-C ends a worker without a word: the process that started it says what there is to say.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if initialise is not None:
+        initialise(*arguments)

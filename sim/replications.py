@@ -86,6 +86,7 @@ class Replication:
         latency_s: of the successful requests, by operation, in order of arrival.
         stations: rows of the Run's stations; none where it has no stations.
         info: the Run's.
+        attempts: the mean of its requests; NaN where there are none.
     """
 
     seed: int
@@ -93,12 +94,14 @@ class Replication:
     latency_s: dict[str, Floats]
     stations: list[dict[str, Any]]
     info: dict[str, Any]
+    attempts: float
 
     @staticmethod
     def of(run: Run, seed: int) -> Replication:
         """What is kept of the Run that `seed` gave."""
         stations = [] if run.stations is None else run.stations.to_pylist()
-        return Replication(seed, summarise(run), pooled([run]), stations, run.info)
+        attempts = float(run.column("attempts").mean()) if len(run) else math.nan
+        return Replication(seed, summarise(run), pooled([run]), stations, run.info, attempts)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,11 @@ class ResultFolder:
         """Write what came of all parts: a parquet file and a JSON file."""
         with whole_file(self.path / table_name) as temporary:
             pq.write_table(table, temporary)
-        with whole_file(self.path / text_name) as temporary:
+        self.write_text(text_name, text)
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write what came of all parts as one file of text."""
+        with whole_file(self.path / name) as temporary:
             temporary.write_text(text)
 
     def _file(self, key: str) -> Path:

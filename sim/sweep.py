@@ -13,7 +13,7 @@ from models.spec import Spec
 from sim.cluster_map import completed_on
 from sim.measures import Measures
 from sim.process_map import completed
-from sim.replicate import Precision, replicate
+from sim.replicate import Precision, replicate_over
 from sim.result_folder import content_key
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
@@ -107,11 +107,22 @@ def _point(result: dict[str, Any]) -> Point:
     return InputError(result["error"]) if "error" in result else Measures.from_json(result)
 
 
-def simulated(job: Job) -> dict[str, Any]:
+def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: Cache | None = None) -> Point:
+    """The result of one job, its replications over the processes of a `process_map`; found and kept as by `sweep`."""
+    result = cache.find(job.key) if cache else None
+    if result is None:
+        result = simulated(job, mapping)
+        if cache:
+            cache.keep(job.key, result)
+    return _point(result)
+
+
+def simulated(job: Job, mapping: Callable[..., Iterator[Any]] = map) -> dict[str, Any]:
     """What comes of a job, as JSON has it: its `Measures`, or ``{"error"}``."""
     settings = job.settings
     try:
-        replications = replicate(
+        replications = replicate_over(
+            mapping,
             partial(_run, job.spec, settings.engine),
             seed=settings.seed,
             replications=settings.replications,

@@ -1,7 +1,7 @@
 """A what-if on disk: its result, and the points that are done, so that one that was interrupted goes on.
 
 ``whatif.json`` is what the command prints, ``points.parquet`` a row for each point and operation, and ``points/`` has a
-file for each point that was simulated.
+file for each point that was simulated. A search leaves ``find.json``, a screening ``sensitivity.json``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SweepFolder:
 
     def __init__(self, path: Path):
         self._folder = ResultFolder(path, "what-if", "points")
-        self.find, self.keep = self._folder.find, self._folder.keep
+        self.find, self.keep, self.write_text = self._folder.find, self._folder.keep, self._folder.write_text
         self.path = path
 
     def write(self, result: dict[str, Any], text: str) -> None:

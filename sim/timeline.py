@@ -22,7 +22,7 @@ from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, 
 from models.ceph.spec import CephSpec
 from models.minio import MinioSpec
 from models.spec import Spec
-from sim.process_map import end_with_the_terminal, process_map
+from sim.process_map import process_map
 from sim.replications import CONFIDENCE, Figure
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
@@ -146,7 +146,7 @@ def timeline(
     missing = [i for i, result in enumerate(results) if result is None]
     progress(len(results) - len(missing))
     workers = max(1, min(workers, len(missing)))
-    with process_map(workers, end_with_the_terminal if workers > 1 else None) as mapping:
+    with process_map(workers) as mapping:
         for i, result in zip(missing, mapping(simulated, [windows[i] for i in missing]), strict=True):
             results[i] = result
             if cache:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,18 +12,15 @@ from pydantic import BaseModel, BeforeValidator
 
 from models.client_policy import Delay
 from models.spec import Spec, spec_of
+from sim.measures import Measures
 from sim.process_map import process_map
-from sim.replicate import replicate_over
-from sim.replications import Replications
-from sim.simulate import EngineName, simulate
-from sim.sweep import Settings
+from sim.sweep import Cache, Job, Settings, measured
 from traces.errors import InputError
-from traces.run import Run
 from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 from traces.yaml_input import load_mapping, override
 
-Simulations = Callable[[Sequence[str]], Replications]
-"""The replications of the variant with these ``path=value`` assignments."""
+Simulations = Callable[[Sequence[str]], Measures]
+"""What the variant with these ``path=value`` assignments gives; an InputError where it cannot be."""
 
 DEFAULTS = Settings()
 
@@ -100,24 +95,23 @@ class Variants:
         return next((_UNITS[parser] for parser in parsers if parser in _UNITS), "")
 
     @contextlib.contextmanager
-    def simulations(self) -> Iterator[Simulations]:
-        """How its variants are simulated, while the processes live; ``info["attempts"]`` is the mean of a Run's.
+    def simulations(self, cache: Cache | None = None) -> Iterator[Simulations]:
+        """How its variants are simulated, while the processes live; `cache` has those that are done already.
 
         Raises:
             InputError: a count is out of range, or a worker was killed.
         """
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}; at least 1 is needed")
-        settings = self.settings
         with process_map(self.workers) as mapping:
-            yield lambda assignments: replicate_over(
-                mapping,
-                partial(_simulated, self.spec(assignments), settings.engine),
-                seed=settings.seed,
-                replications=settings.replications,
-                precision=settings.precision,
-                steady=settings.steady,
-            )
+
+            def simulation(assignments: Sequence[str]) -> Measures:
+                found = measured(Job(self.spec(assignments), self.settings), mapping, cache)
+                if isinstance(found, InputError):
+                    raise found
+                return found
+
+            yield simulation
 
 
 def assignment(path: str, value: float | str) -> str:
@@ -154,14 +148,3 @@ def _parts(annotation: Any) -> Iterator[Any]:
     yield annotation
     for part in get_args(annotation):
         yield from _parts(part)
-
-
-def extra_load(replications: Replications) -> float:
-    """Attempts beyond the first of each request, as a share of the requests: what retries and hedges add."""
-    attempts = [float(run.info["attempts"]) for run in replications.runs]
-    return math.fsum(attempts) / len(attempts) - 1
-
-
-def _simulated(spec: Spec, engine: EngineName, *, seed: int) -> Run:
-    run = simulate(spec, seed=seed, engine=engine)
-    return replace(run, info=run.info | {"attempts": float(run.column("attempts").mean())})

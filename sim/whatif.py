@@ -186,7 +186,7 @@ def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
 
 def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
     """Refuse, before the work, objectives of operations that no point asks for, and of roles that there are not."""
-    asked = {op for job in jobs for op in _asked(job.spec)}
+    asked = {op for job in jobs for op in asked_ops(job.spec)}
     for slo in slos:
         if slo.figure != UTILIZATION and slo.subject not in asked:
             raise InputError(f"--slo {slo.text}: nobody asks for a {slo.subject}; there are {', '.join(sorted(asked))}")
@@ -200,7 +200,7 @@ def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
                 raise InputError(f"--slo {slo.text}: no station is a {slo.subject!r}; there are {', '.join(roles)}")
 
 
-def _asked(spec: Spec) -> list[str]:
+def asked_ops(spec: Spec) -> list[str]:
     """The operations that a workload asks for."""
     if isinstance(spec.workload.keys, WriteOnceReadOnce):
         return ["PUT", "GET"]
@@ -217,7 +217,7 @@ def _row(
     precision = question.settings.precision
     return {
         "set": values,
-        "ops": {op: _figures(result, op) for op in result.ops},
+        "ops": {op: op_figures(result, op) for op in result.ops},
         "slo": {text: judgement.verdict for text, judgement in judgements.items()},
         "slo_figures": {text: {k: vars(j)[k] for k in ("value", "low", "high")} for text, j in judgements.items()},
         "verdict": overall([judgement.verdict for judgement in judgements.values()]),
@@ -236,7 +236,7 @@ def _value(text: str) -> Any:
     return override({}, [f"value={text}"])["value"]
 
 
-def _figures(result: Measures, op: str) -> dict[str, Any]:
+def op_figures(result: Measures, op: str) -> dict[str, Any]:
     """The figures of an operation, shaped as `traces.statistics.summarise` shapes those of a Run, with intervals."""
     of_op, figures = result.ops[op], result.figures[op]
     latency = {name: figures[name].value for name in ("mean", *QUANTILES)}

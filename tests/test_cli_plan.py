@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -10,6 +11,7 @@ import sim.checkup
 from cli.main import main
 from cli.plan_page import write_plan_page
 from cli.plan_tables import evidence, figure, found, plan_grids
+from sim.checkup import examine
 from sim.growth import Growth
 from sim.plan import plan
 from sim.slo import parse_slo
@@ -51,18 +53,46 @@ def tailcast(capsys, *arguments: str) -> tuple[int, str, str]:
 
 def test_the_command_finds_what_the_function_does(capsys, files, tmp_path, result):
     spec, growth = map(str, files)
-    out, page = tmp_path / "plan.json", tmp_path / "plan.html"
+    out, page = tmp_path / "kept", tmp_path / "plan.html"
     brief = ("--growth", growth, "--slo", SLO, "--window", "0.4s", "--replications", "2", "--workers", "1")
     code, text, _ = tailcast(capsys, spec, *brief, "--json", "--out", str(out), "--report", str(page))
     assert code == 0
     told = json.loads(text)
-    assert told == json.loads(out.read_text())
+    assert told == json.loads((out / "plan.json").read_text())
+    assert pq.read_table(out / "changes.parquet").num_rows == len(told["changes"])
     assert told["first"] == SLO
     assert told["limits"][0]["month"] == result["limits"][0]["month"]
     assert set(told["limits"][0]) >= {"name", "month", "objects", "evidence"}
     assert set(told["changes"][0]) >= {"set", "cost", "holds", "evidence"}
     assert told["best"]["set"] == result["best"]["set"]
     assert "host.cores 3" in page.read_text(encoding="utf-8")
+
+
+def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
+    spec, growth = map(str, files)
+    out, looked_at = tmp_path / "kept", []
+
+    def look(checkup):
+        if len(looked_at) == 5:
+            raise KeyboardInterrupt
+        looked_at.append(checkup)
+        return examine(checkup)
+
+    asked = (spec, "--growth", growth, "--slo", SLO, "--window", "0.2s", "--replications", "2", "--workers", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr("sim.checkup.examine", look)
+        code, text, said = tailcast(capsys, *asked, "--json", "--out", str(out))
+    assert (code, text) == (130, "")
+    assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
+    assert {file.stem for file in (out / "moments").iterdir()} == {checkup.key for checkup in looked_at}
+    whole = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out))[1])
+    assert len(list((out / "moments").iterdir())) > 5
+    monkeypatch.setattr("sim.checkup.examine", None)  # nothing is left to look at, be prices what they are
+    again = tailcast(capsys, *asked, "--json", "--out", str(out))
+    assert json.loads(again[1]) == whole
+    dearer = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out), "--set", "prices.core=70")[1])
+    assert dearer["best"]["cost"] == 70 * whole["best"]["cost"] / 50
+    assert dearer["limits"] == whole["limits"]
 
 
 def test_tables_say_what_was_found(capsys, files):

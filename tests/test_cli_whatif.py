@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from cli.whatif_tables import findings, points_grids
 from models.spec import load_spec
 from sim.replicate import seed_of
 from sim.simulate import simulate
+from sim.sweep import simulated
 from tests.specs import minio
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -115,11 +117,70 @@ def test_an_interrupted_sweep_goes_on(spec, tmp_path):
     running.send_signal(signal.SIGINT)
     printed, said = running.communicate(timeout=60)
     assert (running.returncode, printed) == (130, ""), said
-    assert "the same command goes on from there" in said
+    assert said.splitlines()[-1] == (
+        f"tailcast: interrupted; what is done is in {out}; the same command goes on from there"
+    )
     assert "Traceback" not in said
     files = sorted(path.name for path in (out / "points").iterdir())
     assert 3 <= len(files) < 300
     assert all(name.endswith(".json") and not name.startswith(".") for name in files), "whole files only"
+
+
+def interrupted_after(calls: int, function):
+    """The function, but for Ctrl-C when it is called once too often."""
+    done = []
+
+    def called(*arguments, **named):
+        if len(done) == calls:
+            raise KeyboardInterrupt
+        done.append(1)
+        return function(*arguments, **named)
+
+    return called
+
+
+def test_an_interrupted_search_goes_on(capsys, spec, tmp_path, monkeypatch):
+    out, find = tmp_path / "kept", ["--find", "min host.cores in 1..9", "--slo", "GET.p99<3ms", "--json"]
+    with monkeypatch.context() as patch:
+        patch.setattr("sim.sweep.simulated", interrupted_after(2, simulated))
+        code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, *find, "--out", out)
+    assert (code, printed) == (130, "")
+    assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
+    assert len(list((out / "points").iterdir())) == 2
+    whole = json.loads(whatif(capsys, spec, *find)[0])
+    with monkeypatch.context() as patch:
+        patch.setattr("sim.sweep.simulated", interrupted_after(len(whole["trials"]) - 2, simulated))
+        assert json.loads(whatif(capsys, spec, *find, "--out", out)[0]) == whole
+    assert json.loads((out / "find.json").read_text()) == whole
+    monkeypatch.setattr("sim.sweep.simulated", None)
+    swept = json.loads(whatif(capsys, spec, "--vary", f"host.cores={whole['value']}", "--json", "--out", out)[0])
+    assert swept["points"][0]["ops"]["GET"]["count"] == 1500, "a sweep finds what a search has simulated"
+
+
+def test_what_is_interrupted_without_a_folder_says_so(capsys, spec, monkeypatch):
+    monkeypatch.setattr("sim.sweep.simulated", interrupted_after(1, simulated))
+    code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, "--vary", "host.cores=1..3")
+    assert (code, printed) == (130, "")
+    assert said == "tailcast: interrupted; nothing is kept; with --out FOLDER it goes on where it was interrupted\n"
+
+
+def test_ctrl_c_is_a_line_of_any_command(capsys, spec, monkeypatch):
+    monkeypatch.setattr("cli.simulate.simulate", interrupted_after(0, simulate))
+    assert tailcast(capsys, "simulate", spec) == (130, "", "tailcast: interrupted\n")
+
+
+def test_workers_that_ctrl_c_ends_say_nothing(spec):
+    running = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from cli.main import main; print(1, flush=True); main(sys.argv[1:])",
+         "simulate", str(spec), "--replications", "100000", "--workers", "2"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert running.stdout.readline() == "1\n"
+    time.sleep(2)  # its workers may be at their imports, or at work
+    os.killpg(running.pid, signal.SIGINT)
+    printed, said = running.communicate(timeout=60)
+    assert (running.returncode, printed, said.strip()) == (130, "", "tailcast: interrupted")
 
 
 def test_a_page_is_written(capsys, spec, tmp_path):

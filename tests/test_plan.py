@@ -9,10 +9,12 @@ import pytest
 
 import sim.checkup
 from models.ceph.rocksdb import level_targets, rocksdb_defaults
+from models.prices import cost
 from models.spec import spec_of
-from sim.checkup import Checkup, Examiner, examine
-from sim.growth import Growth, likely, scenarios, spec_at
-from sim.limits import RANGE
+from sim.changes import candidates
+from sim.checkup import Checkup, Examiner, examine, state_of
+from sim.growth import Growth, likely, scenarios, spec_at, with_object_size
+from sim.limits import RANGE, Course
 from sim.plan import plan
 from sim.slo import parse_slo
 from tests.ceph_clusters import ceph
@@ -121,12 +123,32 @@ def test_the_cheapest_change_goes_by_the_prices(gateway, core, cheapest, extra):
 
 def test_two_things_that_are_short_take_a_pair():
     spec = override(GATEWAY_BOUND, ["device.read=1ms", "device.write=0.01ms", "gateways.scales_to=8"])
-    priced = override(spec, ["prices={gateway: 100, osd_host: 1000}"])
+    priced = override(spec, ["prices={gateway: 100, osd_host: 1000, drive: 200}"])
     result = plan(priced, growth(rate=FIVE_PER_CENT), [])
     assert not any(change["holds"] for change in result["changes"] if len(change["set"]) < 2)
-    assert {"gateways.count", "hosts.count"} == set(result["best"]["set"])
+    assert set(result["best"]["set"]) == {"gateways.count", "hosts.drives"}  # a drive is cheaper without a host
     holding = [change["cost"] for change in result["changes"] if change["holds"]]
     assert result["best"]["cost"] == min(holding)
+
+
+def tried(*assignments: str, **more: Any) -> list[dict[str, Any]]:
+    spec = with_object_size(spec_of(override(GATEWAY_BOUND, assignments), "spec"), 0)
+    grows = growth(**more)
+    return list(candidates(Course(spec, grows, (), Checkup(spec)), likely(grows)))
+
+
+def test_drives_and_a_database_of_their_own_are_changes():
+    filling = {"objects": {"now": 1e8, "a_month": 1e7}}
+    drives = [change["hosts.drives"] for change in tried(**filling) if "hosts.drives" in change]
+    assert drives == [3, 4, 6]
+    assert not any("db.size" in change for change in tried(**filling)), "flash has its RocksDB on itself"
+    (added,) = (c["db.size"] for c in tried("device=hdd-7k2", "stored.object_size=4KiB", **filling) if "db.size" in c)
+    spec = with_object_size(spec_of(override(GATEWAY_BOUND, ["device=hdd-7k2", f"db.size={added}"]), "spec"), 0)
+    held = spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": 1e8 + MONTHS * 1e7})})
+    assert state_of(held)["spilled_bytes"] == 0
+    priced = override(GATEWAY_BOUND, ["device=hdd-7k2", f"db.size={added}", "prices={db_gb: 2, drive: 100}"])
+    osds = 4 * 2
+    assert cost(spec_of(priced, "spec")) == osds * (100 + 2 * int(added.removesuffix("GB")))
 
 
 def test_without_prices_there_is_no_cost():

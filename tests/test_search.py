@@ -16,7 +16,7 @@ from sim.replicate import replicate
 from sim.search import Scale, bisect, bracket, least, probes, reversals
 from sim.slo import parse_slo
 from sim.sweep import Settings
-from sim.variants import Variants, extra_load, value_at
+from sim.variants import Variants, value_at
 from tests.specs import minio
 from traces.errors import InputError
 from traces.generate import generate
@@ -225,8 +225,8 @@ def test_no_hedge_is_allowed_where_none_adds_so_little():
 def test_extra_load_counts_attempts():
     base = variants("client.hedge.share=null", "host.cores=16")
     with base.simulations() as simulations:
-        assert extra_load(simulations([])) == 0
-        assert extra_load(simulations(["client.hedge.after=0"])) == pytest.approx(1)
+        assert simulations([]).extra_load == 0
+        assert simulations(["client.hedge.after=0"]).extra_load == pytest.approx(1)
 
 
 @pytest.mark.parametrize("target", ["GET", "GET.max", "get.p99", "GET.p42"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sim.sensitivity
-from cli.find import sensitivity_grid
+from cli.find_tables import sensitivity_grid
 from cli.main import main
 from sim.measures import Measures
 from sim.sensitivity import Range, sensitivity

@@ -198,13 +198,13 @@ def test_every_figure_is_drawn_within_its_card_and_its_data_can_be_had(one, two,
             drawn = "c.querySelector('.trace path, .points path, .heatmaplayer image')"
             assert page.evaluate(f"[...document.querySelectorAll('.chart')].every((c) => {drawn})")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.evaluate(_CUT_OFF) == []
+            assert page.evaluate(CUT_OFF) == []
             _, texts = downloads(page)
             rows = [list(csv.DictReader(io.StringIO(text))) for text in texts]
             assert len(rows) == charts and all(rows)
 
 
-_CUT_OFF = """[...document.querySelectorAll('.chart')].flatMap((chart) => {
+CUT_OFF = """[...document.querySelectorAll('.chart')].flatMap((chart) => {
   const card = chart.getBoundingClientRect();
   return [...chart.querySelectorAll('.main-svg text')].filter((text) => {
     const box = text.getBoundingClientRect();

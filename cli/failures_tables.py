@@ -1,0 +1,104 @@
+"""What failures do, as tables and in sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cli.phrases import number, seconds, share
+from cli.tables import Grid
+from cli.whatif_tables import plus_minus
+
+_TAIL = "p99"
+_WHAT = {
+    "osd_down": "OSD {osd} is down",
+    "drive_down": "drive {drive} is down",
+    "gateway_down": "gateway {gateway} is down",
+    "noisy_neighbour": "a neighbour takes {share:.0%} of a host's {takes}",
+}
+
+
+def described(row: dict[str, Any]) -> str:
+    """What has failed: ``drive 0 is 10 times slower``."""
+    event = row["event"]
+    kind = event["kind"]
+    if kind == "host_down":
+        return f"host {event['host']} is down" if "host" in event else "the host is down"
+    if kind == "slow_drive":
+        drive = f"drive of OSD {event['osd']}" if "osd" in event else f"drive {event['drive']}"
+        return f"{drive} is {1 / event['speed']:.3g} times slower"
+    return _WHAT[kind].format(**event)
+
+
+def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:
+    """A table for each operation with a row for each window, and one of the objectives."""
+    windows = row["windows"]
+    ops = list(dict.fromkeys(op for window in windows.values() for op in window["ops"]))
+    columns = ["window", "requests", "errors", "op/s", "healthy", "p50", "p99", "p99 − healthy"]
+    grids = [
+        Grid(f"{op}: {described(row)}", columns, [_cells(name, w, op) for name, w in windows.items() if op in w["ops"]])
+        for op in ops
+    ]
+    if result["slos"]:
+        judged = [[name, *(window["slo"][text] for text in result["slos"])] for name, window in windows.items()]
+        grids.append(Grid(f"Objectives: {described(row)}", ["window", *result["slos"]], judged))
+    return grids
+
+
+def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
+    figures = window["ops"][op]
+    healthy = window["healthy"]["ops"].get(op, {}).get("throughput_ops")
+    against = window["difference"]["ops"].get(op)
+    return [
+        name,
+        f"{figures['count']:,}",
+        share(figures["errors"], figures["count"]),
+        number(figures["throughput_ops"]),
+        number(healthy),
+        seconds(figures["latency_s"]["p50"]),
+        seconds(figures["latency_s"][_TAIL]),
+        number(None) if against is None else _change(against["latency_s"][_TAIL]),
+    ]
+
+
+def _change(figure: dict[str, float]) -> str:
+    """A difference to the healthy store, if there is any."""
+    if not math.isfinite(figure["value"]):
+        return number(None)
+    return plus_minus(figure) if any(figure.values()) else "none"
+
+
+def findings(result: dict[str, Any]) -> list[str]:
+    """What each failure does, a sentence each."""
+    return [_finding(result, row) for row in result["failures"]]
+
+
+def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
+    during, after = row["windows"]["during"], row["windows"].get("after")
+    what = described(row)
+    parts = [f"while {what}, {_of_ops(during)}"]
+    if after and after["ops"]:
+        parts.append(f"afterwards {_of_ops(after)}")
+    if result["slos"]:
+        broken = {name: [text for text, v in w["slo"].items() if v == "fail"] for name, w in row["windows"].items()}
+        said = [f"{name} {', '.join(texts)}" for name, texts in broken.items() if texts]
+        parts.append(f"broken are {'; '.join(said)}" if said else "no objective is broken")
+    if row["precise"] is False:
+        parts.append("the precision was not reached")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _of_ops(window: dict[str, Any]) -> str:
+    """The tail and the errors of each operation in a window."""
+    parts = []
+    for op, figures in window["ops"].items():
+        failed = figures["errors"] / figures["count"]
+        if failed == 1:
+            parts.append(f"all {op}s fail")
+            continue
+        against = window["difference"]["ops"].get(op)
+        change = "" if against is None else f" (change: {_change(against['latency_s'][_TAIL])})"
+        errors = f", and {failed:.2%} fail" if failed else ""
+        parts.append(f"{op} p99 is {seconds(figures['latency_s'][_TAIL])}{change}{errors}")
+    return " and ".join(parts) if parts else "nobody asks"
