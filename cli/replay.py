@@ -22,11 +22,13 @@ from traces.trace import Trace
 from traces.units import parse_bytes
 from traces.yaml_input import override, validated
 from validate import lab
+from validate.admin_trace import recording
 from validate.replay import Progress, replay, resume
 from validate.replay_plan import Options, plan_of
 from validate.resume import left_of
 from validate.s3 import Target
 from validate.schedule import sentence
+from validate.server_trace import IN_RUN
 
 _DEFAULT = Options()
 
@@ -64,6 +66,10 @@ def command(
         list[int] | None,
         typer.Option(min=1, help="The store's process here, for its CPU time; repeatable; --lab knows it."),
     ] = None,
+    server_trace: Annotated[
+        bool,
+        typer.Option("--server-trace", help="MinIO: keep in the Run what the server tells of each request; costs CPU."),
+    ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the buckets and objects there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; touch nothing.")] = False,
     seed: SeedOption = None,
@@ -89,14 +95,18 @@ def command(
         return 0
     if out is not None:
         check_folder(out)
+    elif server_trace:
+        raise InputError("--server-trace goes into the Run's folder: give --out too")
     target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))
-    with bars() as report:
+    with recording(target, server_trace) as told, bars() as report:
         if partial is None:
             run = replay(asked, target, options, report)
         else:
             run = resume(partial, asked, target, options, report)
     if out is not None:
         run.write(out)
+    if told is not None and out is not None:
+        told.write(out / IN_RUN)
     return _tell(run, options, out, json)
 
 
@@ -172,8 +182,9 @@ def _warn(run: Run, options: Options) -> None:
         say(f"warning: {line}")
     if refused := (run.info["pinning"] or {}).get("refused"):
         say(f"warning: nothing was pinned: {refused}")
-    if options.hedges and options.policies.hedge.cancel:
-        say("note: attempts that lost ran to their end; the simulation that does so has client.hedge.cancel=false")
+    if options.policies.hedge.cancel and not run.info["client_policies"]["hedge"]["cancel"]:
+        say("note: attempts that lost ran to their end, as they could not be taken back; the simulation that does so "
+            "has client.hedge.cancel=false")  # fmt: skip
     if len(run) and not run.info["schedule"]["kept"]:
         say(f"warning: {sentence(run.info['schedule'], run.info['max_in_flight'], run.info['cpu'])}")
 

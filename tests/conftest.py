@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,8 +31,19 @@ class StubStore:
     @property
     def requests(self) -> int:
         """How many requests it has had."""
-        with urllib.request.urlopen(f"{self.url}/_requests") as answer:
-            return int(answer.read())
+        return int(self.told("requests"))
+
+    def told(self, what: str) -> Any:
+        """What it tells of its requests, see `stub_s3.py`."""
+        with urllib.request.urlopen(f"{self.url}/_{what}") as answer:
+            return json.loads(answer.read())
+
+    def left(self, within_s: float = 10.0) -> list[str]:
+        """The requests that were taken back; waits for the first, as the stub finds out when its answer is due."""
+        ends_s = time.monotonic() + within_s
+        while not (found := self.told("left")) and time.monotonic() < ends_s:
+            time.sleep(0.05)
+        return list(found)
 
     @property
     def s3(self) -> Any:

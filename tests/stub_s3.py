@@ -6,7 +6,8 @@ Every object request waits `--latency` seconds. A GET of `--stall-key` begins a 
 
 The first GET of a key that begins with ``slow`` takes `--slow` seconds longer, the first of one that begins with
 ``flaky`` answers 503. ``GET /_requests`` tells how many requests there were, ``GET /_put`` the headers of the last PUT
-of an object, ``GET /_parts`` the sizes of the parts of the last multipart upload, ``GET /_read`` the keys of all GETs.
+of an object, ``GET /_parts`` the sizes of the parts of the last multipart upload, ``GET /_read`` the keys of all GETs,
+``GET /_left`` the methods and keys of requests whose client had closed the connection before the answer was there.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Stub:
         self.put: dict[str, str] = {}
         self.uploads: dict[str, dict[int, bytes]] = {}
         self.parts: list[int] = []
+        self.left: list[str] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -43,6 +45,8 @@ class Stub:
                     writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 status, answer, content = await self.answer(method, url, headers, body)
+                if reader.at_eof():
+                    self.left.append(f"{method} {urlsplit(url).path.rpartition('/')[2]}")
                 fields = {"Content-Length": str(len(content)), "Server": "stub"} | answer
                 text = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
                 writer.write(f"HTTP/1.1 {status}\r\n{text}\r\n".encode() + (b"" if method == "HEAD" else content))
@@ -53,7 +57,8 @@ class Stub:
         parts = urlsplit(url)
         query = parse_qs(parts.query, keep_blank_values=True)
         bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
-        told = {"_requests": self.requests, "_put": self.put, "_parts": self.parts, "_read": sorted(self.asked)}
+        told = {"_requests": self.requests, "_put": self.put, "_parts": self.parts, "_left": self.left}
+        told["_read"] = sorted(self.asked)
         if bucket in told:
             return "200 OK", {}, json.dumps(told[bucket]).encode()
         self.requests += 1

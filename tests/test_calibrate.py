@@ -13,6 +13,7 @@ import recover_truth
 import yaml
 
 from cli.calibration_page import write_calibration_page
+from models.client_policy import ClientPolicies
 from models.spec import spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
@@ -166,6 +167,34 @@ def test_a_run_depends_on_what_its_requests_take():
     assert matters(SPEC, by_path["host.cpu.GET.per_byte"], trace)
     assert not matters(SPEC, by_path["host.cpu.PUT.constant"], trace)
     assert not matters(SPEC, by_path["drives.commit.constant"], trace)
+
+
+def test_a_run_is_fitted_with_the_policies_it_was_made_with():
+    hedge = {"after": 0.002, "share": None, "cancel": False}
+    run = measured(2, 11, f"client.hedge={json.dumps(hedge)}")
+    told = replace(run, info=run.info | {"client_policies": {"hedge": hedge}})
+    known = override(SPEC, [f"host.cpu.GET.constant={TRUTH['host.cpu.GET.constant']}"])
+    found, untold = (calibrate(known, [("run", r)], FITTED[1:]) for r in (told, run))
+    path = FITTED[1].path
+    assert found.values[path] == pytest.approx(TRUTH[path], rel=0.05)
+    assert abs(np.log(untold.values[path] / TRUTH[path])) > 0.1
+
+
+def test_what_a_call_between_servers_takes_is_told_where_all_else_is_known():
+    data = minio("drives.count=4", "host.servers=4", "host.internode={call: {constant: 0.1ms}, latency: 0.2ms}")
+    parameter = next(p for p in parameters_of(data) if p.path == "host.internode.call.constant")
+    spec = spec_at(data, {parameter.path: 0.00004})
+    run = simulate(spec, generate(spec.workload, seed=1), seed=2)
+    found = calibrate(data, [("run", run)], [parameter]).parameters[parameter.path]
+    assert found.value == pytest.approx(0.00004, rel=0.1)
+    assert found.identified
+
+
+def test_a_spec_value_that_the_recorded_policy_replaces_does_not_matter():
+    hedged = minio("client.hedge.after=2ms")
+    parameter, trace = Parameter("client.hedge.after", 1e-4, 1.0), RUNS[0][1].trace
+    assert matters(hedged, parameter, trace)
+    assert not matters(hedged, parameter, trace, policies=ClientPolicies())
 
 
 def test_few_requests_have_no_far_quantiles():

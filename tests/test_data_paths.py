@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import json
-import urllib.request
+import asyncio
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,22 +15,17 @@ from validate.bucket import Payload
 from validate.data_paths import DATA_PATHS, connect
 from validate.replay import replay
 from validate.replay_plan import MOST_PARTS, Options, plan_of
-from validate.s3 import Account, Target
+from validate.s3 import Account, Answer, Target
 
 Stub = Callable[..., StubStore]
 MIB = 1 << 20
-
-
-def told(store: StubStore, what: str) -> Any:
-    with urllib.request.urlopen(f"{store.url}/_{what}") as answer:
-        return json.loads(answer.read())
 
 
 @pytest.mark.parametrize("data_path", DATA_PATHS)
 def test_the_run_says_how_payload_was_signed_and_summed(stub: Stub, data_path: str) -> None:
     store = stub()
     run = replay(trace_of(["PUT"], ["k"]), Target(store.url, server_version="stub 1.2"), Options(data_path=data_path))
-    sent, facts = told(store, "put"), run.info["data_path"]
+    sent, facts = store.told("put"), run.info["data_path"]
     signature = sent["x-amz-content-sha256"]
     assert (len(signature) == 64) == (facts["payload_signature"] == "sha256")
     summed = [name.removeprefix("x-amz-checksum-") for name in sent if name.startswith("x-amz-checksum-")]
@@ -56,7 +51,7 @@ def test_large_objects_are_uploaded_in_parts(stub: Stub, data_path: str) -> None
     run = replay(trace, Target(store.url), options)
     assert run.requests.column("error").null_count == 5
     assert run.column("transfer_bytes").tolist() == [*sizes, 13 * MIB, 20 * MIB]
-    assert told(store, "parts") == [5 * MIB, 5 * MIB, 3 * MIB], "the last upload"
+    assert store.told("parts") == [5 * MIB, 5 * MIB, 3 * MIB], "the last upload"
     name = run.info["buckets"]["b"]
     for key, size in zip(["whole", "two", "three", "read"], [*sizes, 20 * MIB], strict=True):
         body = store.s3.get_object(Bucket=name, Key=key)["Body"].read()
@@ -93,3 +88,43 @@ def test_the_parts_of_a_body_add_up() -> None:
     assert [len(part) for part in payload.parts("k", 11)] == [3, 3, 3, 2]
     assert [len(part) for part in payload.parts("k", 0)] == [0]
     assert bytes(payload.parts("k", 10)[0]) == bytes(payload.parts("k", 10)[0]) != bytes(payload.parts("l", 10)[0])
+
+
+def test_what_can_be_taken_back_answers_alike(stub: Stub, aws_environment: None) -> None:
+    store = stub()
+    store.s3.create_bucket(Bucket="b")
+    path = connect(Account(Target(store.url)), "obstore", store.url, ["b"], 1, 5.0)
+    assert path.cancellable is not None
+    large, small = memoryview(bytes(9 * MIB)), memoryview(b"0123456789")
+    calls: list[tuple[str, Any]] = [
+        ("put", ["large", [large]]), ("put", ["small", [small]]), ("get", ["large", None]), ("get", ["small", None]),
+        ("get", ["small", (2, 5)]), ("get", ["absent", None]), ("head", ["small"]), ("head", ["absent"]),
+        ("delete", ["small"]), ("get", ["small", None]),
+    ]  # fmt: skip
+
+    async def answers(cancellable: Any) -> list[Answer]:
+        return [await getattr(cancellable, name)("b", *arguments) for name, arguments in calls]
+
+    one = [getattr(path, name)("b", *arguments) for name, arguments in calls]
+    other = asyncio.run(answers(path.cancellable))
+    assert [a._replace(first_byte_s=0) for a in other] == [a._replace(first_byte_s=0) for a in one]
+    assert [math.isnan(a.first_byte_s) for a in other] == [math.isnan(a.first_byte_s) for a in one]
+    assert [(a.status, a.transfer_bytes) for a in one[2:5]] == [(200, 9 * MIB), (200, 10), (206, 3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("get", ["k", None]), ("put", ["k", [memoryview(b"1")]]), ("head", ["k"]), ("delete", ["k"])],
+)
+def test_a_request_that_is_taken_back_closes_its_connection(
+    stub: Stub, aws_environment: None, name: str, arguments: list[Any]
+) -> None:
+    store = stub(latency=0.6)
+    path = connect(Account(Target(store.url)), "obstore", store.url, ["b"], 1, 5.0)
+
+    async def given_up() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(getattr(path.cancellable, name)("b", *arguments), 0.2)
+
+    asyncio.run(given_up())
+    assert store.left() == [f"{name.upper()} k"]

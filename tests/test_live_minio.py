@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 from dataclasses import replace
@@ -14,11 +16,13 @@ from tests.small_traces import reads, trace_of
 from traces.statistics import summarise
 from traces.trace import Pacing
 from validate import lab
+from validate.admin_trace import recording
 from validate.data_paths import DATA_PATHS
 from validate.lab import Store
 from validate.replay import replay
 from validate.replay_plan import Options
 from validate.s3 import Account
+from validate.server_trace import read_server_trace, server_times
 
 pytestmark = pytest.mark.live
 
@@ -102,15 +106,16 @@ def test_a_real_store_killed_and_brought_back(live_minio: Store, data_path: str,
 
 
 @one_drive
-def test_hedged_requests_on_a_real_store(live_minio: Store) -> None:
+@pytest.mark.parametrize("cancel", [True, False])
+def test_hedged_requests_on_a_real_store(live_minio: Store, cancel: bool) -> None:
     trace = trace_of(["GET"] * 400, [f"k{i % 20}" for i in range(400)], Pacing("closed", 4))
-    hedge = Hedge(after="p50", share=0.3)
+    hedge = Hedge(after="p50", share=0.3, cancel=cancel)
     run = replay(trace, live_minio.target, Options(policies=ClientPolicies(hedge=hedge)))
     attempts, winner = run.column("attempts"), run.column("winner")
     assert not run.failed.any() and set(attempts) == {1, 2}
     assert 0 < (attempts == 2).sum() <= 0.3 * 400
     assert set(winner[attempts == 1]) == {1} and (winner <= attempts).all() and (winner >= 1).all()
-    assert run.info["client_policies"]["hedge"] == hedge.model_dump(mode="json") | {"cancel": False}
+    assert run.info["client_policies"]["hedge"] == hedge.model_dump(mode="json")
 
 
 @one_drive
@@ -122,3 +127,18 @@ def test_an_object_in_parts_on_a_real_store(live_minio: Store) -> None:
         run = replay(trace, live_minio.target, replace(options, data_path=data_path))
         assert run.column("status").tolist() == [200, 200, 204]
         assert run.column("transfer_bytes").tolist() == [23 * mib, 23 * mib, 0]
+
+
+@one_drive
+def test_the_servers_own_trace_is_kept_and_matched(live_minio: Store, tmp_path: Path) -> None:
+    trace = trace_of(["GET", "PUT"] * 100, [f"k{i % 20}" for i in range(200)], Pacing("closed", 2))
+    with recording(live_minio.target, True) as told:
+        run = replay(trace, live_minio.target)
+    assert told is not None
+    told.write(path := tmp_path / "server.jsonl")
+    assert not re.search("Signature|Credential|X-Amz", path.read_text())
+    entry = next(e for e in map(json.loads, path.open()) if e["api"] == "s3.GetObject")
+    assert entry["statusCode"] == 200 and 0 < entry["callStats"]["timeToFirstByte"] <= entry["callStats"]["duration"]
+    assert entry["callStats"]["tx"] > 0
+    server_s = server_times(run, read_server_trace(path))
+    assert np.isfinite(server_s).mean() > 0.9

@@ -11,7 +11,6 @@ import pytest
 
 from tests.conftest import StubStore
 from tests.small_traces import reads, trace_of
-from tests.test_data_paths import told
 from traces.errors import InputError
 from traces.trace import Pacing
 from validate.loops import Clock, ClosedLoop, OpenLoop, Share, Turn
@@ -113,7 +112,7 @@ def test_an_interrupt_waits_for_what_is_under_way(stub: Stub, processes: int) ->
 
     run = replay(reads(200, rate=100), Target(store.url), Options(processes=processes), interrupt)
     assert run.info["aborted"] and 60 <= len(run) < 190 and not run.failed.any()
-    assert sorted(run.requests.column("key").to_pylist()) == told(store, "read"), "what the store was asked is there"
+    assert sorted(run.requests.column("key").to_pylist()) == store.told("read"), "what the store was asked is there"
     issued = {int(key[1:]) for key in run.requests.column("key").to_pylist()}
     owed = {row for first, end in run.info["unissued"] for row in range(first, end)}
     assert issued | owed == set(range(200)) and not issued & owed

@@ -22,7 +22,7 @@ from traces.trace import Pacing, Trace
 from validate import bucket
 from validate.data_paths import DATA_PATHS
 from validate.replay import replay
-from validate.replay_plan import Options, plan_of
+from validate.replay_plan import Options, Plan, plan_of
 from validate.s3 import Account, Target
 
 FLOOR_S = 0.010
@@ -301,6 +301,34 @@ def test_the_command_prints_the_contract_and_writes_the_run(
     assert "the schedule was kept" in shown.out or "the schedule was NOT kept" in shown.err
 
 
+@pytest.mark.parametrize(("cancel", "data_path"), [(True, "obstore"), (False, "obstore"), (True, "boto3")])
+def test_a_loser_is_taken_back_where_policy_and_client_allow(stub: Stub, cancel: bool, data_path: str) -> None:
+    store, taken_back = stub(slow=1.0), cancel and data_path == "obstore"
+    hedge = Hedge(after=0.3, share=None, cancel=cancel)
+    options = Options(policies=ClientPolicies(hedge=hedge), data_path=data_path)
+    run = replay(trace_of(["GET"] * 3, ["k0", "slow1", "k2"], Pacing("closed")), Target(store.url), options)
+    assert run.column("attempts").tolist() == [1, 2, 1] and run.column("winner").tolist() == [1, 2, 1]
+    assert run.info["client_policies"]["hedge"]["cancel"] == taken_back
+    # A loser that runs on has been waited for.
+    assert store.left(10.0 if taken_back else 0.0) == (["GET slow1"] if taken_back else [])
+
+
+def test_what_cannot_be_taken_back_is_known_beforehand() -> None:
+    def plan(ops: list[str], hedged: list[str], **options: object) -> Plan:
+        policies = ClientPolicies(hedge=Hedge(after=0.1, operations=tuple(hedged)))
+        trace = trace_of(ops, ["k"] * len(ops), size_bytes=9 << 20)
+        return plan_of(trace, Options(policies=policies, **options))  # type: ignore[arg-type]
+
+    four = ["GET", "PUT", "HEAD", "DELETE"]
+    assert plan(four, four).cancels and plan([*four, "LIST"], four).cancels
+    assert plan([*four, "LIST"], [*four, "LIST"]).uncancelled == "a LIST cannot be taken back"
+    in_parts = {"multipart_threshold_bytes": 8 << 20}
+    assert plan(four, four, **in_parts).uncancelled == "an upload in parts cannot be taken back"
+    assert plan(four, ["GET"], **in_parts).cancels
+    assert plan(["GET"], ["GET"], data_path="boto3").uncancelled == "boto3 cannot take a request back"
+    assert plan(["PUT"], ["GET"], data_path="boto3").uncancelled is None
+
+
 def test_the_command_hedges_and_retries(stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = stub(slow=1.0)
     keys = [f"{'slow' if i % 10 == 5 else 'flaky' if i % 10 == 7 else 'k'}{i}" for i in range(40)]
@@ -318,9 +346,21 @@ def test_the_command_hedges_and_retries(stub: Stub, tmp_path: Path, capsys: pyte
     assert (attempts[~slow & ~flaky] == 1).all()
     assert 0.2 <= np.median(run.latency_s[slow]) < 0.6 and np.median(run.latency_s[flaky]) < 0.2
     assert json.loads(printed.out)["ops"]["GET"]["attempts"] == pytest.approx(1.2)
-    assert "client.hedge.cancel=false" in printed.err
+    assert "could not be taken back" not in printed.err and run.info["client_policies"]["hedge"]["cancel"]
     assert run.info["client_policies"]["hedge"]["after"] == 0.2
     assert run.info["client_policies"]["retry"]["retries"] == 1
+
+
+def test_a_store_without_a_trace_of_its_own_is_refused_before_the_load(
+    stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = stub()
+    reads(3, rate=100).write(tmp_path / "t.parquet")
+    command = ["replay", tmp_path / "t.parquet", "--endpoint-url", store.url, "--server-trace"]
+    assert cli(*command) == 2 and "give --out too" in capsys.readouterr().err
+    assert cli(*command, "--out", tmp_path / "run") == 2
+    assert "the server's trace cannot be had: HTTP Error 404" in capsys.readouterr().err
+    assert store.buckets == [] and not (tmp_path / "run").exists()
 
 
 def test_policies_come_from_a_spec_too(stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

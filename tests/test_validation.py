@@ -26,6 +26,7 @@ from traces.yaml_input import load_mapping
 from validate.cells import asked_of, asked_trace, cells_of, labels_of
 from validate.prediction import end_to_end, pair_errors
 from validate.profile import Estimate, FittedRun, Profile
+from validate.recorded_policies import recorded_policies
 from validate.validation import TOLERANCES, measures, validate
 
 SLOWER = ["host.cpu.GET.constant=0.75ms", "host.cpu.PUT.constant=3.2ms", "network.latency=0.25ms"]  # some 40 % more
@@ -245,6 +246,43 @@ def test_runs_put_end_to_end_keep_their_requests_and_their_rates():
         assert both[op]["count"] == 20
         assert both[op]["throughput_ops"] == pytest.approx(one[op]["throughput_ops"])
         assert both[op]["latency_s"]["p50"] == pytest.approx(one[op]["latency_s"]["p50"])
+
+
+HEDGED = ["client.hedge.after=3ms", "client.hedge.share=null", "client.hedge.cancel=false"]
+SLOW_READS = ["workload.clients=2", "workload.mix={GET: 1}", "drives.read={constant: 0.2ms, distribution: "
+              "{kind: slow_mode, probability: 0.05, factor: 100}}", "drives.queue_depth=8"]  # fmt: skip
+
+
+def policies_of(*assignments: str) -> dict:
+    """A Run's record of what its clients do: those of the example, with some changes, and the library's own timeout."""
+    client = load_spec(EXAMPLE, assignments).client.model_dump(mode="json", include={"retry", "hedge"})
+    return {"client_policies": client | {"timeout": 60.0}}
+
+
+def test_runs_are_predicted_with_the_policies_they_were_made_with(tmp_path):
+    for name, policy in (("hedged", HEDGED), ("plain", [])):
+        run = measured(name, 1, *SLOW_READS, *policy)
+        replace(run, info=run.info | policies_of(*policy)).write(tmp_path / name)
+        replace(run, info=MEASURED).write(tmp_path / f"{name}-untold")
+    spec = load_spec(EXAMPLE, SLOW_READS)
+    found = {cell["runs"][0]: cell["ops"]["GET"] for cell in validate(spec, runs_in(tmp_path, "."))["cells"]}
+    p99 = {name: op["latency_s"]["p99"] for name, op in found.items()}
+    assert p99["hedged"]["predicted"] < 0.7 * p99["plain"]["predicted"]
+    assert max(p99["hedged"]["error"], p99["plain"]["error"]) < 0.1
+    # Runs that do not say are predicted with the spec's policies, here none.
+    assert p99["hedged-untold"]["predicted"] == pytest.approx(p99["plain"]["predicted"], rel=0.1)
+    assert p99["hedged-untold"]["error"] > 0.3
+
+
+def test_a_timeout_longer_than_the_run_is_not_simulated_and_a_wrong_policy_is_named():
+    run = measured("c1", 1)
+    for timeout_s, simulated in ((60.0, None), (0.5, 0.5)):
+        told = replace(run, info=run.info | {"client_policies": {"timeout": timeout_s}})
+        assert recorded_policies(told, "r").timeout == simulated
+    assert recorded_policies(run, "r") is None
+    odd = replace(run, info=run.info | {"client_policies": {"hedge": {"after": "p0"}}})
+    with pytest.raises(InputError, match=r"^r: client_policies\.hedge\.after: 'p0' is not a duration"):
+        recorded_policies(odd, "r")
 
 
 @pytest.mark.parametrize(

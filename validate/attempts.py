@@ -2,11 +2,11 @@
 
 The rules are the simulated machine's: a failed attempt is retried after a pause; a second one starts when the answer is
 late; the first good answer ends the request. What an attempt may take at most is the client library's own timeout.
-Neither library can take a request back: the attempt that lost runs to its end and its answer is dropped, which is a
-policy that does not cancel (``client.hedge.cancel=false``).
+The attempt that lost is taken back by closing its connection, where policy and client library allow that; else it
+runs to its end and its answer is dropped.
 
-A request that may be hedged runs in a thread of its own while its worker waits, so that the worker is free again when
-the second answer wins. That costs two changes of thread for each request, hedged or not.
+A request that may be hedged runs beside its worker (``launchers.py``), so that the worker is free again when the second
+answer wins. That costs two changes of thread for each request, hedged or not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
@@ -23,12 +23,10 @@ from models.policy import HEDGE_SAMPLES, NO_POLICY, Policy
 from sim.latency_bins import LatencyBins
 from sim.outcome import JITTER_STREAM
 from traces.streams import mixed
+from validate.launchers import InThreads, Issue, IssueAsync, Launcher, OnLoop
 from validate.s3 import Answer
 
 _ASK_AGAIN = (408, 429)  # of the 4xx, those that do not say that the request itself is wrong
-
-Issue = Callable[[int, int], Answer]
-"""Does an attempt of a row's request: the row, and the attempt's number from 0."""
 
 
 class Outcome(NamedTuple):
@@ -99,6 +97,7 @@ class Attempts:
         workers: how many there are. As many losers may still be under way; beyond that nothing is hedged.
         stopped: when set, nothing is retried any more.
         seed: of the pauses' jitter.
+        cancellable: what does the attempts that can be taken back; None: all run to their end.
     """
 
     def __init__(
@@ -109,11 +108,12 @@ class Attempts:
         workers: int,
         stopped: threading.Event,
         seed: int = 0,
+        cancellable: IssueAsync | None = None,
     ):
         self._books = {op: _Book(policies.get(op, NO_POLICY)) for op in set(ops)}
         self._ops = ops
         self.issue, self.stopped, self.seed = issue, stopped, seed
-        self.threads = ThreadPoolExecutor(max(1, 2 * workers), "attempt")
+        self.launcher: Launcher = OnLoop(cancellable) if cancellable else InThreads(issue, max(1, 2 * workers))
         self.spare = threading.Semaphore(workers)
 
     def __call__(self, row: int) -> Outcome:
@@ -124,7 +124,7 @@ class Attempts:
 
     def close(self) -> None:
         """Wait for the attempts that lost."""
-        self.threads.shutdown()
+        self.launcher.close()
 
 
 class _Request:
@@ -136,9 +136,17 @@ class _Request:
         self._answers: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
         self._begun = self._under_way = 0
         self._holds_spare = False
+        self._take_back: list[Callable[[], object]] = []
 
     def outcome(self) -> Outcome:
-        """Begin, hedge and retry until an answer ends the request."""
+        """Begin, hedge and retry until an answer ends the request; take back what is still under way."""
+        try:
+            return self._outcome()
+        finally:
+            for take_back in self._take_back:
+                take_back()
+
+    def _outcome(self) -> Outcome:
         begun_s = time.perf_counter()
         second_s, retry_s, retries = begun_s + self._book.begin(), math.inf, 0
         self._begin()
@@ -179,17 +187,13 @@ class _Request:
         with self._lock:
             self._under_way += 1
             self._holds_spare |= with_spare
+        attempts, over = self._attempts, partial(self._over, number)
         if self._book.policy.second:
-            self._attempts.threads.submit(self._do, number)
+            self._take_back.append(attempts.launcher.launch(self._row, number, over))
         else:
-            self._do(number)
+            over(attempts.issue(self._row, number))
 
-    def _do(self, number: int) -> None:
-        answer: Answer | Exception
-        try:
-            answer = self._attempts.issue(self._row, number)
-        except Exception as error:  # the worker raises it
-            answer = error
+    def _over(self, number: int, answer: Answer | Exception) -> None:
         with self._lock:
             self._under_way -= 1
             self._answers.put((number, answer))

@@ -12,13 +12,14 @@ from typing import Any
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
-from validate.s3 import CHUNK_BYTES, LIST_PAGE, PARTS_AT_ONCE, Account, Answer
+from validate.s3 import CHUNK_BYTES, LIST_PAGE, PARTS_AT_ONCE, Account, Answer, CancellablePath
 
 
 class Boto3Path:
     """A `DataPath` by boto3."""
 
     def __init__(self, account: Account, endpoint_url: str, pool: int, timeout_s: float):
+        self.cancellable: CancellablePath | None = None  # urllib3 keeps a busy connection to itself
         self._explain = account.explain
         self._client = account.client(endpoint_url, pool, timeout_s)
         config = self._client.meta.config

@@ -8,7 +8,7 @@ result is a `Profile`.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -45,6 +45,7 @@ def calibrate(
     confidence: float = 0.95,
     workers: int = 1,
     anyway: bool = False,
+    server_s: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Profile:
     """The values of the parameters with which simulated Runs come nearest to the measured ones.
@@ -52,7 +53,8 @@ def calibrate(
     The same input and seed give the same profile, whatever the number of workers.
 
     Args:
-        data: the spec as a mapping; its workload plays no part, each Run's own trace is simulated.
+        data: the spec as a mapping; its workload plays no part, each Run's own trace is simulated, and what its
+            clients did about late and failed answers, where the Run says so.
         runs: what to fit, by name; failed requests are left out.
         parameters: what may change; None: what `parameters_of` finds in the spec. Of these, those that matter for the
             Runs are fitted.
@@ -61,6 +63,8 @@ def calibrate(
         confidence: of the intervals.
         workers: processes for the simulations.
         anyway: fit also Runs that were judged unfit (`validate.judge`); the profile says so.
+        server_s: by the names of Runs, how long each request took at the server (`server_trace.matched`); its
+            quantiles, and those of the rest of the latency, are fitted too.
         progress: told about which share is done.
 
     Raises:
@@ -71,15 +75,16 @@ def calibrate(
     parameters = chosen(data, source=source) if parameters is None else list(parameters)
     if not runs or not parameters:
         raise InputError("a fit needs at least one Run and one parameter")
-    measured = [Measured.of(name, run, anyway) for name, run in runs]
+    measured = [Measured.of(name, run, anyway, (server_s or {}).get(name)) for name, run in runs]
     targets = targets_of(measured, seed)
     parameters, matter = _that_matter(data, parameters, [measured[members[0]] for members in targets.cells], source)
     first = staged_estimates(data, parameters, measured, source)
     guess = np.log([first.values[p.path] for p in parameters])
     requests = np.array([len(m.run) for m in measured])
     asked = [
-        Asked(simulated_trace(measured[members[0]].trace, requests[list(members)].max()), targets.of(c))
+        Asked(simulated_trace(first_of.trace, requests[list(members)].max()), targets.of(c), first_of.policies)
         for c, members in enumerate(targets.cells)
+        for first_of in [measured[members[0]]]
     ]
     begins = _begins(data, parameters, guess, source)
     expected = _expected(matter, len(begins))
@@ -163,7 +168,7 @@ def _that_matter(
     Raises:
         InputError: a Run depends on none.
     """
-    matter = np.array([[matters(data, p, m.trace, source) for p in parameters] for m in measured])
+    matter = np.array([[matters(data, p, m.trace, source, m.policies) for p in parameters] for m in measured])
     for m, own in zip(measured, matter, strict=True):
         if not np.any(own):
             raise InputError(f"{m.name}: nothing that may be fitted matters for what it was asked; leave it out")

@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
+from typing import Any
 
 from traces.errors import InputError
 from traces.trace import Trace
@@ -15,7 +18,7 @@ from validate.bucket import Payload
 from validate.data_paths import connect
 from validate.loops import Clock, ClosedLoop, Loop, OpenLoop, Record, Share, Turn, drive
 from validate.replay_plan import Plan, requests_of
-from validate.s3 import PARTS_AT_ONCE, Account, Answer, DataPath, Target
+from validate.s3 import PARTS_AT_ONCE, Account, Target
 
 _SWITCH_INTERVAL_S = 5e-4
 
@@ -74,9 +77,16 @@ class Client:
         """Issue the share's requests; arguments and result are those of `drive`."""
         plan = self.job.plan
         loop = self.loop(clock, turn)
-        issue = issuer(plan.trace, self.paths, self.job.buckets, self.payload)
-        ops = plan.trace.table.column("op").to_pylist()
-        attempts = Attempts(plan.options.policy_of(), ops, issue, loop.workers, clock.stopped, plan.options.seed)
+        call = caller(plan.trace, self.job.buckets, self.payload)
+        attempts = Attempts(
+            plan.options.policy_of(),
+            plan.trace.table.column("op").to_pylist(),
+            partial(_issue, self.paths, call),
+            loop.workers,
+            clock.stopped,
+            plan.options.seed,
+            partial(_issue, [path.cancellable for path in self.paths], call) if plan.cancels else None,
+        )
         try:
             with _quiet_interpreter():
                 return drive(loop, clock, attempts, progress, zero_s)
@@ -98,24 +108,28 @@ def _quiet_interpreter() -> Iterator[None]:
         gc.unfreeze()
 
 
-def issuer(
-    trace: Trace, paths: Sequence[DataPath], buckets: dict[str, str], payload: Payload
-) -> Callable[[int, int], Answer]:
-    """What does an attempt of a row's request: rows go to the nodes in turn, a further attempt to the next one."""
+Call = Callable[[Any], Any]
+"""Does a request: takes a `DataPath` and answers, or a `CancellablePath` and gives the coroutine that does."""
+
+
+def _issue(paths: Sequence[Any], call: Callable[[int], Call], row: int, attempt: int) -> Any:
+    """An attempt of a row's request: rows go to the nodes in turn, a further attempt to the next one."""
+    return call(row)(paths[(row + attempt) % len(paths)])
+
+
+def caller(trace: Trace, buckets: dict[str, str], payload: Payload) -> Callable[[int], Call]:
+    """What makes the call of each row."""
     rows = [(op, buckets[bucket], key, size) for op, bucket, key, size in requests_of(trace)]
     start = trace.table.column("range_start_bytes").fill_null(0).to_pylist()
     count = trace.table.column("range_bytes").to_pylist()
 
-    def issue(row: int, attempt: int) -> Answer:
-        path = paths[(row + attempt) % len(paths)]
+    def call(row: int) -> Call:
         op, bucket, key, size = rows[row]
         if op == "GET":
-            length = count[row]
-            return path.get(bucket, key, None if length is None else (start[row], start[row] + length))
+            span = None if count[row] is None else (start[row], start[row] + count[row])
+            return methodcaller("get", bucket, key, span)
         if op == "PUT":
-            return path.put(bucket, key, payload.parts(key, size))
-        if op == "HEAD":
-            return path.head(bucket, key)
-        return path.delete(bucket, key) if op == "DELETE" else path.list(bucket, key)
+            return methodcaller("put", bucket, key, payload.parts(key, size))
+        return methodcaller(op.lower(), bucket, key)
 
-    return issue
+    return call

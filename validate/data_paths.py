@@ -39,3 +39,16 @@ def unsendable(data_path: str, op: str, key: str) -> str | None:
     if any(part in ("", ".", "..") for part in key.split("/")) or re.search(r"[\x00-\x1f\x7f]", key):
         return "obstore takes no keys with empty or dot segments, or control characters"
     return None
+
+
+def uncancellable(data_path: str, ops: Iterable[str], in_parts: bool) -> str | None:
+    """Why requests of these operations cannot be taken back on a data path; None where all of them can.
+
+    Args:
+        in_parts: whether any object is uploaded in parts.
+    """
+    if data_path != "obstore":
+        return f"{data_path} cannot take a request back"
+    if "LIST" in ops:
+        return "a LIST cannot be taken back"
+    return "an upload in parts cannot be taken back" if in_parts and "PUT" in ops else None

@@ -20,13 +20,17 @@ from botocore.httpsession import URLLib3Session
 from obstore.auth.boto3 import Boto3CredentialProvider
 from obstore.store import S3Store
 
-from validate.s3 import CHUNK_BYTES, CONNECT_TIMEOUT_S, LIST_PAGE, PARTS_AT_ONCE, Account, Answer
+from validate.obstore_cancellable import CancellableObstore
+from validate.s3 import CHUNK_BYTES, CONNECT_TIMEOUT_S, LIST_PAGE, PARTS_AT_ONCE, Account, Answer, CancellablePath
 
 
 class ObstorePath:
     """A `DataPath` by obstore.
 
     It lists only by prefixes that end in a slash, so LIST is a request of our own, signed by botocore.
+
+    Attributes:
+        cancellable: the requests that can be taken back.
     """
 
     def __init__(self, account: Account, endpoint_url: str, buckets: Iterable[str], pool: int, timeout_s: float):
@@ -65,6 +69,7 @@ class ObstorePath:
             )
             for bucket in buckets
         }
+        self.cancellable: CancellablePath | None = CancellableObstore(self._stores, self._failed)
 
     def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
         status, first_byte_s = 0, math.nan

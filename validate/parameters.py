@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.client_policy import ClientPolicies
 from models.network import Network, Route, Station
 from models.sheet import Requests
 from models.spec import Spec, spec_of
 from traces.errors import InputError
 from traces.trace import Trace
 from validate.profile import with_values
+from validate.recorded_policies import as_recorded
 
 _BOUNDS = {
     "constant": (1e-7, 10.0),
@@ -27,6 +29,7 @@ _BOUNDS = {
     "after_commit": (0.02, 0.9),
     "after_answer": (0.02, 0.97),
     "commit_member": (1e-8, 0.1),
+    "lock_refused": (0.002, 0.95),
 }
 """Names of fields that can be fitted, to the widest bounds that a store was seen with, in the spec's units."""
 
@@ -134,11 +137,21 @@ def spec_at(data: dict[str, Any], values: dict[str, float], source: str = "spec"
     return spec_of(with_values(data, values), source)
 
 
-def matters(data: dict[str, Any], parameter: Parameter, trace: Trace, source: str = "spec") -> bool:
-    """Whether the model asks a parameter when it does what a trace asks for: else no Run of it can tell its value."""
+def matters(
+    data: dict[str, Any],
+    parameter: Parameter,
+    trace: Trace,
+    source: str = "spec",
+    policies: ClientPolicies | None = None,
+) -> bool:
+    """Whether the model asks a parameter when it does what a trace asks for: else no Run of it can tell its value.
+
+    `policies`: of the clients; None: the spec's.
+    """
     value = value_at(data, parameter.path, source)
     other = parameter.low if value > math.sqrt(parameter.low * parameter.high) else parameter.high
-    versions = [spec_at(data, {parameter.path: v}, source).compile(trace) for v in (value, other)]
+    specs = [as_recorded(spec_at(data, {parameter.path: v}, source), policies) for v in (value, other)]
+    versions = [spec.compile(trace) for spec in specs]
     return _taken(*versions[0]) != _taken(*versions[1])
 
 

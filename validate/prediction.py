@@ -23,6 +23,7 @@ from traces.statistics import Floats, latencies, ops_of, quantiles, summarise
 from traces.tables import OPS
 from validate.cells import asked_trace
 from validate.compare import distances, told_quantiles
+from validate.recorded_policies import as_recorded, recorded_policies
 
 QUANTILES = ("p50", "p90", "p99")
 """The quantiles that are predicted."""
@@ -33,11 +34,12 @@ _LEAST = 1e-12  # anything less counts as this, so that every logarithm is finit
 def predict(spec: Spec, folders: Sequence[Path], seeds: int, seed: int) -> dict[str, Any]:
     """Predict a cell, and hold its Runs against the prediction and against each other.
 
-    Each simulation takes the trace of one of the Runs in turn and a seed of its own. Both sides' samples are merged;
-    no quantile is averaged.
+    Each simulation takes the trace of one of the Runs in turn and a seed of its own, and its clients do what those of
+    the Runs did about late and failed answers, where the Runs say so. Both sides' samples are merged; no quantile is
+    averaged.
 
     Args:
-        spec: the store; its workload does not count.
+        spec: the store; its workload does not count, nor do its clients' policies where the Runs have their own.
         folders: usable Runs of one cell.
         seeds: how many simulations, at least 2.
         seed: from which those of the simulations are made.
@@ -53,10 +55,11 @@ def predict(spec: Spec, folders: Sequence[Path], seeds: int, seed: int) -> dict[
         quantile nor distance. `repetitions` has for each pair of Runs each operation's `pair_errors`.
 
     Raises:
-        InputError: a Run cannot be read, or the spec cannot serve it.
+        InputError: a Run cannot be read or has policies that no client has, or the spec cannot serve it.
     """
     runs = [Run.read(folder) for folder in folders]
     traces = [asked_trace(run) for run in runs]
+    spec = as_recorded(spec, recorded_policies(runs[0], str(folders[0])))
     forecast = Replications(tuple(
         Replication.of(simulate(spec, traces[i % len(traces)], seed=seed_of(seed, i)), seed_of(seed, i))
         for i in range(seeds)

@@ -24,7 +24,7 @@ from validate.loops import Clock, Record
 from validate.machine import CpuSample, clock_floor, cpu_usage, environment
 from validate.pinning import Pinning, cores_here, pinned, pinning_of
 from validate.processes import ClientProcesses
-from validate.replay_plan import Options, plan_of
+from validate.replay_plan import Options, Plan, plan_of
 from validate.resume import joined, left_of, unissued
 from validate.s3 import Account, DataPath, Target
 from validate.schedule import run_table, schedule_of
@@ -112,7 +112,7 @@ def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[R
         "max_in_flight": plan.workers,
         "processes": options.processes,
         "timeout_s": options.limit_s,
-        "client_policies": _policies(options),
+        "client_policies": _policies(plan),
         "multipart": {"threshold_bytes": options.multipart_threshold_bytes, "part_bytes": options.part_bytes},
         "data_path": client.paths[0].facts,
         "preload_objects": len(plan.preload),
@@ -165,11 +165,11 @@ def _pinned(clients: Sequence[int], target: Target, pinning: Pinning) -> Iterato
         yield
 
 
-def _policies(options: Options) -> dict[str, Any]:
-    """What the clients do about late and failed answers; of what a spec may ask, all but taking back what lost."""
-    told: dict[str, Any] = options.policies.model_dump(mode="json")
-    told["timeout"] = options.limit_s
-    told["hedge"]["cancel"] = False
+def _policies(plan: Plan) -> dict[str, Any]:
+    """What the clients do about late and failed answers, as a spec says it."""
+    told: dict[str, Any] = plan.options.policies.model_dump(mode="json")
+    told["timeout"] = plan.options.limit_s
+    told["hedge"]["cancel"] = plan.cancels
     return told
 
 

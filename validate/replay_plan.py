@@ -17,7 +17,7 @@ from traces.tables import OPS
 from traces.trace import Trace
 from traces.workload import Op
 from validate.bucket import StoredObject
-from validate.data_paths import DATA_PATHS, unsendable
+from validate.data_paths import DATA_PATHS, uncancellable, unsendable
 
 MAX_IN_FLIGHT = 4096
 MAX_PROCESSES = 64
@@ -116,6 +116,18 @@ class Plan:
         """Requests under way at most, over all processes."""
         pacing = self.trace.pacing
         return pacing.clients if pacing.loop == "closed" else self.options.max_in_flight
+
+    @property
+    def cancels(self) -> bool:
+        """Whether hedged attempts that lose are taken back."""
+        return self.options.policies.hedge.cancel and self.uncancelled is None
+
+    @property
+    def uncancelled(self) -> str | None:
+        """Why hedged attempts cannot be taken back; None where they can, or where nothing is hedged."""
+        policies = self.options.policy_of()
+        hedged = [op for op in self.trace.table.column("op").unique().to_pylist() if policies[op].second]
+        return uncancellable(self.options.data_path, hedged, self.in_parts) if hedged else None
 
     def facts(self) -> dict[str, Any]:
         """The plan in figures."""

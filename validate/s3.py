@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -69,14 +69,32 @@ class Answer(NamedTuple):
     error: str | None = None
 
 
+class CancellablePath(Protocol):
+    """A client's requests as coroutines; cancelling one closes its connection. As of `DataPath`, without LIST."""
+
+    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Coroutine[Any, Any, Answer]:
+        """Read an object or a part of it."""
+
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Coroutine[Any, Any, Answer]:
+        """Write an object of one part."""
+
+    def head(self, bucket: str, key: str) -> Coroutine[Any, Any, Answer]:
+        """Ask for an object's metadata."""
+
+    def delete(self, bucket: str, key: str) -> Coroutine[Any, Any, Answer]:
+        """Delete an object."""
+
+
 class DataPath(Protocol):
     """A client of some buckets, for use by many threads at once.
 
     Attributes:
+        cancellable: the requests that can be taken back; None where the library cannot do that.
         facts: what of it costs CPU on both sides: ``name`` and ``version`` of the library, ``payload_signature`` and
             ``checksum`` of what it writes.
     """
 
+    cancellable: CancellablePath | None
     facts: dict[str, str]
 
     def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:

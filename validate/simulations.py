@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from models.client_policy import ClientPolicies
 from models.sheet import Requests
 from models.spec import spec_of
 from sim.process_map import process_map
 from sim.simulate import simulate
 from traces.trace import Trace
 from validate.cpu import modelled_cpu_s
-from validate.figures import Floats, Label, figures_of
+from validate.figures import Floats, Label, figures_of, of_share
 from validate.parameters import spec_at
+from validate.recorded_policies import as_recorded
+from validate.server_share import simulate_shares
 
 FEWEST, MOST = 4000, 10_000
 """Requests that a simulation has: as many as the Run within these, where its trace can be cut or repeated.
@@ -29,10 +32,16 @@ With fewer the simulation is noisier than the measurement; more make it precise 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is simulated for the Runs of a cell: a trace, and which figures are wanted of it."""
+    """What is simulated for the Runs of a cell.
+
+    Attributes:
+        labels: the figures that are wanted.
+        policies: of the clients; None: the spec's.
+    """
 
     trace: Trace
     labels: tuple[Label, ...]
+    policies: ClientPolicies | None
 
 
 @dataclass(frozen=True)
@@ -93,9 +102,13 @@ def _requests(cell: int) -> Requests:
 def _figures(point: Point) -> Floats:
     data, source, asked = _known
     trace, labels = asked[point.cell].trace, asked[point.cell].labels
-    spec = spec_at(data, dict(point.values), source)
+    spec = as_recorded(spec_at(data, dict(point.values), source), asked[point.cell].policies)
     cpu_s = modelled_cpu_s(spec, trace, _requests(point.cell)) if any(op == "all" for op, _ in labels) else {}
-    return figures_of(simulate(spec, trace, seed=point.seed), labels, {str(side): s for side, s in cpu_s.items()})
+    split = any(of_share(label)[0] for label in labels)
+    run, server_s = (
+        simulate_shares(spec, trace, point.seed) if split else (simulate(spec, trace, seed=point.seed), None)
+    )
+    return figures_of(run, labels, {str(side): s for side, s in cpu_s.items()}, server_s)
 
 
 def simulated_trace(trace: Trace, requests: int) -> Trace:

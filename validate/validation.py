@@ -88,7 +88,8 @@ def validate(
     further Runs: its workload was seen.
 
     Args:
-        spec: the store; its workload does not count, each Run has its own trace.
+        spec: the store; its workload does not count, each Run has its own trace; nor do its clients' policies where
+            a Run has its own.
         runs: the folders of Runs, by the names to call them by.
         fitted: which Runs the spec was fitted on.
         tolerances: of the figures in `JUDGED`.
