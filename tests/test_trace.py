@@ -60,7 +60,7 @@ PACINGS = st.builds(
 
 
 @given(ROWS, PACINGS, st.sampled_from([".csv", ".parquet"]))
-@settings(max_examples=120)
+@settings(max_examples=120, deadline=None)
 def test_a_trace_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], pacing: Pacing, suffix: str
 ) -> None:

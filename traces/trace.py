@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.origin import Origin
 from traces.tables import LABEL, OPS, codes, conform, metadata_of, read_parquet, require, whole_file, with_metadata
 
 TRACE_SCHEMA = pa.schema([
@@ -33,7 +36,8 @@ TRACE_SCHEMA = pa.schema([
     pa.field("client", pa.int32()),  # who asked, where a log says so
 ])  # fmt: skip
 
-_CSV_MARK = "# tailcast-trace "
+CSV_MARK = "# tailcast-trace "
+"""What the first line of a Trace as CSV begins with; its pacing and origin follow as JSON."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,14 @@ class Pacing:
 
 @dataclass(frozen=True)
 class Trace:
-    """A table of `TRACE_SCHEMA` and its pacing; build one with `Trace.of`."""
+    """A table of `TRACE_SCHEMA`, its pacing and, of an imported one, its origin; build one with `Trace.of`."""
 
     table: pa.Table
     pacing: Pacing
+    origin: Origin | None = None
 
     @staticmethod
-    def of(table: pa.Table, pacing: Pacing, source: str = "trace") -> Trace:
+    def of(table: pa.Table, pacing: Pacing, source: str = "trace", origin: Origin | None = None) -> Trace:
         """A checked Trace.
 
         Raises:
@@ -98,7 +103,7 @@ class Trace:
         phase = table.column("phase").to_numpy()
         ascending = np.concatenate([[True], np.diff(phase) >= 0]) if len(phase) else np.empty(0, bool)
         require(ascending, source, "phase", "phases must not descend", table.column("phase"))
-        return Trace(table, pacing)
+        return Trace(table, pacing, origin)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -158,15 +163,8 @@ class Trace:
         Raises:
             InputError: the file cannot be written.
         """
-        pacing = asdict(self.pacing)
-        with whole_file(path) as temporary:
-            if path.suffix != ".csv":
-                pq.write_table(with_metadata(self.table, pacing), temporary)
-                return
-            with temporary.open("wb") as file:
-                file.write(f"{_CSV_MARK}{json.dumps(pacing)}\n".encode())
-                plain = [pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in TRACE_SCHEMA]
-                pacsv.write_csv(self.table.cast(pa.schema(plain)), file)
+        with trace_writer(path, self.pacing, self.origin) as write:
+            write(self.table)
 
     @staticmethod
     def read(path: Path) -> Trace:
@@ -179,32 +177,56 @@ class Trace:
             return _read_csv(path)
         table = read_parquet(path)
         try:
-            pacing = _pacing(metadata_of(table))
+            pacing, origin = _known(metadata_of(table))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
-        return Trace.of(table, pacing, str(path))
+        return Trace.of(table, pacing, str(path), origin)
 
 
-def _pacing(data: Any) -> Pacing:
+@contextlib.contextmanager
+def trace_writer(path: Path, pacing: Pacing, origin: Origin | None = None) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that appends tables of `TRACE_SCHEMA` to a file as `Trace.write` writes it; whole or not at all.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    known = asdict(pacing) | ({} if origin is None else {"origin": asdict(origin)})
+    with whole_file(path) as temporary:
+        if path.suffix != ".csv":
+            schema = with_metadata(TRACE_SCHEMA.empty_table(), known).schema
+            with pq.ParquetWriter(temporary, schema) as writer:
+                yield writer.write_table
+            return
+        with temporary.open("wb") as file:
+            file.write(f"{CSV_MARK}{json.dumps(known)}\n".encode())
+            plain = pa.schema([pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in TRACE_SCHEMA])
+            with pacsv.CSVWriter(file, plain) as writer:
+                yield lambda table: writer.write_table(table.cast(plain))
+
+
+def _known(data: Any) -> tuple[Pacing, Origin | None]:
+    """The pacing and the origin from a file's metadata."""
     if not isinstance(data, dict):
         raise InputError(f"pacing is {data!r}; a JSON object is needed")
+    origin = Origin.of(data["origin"]) if "origin" in data else None
+    given = {name: value for name, value in data.items() if name != "origin"}
     known = [f.name for f in fields(Pacing)]
-    unknown = [name for name in data if name not in known]
+    unknown = [name for name in given if name not in known]
     if unknown:
         raise InputError(f"pacing has the unknown field {unknown[0]!r}; allowed are {', '.join(known)}")
-    return Pacing(**data)
+    return Pacing(**given), origin
 
 
 def _read_csv(path: Path) -> Trace:
-    pacing, header, begin = Pacing(), "", 0
+    pacing, origin, header, begin = Pacing(), None, "", 0
     plain = {f.name: pa.string() if f.type == LABEL else f.type for f in TRACE_SCHEMA}
     convert = pacsv.ConvertOptions(column_types=plain, strings_can_be_null=False)
     parse = pacsv.ParseOptions(newlines_in_values=True)
     try:
         with path.open("rb") as file:
             header = file.readline().decode("utf-8", "replace")
-            if header.startswith(_CSV_MARK):
-                pacing = _pacing(json.loads(header.removeprefix(_CSV_MARK)))
+            if header.startswith(CSV_MARK):
+                pacing, origin = _known(json.loads(header.removeprefix(CSV_MARK)))
                 begin, header = file.tell(), file.readline().decode("utf-8", "replace")
             file.seek(begin)
             one_thread = pacsv.ReadOptions(use_threads=False)  # else an error does not name its row
@@ -224,7 +246,7 @@ def _read_csv(path: Path) -> Trace:
         else:
             column = pa.array(["bucket"] * len(table)) if field.name == "bucket" else pa.array(np.zeros(len(table)))
         table = table.append_column(field.name, column)
-    return Trace.of(table, pacing, str(path))
+    return Trace.of(table, pacing, str(path), origin)
 
 
 def _csv_problem(message: str, header: str) -> str:

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.small_traces import reads
+from traces.errors import InputError
+from traces.importing import import_logs
+from traces.readers.formats import detect
+from traces.readers.generic_csv import FORMAT, csv_format
+from traces.readers.records import RECORDS
+from traces.readers.registry import FORMATS
+from traces.readers.source import Source
+from traces.readers.tally import Tally
+from traces.tables import OPS
+from traces.trace import Trace
+
+SECOND = 10**9
+TEN = 1795255200 * SECOND  # 2026-11-21T10:00:00Z
+
+
+def read(path: Path, columns: dict[str, str], text: str | bytes, zone: str = "UTC") -> tuple[pa.Table, Tally]:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    tally = Tally()
+    batches = list(csv_format(columns).read(Source(path, zone), tally))
+    assert tally.balanced
+    return pa.Table.from_batches(batches, RECORDS), tally
+
+
+@pytest.fixture
+def parsed(tmp_path: Path) -> Any:
+    return lambda columns, text, zone="UTC": read(tmp_path / "any.csv", columns, text, zone)
+
+
+NAMED = {"time": "ts", "op": "verb", "key": "path"}
+
+
+def test_columns_are_found_by_name_in_any_order_and_others_passed_over(parsed: Any) -> None:
+    columns = {
+        **NAMED, "size": "bytes", "latency": "dur_ms:ms", "first_byte": "ttfb:us", "bucket": "b", "client": "who",
+        "status": "code", "error": "err", "range_start": "from", "range": "len", "transfer": "moved",
+    }  # fmt: skip
+    text = (
+        "moved,path,verb,extra,ts,bytes,dur_ms,ttfb,b,who,code,err,from,len\r\n"
+        '7,"a ""x"", b",GET,?,2026-11-21T10:00:00.25Z,100,1.5,900,bu,me,206,,10,7\r\n'
+        "\r\n"
+        "-,c,upload,?,2026-11-21T12:00:01+02:00,5,,,,,503,,,\r\n"
+        ",d,STAT,?,2026-11-21 10:00:02,,2,,,,,boom,,"
+    )
+    table, tally = parsed(columns, text)
+    assert table.column("time_ns").to_pylist() == [TEN + SECOND // 4, TEN + SECOND, TEN + 2 * SECOND]
+    assert [OPS[i] for i in table.column("op").to_pylist()] == ["GET", "PUT", "HEAD"]
+    assert table.column("key").to_pylist() == ['a "x", b', "c", "d"]
+    assert table.column("size_bytes").to_pylist() == [100, 5, None]
+    assert table.column("latency_ns").to_pylist() == [1_500_000, None, 2_000_000]
+    assert table.column("first_byte_ns").to_pylist() == [900_000, None, None]
+    assert table.column("bucket").to_pylist() == ["bu", None, None]
+    assert table.column("client").to_pylist() == ["me", None, None]
+    assert table.column("status").to_pylist() == [206, 503, None]
+    assert table.column("error").to_pylist() == [None, "error", "boom"]
+    assert table.column("range_start_bytes").to_pylist() == [10, None, None]
+    assert table.column("range_bytes").to_pylist() == [7, None, None]
+    assert table.column("transfer_bytes").to_pylist() == [7, None, None]
+    assert tally.rows == tally.kept == 3
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "ns"),
+    [
+        ("s", "1.5", 1_500_000_000), ("ms", "1.5", 1_500_000), ("us", "1.5", 1500), ("ns", "15", 15),
+        ("epoch", "1795255200.000000001", TEN + 1), ("epoch_ms", "1795255200001", TEN + 10**6),
+        ("epoch_us", "1795255200000001.5", TEN + 1500), ("epoch_ns", str(TEN + 3), TEN + 3),
+        ("iso", "2026-11-21T11:00:00", TEN),
+    ],
+)  # fmt: skip
+def test_each_form_of_time(parsed: Any, form: str, text: str, ns: int) -> None:
+    columns = {"time": f"ts:{form}", "op": "op", "key": "key"}
+    table, _ = parsed(columns, f"ts,op,key\n{text},get,k\n", "Europe/Berlin")
+    assert table.column("time_ns").to_pylist() == [ns]
+    assert csv_format(columns).dated == (form not in ("s", "ms", "us", "ns"))
+
+
+def test_an_end_is_a_begin_with_a_latency(parsed: Any) -> None:
+    columns = {"end": "ts:epoch", "latency": "took", "op": "op", "key": "key"}
+    table, tally = parsed(columns, "ts,took,op,key\n100,2.5,GET,k\n101,,GET,k\n")
+    assert table.column("time_ns").to_pylist() == [97_500_000_000]
+    assert tally.where[0].endswith("line 3: has no latency")
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
+def test_numbers_stand_for_columns_without_a_header(parsed: Any, delimiter: str) -> None:
+    text = "\n".join(delimiter.join(row) for row in [("1", "GET", "a"), ("2", "LIST", ""), ("3", "PUT", "b")])
+    table, tally = parsed({"time": "1:s", "op": "2", "key": "3"}, text)
+    assert table.column("time_ns").to_pylist() == [SECOND, 2 * SECOND, 3 * SECOND]
+    assert table.column("key").to_pylist() == ["a", "", "b"]
+    assert tally.rows == 3
+
+
+def test_every_row_that_is_no_request_is_counted_with_its_line(parsed: Any) -> None:
+    columns = NAMED | {"time": "ts:s", "size": "n"}
+    rows = ["1,GET,a,5", "x,GET,a,5", "2,COPY,a,5", "3,GET,,5", "4,GET,a", "5,GET,a,b", "6,GET,a,-5", '7,GET,"a,5']
+    rows += ["8,,a,5", "9,PUT,a,6"]
+    table, tally = parsed(columns, "ts,verb,path,n\n" + "\n".join(rows))
+    assert table.column("time_ns").to_pylist() == [SECOND, 9 * SECOND]
+    assert (tally.rows, tally.left_out.total(), tally.unreadable.total()) == (10, 1, 7)
+    lines = [int(where.split("line ")[1].split(":")[0]) for where in tally.where]
+    assert lines == [3, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"op": "o", "key": "k"}, "either time is needed, or end and latency"),
+        (NAMED | {"end": "e", "latency": "l"}, "either time is needed"),
+        ({"end": "e", "op": "o", "key": "k"}, "either time is needed"),
+        ({"time": "t", "key": "k"}, "op is missing"),
+        (NAMED | {"verb": "x"}, "the field 'verb' is not known"),
+        (NAMED | {"time": "ts:years"}, "time is 'ts:years'; after the colon allowed are iso, epoch"),
+        (NAMED | {"latency": "l:iso"}, "latency is 'l:iso'"),
+        (NAMED | {"key": "3"}, "all have to be numbers"),
+    ],
+)
+def test_a_wrong_mapping_is_refused(columns: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        csv_format(columns)
+
+
+def test_a_column_that_is_not_there_is_named(parsed: Any) -> None:
+    with pytest.raises(InputError, match="has no column 'path' for key; it has ts, verb"):
+        parsed(NAMED, "ts,verb\n1,GET\n")
+    with pytest.raises(InputError, match="has no column 9 for key"):
+        parsed({"time": "1", "op": "2", "key": "9"}, "ts,verb\n1,GET\n")
+
+
+def test_a_name_may_hold_a_colon(parsed: Any) -> None:
+    table, _ = parsed({"time": "a:b:s", "op": "op:op", "key": "key"}, "a:b,op:op,key\n1,GET,k\n")
+    assert table.num_rows == 1
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.text('19,"aGET\r -\x00é', max_size=12) | st.just("1,GET,a,5"), max_size=8), st.integers(0, 60))
+def test_no_row_is_lost_whatever_the_file_holds(tmp_path_factory: pytest.TempPathFactory, lines: Any, cut: int) -> None:
+    data = ("ts,verb,path,n\n" + "\n".join(lines)).encode()
+    data = data[: max(len(data) - cut, 15)]
+    columns = NAMED | {"time": "ts:s", "size": "n"}
+    table, tally = read(tmp_path_factory.getbasetemp() / "fuzz.csv", columns, data)
+    assert tally.rows == sum(1 for line in data.split(b"\n")[1:] if line.strip())
+    assert tally.kept == table.num_rows
+
+
+def test_a_trace_of_ours_as_csv_is_recognised_and_comes_back(tmp_path: Path) -> None:
+    trace = reads(5, 10)
+    trace.write(tmp_path / "t.csv")
+    assert detect(Source(tmp_path / "t.csv"), FORMATS) is FORMAT
+    import_logs([tmp_path / "t.csv"], tmp_path / "u.parquet")
+    again = Trace.read(tmp_path / "u.parquet")
+    assert again.arrival_s.tolist() == pytest.approx((trace.arrival_s - trace.arrival_s[0]).tolist())
+    names = ["op", "bucket", "key", "size_bytes"]
+    assert again.table.select(names).to_pylist() == trace.table.select(names).to_pylist()

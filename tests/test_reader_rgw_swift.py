@@ -1,0 +1,369 @@
+"""The logs of Ceph's RADOS gateway and of Swift's proxy, on samples that were recorded on live stores."""
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from traces.readers import json_objects, rgw_beast_log, rgw_ops_log, source, swift_proxy_log
+from traces.readers.formats import detect
+from traces.readers.records import RECORDS
+from traces.readers.registry import FORMATS
+from traces.readers.source import Source
+from traces.readers.tally import Tally
+from traces.tables import OPS
+
+SAMPLES = Path(__file__).parent / "samples"
+READERS = {
+    "rgw-ops-log.json": rgw_ops_log.FORMAT,
+    "rgw-ops-log-socket.json": rgw_ops_log.FORMAT,
+    "rgw-ops-log-e2e.json.zst": rgw_ops_log.FORMAT,
+    "rgw-beast.log": rgw_beast_log.FORMAT,
+    "swift-proxy.log": swift_proxy_log.FORMAT,
+}
+NO_OBJECT = "not an operation on an object or a listing"
+
+
+def read(format, path, strict=False):
+    tally = Tally(strict=strict)
+    batches = list(format.read(Source(path), tally))
+    assert tally.balanced
+    rows = pa.Table.from_batches(batches, RECORDS).to_pylist()
+    assert len(rows) == tally.kept
+    for row in rows:
+        row["op"] = OPS[row["op"]]
+    return rows, tally
+
+
+def of(tmp_path, format, text):
+    path = tmp_path / "log"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read(format, path)
+
+
+def counts(rows):
+    return {op: sum(row["op"] == op for row in rows) for op in OPS}
+
+
+def one(rows, **wanted):
+    (found,) = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    return found
+
+
+def entry(**changes):
+    """A line of the operations log as a later release writes it."""
+    row = {
+        "bucket": "b",
+        "object": "a?b %20",
+        "time": "2026-11-21T10:00:00.500000Z",
+        "remote_addr": "10.0.0.1",
+        "operation": "get_obj",
+        "uri": "GET /b/a%3Fb%20%2520 HTTP/1.1",
+        "http_status": "200",
+        "error_code": "",
+        "bytes_sent": 10,
+        "bytes_received": 0,
+        "object_size": 10,
+        "total_time": 8,
+    }
+    return json.dumps({name: value for name, value in (row | changes).items() if value is not None})
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_each_sample_is_recognised_as_what_it_is(name):
+    assert detect(Source(SAMPLES / name), FORMATS) is READERS[name]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_samples_are_read_without_loss_and_without_credentials(name):
+    rows, tally = read(READERS[name], SAMPLES / name, strict=True)
+    assert tally.unreadable.total() == 0 and rows
+    assert not re.search("NOTA|Signature|temp_url_sig", json.dumps(rows))
+
+
+def test_the_operations_log_gives_what_was_asked():
+    rows, tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
+    assert tally.rows == 89 and tally.left_out == {NO_OBJECT: 13}
+    assert counts(rows) == {"GET": 31, "PUT": 24, "HEAD": 8, "DELETE": 8, "LIST": 5}
+    first = rows[0]
+    assert first["time_ns"] == 1795295712_086782000 and first["latency_ns"] == 8_000_000
+    assert (first["bucket"], first["key"], first["size_bytes"]) == ("photos", "2026/img-000.jpg", 0)
+    escaped = one(rows, key="a b/ünï+code?&%.txt", op="GET")
+    assert escaped["size_bytes"] == 3000
+    ranged = one(rows, key="big.bin", status=206)
+    assert (ranged["size_bytes"], ranged["range_bytes"], ranged["range_start_bytes"]) == (11720327, 1_000_000, 0)
+    assert [row["size_bytes"] for row in rows if row["key"] == "big.bin" and row["op"] == "PUT"] == [5 << 20] * 2 + [
+        1234567
+    ]
+    assert one(rows, key="missing", op="GET")["error"] == "NoSuchKey"
+    assert one(rows, key="missing", op="DELETE")["error"] is None  # though its error_code is NoContent
+    assert [row["key"] for row in rows if row["op"] == "LIST"] == ["2026/img-00", "", "", "dir/", "2026/"]
+    assert one(rows, bucket="cont", op="PUT")["key"] == "dir/o1"  # by the Swift API
+    assert (
+        one(rows, key="2026/img-010.jpg", status=403, latency_ns=0)["bucket"] == "photos"
+    )  # the bucket in the host's name
+
+
+def test_the_time_of_the_operations_log_is_when_the_request_began():
+    # The client sent half of this object's bytes, and the others two seconds later; by its clock it began at 13.380.
+    slow = one(read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")[0], key="slow")
+    assert slow["time_ns"] % 60_000_000_000 == 13_374782000 and slow["latency_ns"] == 2015_000_000
+    assert one(read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast.log")[0], key="slow")["time_ns"] // 10**6 == (
+        slow["time_ns"] // 10**6
+    )
+
+
+def test_the_socket_and_any_other_layout_give_the_same_requests(tmp_path):
+    plain, _ = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-socket.json")
+    text = (SAMPLES / "rgw-ops-log-socket.json").read_text()
+    assert text.startswith("[{") and text.endswith("},\n")
+    held = json.loads(text.rstrip(",\n") + "]")
+    lines = [json.dumps(row) for row in held]
+    layouts = {
+        "lines": "\n".join(lines),
+        "crlf": "\r\n\r\n".join(lines) + "\r\n",
+        "together": "".join(lines),
+        "two late": "\n".join(lines[:-2]) + "\n" + "".join(lines[-2:]),
+        "array": json.dumps(held),
+        "indented": json.dumps(held, indent=4),
+        "jq": "\n".join(json.dumps(row, indent=2) for row in held) + "\n",
+    }
+    for name, layout in layouts.items():
+        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, layout)
+        assert rows == plain and tally.rows == len(held), name
+
+
+def test_an_array_cut_in_its_last_object_gives_the_others(tmp_path):
+    text = (SAMPLES / "rgw-ops-log-socket.json").read_text()
+    whole, _ = of(tmp_path, rgw_ops_log.FORMAT, text)
+    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, text[:-200])
+    assert rows == whole[:-1] and tally.unreadable.total() == 1
+    assert f"line {text.count(chr(10))}:" in tally.where[0]
+
+
+def test_the_recording_for_comparisons_is_whole():
+    rows, tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-e2e.json.zst")
+    assert tally.rows == tally.kept == 1999
+    assert counts(rows) == {"GET": 1273, "PUT": 469, "HEAD": 129, "DELETE": 86, "LIST": 42}
+    assert 24e9 < rows[-1]["time_ns"] - rows[0]["time_ns"] < 25e9
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, {"key": "a?b %20", "size_bytes": 10, "client": "10.0.0.1", "time_ns": 1795255200_500000000}),
+        ({"object": None}, {"key": "a?b %20"}),
+        ({"object": None, "bucket": "t/b", "uri": "GET /t:b/k HTTP/1.1"}, {"bucket": "t/b", "key": "k"}),
+        ({"object": None, "bucket": "t/b", "uri": "GET /b/k"}, {"bucket": "t/b", "key": "k"}),
+        ({"object": None, "uri": "GET /swift/v1/AUTH_a/b/c/k HTTP/1.1"}, {"key": "c/k"}),
+        ({"object": None, "uri": "GET /swift/b/k HTTP/1.1"}, {"key": "swift/b/k"}),
+        ({"object": None, "uri": "GET /b/b/k?versionId=1 HTTP/1.1"}, {"key": "b/k"}),
+        ({"uri": "HEAD /b/k HTTP/1.1", "bytes_sent": 0}, {"op": "HEAD", "size_bytes": 10, "transfer_bytes": 0}),
+        ({"time": "2026-11-21 10:00:00.500000Z"}, {"time_ns": 1795255200_500000000}),
+        ({"total_time": None}, {"latency_ns": None}),
+        ({"http_status": "503", "error_code": "SlowDown"}, {"error": "SlowDown", "size_bytes": None}),
+        ({"http_status": "503"}, {"error": "Service Unavailable"}),
+        ({"operation": "put_obj", "object_size": 0, "bytes_received": 7}, {"op": "PUT", "size_bytes": 7}),
+        ({"operation": "list_bucket", "object": "-", "uri": "GET /b?prefix=x%2F&list-type=2"}, {"key": "x/"}),
+    ],
+)
+def test_entries_of_other_releases_and_addresses(tmp_path, changes, wanted):
+    (row,), _ = of(tmp_path, rgw_ops_log.FORMAT, entry(**changes))
+    assert {name: row[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"time": "yesterday"}, "time cannot be read"),
+        ({"time": None}, "has no time"),
+        ({"operation": None}, "has no operation"),
+        ({"total_time": -4}, "total_time is not a duration"),
+        ({"total_time": 10**15}, "overflow"),
+        ({"http_status": "OK"}, "HTTP status cannot be read"),
+        ({"bytes_sent": -1}, "transfer_bytes is negative"),
+        ({"object": None, "uri": "GET /b HTTP/1.1"}, "has no key"),
+        ({"object_size": "ten"}, "JSON parse error: Column(/object_size) changed from number to string in row 0"),
+    ],
+)
+def test_entries_that_cannot_be_are_refused(tmp_path, changes, why):
+    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, f"{entry()}\n\n{entry(**changes)}\n{entry()}")
+    assert len(rows) == 2 and tally.where == [f"{tmp_path / 'log'}: line 3: {why}"]
+
+
+def test_blocks_of_objects_are_cut_between_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "_STEP", 300)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 700)
+    held = [json.loads(entry(total_time=i)) for i in range(40)]
+    for indent in (None, 1):
+        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, json.dumps(held, indent=indent).replace("}, {", "},\n{"))
+        assert [row["latency_ns"] for row in rows] == [i * 10**6 for i in range(40)] and tally.rows == 40
+    path = tmp_path / "log"
+    numbers = [n for block in json_objects.objects(Source(path)) for n in block.numbers]
+    assert numbers == [2 + 14 * i for i in range(40)]
+
+
+def test_access_lines_give_what_the_operations_log_gives():
+    rows, tally = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast.log")
+    assert tally.left_out["not a line about access"] == 57
+    assert counts(rows) == {"GET": 29, "PUT": 21, "HEAD": 8, "DELETE": 7, "LIST": 4}
+    logged, _ = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
+    known = {(row["time_ns"] // 10**6, row["op"], row["key"]): row for row in logged}
+    shared = 0
+    for row in rows:
+        other = known.get((row["time_ns"] // 10**6, row["op"], row["key"]))
+        if other is not None:
+            shared += 1
+            assert row["transfer_bytes"] == other["transfer_bytes"] and row["status"] == other["status"]
+            # The access line is written a little later, the other counts whole milliseconds.
+            assert -1_000_000 < row["latency_ns"] - other["latency_ns"] < 9_000_000
+    assert shared >= len(rows) - 4
+    ranges = [(row["range_start_bytes"], row["range_bytes"]) for row in rows if row["status"] == 206]
+    assert ranges == [(0, 5000), (1000, 5000), (3000, 5000), (6_000_000, 1_000_000)]
+
+
+ACCESS = (
+    "2026-11-21T10:44:01.620147+0000 7fcc9c0c16c0  1 beast: 0x7fcc901036e0: 10.1.2.3 - sim"
+    ' [21/Nov/2026:10:44:01.606 +0100] "GET /b/k HTTP/1.1" 206 50 - "agent" bytes=100-149 latency=0.012000001s\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        (
+            "",
+            "",
+            {"time_ns": 1795254241_606000000, "latency_ns": 12000001, "range_start_bytes": 100, "size_bytes": None},
+        ),
+        (ACCESS[: ACCESS.index("beast")], "Nov 21 10:44:01 host radosgw[7]: ", {"client": "10.1.2.3"}),
+        ("bytes=100-149", "bytes=-50", {"range_start_bytes": 0, "range_bytes": 50}),
+        ("bytes=100-149", "bytes=0-1, 4-5", {"range_start_bytes": 0, "latency_ns": 12000001}),
+        ('"agent"', '"an "odd" agent" with a" latency=9s"', {"latency_ns": 12000001, "range_start_bytes": 100}),
+        ("206 50", "404 231", {"error": "Not Found", "size_bytes": None, "transfer_bytes": 0}),
+        ("GET /b/k", "GET /b?max-keys=3&prefix=p%2F", {"op": "LIST", "key": "p/", "size_bytes": 0}),
+        ("GET /b/k", "GET /swift/v1/b/k", {"bucket": "b", "key": "k"}),
+        ("GET /b/k", "PUT /b/k?partNumber=2&uploadId=2~x", {"op": "PUT", "size_bytes": 50}),
+        (" bytes=100-149 latency=0.012000001s", " -", {"latency_ns": None}),
+    ],
+)
+def test_access_lines_of_all_kinds(tmp_path, old, new, wanted):
+    (row,), _ = of(tmp_path, rgw_beast_log.FORMAT, ACCESS.replace(old, new))
+    assert {name: row[name] for name in wanted} == wanted
+
+
+def test_before_pacific_the_bytes_of_a_put_are_not_known(tmp_path):
+    line = ACCESS.replace("GET", "PUT").replace("21/Nov/2026:10:44:01.606 +0100", "2026-11-21T10:44:01.606+0100")
+    (row,), _ = of(tmp_path, rgw_beast_log.FORMAT, line.replace("bytes=100-149 latency=0.012000001s", "-"))
+    assert row["size_bytes"] is None and row["time_ns"] == 1795254241_606000000
+
+
+@pytest.mark.parametrize("target", ["/b/k?acl", "/b?uploads", "/b/k?uploadId=1", "/", "/admin/usage", "/b?location"])
+def test_requests_about_objects_are_left_out(tmp_path, target):
+    rows, tally = of(tmp_path, rgw_beast_log.FORMAT, ACCESS.replace("/b/k", target))
+    assert not rows and tally.left_out == {NO_OBJECT: 1}
+
+
+def test_swifts_proxy_log_gives_what_was_asked():
+    rows, tally = read(swift_proxy_log.FORMAT, SAMPLES / "swift-proxy.log")
+    assert tally.left_out == {NO_OBJECT: 24, "not a line about access": 4, "a request of the proxy's own": 27}
+    assert counts(rows) == {"GET": 49, "PUT": 42, "HEAD": 12, "DELETE": 14, "LIST": 5}
+    first = rows[0]
+    assert (first["time_ns"], first["latency_ns"]) == (1795295887_094391823, 97_300_000)
+    assert (first["bucket"], first["key"], first["size_bytes"]) == ("docs", "2026/file-1.dat", 997)
+    assert one(rows, key="a b/ünï+code?&%.txt", op="GET", bucket="docs")["size_bytes"] == 29910
+    assert one(rows, key="a b/ünï+code?&%.txt", op="GET", bucket="photos")["size_bytes"] == 3000  # by the S3 API
+    assert [row["key"] for row in rows if row["op"] == "LIST"] == ["2026/file-1", "", "2026/img-00", "", ""]
+    assert one(rows, key="big.bin", op="GET", status=200, bucket="docs")["transfer_bytes"] == 3_600_000
+    assert one(rows, key="slow")["latency_ns"] == 2_011_400_000
+    assert one(rows, key="ext/tt/b")["size_bytes"] == 2  # out of an archive
+    assert not [row for row in rows if row["key"] in ("ext", "v1.0")]
+
+
+SWIFT = (
+    "proxy-server: 10.1.2.3 10.0.0.1 21/Nov/2026/10/31/20 GET /v1/AUTH_test/lab/k%2520-1 HTTP/1.0 200 - curl"
+    " AUTH_tkabc - 3072 - txed4-00 - 0.0659 - - 1795257080.507462263 1795257080.573340178 0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        (
+            "",
+            "",
+            {"key": "k -1", "bucket": "lab", "client": "10.1.2.3", "time_ns": 1795257080_507462263, "status": 200},
+        ),
+        ("proxy-server: ", "", {"latency_ns": 65_900_000}),
+        ("proxy-server: ", "Nov 21 10:31:20 host proxy-server[12]: proxy-server: ", {"size_bytes": 3072}),
+        (" - - 1795257080.507462263 1795257080.573340178 0", "", {"time_ns": 1795257080_000000000 - 65_900_000}),
+        (" 1795257080.573340178 0", " 1795257080.573340178 0 more fields", {"size_bytes": 3072}),
+        ("k%2520-1", "k%3Ftemp_url_sig%3Dabc%26temp_url_expires%3D1", {"key": "k"}),
+        ("GET", "PUT", {"size_bytes": 0}),
+        ("lab/k%2520-1", "lab%3Fprefix%3Da%252Fb", {"op": "LIST", "key": "a/b"}),
+        (" 200 ", " 499 ", {"error": "HTTP 499", "transfer_bytes": 0}),
+    ],
+)
+def test_swift_lines_of_all_kinds(tmp_path, old, new, wanted):
+    (row,), _ = of(tmp_path, swift_proxy_log.FORMAT, SWIFT.replace(old, new))
+    assert {name: row[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("format", "line", "why"),
+    [
+        (swift_proxy_log.FORMAT, SWIFT[:90], "has too few fields; 16 are needed"),
+        (
+            swift_proxy_log.FORMAT,
+            SWIFT.replace("/Nov/", "/Non/").replace("1795257080.5", "x"),
+            "start time cannot be read",
+        ),
+        (swift_proxy_log.FORMAT, SWIFT.replace("0.0659", "-0.0659"), "duration cannot be read"),
+        (swift_proxy_log.FORMAT, "rubbish\n", "is no line of a proxy's log"),
+        (rgw_beast_log.FORMAT, "rubbish\n", "is no line of a gateway's log"),
+        (rgw_beast_log.FORMAT, ACCESS.replace("Nov", "Non"), "time cannot be read"),
+        (rgw_beast_log.FORMAT, ACCESS.replace("0.012000001s", "-0.004s"), "latency cannot be read"),
+        (
+            rgw_beast_log.FORMAT,
+            ACCESS[: ACCESS.index("/b/k")],
+            "has a quotation mark or a bracket without its other half",
+        ),
+    ],
+)
+def test_lines_that_cannot_be_are_refused(tmp_path, format, line, why):
+    good = SWIFT if format is swift_proxy_log.FORMAT else ACCESS
+    rows, tally = of(tmp_path, format, good + line.rstrip("\n") + "\n" + good.rstrip("\n"))
+    assert len(rows) == 2 and tally.where == [f"{tmp_path / 'log'}: line 2: {why}"]
+
+
+LINES = {
+    rgw_ops_log.FORMAT.name: entry() + "\n",
+    rgw_beast_log.FORMAT.name: ACCESS,
+    swift_proxy_log.FORMAT.name: SWIFT,
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), format=st.sampled_from([rgw_ops_log.FORMAT, rgw_beast_log.FORMAT, swift_proxy_log.FORMAT]))
+def test_every_row_of_a_damaged_log_is_accounted_for(tmp_path_factory, data, format):
+    text = bytearray(LINES[format.name].encode() * 6)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text)))
+        gone = data.draw(st.integers(0, 40))
+        text[at : at + gone] = data.draw(st.binary(max_size=6) | st.sampled_from([b'"', b"}", b"{", b"\n", b" ", b"["]))
+    rows, tally = of(tmp_path_factory.mktemp("log"), format, bytes(text))
+    assert tally.rows >= len(rows) and tally.rows >= 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), max_size=4), min_size=1))
+def test_objects_come_out_of_any_layout_as_they_went_in(tmp_path_factory, held):
+    for layout in ("".join(map(json.dumps, held)), json.dumps(held, indent=1), "[" + ",\n".join(map(json.dumps, held))):
+        path = tmp_path_factory.mktemp("log") / "log"
+        path.write_text(layout)
+        found = [json.loads(line) for block in json_objects.objects(Source(path)) for line in block.data.splitlines()]
+        assert found == held

@@ -1,0 +1,57 @@
+"""The Run of an import, written piece by piece."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from traces.origin import Origin
+from traces.run import RUN_SCHEMA
+from traces.tables import whole_folder
+from traces.trace import Pacing, trace_writer
+
+
+def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[str, Any]:
+    """What is known of a Run that was read from logs. Of the machine nothing is, nor of how late the client was."""
+    versions = {"tailcast": importlib.metadata.version("tailcast"), "python": platform.python_version()}
+    return {
+        "kind": "measured",
+        **({} if origin.started_at is None else {"started_at": origin.started_at}),
+        "versions": versions,
+        "environment": {},
+        "pacing": asdict(pacing),
+        "origin": asdict(origin),
+        "without_latency": without_latency,
+    }
+
+
+@contextlib.contextmanager
+def run_writer(
+    folder: Path, info: dict[str, Any], pacing: Pacing, origin: Origin
+) -> Iterator[Callable[[pa.Table, pa.Table], None]]:  # fmt: skip
+    """A function that appends rows of the Run and of its Trace to a folder as `Run.read` reads it; whole or not at all.
+
+    Raises:
+        InputError: the folder cannot be written, or something else has that name.
+    """
+    with whole_folder(folder) as temporary:
+        (temporary / "run.json").write_text(json.dumps(info, indent=1, sort_keys=True) + "\n")
+        with (
+            pq.ParquetWriter(temporary / "requests.parquet", RUN_SCHEMA, compression="zstd") as requests,
+            trace_writer(temporary / "trace.parquet", pacing, origin) as write_trace,
+        ):
+
+            def write(rows: pa.Table, trace: pa.Table) -> None:
+                requests.write_table(rows)
+                write_trace(trace)
+
+            yield write

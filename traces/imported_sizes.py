@@ -1,0 +1,52 @@
+"""Sizes of objects that a log says of some requests and not of others."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Sizes:
+    """What is known of the objects' sizes: by time, and before the first request that says one."""
+
+    def __init__(self) -> None:
+        self._first_ns = np.empty(0, np.int64)
+        self._size = np.empty(0, np.int64)
+
+    def learn(
+        self, objects: NDArray[np.int32], time_ns: NDArray[np.int64], size: NDArray[np.int64], known: int
+    ) -> None:
+        """Learn each object's first size from some rows, in any order.
+
+        Args:
+            objects, time_ns, size: of rows whose log says a size.
+            known: how many objects there are by now.
+        """
+        self._grow(known)
+        order = np.lexsort((time_ns, objects))
+        found, first = np.unique(objects[order], return_index=True)
+        rows = order[first]
+        sooner = time_ns[rows] < self._first_ns[found]
+        self._first_ns[found[sooner]], self._size[found[sooner]] = time_ns[rows[sooner]], size[rows[sooner]]
+
+    def _grow(self, known: int) -> None:
+        if known > len(self._size):
+            more = max(known, 2 * len(self._size)) - len(self._size)
+            self._first_ns = np.append(self._first_ns, np.full(more, np.iinfo(np.int64).max))
+            self._size = np.append(self._size, np.full(more, -1, np.int64))
+
+    def filled(self, objects: NDArray[np.int32], size: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sizes of rows that follow in time on those asked for before; -1 stands for unknown, and stays for objects
+        that no request says the size of."""
+        self._grow(int(objects.max(initial=-1)) + 1)
+        order = np.argsort(objects, kind="stable")
+        of, given = objects[order], size[order]
+        begins = np.concatenate([[True], of[1:] != of[:-1]]) if len(of) else np.empty(0, bool)
+        given = np.where(begins & (given < 0), self._size[of], given)
+        source = np.maximum.accumulate(np.where(begins | (given >= 0), np.arange(len(of)), 0))
+        given = given[source]
+        ends = np.append(begins[1:], True) if len(of) else begins
+        self._size[of[ends]] = given[ends]
+        result = np.empty_like(size)
+        result[order] = given
+        return result

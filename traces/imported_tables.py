@@ -1,0 +1,116 @@
+"""Records in order of time as rows of a Trace and of a Run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from traces.run import RUN_SCHEMA
+from traces.tables import LABEL, OPS, label
+from traces.trace import TRACE_SCHEMA
+
+NUMBERED = pa.schema([
+    pa.field("time_ns", pa.int64(), nullable=False),
+    pa.field("latency_ns", pa.int64()),
+    pa.field("first_byte_ns", pa.int64()),
+    pa.field("op", pa.int8(), nullable=False),
+    pa.field("object", pa.int32(), nullable=False),
+    pa.field("size_bytes", pa.int64()),
+    pa.field("transfer_bytes", pa.int64()),
+    pa.field("range_start_bytes", pa.int64()),
+    pa.field("range_bytes", pa.int64()),
+    pa.field("client", pa.int32()),
+    pa.field("status", pa.int16()),
+    pa.field("error", pa.int32()),
+])  # fmt: skip
+"""`traces.readers.records.RECORDS` with numbers in place of names."""
+
+_GET, _PUT = OPS.index("GET"), OPS.index("PUT")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names by their numbers.
+
+    Attributes:
+        buckets, keys: of the objects.
+        errors: texts of errors.
+    """
+
+    buckets: pa.Array
+    keys: pa.Array
+    errors: pa.Array
+
+
+def trace_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names) -> pa.Table:
+    """Rows of `NUMBERED` as rows of a Trace.
+
+    Args:
+        rows: in order of time.
+        size_bytes: of the objects, all known.
+        zero_ns: the time that arrivals count from.
+        names: of the numbers.
+    """
+    nothing = np.zeros(len(rows))
+    columns = _shared(rows, size_bytes, names) | {
+        "arrival_s": _seconds(rows, zero_ns),
+        "think_s": nothing,
+        "phase": nothing.astype(np.int32),
+        "range_start_bytes": rows.column("range_start_bytes"),
+        "range_bytes": rows.column("range_bytes"),
+        "client": rows.column("client"),
+    }
+    return pa.table([columns[name] for name in TRACE_SCHEMA.names], schema=TRACE_SCHEMA)
+
+
+def run_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names) -> pa.Table:
+    """Rows of `NUMBERED`, all with a latency, as rows of a Run: each sent when it was due, in one attempt.
+
+    Where the log has no status, a request that went well has 200 and one that failed has 0; where it names no client,
+    that is -1; where it does not say what was moved, it is what the request asked for.
+    """
+    arrival_s = _seconds(rows, zero_ns)
+    failed = rows.column("error").is_valid()
+    transfer = pc.coalesce(rows.column("transfer_bytes"), _asked_bytes(rows, size_bytes, failed))
+    columns = _shared(rows, size_bytes, names) | {
+        "arrival_s": arrival_s,
+        "start_s": arrival_s,
+        "first_byte_s": pc.add(arrival_s, pc.divide(rows.column("first_byte_ns").cast(pa.float64()), 1e9)),
+        "end_s": pc.add(arrival_s, pc.divide(rows.column("latency_ns").cast(pa.float64()), 1e9)),
+        "transfer_bytes": transfer,
+        "client": rows.column("client").fill_null(-1),
+        "status": pc.coalesce(rows.column("status"), pc.if_else(failed, 0, 200).cast(pa.int16())),
+        "attempts": np.ones(len(rows), np.int16),
+        "winner": pc.if_else(failed, 0, 1).cast(pa.int16()),
+        "error": names.errors.take(rows.column("error")).cast(pa.string()),
+    }
+    return pa.table([columns[name] for name in RUN_SCHEMA.names], schema=RUN_SCHEMA)
+
+
+def _shared(rows: pa.Table, size_bytes: NDArray[np.int64], names: Names) -> dict[str, pa.Array]:
+    objects = rows.column("object")
+    return {
+        "op": label(rows.column("op").to_numpy(), list(OPS)),
+        "bucket": names.buckets.take(objects).cast(pa.string()).cast(LABEL),
+        "key": names.keys.take(objects).cast(pa.string()).cast(LABEL),
+        "size_bytes": size_bytes,
+    }
+
+
+def _seconds(rows: pa.Table, zero_ns: int) -> NDArray[np.float64]:
+    since: NDArray[np.int64] = rows.column("time_ns").to_numpy() - zero_ns
+    return since / 1e9
+
+
+def _asked_bytes(rows: pa.Table, size_bytes: NDArray[np.int64], failed: pa.ChunkedArray) -> pa.Array:
+    """The payload that each request would move: nothing if it failed."""
+    op = rows.column("op").to_numpy()
+    start = rows.column("range_start_bytes").fill_null(0).to_numpy()
+    wanted = rows.column("range_bytes").fill_null(np.iinfo(np.int64).max).to_numpy()
+    ranged = np.clip(size_bytes - start, 0, wanted)
+    moved = np.where(op == _GET, ranged, np.where(op == _PUT, size_bytes, 0))
+    return pa.array(np.where(failed.to_numpy(), 0, moved))

@@ -1,0 +1,95 @@
+"""How fine the clock of a log is, and arrivals spread over its ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.streams import stream_id, uniforms
+
+TICKS_NS = (1_000_000_000, 4_000_000, 1_000_000, 1_000, 1)
+"""Ticks that clocks of logs have: of access logs, of a kernel's coarse clock (CONFIG_HZ 250 or 1000), of finer ones."""
+
+_KERNEL_TICKS_NS = (4_000_000, 1_000_000)
+_SAME_NS = 1000  # times this near are the same, printed as decimal fractions
+_NEAR_NS = 100_000_000  # gaps up to here tell the tick: a kernel's clock drifts against the calendar
+_SLACK = 500  # a gap may be off by this part of a tick
+_LEAST_GAPS = 20  # fewer are no evidence: each fits by chance with probability 2 / _SLACK
+
+
+class Clock:
+    """The tick of the clock that some times were read from, as far as they tell.
+
+    That is the largest of `TICKS_NS` that all times are whole numbers of. A kernel's coarse clock
+    (CLOCK_REALTIME_COARSE, which RADOS gateways log by) does not tick on whole numbers; it shows in the gaps between
+    times, which are whole numbers of ticks.
+    """
+
+    def __init__(self, slack_ns: int = 0) -> None:
+        """`slack_ns`: how far a time may be from a whole number of ticks of 1 ms or more."""
+        self._slack_ns = slack_ns
+        self._whole = list(TICKS_NS)
+        self._of_gaps = list(_KERNEL_TICKS_NS)
+        self._gaps = 0
+
+    def see(self, times_ns: NDArray[np.int64]) -> None:
+        """Take some times of one log into account, in any order."""
+        self._whole = [tick for tick in self._whole if self._fits(times_ns, tick)]
+        distinct = np.unique(times_ns)
+        gaps = distinct[1:] - distinct[:-1]
+        gaps = gaps[(gaps > _SAME_NS) & (gaps < _NEAR_NS)]
+        self._gaps += len(gaps)
+        self._of_gaps = [tick for tick in self._of_gaps if _are_ticks(gaps, tick)]
+
+    def _fits(self, times_ns: NDArray[np.int64], tick: int) -> bool:
+        return _near(times_ns, tick, self._slack_ns if tick >= _KERNEL_TICKS_NS[-1] else 0)
+
+    @property
+    def tick_ns(self) -> int:
+        """The tick."""
+        of_gaps = self._of_gaps[:1] if self._gaps >= _LEAST_GAPS else []
+        return max([self._whole[0], *of_gaps])
+
+
+def _are_ticks(gaps_ns: NDArray[np.int64], tick: int) -> bool:
+    return bool((gaps_ns >= tick // 2).all()) and _near(gaps_ns, tick, tick // _SLACK)
+
+
+def _near(times_ns: NDArray[np.int64], tick: int, slack_ns: int) -> bool:
+    """Whether all are whole numbers of ticks, give or take the slack."""
+    return bool(((times_ns + slack_ns) % tick <= 2 * slack_ns).all())
+
+
+def spread(blocks: Iterator[pa.Table], tick_ns: int, seed: int) -> Iterator[pa.Table]:
+    """The rows with those of one `time_ns` spread uniformly over the tick that begins there, in the order they have.
+
+    Args:
+        blocks: rows in order of `time_ns`.
+        tick_ns: of the clock.
+        seed: of the random numbers.
+    """
+    stream, first, held = stream_id("import.spread"), 0, None
+    for block in blocks:
+        rows = block if held is None else pa.concat_tables([held, block])
+        time = rows.column("time_ns").to_numpy()
+        whole = int(np.searchsorted(time, time[-1])) if len(time) else 0
+        held = rows.slice(whole)  # its tick may go on in the next block
+        if whole:
+            yield _spread(rows.slice(0, whole), int(time[-1]), tick_ns, uniforms(seed, stream, first, whole))
+            first += whole
+    if held is not None and len(held):
+        end = int(held.column("time_ns")[-1].as_py()) + tick_ns
+        yield _spread(held, end, tick_ns, uniforms(seed, stream, first, len(held)))
+
+
+def _spread(rows: pa.Table, end_ns: int, tick_ns: int, draws: NDArray[np.float64]) -> pa.Table:
+    """Spread rows that are followed by one at `end_ns`; a tick that is shorter than it should be ends early."""
+    time = rows.column("time_ns").to_numpy()
+    following = np.append(time, end_ns)[np.searchsorted(time, time, side="right")]
+    later = (draws * np.minimum(tick_ns, following - time)).astype(np.int64)
+    later = later[np.lexsort((later, time))]
+    at = rows.schema.get_field_index("time_ns")
+    return rows.set_column(at, rows.schema.field(at), [pa.array(time + later)])

@@ -1,0 +1,97 @@
+"""What is read of logs: the records, sorted on disk, and what is known of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from traces.errors import InputError
+from traces.external_sort import ExternalSort
+from traces.imported_names import Numbering, Objects
+from traces.imported_sizes import Sizes
+from traces.imported_tables import NUMBERED
+from traces.log_clock import Clock
+from traces.readers.formats import Format
+from traces.readers.source import Source
+from traces.readers.tally import Tally
+from traces.tables import OPS
+
+Progress = Callable[[str, float, float], None]
+"""Called with the stage (``read`` or ``write``), how far it is, and how far it goes."""
+
+_LIST = OPS.index("LIST")
+_LATENCY_SLACK_NS = 1000  # some logs print binary fractions of a second: 0.012000001
+
+
+class LogRecords:
+    """The records of logs.
+
+    Attributes:
+        records: as `NUMBERED`, sorted by time.
+        objects, clients, errors: the names.
+        sizes: what is known of the objects' sizes.
+        clock, latency_clock: of times and of latencies.
+        rows, with_latency: how many records there are, and how many of them have a latency.
+        zero_ns: the earliest time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.records = ExternalSort(folder, "time_ns")
+        self.objects, self.clients, self.errors = Objects(), Numbering(), Numbering()
+        self.sizes = Sizes()
+        self.clock, self.latency_clock = Clock(), Clock(_LATENCY_SLACK_NS)
+        self.rows, self.with_latency = 0, 0
+        self.zero_ns = int(np.iinfo(np.int64).max)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add records."""
+        numbers = {
+            "object": self.objects.of(batch.column("bucket"), batch.column("key")),
+            "client": self.clients.of(batch.column("client")),
+            "error": self.errors.of(batch.column("error")),
+        }
+        columns = [numbers[name] if name in numbers else batch.column(name) for name in NUMBERED.names]
+        self.records.add(pa.RecordBatch.from_arrays(columns, schema=NUMBERED))
+        time, latency = batch.column("time_ns").to_numpy(), batch.column("latency_ns").drop_null().to_numpy()
+        self.clock.see(time)
+        self.latency_clock.see(latency)
+        self.rows += len(time)
+        self.with_latency += len(latency)
+        self.zero_ns = min(self.zero_ns, int(time.min()))
+        size = batch.column("size_bytes").fill_null(-1).to_numpy()
+        told = (size >= 0) & (batch.column("op").to_numpy() != _LIST)
+        self.sizes.learn(numbers["object"].to_numpy()[told], time[told], size[told], len(self.objects))
+
+
+def read_logs(
+    sources: Sequence[Source], formats: Sequence[Format | None], log: LogRecords, strict: bool, progress: Progress
+) -> Tally:
+    """Read all files.
+
+    Raises:
+        InputError: none of their rows is a request.
+    """
+    tally, before = Tally(strict), 0
+    sizes = [source.path.stat().st_size for source in sources]
+    for source, format, size in zip(sources, formats, sizes, strict=True):
+        for batch in format.read(source, tally) if format else ():
+            log.add(batch)
+            progress("read", before + source.position_bytes, sum(sizes))
+        before += size
+        progress("read", before, sum(sizes))
+    if not log.rows:
+        named = str(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
+        raise InputError(f"{named}: no request in it: {_nothing(tally)}")
+    return tally
+
+
+def _nothing(tally: Tally) -> str:
+    if not tally.rows:
+        return "; ".join(tally.truncated.values()) or "it is empty"
+    if tally.unreadable:
+        return f"{tally.unreadable.total():,} of {tally.rows:,} rows cannot be read, first {tally.where[0]}"
+    reasons = ", ".join(f"{why} ({count:,})" for why, count in tally.left_out.most_common(3))
+    return f"all {tally.rows:,} rows are left out: {reasons}"

@@ -1,0 +1,67 @@
+"""Columns turned into columns: numbers with what is missing told from what is wrong, names, escapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from traces.readers.records import Rows
+from traces.readers.spans import Ints, Spans
+from traces.tables import OPS
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray
+
+
+def by_value(column: Column, function: Callable[[str], Any], kind: pa.DataType) -> pa.Array:
+    """`function` of each value, asked once for each distinct one; null stays null."""
+    texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = texts.dictionary_encode()
+    values = pa.array([None if v is None else function(v) for v in encoded.dictionary.to_pylist()], kind)
+    return values.take(encoded.indices)
+
+
+def operations(column: Column, names: Mapping[str, str]) -> NDArray[np.int8]:
+    """The index in `OPS` of what each value names; -1 where `names` has it not, or it is null."""
+    found = by_value(column, lambda name: OPS.index(names[name]) if name in names else -1, pa.int8())
+    result: NDArray[np.int8] = found.fill_null(-1).to_numpy(zero_copy_only=False)
+    return result
+
+
+def unquoted(column: Column) -> pa.Array:
+    """Texts with their percent escapes resolved."""
+    texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    held = texts.buffers()[2]
+    if held is None or not (np.frombuffer(held, np.uint8) == ord("%")).any():
+        return texts
+    escaped = pc.fill_null(pc.match_substring(texts, "%"), False)
+    return pc.replace_with_mask(texts, escaped, by_value(texts.filter(escaped), unquote, pa.string()))
+
+
+def numbers(rows: Rows, spans: Spans, values: Ints, what: str, null: str | None = "-") -> pa.Array:
+    """Values read from a field, -1 where it held none: null if the field is missing, else the row is refused.
+
+    Args:
+        rows: the rows of the block.
+        spans: the field.
+        values: what was read of it.
+        what: the field's name, for the reason.
+        null: the text that stands for a missing value.
+    """
+    without = values < 0
+    if without.any():
+        missing = ~spans.there
+        if null is not None:
+            missing |= spans.is_text(null)
+        rows.refuse(without & ~missing, f"{what} cannot be read")
+    return pa.array(values, mask=without)
+
+
+def whole(rows: Rows, spans: Spans, what: str, null: str | None = "-") -> pa.Array:
+    """A field of whole numbers: null if it is missing; a row where it is something else is refused."""
+    return numbers(rows, spans, spans.integers(), what, null)

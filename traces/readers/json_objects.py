@@ -1,0 +1,97 @@
+"""JSON objects in a file, however they are laid out: one a line, several a line, over many lines, in an array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.readers import kernels
+from traces.readers.source import LONGEST_LINE_BYTES, Lines, Source
+
+_FEW_BYTES = 1 << 14
+
+
+@dataclass(frozen=True)
+class Objects(Lines):
+    """JSON objects, brought to one a line.
+
+    Attributes:
+        begins: the number of the line in the file at which each begins, shape (objects,).
+    """
+
+    begins: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.begins
+
+    def halves(self) -> tuple[Lines, Lines]:
+        head, tail = super().halves()
+        return tuple(  # type: ignore[return-value]
+            Objects(self.path, int(begins[0]), half.data, self.zone, begins)
+            for half, begins in ((head, self.begins[: head.count]), (tail, self.begins[head.count :]))
+        )
+
+
+def objects(source: Source) -> Iterator[Lines]:
+    """The file's objects in blocks. What is damaged, or no object, is given as if it were one.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    held, first, column = b"", 1, 0
+    for lines in source.lines():
+        if not held and _one_a_line_already(lines):
+            yield lines
+            first = lines.first + lines.count
+            continue
+        data = held + lines.data
+        block, rest, column = _found(source, data, first, column)
+        if block is not None:
+            yield block
+        first += data.count(b"\n") - rest.count(b"\n")
+        if len(rest) > LONGEST_LINE_BYTES:
+            yield _whole(source, rest, first)
+            first += rest.count(b"\n")
+            rest, column = b"", 0
+        held = rest
+    if held.strip():
+        yield _whole(source, held, first)
+
+
+def _one_a_line_already(lines: Lines) -> bool:
+    """Whether each line begins and ends as an object does, none holds several, and none of the first ones an array."""
+    text = np.frombuffer(lines.data, np.uint8)
+    ends = np.flatnonzero(text == kernels.NEWLINE)
+    if not len(ends) or ends[-1] != len(text) - 1:
+        ends = np.append(ends, len(text))
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
+    lasts = ends - 1 - (text[ends - 1] == kernels.RETURN)
+    alike = (starts < lasts) & (text[np.minimum(starts, len(text) - 1)] == ord("{")) & (text[lasts] == ord("}"))
+    if b"}{" in lines.data or any(mark in lines.data[:_FEW_BYTES] for mark in (b"},{", b"}, {")):
+        return False
+    return bool(alike.all())
+
+
+def _found(source: Source, data: bytes, first: int, column: int) -> tuple[Objects | None, bytes, int]:
+    """The objects in `data`, which begins at line `first`; the one that is not closed, and where in its line it is."""
+    text = np.frombuffer(data, np.uint8)
+    most = data.count(b"{") + data.count(b"\n") + 2
+    starts, ends, lines = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    count, column = kernels.json_objects(text, column, starts, ends, lines)
+    rest = data[starts[count] :] if column >= 0 else b""
+    if not count:
+        return None, rest, max(column, 0)
+    packed = np.empty(int((ends[:count] - starts[:count]).sum()) + count, np.uint8)
+    kernels.one_a_line(text, starts[:count], ends[:count], packed)
+    begins = first + lines[:count]
+    return Objects(source.path, int(begins[0]), packed.tobytes(), source.zone, begins), rest, max(column, 0)
+
+
+def _whole(source: Source, data: bytes, first: int) -> Objects:
+    """What was never closed, as one object."""
+    line = data.replace(b"\n", b" ").strip() + b"\n"
+    return Objects(source.path, first, line, source.zone, np.array([first], np.int64))

@@ -1,0 +1,32 @@
+"""Lines that each hold a JSON object, parsed by Arrow's JSON reader: typed, unknown fields passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pajson
+from numpy.typing import NDArray
+
+from traces.readers.blocks import Parse
+from traces.readers.records import Parsed
+from traces.readers.source import Lines
+
+Convert = Callable[[pa.Table, NDArray[np.int64]], Parsed]
+"""Makes records of a table of the wanted fields (null where an object lacks one) and its lines' numbers."""
+
+
+def json_rows(schema: pa.Schema, convert: Convert) -> Parse:
+    """A parser of lines that are JSON objects with the fields of `schema`."""
+    parse_options = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+
+    def parse(lines: Lines) -> Iterator[Parsed]:
+        numbers = lines.numbers
+        read = pajson.ReadOptions(use_threads=False, block_size=len(lines.data) + 1)
+        table = pajson.read_json(pa.BufferReader(lines.data), read, parse_options)
+        if table.num_rows != len(numbers):
+            raise ValueError("is not one JSON object a line")
+        yield convert(table, numbers)
+
+    return parse

@@ -1,0 +1,140 @@
+"""What MinIO's trace and its audit log have in common: handlers, header fields and what follows from them.
+
+Source: MinIO 7aac2a2c5b7c (2026-02-12), cmd/api-router.go (handlers), cmd/http-tracer.go,
+internal/http/response-recorder.go (`tx` counts bytes of the body), internal/logger/audit.go (`rx` is the request's
+Content-Length).
+"""
+
+from __future__ import annotations
+
+import http
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from traces.readers.columns import Column, by_value, numbers
+from traces.readers.records import Rows
+from traces.readers.spans import Spans
+from traces.tables import OPS
+
+GET, PUT, HEAD, LIST = (OPS.index(op) for op in ("GET", "PUT", "HEAD", "LIST"))
+
+HANDLERS = {
+    "GetObject": "GET",
+    "PutObject": "PUT",
+    "PutObjectPart": "PUT",
+    "HeadObject": "HEAD",
+    "DeleteObject": "DELETE",
+    "ListObjectsV1": "LIST",
+    "ListObjectsV2": "LIST",
+    "ListObjectsV2M": "LIST",
+    "ListObjectVersions": "LIST",
+    "ListObjectVersionsM": "LIST",
+}
+"""The handlers that do what a Trace has a word for."""
+
+NO_OBJECT = "not an operation on an object or a listing"
+
+_LONGEST_NS = 10 * 86400 * 10**9
+"""Ten days: no request took longer (assumed); a larger number is no duration."""
+
+_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
+_CONTENT_RANGE = r"^bytes (?P<first>\d{1,18})-(?P<last>\d{1,18})/(?P<size>\d{1,18})$"
+
+
+def texts(*names: str) -> pa.DataType:
+    """An object whose fields of those names are texts."""
+    return pa.struct([pa.field(name, pa.string()) for name in names])
+
+
+REQUEST_HEADERS = texts("Content-Length", "X-Amz-Decoded-Content-Length", "X-Forwarded-For", "X-Real-Ip")
+RESPONSE_HEADERS = texts("Content-Length", "Content-Range")
+
+
+def within(table: pa.Table, column: str, *path: str) -> pa.Array:
+    """A field of a nested object; null where the object or the field is missing."""
+    combined = table.column(column).combine_chunks()
+    for name in path:
+        combined = pc.struct_field(combined, name)
+    return combined
+
+
+def durations(rows: Rows, values: Column, what: str) -> pa.Array:
+    """Durations in ns; a row where one is negative or absurd is refused."""
+    wrong = pc.or_(pc.less(values, 0), pc.greater(values, _LONGEST_NS))
+    rows.refuse(pc.fill_null(wrong, False).to_numpy(zero_copy_only=False), f"{what} is not a duration")
+    return values
+
+
+def volumes(
+    rows: Rows,
+    op: NDArray[np.int8],
+    status: pa.Array,
+    received: pa.Array,
+    sent: pa.Array,
+    asked: pa.Array | None,
+    answered: pa.Array | None,
+) -> dict[str, Any]:
+    """The columns of sizes, transfers and ranges, from bodies and from header fields where they are logged.
+
+    Where a 206's answer names no range, the range is taken to begin at 0.
+
+    Args:
+        rows: the rows of the block.
+        op: their operations.
+        status: HTTP status.
+        received: bytes that came with the request.
+        sent: bytes of the answer's body.
+        asked, answered: the header fields of request and answer; None: not logged.
+    """
+    gets, puts, heads, lists = (pa.array(op == code) for code in (GET, PUT, HEAD, LIST))
+    well, part = (pc.fill_null(pc.equal(status, code), False) for code in (200, 206))
+    body, length = received, None
+    if asked is not None and answered is not None:
+        chunked, plain = (
+            _length(rows, asked, name) for name in ("X-Amz-Decoded-Content-Length", "Content-Length")
+        )  # a signed chunked body is longer than the object
+        body, length = pc.coalesce(chunked, plain, received), _length(rows, answered, "Content-Length")
+        text = pc.struct_field(answered, "Content-Range")
+    else:
+        text = pa.nulls(len(op), pa.string())
+    found = pc.extract_regex(text, _CONTENT_RANGE)
+    first, last, total = (pc.struct_field(found, name).cast(pa.int64()) for name in ("first", "last", "size"))
+    whole = pc.and_(gets, well)
+    ranged = pc.and_(gets, part)
+    known = pc.coalesce(length, sent) if length is not None else sent
+    told = pc.and_(heads, well) if length is not None else pa.array(np.zeros(len(op), bool))
+    size = pc.case_when(
+        pc.make_struct(puts, whole, ranged, told, lists), body, known, total, length, pa.scalar(0, pa.int64())
+    )
+    failed = pc.fill_null(pc.greater_equal(status, 400), False)
+    return {
+        "size_bytes": size,
+        "transfer_bytes": pc.case_when(pc.make_struct(puts, failed, gets), body, 0, sent, 0),
+        "range_start_bytes": pc.if_else(ranged, pc.coalesce(first, 0), None),
+        "range_bytes": pc.if_else(ranged, pc.coalesce(pc.add(pc.subtract(last, first), 1), sent), None),
+    }
+
+
+def _length(rows: Rows, headers: pa.Array, name: str) -> pa.Array:
+    field = Spans.of(pc.struct_field(headers, name))
+    return numbers(rows, field, field.integers(), name, null="-1")
+
+
+def first_byte(op: NDArray[np.int8], values: pa.Array) -> pa.Array:
+    """The time to the first byte, where the answer has a body, or a HEAD's header; 0 stands for none."""
+    return pc.if_else(pc.and_(pa.array(np.isin(op, (GET, HEAD, LIST))), pc.greater(values, 0)), values, None)
+
+
+def errors(status: pa.Array) -> pa.Array:
+    """The name of an HTTP status from 400 on, such as ``Not Found``; null below."""
+    return by_value(status.cast(pa.string()), _error, pa.string())
+
+
+def _error(status: str) -> str | None:
+    if int(status) < 400:
+        return None
+    return _PHRASES.get(int(status), f"HTTP {status}")

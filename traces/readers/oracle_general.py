@@ -1,0 +1,80 @@
+"""Traces in libCacheSim's binary format oracleGeneral.
+
+Layout: libCacheSim libCacheSim/traceReader/customizedReader/oracle/oracleGeneralBin.h: records of 24 bytes, little-
+endian, without anything before, between or behind them: time in seconds, number of the object, its size, and which
+request asks for it next (-1 or the largest number: none). Such a trace is of a cache's reads: each request is a GET of
+the whole object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.readers.blocks import tallied
+from traces.readers.formats import Format, Head
+from traces.readers.http_requests import GET
+from traces.readers.records import Parsed, Rows
+from traces.readers.source import Lines, Source
+from traces.readers.tally import Tally
+
+RECORD = np.dtype([("time_s", "<u4"), ("object", "<u8"), ("size_bytes", "<u4"), ("next", "<i8")])
+"""A record."""
+
+_BLOCK_BYTES = RECORD.itemsize << 16
+_NOT_KNOWN = -2  # request.h: next_access_vtime of a trace without it
+_FEWEST, _SURE = 1, 8
+
+
+def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+    """Read a file; records count from 1 as lines do."""
+    first = 1
+    for block in _blocks(source):
+        records = np.frombuffer(block, RECORD, len(block) // RECORD.itemsize)
+        part = _parsed(records, first)
+        yield from tallied(part, Lines(source.path, first, b""), tally)
+        first += len(records)
+        if over := len(block) % RECORD.itemsize:
+            tally.rows += 1
+            tally.refuse(source.path, first, f"is an incomplete record: {over} of {RECORD.itemsize} bytes")
+    tally.end(source.path, source.truncated)
+
+
+def _blocks(source: Source) -> Iterator[bytes]:
+    """The content in blocks of whole records; the last one may end within a record."""
+    held = bytearray()
+    for piece in source.pieces():
+        held += piece
+        while len(held) >= _BLOCK_BYTES:
+            yield bytes(held[:_BLOCK_BYTES])
+            del held[:_BLOCK_BYTES]
+    if held:
+        yield bytes(held)
+
+
+def _parsed(records: NDArray[np.void], first: int) -> Parsed:
+    rows = Rows(np.arange(first, first + len(records), dtype=np.int64))
+    rows.refuse(records["next"] < _NOT_KNOWN, "is no record: its next access is negative")
+    return rows.parsed(
+        time_ns=records["time_s"].astype(np.int64) * 10**9,
+        op=np.full(len(records), GET, np.int8),
+        key=pa.array(np.ascontiguousarray(records["object"])).cast(pa.string()),
+        size_bytes=records["size_bytes"].astype(np.int64),
+    )
+
+
+def _recognises(head: Head) -> bool:
+    records = np.frombuffer(head.data, RECORD, len(head.data) // RECORD.itemsize)
+    named = "oraclegeneral" in head.name.lower()
+    if len(records) < (_FEWEST if named else _SURE):
+        return False
+    # Text has no byte 0; of a time or a size below 2^24 one byte is 0.
+    ordered = bool((np.diff(records["time_s"].astype(np.int64)) >= 0).all())
+    soon = (records["next"] >= _NOT_KNOWN) & ((records["next"] < 1 << 48) | (records["next"] == np.iinfo(np.int64).max))
+    return b"\0" in head.data and ordered and bool(soon.all())
+
+
+FORMAT = Format("oracle-general", "libCacheSim oracleGeneral (binary)", False, _recognises, read)

@@ -1,0 +1,163 @@
+"""A log file as bytes: unpacked, in blocks of whole lines, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.errors import InputError
+
+BLOCK_BYTES = 4 << 20
+"""How much is read at a time."""
+
+LONGEST_LINE_BYTES = 32 << 20
+"""A longer line is no log's: it is given in pieces, none of which will be readable."""
+
+HEAD_BYTES = 1 << 16
+"""How much of a file is looked at to tell its format."""
+
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_STEP = 1 << 20
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Whole lines of a log.
+
+    Attributes:
+        path: the file.
+        first: number of the first line, counted from 1.
+        data: the lines, each but perhaps the file's last with its newline.
+        zone: as `Source.zone`.
+    """
+
+    path: Path
+    first: int
+    data: bytes
+    zone: str = "UTC"
+
+    @cached_property
+    def count(self) -> int:
+        """How many lines there are."""
+        return self.data.count(b"\n") + (not self.data.endswith(b"\n") if self.data else 0)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the lines that are not blank."""
+        numbers = np.arange(self.first, self.first + self.count, dtype=np.int64)
+        if b"\n\n" in self.data or self.data[:1] in b"\r\n" or b"\n\r\n" in self.data:
+            lines = self.data.split(b"\n")[: self.count]
+            numbers = numbers[[i for i, line in enumerate(lines) if line.strip()]]
+        return numbers
+
+    def halves(self) -> tuple[Lines, Lines]:
+        """The lines in two parts, about as large."""
+        cut = self.data.find(b"\n", len(self.data) // 2) + 1
+        if cut in (0, len(self.data)):
+            cut = self.data.rfind(b"\n", 0, len(self.data) - 1) + 1
+        head = Lines(self.path, self.first, self.data[:cut], self.zone)
+        return head, Lines(self.path, self.first + head.count, self.data[cut:], self.zone)
+
+
+class Source:
+    """A file, unpacked where it is gzip or zstd (told by its first bytes).
+
+    Attributes:
+        path: the file.
+        zone: that of times which name none: ``UTC``, ``Europe/Berlin`` or ``+02:00``.
+        truncated: what was wrong with its end, once that has been read; None: nothing.
+        position_bytes: how much of the file, packed as it is, has been read.
+    """
+
+    def __init__(self, path: Path, zone: str = "UTC") -> None:
+        self.path = path
+        self.zone = zone
+        self.truncated: str | None = None
+        self.position_bytes = 0
+        self._raw: Any = None
+
+    def head(self) -> bytes:
+        """The first `HEAD_BYTES`.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        held = b""
+        for piece in self.pieces():
+            held += piece
+            if len(held) >= HEAD_BYTES:
+                break
+        self.truncated = None
+        return held[:HEAD_BYTES]
+
+    def pieces(self) -> Iterator[bytes]:
+        """The content, piece by piece; of a truncated file what it holds.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        self.truncated = None
+        given = 0
+        try:
+            with self._opened() as stream:
+                try:
+                    while piece := stream.read(_STEP):
+                        given += len(piece)
+                        self.position_bytes = self._raw.tell()
+                        yield piece
+                    return
+                except OSError as error:
+                    self.truncated = str(error).splitlines()[0]
+            yield self._rest(given)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+
+    def _rest(self, given: int) -> bytes:
+        """What a broken archive holds after the bytes `given`: its last, incomplete step."""
+        rest = bytearray()
+        with self._opened() as stream:
+            while given:
+                given -= len(stream.read(min(given, _STEP)))
+            try:
+                while byte := stream.read(1):
+                    rest += byte
+            except OSError:
+                pass
+        return bytes(rest)
+
+    def _opened(self) -> Any:
+        if not self.path.exists():
+            raise InputError(f"{self.path}: no such file")
+        with self.path.open("rb") as file:
+            magic = file.read(4)
+        packed = next((name for mark, name in _PACKED.items() if magic.startswith(mark)), None)
+        self._raw = self.path.open("rb", buffering=0)
+        return pa.input_stream(self._raw, compression=packed) if packed else self._raw
+
+    def lines(self) -> Iterator[Lines]:
+        """The content in blocks of whole lines, each of about `BLOCK_BYTES`.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        first, held, size = 1, [], 0
+        for piece in self.pieces():
+            held.append(piece)
+            size += len(piece)
+            if size < BLOCK_BYTES or (b"\n" not in piece and size < LONGEST_LINE_BYTES):
+                continue
+            data = b"".join(held)
+            cut = data.rfind(b"\n") + 1 or len(data)
+            block = Lines(self.path, first, data[:cut], self.zone)
+            yield block
+            first += block.count
+            held, size = [data[cut:]], len(data) - cut
+        if size:
+            yield Lines(self.path, first, b"".join(held), self.zone)

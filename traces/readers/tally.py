@@ -1,0 +1,82 @@
+"""What became of a log's rows: none is lost in silence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from traces.errors import InputError
+
+_NAMED = 5
+
+
+@dataclass
+class Tally:
+    """Counts of a log's rows; ``rows == kept + joined + left out + unreadable`` once all is read.
+
+    Attributes:
+        strict: whether a row that cannot be read is an error.
+        rows: rows that the files hold: lines that are not blank, or records.
+        kept: rows that became a request.
+        joined: rows that were the second part of another's request, such as its end.
+        left_out: rows that were read and ask nothing of the store that a Trace can hold, by reason.
+        unreadable: rows that could not be read, by file and reason.
+        where: file and line of the first few unreadable rows, with the reason.
+        truncated: files that end before they should, with the reason.
+    """
+
+    strict: bool = False
+    rows: int = 0
+    kept: int = 0
+    joined: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    unreadable: Counter[tuple[str, str]] = field(default_factory=Counter)
+    where: list[str] = field(default_factory=list)
+    truncated: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, path: Path, line: int, why: str) -> None:
+        """Count a row that cannot be read.
+
+        Raises:
+            InputError: this tally is strict.
+        """
+        named = f"{path}: line {line}: {why}"
+        if self.strict:
+            raise InputError(named)
+        if len(self.where) < _NAMED:
+            self.where.append(named)
+        self.unreadable[str(path), why] += 1
+
+    def end(self, path: Path, truncated: str | None) -> None:
+        """Note how a file ended.
+
+        Raises:
+            InputError: it is truncated and this tally is strict.
+        """
+        if truncated is None:
+            return
+        if self.strict:
+            raise InputError(f"{path}: ends before it should: {truncated}")
+        self.truncated[str(path)] = truncated
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every row is accounted for."""
+        return self.rows == self.kept + self.joined + self.left_out.total() + self.unreadable.total()
+
+    def figures(self) -> dict[str, Any]:
+        """The counts, ready for JSON."""
+        return {
+            "rows": self.rows,
+            "kept": self.kept,
+            "joined": self.joined,
+            "left_out": dict(self.left_out),
+            "unreadable": self.unreadable.total(),
+            "unreadable_by_reason": [
+                {"file": path, "why": why, "count": count} for (path, why), count in self.unreadable.items()
+            ],
+            "first_unreadable": list(self.where),
+            "truncated": dict(self.truncated),
+        }
