@@ -57,7 +57,7 @@ def seen_by_server(run: Run, server_s: Floats, zero_s: float, bucket: str = "tai
 
 def test_a_trace_of_mc_is_read(tmp_path: Path) -> None:
     one = Handled("GET", "b", "a/ä 1%20", 1714565000.25, 0.0015)
-    other = {"api": "s3.ListObjectsV2", "path": "/b/"}
+    other = json.loads(line(one)) | {"api": "s3.ListObjectsV2", "path": "/b/"}
     path = tmp_path / "trace.json"
     path.write_text("\n".join([line(one), "", json.dumps(other), line(one)]))
     assert read_server_trace(path) == [one, one]
@@ -68,7 +68,7 @@ def test_a_trace_of_mc_is_read(tmp_path: Path) -> None:
 def test_a_line_that_mc_does_not_print_is_refused(tmp_path: Path, spoilt: str) -> None:
     path = tmp_path / "trace.json"
     path.write_text(f"\n{spoilt}\n")
-    with pytest.raises(InputError, match=r"trace\.json, line 2: not a line of 'mc admin trace --json'"):
+    with pytest.raises(InputError, match=r"trace\.json: line 2: "):
         read_server_trace(path)
 
 

@@ -1,31 +1,31 @@
 """What a MinIO server says of the requests of a Run: how long each took there, from ``mc admin trace --json``.
 
-A line is one request, with or without ``-v``: ``api``, ``path``, ``time`` (its arrival at the server, RFC 3339) and
-``callStats.duration`` (nanoseconds until the handler was done), as of mc RELEASE.2025-03-12, cmd/admin-trace.go.
-Its clock is the server's, and buckets have the names that a replay made up. So requests are first matched by operation,
-key and order, which tells how the clocks differ and which bucket it was, and then by time.
+A request's time is its arrival at the server, its duration lasts until the handler was done. The clock is the server's,
+and buckets have the names that a replay made up. So requests are first matched by operation, key and order, which tells
+how the clocks differ and which bucket it was, and then by time.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from traces.errors import InputError
+from traces.readers import minio_trace
+from traces.readers.source import Source
+from traces.readers.tally import Tally
 from traces.run import Run
 from traces.statistics import Floats
+from traces.tables import OPS
 
 IN_RUN = "server_trace.jsonl"
 """The name of a server's trace in the folder of its Run."""
 
-_OPS = {"s3.GetObject": "GET", "s3.PutObject": "PUT", "s3.HeadObject": "HEAD", "s3.DeleteObject": "DELETE"}
 _SLACK_S = 0.005
 """How far a request may seem to begin outside of the client's time for it: what the clocks' difference is known to."""
 
@@ -46,34 +46,15 @@ def read_server_trace(path: Path) -> list[Handled]:
     Raises:
         InputError: the file cannot be read, or a line is not what mc prints.
     """
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    found = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            entry = json.loads(line) if line.strip() else {}
-            if isinstance(entry, dict) and entry.get("api") in _OPS:
-                found.append(_handled(entry))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{path}, line {number}: not a line of 'mc admin trace --json', which has api, path, time and "
-                f"callStats.duration: {type(error).__name__} {error}"
-            ) from error
+    found: list[Handled] = []
+    for records in minio_trace.FORMAT.read(Source(path), Tally(strict=True)):
+        names = ("op", "bucket", "key", "time_ns", "latency_ns")
+        found += [
+            Handled(OPS[op], bucket, key, time_ns * 1e-9, latency_ns * 1e-9)
+            for op, bucket, key, time_ns, latency_ns in zip(*(records[name].to_pylist() for name in names), strict=True)
+            if OPS[op] != "LIST" and latency_ns is not None
+        ]
     return found
-
-
-def _handled(entry: dict[str, Any]) -> Handled:
-    bucket, _, key = entry["path"].lstrip("/").partition("/")
-    duration_s = float(entry["callStats"]["duration"]) * 1e-9
-    return Handled(_OPS[entry["api"]], bucket, key, _seconds(entry["time"]), duration_s)
-
-
-def _seconds(text: str) -> float:
-    """RFC 3339, whose fraction may have nine digits, as seconds since 1970."""
-    head, fraction, zone = re.fullmatch(r"(.{19})(\.\d+)?(.*)", text).groups()  # type: ignore[union-attr]
-    return datetime.fromisoformat(head + zone).timestamp() + float(fraction or 0)
 
 
 def server_times(run: Run, handled: Iterable[Handled]) -> Floats:

@@ -98,9 +98,11 @@ def _decoded(path: str) -> str:
 
     Go's net/url keeps a path as it came only where its own escaping would differ (URL.RawPath), else without escapes;
     MinIO logs whichever there is. So ``%20`` stands for itself and ``%2B`` for a plus sign; and as no client escapes
-    letters or digits, ``%41`` stands for itself too.
+    letters or digits, ``%41`` stands for itself too. A path with a blank or beyond ASCII is not escaped at all.
     """
-    if "%" not in path or any(chr(int(code, 16)).isalnum() for code in _ESCAPE.findall(path)):
+    if "%" not in path or " " in path or not path.isascii():
+        return path
+    if any(chr(int(code, 16)).isalnum() for code in _ESCAPE.findall(path)):
         return path
     plain = unquote(path)
     return path if quote(plain, safe=_KEPT_BY_GO) == path else plain

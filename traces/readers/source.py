@@ -46,7 +46,8 @@ class Lines:
     @cached_property
     def count(self) -> int:
         """How many lines there are."""
-        return self.data.count(b"\n") + (not self.data.endswith(b"\n") if self.data else 0)
+        breaks = int(np.count_nonzero(np.frombuffer(self.data, np.uint8) == ord("\n")))
+        return breaks + (not self.data.endswith(b"\n") if self.data else 0)
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -153,11 +154,10 @@ class Source:
             size += len(piece)
             if size < BLOCK_BYTES or (b"\n" not in piece and size < LONGEST_LINE_BYTES):
                 continue
-            data = b"".join(held)
-            cut = data.rfind(b"\n") + 1 or len(data)
-            block = Lines(self.path, first, data[:cut], self.zone)
+            cut = piece.rfind(b"\n") + 1 or len(piece)
+            block = Lines(self.path, first, b"".join([*held[:-1], piece[:cut]]), self.zone)
             yield block
             first += block.count
-            held, size = [data[cut:]], len(data) - cut
+            held, size = [piece[cut:]], len(piece) - cut
         if size:
             yield Lines(self.path, first, b"".join(held), self.zone)
