@@ -8,13 +8,24 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, say, stdout
+from cli import trace_convert, trace_edit, trace_export, trace_fit, trace_import
+from cli.common import JsonOption, OutOption, PageOption, SeedOption, SetOption, print_json, say, stdout
+from cli.trace_page import write_trace_page
 from traces.describe import describe
 from traces.generate import generate
-from traces.trace import Trace
+from traces.run_trace import read_asked
+from traces.texture import figures as texture_figures
 from traces.workload import load_workload
 
 app = typer.Typer(help="Make traces of requests and look into them.")
+app.command("import")(trace_import.command)
+app.command("fit")(trace_fit.command)
+app.command("convert")(trace_convert.command)
+app.command("cut")(trace_edit.cut_command)
+app.command("scale")(trace_edit.scale_command)
+app.command("sample")(trace_edit.sample_command)
+app.command("merge")(trace_edit.merge_command)
+app.command("export")(trace_export.command)
 
 
 @app.command("generate")
@@ -36,11 +47,17 @@ def generate_command(
 
 @app.command()
 def info(
-    trace: Annotated[Path, typer.Argument(help="A trace: parquet, or CSV where the name ends in .csv.")],
+    trace: trace_fit.TraceOrRun,
+    report: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe a trace: operations, sizes, arrivals, keys."""
-    _show(describe(Trace.read(trace)), as_json)
+    """Describe a trace: operations, sizes, arrivals and their bursts, popularity and reuse of keys, workers."""
+    asked, run = read_asked(trace)
+    figures = texture_figures(asked, run)
+    if report is not None:
+        write_trace_page(asked, figures, report, f"Trace {trace.name}")
+        say(f"wrote {report}")
+    _show(figures, as_json)
 
 
 def _show(figures: dict[str, Any], as_json: bool) -> None:
@@ -49,17 +66,32 @@ def _show(figures: dict[str, Any], as_json: bool) -> None:
         return
     facts = Table("what", "value", box=None, pad_edge=False, show_header=False)
     for name, value in figures.items():
-        if name == "ops" or value is None:
-            continue
-        for part, figure in value.items() if isinstance(value, dict) else [("", value)]:
-            facts.add_row(f"{name} {part}", _text(figure))
+        if name not in ("ops", "dispersion") and value is not None:
+            _add_facts(facts, name, value)
     sizes = Table("op", "count", "mean B", "min B", "p50 B", "p90 B", "p99 B", "max B", box=None, pad_edge=False)
     for op, figure in figures["ops"].items():
         sizes.add_row(op, *map(_text, (figure["count"], *figure["size_bytes"].values())))
     stdout.print(facts, "", sizes, sep="\n")
+    if figures.get("dispersion"):
+        bursts = Table("window s", "arrivals", "index of dispersion", box=None, pad_edge=False)
+        for row in figures["dispersion"]:
+            bursts.add_row(*(f"{row[name]:.3g}" for name in ("window_s", "mean", "idc")))
+        stdout.print("", bursts, sep="\n")
+
+
+def _add_facts(facts: Table, name: str, value: Any) -> None:
+    if isinstance(value, dict):
+        for part, figure in value.items():
+            _add_facts(facts, f"{name} {part}", figure)
+    else:
+        facts.add_row(name, _text(value))
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
     return f"{value:,}" if isinstance(value, int) else str("-" if value is None else value)

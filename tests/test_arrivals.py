@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from traces.arrivals import Constant, Diurnal, Mmpp2, Poisson, arrival_times
+from traces.arrivals import Constant, Diurnal, Mmpp2, Poisson, Profile, RateStep, arrival_times
 from traces.errors import InputError
 
 BURSTY = Mmpp2(burst_factor=10, burst_share=0.2, burst_duration=0.5)
@@ -95,3 +95,20 @@ def test_operations_and_duration_end_whichever_is_first(process: Any, seed: int,
 def test_more_than_a_trace_holds_is_refused_before_it_is_drawn() -> None:
     with pytest.raises(InputError, match="more than a trace's 200,000,000 requests"):
         arrival_times(Poisson(), 1e9, 1, None, 3600)
+
+
+def test_a_profile_holds_each_step_for_its_time_and_begins_again() -> None:
+    profile = Profile(
+        steps=(RateStep(duration=10, level=1), RateStep(duration=20, level=4), RateStep(duration=5, level=0))
+    )
+    times = arrival_times(profile, 100.0, 2, None, 70.0)
+    counts, _ = np.histogram(times, bins=[0, 10, 30, 35, 45, 65, 70])
+    expected = 100 * 35 / 90 * np.array([10, 80, 0, 10, 80, 0])
+    assert (abs(counts - expected) <= 4 * np.sqrt(expected)).all()
+    assert (np.diff(times) >= 0).all()
+
+
+def test_a_profile_of_one_level_is_the_process_within() -> None:
+    bursts = Mmpp2(burst_duration=0.5)
+    profile = Profile(steps=(RateStep(duration=7, level=3),), within=bursts)
+    assert profile.times(50.0, 4, 2000) == pytest.approx(bursts.times(50.0, 4, 2000))

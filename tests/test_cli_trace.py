@@ -42,7 +42,9 @@ def test_generate_writes_what_info_reads(
     out = tmp_path / name
     made = run_json(capsys, "generate", workload, "--seed", 5, "--out", out)
     assert (made.pop("seed"), made.pop("out")) == (5, str(out))
-    assert run_json(capsys, "info", out) == made
+    told = run_json(capsys, "info", out)
+    assert {name: told[name] for name in made} == made
+    assert (told["popularity"]["GET"]["count"] > 0, told["workers"], len(told["dispersion"]) > 1) == (True, None, True)
     assert made["requests"] == 500
     expected = generate(load_workload(workload), 5)
     assert Trace.read(out).table.to_pylist() == expected.table.to_pylist()

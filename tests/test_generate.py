@@ -35,12 +35,16 @@ WORKLOADS = st.fixed_dictionaries(
         ),
         "buckets": st.integers(1, 5),
     },
-    optional={"rate": st.floats(1, 1e4), "duration": st.floats(0.01, 2), "think_time": st.floats(0, 1)},
+    optional={"rate": st.floats(1, 1e4), "duration": st.floats(0.01, 2), "think_time": st.floats(0, 1)}
+    | {
+        "own_objects": st.dictionaries(st.sampled_from(["GET", "PUT", "HEAD"]), st.just({"object_size": 10})),
+        "ranges": st.just({"share": 0.5, "size": 100}),
+    },
 )
 
 
 @given(WORKLOADS, st.integers(0, 2**64 - 1))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_every_workload_gives_a_valid_trace_again_and_again(fields: dict[str, Any], seed: int) -> None:
     trace = traced(seed, **fields)
     assert trace.table.equals(traced(seed, **fields).table)
@@ -167,3 +171,41 @@ def test_sizes_of_far_apart_keys_are_those_of_their_index() -> None:
     by_key = dict(zip(strings(dense, "key"), dense.size_bytes.tolist(), strict=True))
     for key, size in zip(strings(sparse, "key"), sparse.size_bytes.tolist(), strict=True):
         assert by_key[key] == size
+
+
+def test_an_operation_may_have_objects_of_its_own() -> None:
+    own = {"PUT": {"object_size": "1MiB", "keys": {"kind": "sequential", "count": 10**9}}}
+    trace = traced(3, mix={"GET": 1, "PUT": 1}, operations=2000, own_objects=own)
+    rows = trace.table.to_pylist()
+    written = [row for row in rows if row["op"] == "PUT"]
+    assert {row["size_bytes"] for row in written} == {1 << 20}
+    assert [row["key"] for row in written] == [f"put-object-{i:010d}" for i in range(len(written))]
+    read = {row["key"] for row in rows if row["op"] == "GET"}
+    assert not any(key.startswith("put-") for key in read)
+
+
+def test_own_objects_leave_those_of_others_as_they_were() -> None:
+    own = {"PUT": {"object_size": "1MiB"}}
+    with_own = traced(3, mix={"GET": 1, "HEAD": 1}, operations=500, own_objects=own)
+    assert with_own.table.equals(traced(3, mix={"GET": 1, "HEAD": 1}, operations=500).table)
+
+
+def test_ranges_lie_within_the_object() -> None:
+    sizes = {"kind": "lognormal", "mean": 5000, "cv": 1}
+    ranges = {"share": 0.5, "size": {"kind": "lognormal", "mean": 2000, "cv": 2}}
+    fields = {"mix": {"GET": 3, "PUT": 1}, "operations": 4000, "object_size": sizes, "ranges": ranges}
+    trace = traced(3, **fields)
+    rows = [row for row in trace.table.to_pylist() if row["range_bytes"] is not None]
+    assert {row["op"] for row in rows} == {"GET"}
+    assert len(rows) == pytest.approx(1500, rel=0.1)
+    assert all(0 <= row["range_start_bytes"] <= row["size_bytes"] - row["range_bytes"] for row in rows)
+    assert any(row["range_start_bytes"] > 0 for row in rows)
+
+
+def test_a_share_of_the_requests_names_a_key_once() -> None:
+    keys = {"kind": "zipf", "count": 100, "one_hit": 0.25}
+    trace = traced(3, mix={"GET": 9, "DELETE": 1}, operations=8000, keys=keys)
+    named, hits = np.unique(trace.table.column("key").to_pylist(), return_counts=True)
+    beyond = np.array([int(name.removeprefix("object-")) >= 1 << 30 for name in named])
+    assert beyond.sum() == pytest.approx(0.9 * 0.25 * 8000, rel=0.1)
+    assert (hits[beyond] == 1).all()

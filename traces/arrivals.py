@@ -11,7 +11,7 @@ import math
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, NonNegativeFloat, model_validator
 
 from traces.distributions import Floats, Strict
 from traces.errors import InputError
@@ -104,7 +104,54 @@ class Diurnal(Strict):
         return value
 
 
-Arrivals = Annotated[Poisson | Constant | Mmpp2 | Diurnal, Field(discriminator="kind"), BareKind()]
+class RateStep(Strict):
+    """A stretch of time in which the rate stays the same."""
+
+    duration: Annotated[Seconds, Field(gt=0)] = Field(description="How long it lasts.")
+    level: NonNegativeFloat = Field(description="The rate, in proportion to that of the other steps.")
+
+
+class Profile(Strict):
+    """A rate that goes through steps, again and again; within them arrivals spread as another process does.
+
+    That process runs in operational time: its own durations, such as a burst's, are longer where the rate is lower.
+    """
+
+    kind: Literal["profile"] = "profile"
+    steps: tuple[RateStep, ...] = Field(min_length=1, description="One after the other, and then from the first.")
+    within: Annotated[Poisson | Constant | Mmpp2, Field(discriminator="kind"), BareKind()] = Field(
+        Poisson(), description="How arrivals spread about the step's rate."
+    )
+
+    @model_validator(mode="after")
+    def _some_level(self) -> Profile:
+        if not 0 < sum(step.duration * step.level for step in self.steps) < math.inf:
+            raise ValueError("the levels of the steps must not all be 0, and be finite")
+        return self
+
+    def times(self, rate: float, seed: int, count: int) -> Floats:
+        """The first `count` arrivals at this mean rate, seconds."""
+        whole, part = np.divmod(self.within.times(rate, seed, count), self.period_s)
+        value: Floats = whole * self.period_s + np.interp(part, *self.cumulated())
+        return value
+
+    @property
+    def period_s(self) -> float:
+        """How long all steps last."""
+        return sum(step.duration for step in self.steps)
+
+    def cumulated(self) -> tuple[Floats, Floats]:
+        """Operational and clock time at the steps' edges, seconds, both shape (steps + 1,)."""
+        duration = np.array([step.duration for step in self.steps])
+        work = duration * [step.level for step in self.steps]
+        zero = np.zeros(1)
+        clock = np.concatenate([zero, np.cumsum(duration)])
+        return np.concatenate([zero, np.cumsum(work)]) / work.sum() * self.period_s, clock
+
+
+Process = Poisson | Constant | Mmpp2 | Diurnal | Profile
+
+Arrivals = Annotated[Process, Field(discriminator="kind"), BareKind()]
 """An arrival process; a bare name takes its defaults."""
 
 
@@ -116,7 +163,7 @@ def _unit_times(seed: int, count: int) -> Floats:
 
 
 def arrival_times(
-    process: Poisson | Constant | Mmpp2 | Diurnal,
+    process: Process,
     rate: float,
     seed: int,
     operations: int | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def describe(trace: Trace) -> dict[str, Any]:
         ``ops``: for each operation ``count`` and, of the objects it names, ``size_bytes`` with ``mean``, ``min``,
         ``p50``, ``p90``, ``p99``, ``max``.
         ``arrivals``: of an open loop with two requests or more, see `_arrivals`; else None.
-        ``keys``: see `_keys`.
+        ``keys``: see `_keys`. ``origin``: of an imported trace, see `traces.origin.Origin`.
     """
     pacing = trace.pacing
     present = [i for i in range(len(OPS)) if (trace.op == i).any()]
@@ -41,6 +42,7 @@ def describe(trace: Trace) -> dict[str, Any]:
         "ops": {OPS[i]: _sizes(trace.size_bytes[trace.op == i]) for i in present},
         "arrivals": _arrivals(trace.arrival_s) if pacing.loop == "open" and len(trace) > 1 else None,
         "keys": _keys(trace),
+        "origin": None if trace.origin is None else asdict(trace.origin),
     }
 
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.arrivals import arrival_times
-from traces.distributions import Floats
-from traces.keys import Indices, WriteOnceReadOnce
-from traces.streams import stream_id, uniforms
+from traces.distributions import Floats, SizeDistribution
+from traces.keys import Indices, Keys, WriteOnceReadOnce
+from traces.streams import mixed, stream_id, uniforms
 from traces.tables import OPS, label
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from traces.workload import Workload
@@ -28,8 +28,9 @@ _GET, _PUT, _DELETE, _LIST = (OPS.index(op) for op in ("GET", "PUT", "DELETE", "
 def generate(workload: Workload, seed: int) -> Trace:
     """The trace of a workload; the same for the same workload and seed.
 
-    Keys are called ``object-0000000000`` and so on, buckets ``bucket-0`` and so on. Only keys that are named by some
-    request are in the dictionary. An object's size and bucket are draws of its key's index.
+    Keys are called ``object-0000000000`` and so on (``put-object-…`` those that PUTs have for themselves), buckets
+    ``bucket-0`` and so on. Only keys that are named by some request are in the dictionary. An object's size and bucket
+    are draws of its key's index.
 
     Raises:
         InputError: the workload asks for more requests than a trace may have.
@@ -48,7 +49,9 @@ def generate(workload: Workload, seed: int) -> Trace:
     count = len(arrival_s)
     op = _operations(workload, seed, count)
     phase = op == _GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
-    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), *_objects(workload, seed, op)]
+    bucket, key, size_bytes = _objects(workload, seed, op)
+    ranges = _ranges(workload, seed, op, size_bytes)
+    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), bucket, key, size_bytes, *ranges]
     columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
     return Trace.of(pa.table(columns, schema=TRACE_SCHEMA), pacing, "workload")
 
@@ -71,21 +74,51 @@ def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
 
 def _objects(workload: Workload, seed: int, op: NDArray[np.int32]) -> tuple[pa.Array, pa.Array, NDArray[np.int64]]:
     """The columns bucket, key and size_bytes."""
-    keys = workload.keys
+    own = {OPS.index(name): objects for name, objects in workload.own_objects.items()}
+    groups: list[tuple[str, NDArray[np.bool_], Keys, SizeDistribution]]
+    groups = [("", ~np.isin(op, list(own)), workload.keys, workload.object_size)]
+    groups += [(f"{OPS[i].lower()}-", op == i, objects.keys, objects.object_size) for i, objects in own.items()]
+    bucket, index, size_bytes = (np.empty(len(op), np.int64) for _ in range(3))
+    names: list[str] = []
+    for begin, rows, keys, sizes in groups:
+        drawn = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # each group has its own draws
+        numbers, index[rows], size_bytes[rows], more = _named(keys, sizes, drawn, op[rows])
+        bucket[rows] = numbers * workload.buckets
+        index[rows] += len(names)
+        names += [begin + name for name in more]
+    held, bucket = np.unique(bucket, return_inverse=True)
+    return label(bucket, [f"bucket-{b}" for b in held.tolist()]), _used(index, names), size_bytes
+
+
+def _named(
+    keys: Keys, sizes: SizeDistribution, seed: int, op: NDArray[np.int32]
+) -> tuple[Floats, Indices, Indices, list[str]]:
+    """Of what each request names: its place among the buckets (0 to 1), its name's index, its size; and the names."""
     chosen = keys.choose(seed, len(op))
     if not isinstance(keys, WriteOnceReadOnce):
         deletes = op == _DELETE  # each has a key of its own, behind the others
         chosen[deletes] = keys.count + np.arange(deletes.sum())
     distinct, index = np.unique(chosen, return_inverse=True)
-    sizes = np.rint(workload.object_size.quantile(_draws_at(seed, "workload/sizes", distinct))).astype(np.int64)
-    buckets = (_draws_at(seed, "workload/buckets", distinct) * workload.buckets).astype(np.int32)
-    named, bucket = np.unique(buckets[index], return_inverse=True)
+    drawn = np.rint(sizes.quantile(_draws_at(seed, "workload/sizes", distinct))).astype(np.int64)
+    place = _draws_at(seed, "workload/buckets", distinct)[index]
     lists = op == _LIST
     prefixes, prefix = np.unique(chosen[lists] // PAGE, return_inverse=True)
     index[lists] = len(distinct) + prefix
     names = [f"object-{k:010d}" for k in distinct.tolist()] + [f"object-{p:07d}" for p in prefixes.tolist()]
-    size_bytes = np.concatenate([sizes, np.zeros(len(prefixes), np.int64)])[index]
-    return label(bucket, [f"bucket-{b}" for b in named.tolist()]), _used(index, names), size_bytes
+    return place, index, np.concatenate([drawn, np.zeros(len(prefixes), np.int64)])[index], names
+
+
+def _ranges(workload: Workload, seed: int, op: NDArray[np.int32], size_bytes: Indices) -> tuple[pa.Array, pa.Array]:
+    """The columns range_start_bytes and range_bytes."""
+    ranges, count = workload.ranges, len(op)
+    if ranges is None:
+        return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
+    ranged = (op == _GET) & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.share)
+    drawn = ranges.size.quantile(uniforms(seed, stream_id("workload/ranges/size"), 0, count))
+    length = np.minimum(np.rint(drawn).astype(np.int64), size_bytes)
+    place = uniforms(seed, stream_id("workload/ranges/start"), 0, count)
+    start = (place * (size_bytes - length + 1)).astype(np.int64)
+    return pa.array(start, mask=~ranged), pa.array(length, mask=~ranged)
 
 
 def _used(index: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:

@@ -17,6 +17,7 @@ Indices = NDArray[np.int64]
 
 KeyCount = Annotated[int, Field(ge=1, le=10_000_000_000, description="How many keys there are.")]
 
+_ONCE = 1 << 30  # keys asked for once are numbered from here, behind those of DELETEs
 _HEAD = 1 << 20  # ranks of a Zipf law that are summed one by one
 
 
@@ -38,12 +39,20 @@ class ZipfKeys(Strict):
     kind: Literal["zipf"] = "zipf"
     count: KeyCount = 10_000
     exponent: float = Field(0.99, ge=0, le=10, description="Skew; 0 is uniform.")
+    one_hit: float = Field(0.0, ge=0, le=1, description="Share of requests that name a key which no other names.")
 
     def choose(self, seed: int, count: int) -> Indices:
-        """The keys of the first `count` requests, by the inverse CDF.
+        """The keys of the first `count` requests, by the inverse CDF; those asked for once come behind all others.
 
         Beyond the head the sum of k^-s is its midpoint integral, whose relative error is of order 1 / head^2.
         """
+        keys = self._popular(seed, count)
+        if self.one_hit:
+            once = np.flatnonzero(uniforms(seed, stream_id("workload/keys/once"), 0, count) < self.one_hit)
+            keys[once] = self.count + _ONCE + once
+        return keys
+
+    def _popular(self, seed: int, count: int) -> Indices:
         ranks = np.arange(1, min(self.count, _HEAD) + 1, dtype=np.float64)
         head = np.cumsum(ranks**-self.exponent)
         share = _draws(seed, count) * (head[-1] + self._tail(len(head)))

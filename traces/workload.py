@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, NonNegativeFloat, field_validator, 
 from traces.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.distributions import Deterministic, Shape, SizeDistribution, Strict
 from traces.errors import InputError
-from traces.keys import Keys, UniformKeys, WriteOnceReadOnce
+from traces.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
 from traces.units import PerSecond, Seconds, parse_seconds
 from traces.yaml_input import BareKind, load_mapping, override, validated
 
@@ -30,6 +30,22 @@ class ThinkTime(Strict):
 def _as_mean(value: Any) -> Any:
     """A bare duration stands for a constant think time."""
     return {"mean": parse_seconds(value)} if isinstance(value, int | float | str) else value
+
+
+class Objects(Strict):
+    """Objects that an operation has for itself: their names and sizes."""
+
+    object_size: SizeDistribution = Field(description="Sizes of these objects; an object keeps its size.")
+    keys: Annotated[UniformKeys | ZipfKeys | SequentialKeys, Field(discriminator="kind"), BareKind()] = Field(
+        UniformKeys(), description="Which of these keys the operation's requests name."
+    )
+
+
+class Ranges(Strict):
+    """GETs of a part of an object, which begins anywhere in it."""
+
+    share: float = Field(1.0, ge=0, le=1, description="Share of the GETs that ask for a part.")
+    size: SizeDistribution = Field(description="How much they ask for; of a smaller object, all of it.")
 
 
 class Workload(Strict):
@@ -58,6 +74,12 @@ class Workload(Strict):
         "of its own, so that no other request misses it.",
     )
     keys: Keys = Field(UniformKeys(), description="Which keys the requests name.")
+    own_objects: dict[Literal["GET", "PUT", "HEAD"], Objects] = Field(
+        {},
+        description="Operations that name objects of their own, as PUTs that never write over what is read; all others "
+        "share those of `keys` and `object_size`.",
+    )
+    ranges: Ranges | None = Field(None, description="GETs of parts of objects; absent: all read whole objects.")
     buckets: int = Field(1, ge=1, le=1_000_000, description="Buckets, over which the keys are spread by hash.")
 
     @field_validator("mix")
@@ -82,6 +104,8 @@ class Workload(Strict):
             raise ValueError("keys: write_once_read_once ends when all is read: give operations and no duration")
         if self.mix != {"GET": 1.0}:
             raise ValueError("keys: write_once_read_once has its own operations: give no mix")
+        if self.own_objects:
+            raise ValueError("keys: write_once_read_once reads what it wrote: give no own_objects")
 
 
 def load_workload(path: Path, assignments: Sequence[str] = ()) -> Workload:

@@ -71,7 +71,7 @@ def tallied(part: Parsed, lines: Lines, tally: Tally) -> Iterator[pa.RecordBatch
 
 def _parts(parse: Parse, lines: Lines) -> list[Parsed]:
     """What the lines give; where they cannot be read together, what each half gives."""
-    if not lines.data.strip():
+    if not lines.data or lines.data.isspace():
         return []
     try:
         return list(parse(lines))

@@ -26,10 +26,11 @@ def by_value(column: Column, function: Callable[[str], Any], kind: pa.DataType) 
     return values.take(encoded.indices)
 
 
-def operations(column: Column, names: Mapping[str, str]) -> NDArray[np.int8]:
-    """The index in `OPS` of what each value names; -1 where `names` has it not, or it is null."""
-    found = by_value(column, lambda name: OPS.index(names[name]) if name in names else -1, pa.int8())
-    result: NDArray[np.int8] = found.fill_null(-1).to_numpy(zero_copy_only=False)
+def operations(column: Column | Spans, names: Mapping[str, str]) -> NDArray[np.int8]:
+    """The index in `OPS` of what each value names; -1 where `names` has it not, or there is none."""
+    spans = column if isinstance(column, Spans) else Spans.of(column)
+    codes = np.array([*(OPS.index(op) for op in names.values()), -1], np.int8)
+    result: NDArray[np.int8] = codes[spans.one_of(list(names))]
     return result
 
 

@@ -67,7 +67,7 @@ def below_swift(path: Spans) -> Spans:
 
 def asked(method: Spans, bucket: Spans, key: Spans, query: Spans) -> NDArray[np.int8]:
     """The index in `OPS` of what each request asks for; -1: nothing that a Trace has a place for."""
-    named = operations(method.texts(), _METHODS)
+    named = operations(method, _METHODS)
     keyless = key.end <= key.start
     op = np.where(keyless, np.where(named == GET, np.int8(LIST), np.int8(-1)), named)
     about = np.zeros(len(op), np.int8)

@@ -36,7 +36,7 @@ def _parse(lines: Lines) -> Iterator[Parsed]:
     rows.refuse(fields.count < _NEEDED, f"has too few fields; {_NEEDED} are needed")
     time_ms = fields[_TIME].integers()
     rows.refuse((time_ms < 0) | (time_ms > np.iinfo(np.int64).max // 10**6), "time cannot be read")
-    op = operations(fields[_TYPE].texts(), _OPERATIONS)
+    op = operations(fields[_TYPE], _OPERATIONS)
     known = fields[_TYPE].begins_with("REST.")
     rows.refuse(~known, "type of request cannot be read")
     rows.leave_out(op < 0, NO_OBJECT)

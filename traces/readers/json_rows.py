@@ -27,6 +27,8 @@ def json_rows(schema: pa.Schema, convert: Convert) -> Parse:
         table = pajson.read_json(pa.BufferReader(lines.data), read, parse_options)
         if table.num_rows != len(numbers):
             raise ValueError("is not one JSON object a line")
+        if not lines.data.isascii():
+            lines.data.decode()  # Arrow takes JSON texts as they are
         yield convert(table, numbers)
 
     return parse

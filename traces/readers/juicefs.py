@@ -99,7 +99,7 @@ def _parse(lines: Lines) -> Iterator[Parsed]:
     rows.refuse((ended < 0) | ~process.there, "is no line of an access log")
     latency = calls.duration.decimals(9)
     rows.refuse((latency < 0) | ~calls.status.there, "ends before it should")
-    op = operations(calls.name.texts(), _OPERATIONS)
+    op = operations(calls.name, _OPERATIONS)
     rows.leave_out(op < 0, NO_OBJECT)
     well = calls.status.is_text("OK")
     yield rows.parsed(
@@ -146,8 +146,9 @@ def _asked(rows: Rows, line: Ints, calls: _Calls, op: Ints, well: Mask) -> dict[
 
 
 def _own(inode: Spans) -> Mask:
-    """Which inodes are of files that only the client has; they may have 19 digits."""
-    return (inode.integers() >= _OWN_INODE) | (inode.looks_like("0" * 19))
+    """Which inodes are of files that only the client has."""
+    own: Mask = inode.integers() >= _OWN_INODE
+    return own
 
 
 def _recognises(head: Head) -> bool:

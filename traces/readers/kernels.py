@@ -24,10 +24,10 @@ def split(data, begin, end, delimiter, quoted, bracketed, starts, ends, counts):
         delimiter: between fields.
         quoted, bracketed: whether a field that begins with a quotation mark (a bracket) goes on to the mark (bracket)
             that a delimiter or the line's end follows; its bounds are within.
-        starts, ends: filled, shape (lines, most fields); a line's further fields are passed over.
+        starts, ends: filled, shape (most fields, lines); a line's further fields are passed over.
         counts: filled, shape (lines,): how many fields were found; -1 where a mark or bracket is not closed.
     """
-    most = starts.shape[1]
+    most = starts.shape[0]
     for i in range(len(begin)):
         at, stop, found = begin[i], end[i], 0
         while found < most:
@@ -44,13 +44,13 @@ def split(data, begin, end, delimiter, quoted, bracketed, starts, ends, counts):
                 if cut >= stop:
                     found = -1
                     break
-                starts[i, found], ends[i, found] = at + 1, cut
+                starts[found, i], ends[found, i] = at + 1, cut
                 cut += 1
             else:
                 cut = at
                 while cut < stop and data[cut] != delimiter:
                     cut += 1
-                starts[i, found], ends[i, found] = at, cut
+                starts[found, i], ends[found, i] = at, cut
             found += 1
             if cut >= stop:
                 break
@@ -66,19 +66,19 @@ def split_last(data, begin, end, delimiter, starts, ends, counts):  # type: igno
         data: bytes.
         begin, end: of each line, shape (lines,).
         delimiter: between fields.
-        starts, ends: filled, shape (lines, fields).
+        starts, ends: filled, shape (fields, lines).
         counts: filled, shape (lines,): how many fields were found.
     """
-    most = starts.shape[1]
+    most = starts.shape[0]
     for i in range(len(begin)):
         stop, at, found = end[i], end[i], 1
         while found < most and at > begin[i]:
             at -= 1
             if data[at] == delimiter:
-                starts[i, most - found], ends[i, most - found] = at + 1, stop
+                starts[most - found, i], ends[most - found, i] = at + 1, stop
                 stop = at
                 found += 1
-        starts[i, 0], ends[i, 0] = begin[i], stop
+        starts[0, i], ends[0, i] = begin[i], stop
         counts[i] = found
 
 
@@ -121,18 +121,17 @@ def fraction(data, at, stop, places):  # type: ignore[no-untyped-def]
 @compiled
 def decimals(data, start, end, places, values):  # type: ignore[no-untyped-def]
     """Decimal numbers, none of them negative, as whole numbers of 10^-places; -1 where a field holds none."""
+    scale = 1
+    for _ in range(places):
+        scale *= 10
+    largest = (2**63 - 1) // scale
     for i in range(len(start)):
         point = start[i]
         while point < end[i] and data[point] != 46:
             point += 1
         whole = digits(data, start[i], point)
         part = fraction(data, point + 1, end[i], places)
-        if whole < 0 or part < 0 or whole >= (2**63 - 1) // 10**places:
-            values[i] = -1
-        else:
-            for _ in range(places):
-                whole *= 10
-            values[i] = whole + part
+        values[i] = whole * scale + part if 0 <= whole < largest and part >= 0 else -1
 
 
 @compiled
@@ -146,25 +145,26 @@ def days(year, month, day):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def moment(data, year, month, day, clock, stop):  # type: ignore[no-untyped-def]
-    """ns since 1970 of a date and a time of day (``10:44:01`` or ``10:44:01.606``); -1: there is no such."""
-    hours, minutes = digits(data, clock, clock + 2), digits(data, clock + 3, clock + 5)
-    whole = digits(data, clock + 6, clock + 8)
+def midnight(year, month, day):  # type: ignore[no-untyped-def]
+    """Seconds from 1970 to the beginning of a date; -1: there is no such."""
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     last = 30 if month in (4, 6, 9, 11) else (28 + leap if month == 2 else 31)
-    good = 1970 <= year < 2262 and 1 <= month <= 12 and 1 <= day <= last
-    good = good and 0 <= hours < 24 and 0 <= minutes < 60 and 0 <= whole <= 60
-    if not good or data[clock + 2] != 58 or data[clock + 5] != 58:
+    return days(year, month, day) * 86400 if 1970 <= year < 2262 and 1 <= month <= 12 and 1 <= day <= last else -1
+
+
+@compiled
+def clock_time(data, at, stop):  # type: ignore[no-untyped-def]
+    """ns from midnight of ``10:44:01`` or ``10:44:01.606``; -1: there is no such."""
+    hours, minutes = digits(data, at, at + 2), digits(data, at + 3, at + 5)
+    whole, part = digits(data, at + 6, at + 8), 0
+    good = 0 <= hours < 24 and 0 <= minutes < 60 and 0 <= whole <= 60
+    if not good or data[at + 2] != 58 or data[at + 5] != 58:
         return -1
-    part = 0
-    if stop > clock + 8:
-        if data[clock + 8] != 46 or stop == clock + 9:
+    if stop > at + 8:
+        if data[at + 8] != 46 or stop == at + 9:
             return -1
-        part = fraction(data, clock + 9, stop, 9)
-        if part < 0:
-            return -1
-    seconds = days(year, month, day) * 86400 + hours * 3600 + minutes * 60 + whole
-    return seconds * 1_000_000_000 + part
+        part = fraction(data, at + 9, stop, 9)
+    return (hours * 3600 + minutes * 60 + whole) * 1_000_000_000 + part if part >= 0 else -1
 
 
 @compiled
@@ -196,44 +196,76 @@ def month_of(data, at):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def same(data, one, other, width):  # type: ignore[no-untyped-def]
+    """Whether the same bytes are in two places."""
+    for i in range(width):
+        if data[one + i] != data[other + i]:
+            return False
+    return True
+
+
+@compiled
 def clf_times(data, start, end, values):  # type: ignore[no-untyped-def]
     """ns since 1970 UTC of ``21/Nov/2026:10:44:01.606 +0000``, with a fraction or without; -1: no such."""
+    date, begin_s = -1, -1
     for i in range(len(start)):
         at, cut = start[i], end[i]
         values[i] = -1
         if cut - at < 26:
             continue
+        if date < 0 or not same(data, date, at, 11):
+            date = at
+            begin_s = midnight(digits(data, at + 7, at + 11), month_of(data, at + 3), digits(data, at, at + 2))
+            if data[at + 2] != 47 or data[at + 6] != 47:
+                begin_s = -1
         space = at + 20
         while space < cut and data[space] != SPACE:
             space += 1
-        local = moment(
-            data, digits(data, at + 7, at + 11), month_of(data, at + 3), digits(data, at, at + 2), at + 12, space
-        )
+        local = clock_time(data, at + 12, space)
         east = zone(data, space + 1, cut)
-        if local >= 0 and east < 86400 and data[at + 2] == 47 and data[at + 6] == 47 and data[at + 11] == 58:
-            values[i] = local - east * 1_000_000_000
+        if begin_s >= 0 and local >= 0 and east < 86400 and data[at + 11] == 58:
+            values[i] = local + (begin_s - east) * 1_000_000_000
 
 
 @compiled
 def iso_times(data, start, end, values, unzoned):  # type: ignore[no-untyped-def]
     """ns since 1970 UTC of ``2026-11-21T10:44:01.606Z``: RFC 3339, or with a space, other separators of the date, a
     fraction or none; one without a zone is taken for UTC, and `unzoned` says so; -1: no such."""
+    date, begin_s = -1, -1
     for i in range(len(start)):
         at, cut = start[i], end[i]
         values[i], unzoned[i] = -1, False
         if cut - at < 19:
             continue
+        if date < 0 or not same(data, date, at, 10):
+            date = at
+            begin_s = midnight(digits(data, at, at + 4), digits(data, at + 5, at + 7), digits(data, at + 8, at + 10))
+            if data[at + 4] != data[at + 7] or 48 <= data[at + 4] <= 57:
+                begin_s = -1
         stop = at + 19
         if stop < cut and data[stop] == 46:
             stop += 1
             while stop < cut and 48 <= data[stop] <= 57:
                 stop += 1
-        local = moment(
-            data, digits(data, at, at + 4), digits(data, at + 5, at + 7), digits(data, at + 8, at + 10), at + 11, stop
-        )
+        local = clock_time(data, at + 11, stop)
         east = zone(data, stop, cut) if stop < cut else 0
-        if local >= 0 and east < 86400 and data[at + 4] == data[at + 7] and not 48 <= data[at + 4] <= 57:
-            values[i], unzoned[i] = local - east * 1_000_000_000, stop == cut
+        if begin_s >= 0 and local >= 0 and east < 86400:
+            values[i], unzoned[i] = local + (begin_s - east) * 1_000_000_000, stop == cut
+
+
+@compiled
+def one_of(data, start, end, texts, bounds, found):  # type: ignore[no-untyped-def]
+    """Which text each field is; `bounds` divide `texts`; -1: none of them."""
+    for i in range(len(start)):
+        found[i] = -1
+        for j in range(len(bounds) - 1):
+            if end[i] - start[i] == bounds[j + 1] - bounds[j]:
+                at = 0
+                while at < end[i] - start[i] and data[start[i] + at] == texts[bounds[j] + at]:
+                    at += 1
+                if at == end[i] - start[i]:
+                    found[i] = j
+                    break
 
 
 @compiled

@@ -95,13 +95,16 @@ class Rows:
             raise TypeError(f"no such columns: {', '.join(unknown)}")
         given = {name: _array(column, RECORDS.field(name).type) for name, column in columns.items()}
         for name in _AMOUNTS & given.keys():
-            self.refuse(pc.less(given[name], 0).fill_null(False).to_numpy(zero_copy_only=False), f"{name} is negative")
+            if (pc.min(given[name]).as_py() or 0) < 0:
+                below = pc.less(given[name], 0).fill_null(False)
+                self.refuse(below.to_numpy(zero_copy_only=False), f"{name} is negative")
         mask = None if self.kept.all() else pa.array(self.kept)
+        count = int(np.count_nonzero(self.kept))
         arrays = []
         for field in RECORDS:
             column = given.get(field.name)
             if column is None:
-                column = pa.nulls(int(self.kept.sum()), field.type)
+                column = pa.nulls(count, field.type)
             elif mask is not None:
                 column = column.filter(mask)
             if column.null_count and not field.nullable:

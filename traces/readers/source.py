@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 
 BLOCK_BYTES = 4 << 20
-"""How much is read at a time."""
+"""How much is read at a time,"""
+
+BLOCK_LINES = 1 << 15
+"""or less: about so many lines."""
 
 LONGEST_LINE_BYTES = 32 << 20
 """A longer line is no log's: it is given in pieces, none of which will be readable."""
@@ -25,6 +28,7 @@ HEAD_BYTES = 1 << 16
 
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _STEP = 1 << 20
+_CACHED_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,19 @@ class Lines:
     zone: str = "UTC"
 
     @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """Where in the data each line's newline is; of a last line without one, the data's end."""
+        text = np.frombuffer(self.data, np.uint8)
+        steps = range(0, len(text), _CACHED_BYTES)
+        ends = [np.flatnonzero(text[at : at + _CACHED_BYTES] == ord("\n")) + at for at in steps]
+        if self.data and not self.data.endswith(b"\n"):
+            ends.append(np.array([len(text)]))
+        return np.concatenate(ends) if ends else np.empty(0, np.int64)
+
+    @property
     def count(self) -> int:
         """How many lines there are."""
-        breaks = int(np.count_nonzero(np.frombuffer(self.data, np.uint8) == ord("\n")))
-        return breaks + (not self.data.endswith(b"\n") if self.data else 0)
+        return len(self.ends)
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -143,16 +156,17 @@ class Source:
         return pa.input_stream(self._raw, compression=packed) if packed else self._raw
 
     def lines(self) -> Iterator[Lines]:
-        """The content in blocks of whole lines, each of about `BLOCK_BYTES`.
+        """The content in blocks of whole lines, each of about `BLOCK_BYTES` or `BLOCK_LINES`.
 
         Raises:
             InputError: the file cannot be read.
         """
-        first, held, size = 1, [], 0
+        first, held, size, enough = 1, [], 0, 0
         for piece in self.pieces():
+            enough = enough or min(BLOCK_BYTES, BLOCK_LINES * len(piece) // (piece.count(b"\n") + 1))
             held.append(piece)
             size += len(piece)
-            if size < BLOCK_BYTES or (b"\n" not in piece and size < LONGEST_LINE_BYTES):
+            if size < enough or (b"\n" not in piece and size < LONGEST_LINE_BYTES):
                 continue
             cut = piece.rfind(b"\n") + 1 or len(piece)
             block = Lines(self.path, first, b"".join([*held[:-1], piece[:cut]]), self.zone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from traces.readers.source import Lines
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+_LAST_ASCII = 127
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class Spans:
         start, end = self.start + before, self.end - after
         return Spans(self.data, start, np.maximum(end, start - 1))
 
+    def where(self, which: Mask) -> Spans:
+        """The fields of those rows; others have none."""
+        return Spans(self.data, self.start, np.where(which, self.end, self.start - 1))
+
     @property
     def there(self) -> Mask:
         """Which rows have the field."""
@@ -61,6 +68,14 @@ class Spans:
     def begins_with(self, text: str) -> Mask:
         """Which rows' field begins with that text."""
         return self._begins(text, False)
+
+    def one_of(self, texts: Sequence[str]) -> Ints:
+        """Which of the texts each row's field is, from 0; -1: none of them."""
+        encoded = [text.encode() for text in texts]
+        bounds = np.cumsum([0, *map(len, encoded)])
+        found = np.empty(len(self), np.int64)
+        kernels.one_of(self.data, self.start, self.end, np.frombuffer(b"".join(encoded), np.uint8), bounds, found)
+        return found
 
     def looks_like(self, pattern: str) -> Mask:
         """Which rows' field begins as the pattern does: ``0`` is any digit, ``?`` any byte, all else itself."""
@@ -96,7 +111,7 @@ class Spans:
         kernels.gather(self.data, self.start, offsets, held)
         valid = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
         column = pa.StringArray.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(held), valid)
-        if not held.tobytes().isascii():
+        if held.max(initial=0) > _LAST_ASCII:
             column.validate(full=True)
         return column
 
@@ -139,10 +154,8 @@ class Spans:
 def each_line(lines: Lines) -> tuple[Ints, Spans]:
     """The number and the text of each line that is not empty."""
     data = np.frombuffer(lines.data, np.uint8)
-    breaks = np.flatnonzero(data == kernels.NEWLINE)
-    if not len(breaks) or breaks[-1] != len(data) - 1:
-        breaks = np.append(breaks, len(data))
-    begin = np.concatenate([np.zeros(1, np.int64), breaks[:-1] + 1])
+    breaks = lines.ends
+    begin = np.concatenate([np.zeros(1, np.int64), breaks[:-1] + 1]) if len(breaks) else breaks
     end = breaks - ((breaks > begin) & (data[np.maximum(breaks - 1, 0)] == kernels.RETURN))
     held = np.flatnonzero(end > begin)
     return lines.first + held, Spans(data, begin[held], end[held])
@@ -181,8 +194,8 @@ class Fields:
         line: Ints, spans: Spans, most: int, delimiter: str = " ", quoted: bool = False, bracketed: bool = False
     ) -> Fields:
         """Divide parts of lines, as `of` does whole ones."""
-        starts = np.zeros((len(line), most), np.int64)
-        ends = np.full((len(line), most), -1, np.int64)
+        starts = np.zeros((most, len(line)), np.int64)
+        ends = np.full((most, len(line)), -1, np.int64)
         count = np.empty(len(line), np.int64)
         kernels.split(spans.data, spans.start, spans.end, ord(delimiter), quoted, bracketed, starts, ends, count)
         return Fields(line, count, spans.data, starts, ends)
@@ -192,13 +205,11 @@ class Fields:
         """The last fields of the lines, for lines whose first field may hold delimiters; of a line with fewer fields
         only their count is sure."""
         line, spans = each_line(lines)
-        starts = np.zeros((len(line), most), np.int64)
-        ends = np.full((len(line), most), -1, np.int64)
+        starts = np.zeros((most, len(line)), np.int64)
+        ends = np.full((most, len(line)), -1, np.int64)
         count = np.empty(len(line), np.int64)
         kernels.split_last(spans.data, spans.start, spans.end, ord(delimiter), starts, ends, count)
         return Fields(line, count, spans.data, starts, ends)
 
     def __getitem__(self, field: int) -> Spans:
-        return Spans(
-            self._data, np.ascontiguousarray(self._starts[:, field]), np.ascontiguousarray(self._ends[:, field])
-        )
+        return Spans(self._data, self._starts[field], self._ends[field])

@@ -37,7 +37,7 @@ def _parse(lines: Lines) -> Iterator[Parsed]:
     rows.leave_out(when.is_text("timestamp"), "the names of the columns")
     time = when.decimals(9)
     rows.refuse(time < 0, "time cannot be read")
-    op = operations(fields[_OPERATION].texts(), CACHE_OPERATIONS)
+    op = operations(fields[_OPERATION], CACHE_OPERATIONS)
     rows.leave_out(op < 0, NO_OBJECT)
     size = whole(rows, fields[_VALUE_SIZE], "value size", null=None)
     without = (op == DELETE) | (op == GET) & pc.equal(size, 0).fill_null(False).to_numpy(zero_copy_only=False)

@@ -92,7 +92,7 @@ def _parse(header: tuple[str, ...], dialect: Dialect, lines: Lines) -> Iterator[
     rows.refuse(fields.count < 0, "has a quotation mark without its other half")
     needed = 1 + max(header.index(name) for name in NEEDED)
     rows.refuse(fields.count < needed, f"has too few fields; {needed} are needed")
-    op = operations(column["op"].texts(), dialect.operations)
+    op = operations(column["op"], dialect.operations)
     rows.leave_out(op < 0, "not an operation on an object or a listing")
     start, end = (_moment(rows, column[name], name) for name in ("start", "end"))
     rows.refuse(start.is_null().to_numpy(zero_copy_only=False), "has no start")
