@@ -9,7 +9,7 @@ import typer
 
 from cli.common import JsonOption, SeedOption, print_json, progress, stdout
 from traces.errors import InputError
-from traces.importing import import_logs
+from traces.logs.importing import import_logs
 
 
 def command(

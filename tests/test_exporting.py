@@ -12,7 +12,7 @@ from cli.main import main
 from tests.runs import run_of
 from traces.errors import InputError
 from traces.exporting import export, percentiles
-from traces.importing import import_logs
+from traces.logs.importing import import_logs
 from traces.run import RUN_SCHEMA, Run
 
 

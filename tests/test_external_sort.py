@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traces.external_sort import FAN_IN, ExternalSort
+from traces.logs.external_sort import FAN_IN, ExternalSort
 
 
 def sorted_rows(values: list[int], batch: int, piece: int, block: int) -> tuple[list[int], list[int]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.small_traces import reads
 from traces.errors import InputError
-from traces.importing import import_logs
+from traces.logs.importing import import_logs
 from traces.readers.formats import detect
 from traces.readers.generic_csv import FORMAT, csv_format
 from traces.readers.records import RECORDS

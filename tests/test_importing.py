@@ -17,7 +17,7 @@ from cli.main import main
 from models.spec import load_spec
 from tests.access_logs import at, line, log
 from traces.errors import InputError
-from traces.importing import import_logs
+from traces.logs.importing import import_logs
 from traces.origin import Origin
 from traces.run import Run
 from traces.statistics import summarise
@@ -252,7 +252,7 @@ def test_an_interrupted_import_leaves_nothing(tmp_path: Path) -> None:
 _PEAK = """
 import resource, sys
 from pathlib import Path
-from traces.importing import import_logs
+from traces.logs.importing import import_logs
 for path in map(Path, sys.argv[1:]):
     import_logs([path], path.with_suffix(".parquet"), run_out=path.with_suffix(".run"))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

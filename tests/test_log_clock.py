@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from traces.log_clock import TICKS_NS, Clock, spread
+from traces.logs.clock import TICKS_NS, Clock, spread
 
 SECOND, MILLI = 10**9, 10**6
 DAY = 1795255200 * SECOND

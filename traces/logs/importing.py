@@ -1,7 +1,7 @@
 """Logs read into a Trace and, where they have latencies, a measured Run; in bounded memory.
 
-All files are read once. Records are sorted by time on disk (`traces.external_sort`), as logs are written in order of
-completion and a store's hosts each have their own. What grows with the log is only what is known of each distinct
+All files are read once. Records are sorted by time on disk (`traces.logs.external_sort`), as logs are written in order
+of completion and a store's hosts each have their own. What grows with the log is only what is known of each distinct
 object.
 """
 
@@ -22,12 +22,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.imported_names import Hashed, anonymous_error, told_error
-from traces.imported_run import imported_info, run_writer
-from traces.imported_tables import Names, run_table, trace_table
-from traces.log_clock import spread
-from traces.log_files import files_in, formats_of
-from traces.log_records import LogRecords, Progress, read_logs
+from traces.logs.clock import spread
+from traces.logs.files import files_in, formats_of
+from traces.logs.measured import imported_info, run_writer
+from traces.logs.names import Hashed, anonymous_error, told_error
+from traces.logs.records import LogRecords, Progress, read_logs
+from traces.logs.tables import Names, run_table, trace_table
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
-from traces.external_sort import ExternalSort
-from traces.imported_names import Numbering, Objects
-from traces.imported_sizes import Sizes
-from traces.imported_tables import NUMBERED
-from traces.log_clock import Clock
+from traces.logs.clock import Clock
+from traces.logs.external_sort import ExternalSort
+from traces.logs.names import Numbering, Objects
+from traces.logs.sizes import Sizes
+from traces.logs.tables import NUMBERED
 from traces.readers.formats import Format
 from traces.readers.source import Source
 from traces.readers.tally import Tally

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from traces.arrivals import Constant, Mmpp2, Poisson, arrival_times
+from traces.dispersion import dispersion, lengths, tick
+
+
+def test_a_poisson_process_has_1_in_every_window() -> None:
+    counts = dispersion(arrival_times(Poisson(), 200.0, 1, None, 300.0))
+    assert len(counts.window_s) > 8
+    assert (abs(counts.idc - 1) < 4 * counts.noise).all()
+    assert counts.mean == pytest.approx(200 * counts.window_s, rel=0.02)
+
+
+def test_constant_arrivals_have_none() -> None:
+    assert (dispersion(arrival_times(Constant(), 100.0, 0, None, 60.0)).idc < 0.2).all()
+
+
+def test_an_mmpp_has_the_dispersion_of_its_formula() -> None:
+    process = Mmpp2(burst_factor=10, burst_share=0.2, burst_duration=0.2)
+    arrival_s = arrival_times(process, 300.0, 2, None, 900.0)
+    counts = dispersion(arrival_s, np.array([0.02, 0.2, 2.0]))
+    p, rate = process.burst_share, 1 / process.burst_duration + 1 / process.calm_duration
+    spread = process.calm_rate(300.0) * 9
+    rise = 1 + np.expm1(-rate * counts.window_s) / (rate * counts.window_s)
+    expected = 1 + 2 * p * (1 - p) * spread**2 / (rate * 300) * rise  # Heffes and Lucantoni 1986
+    assert counts.idc == pytest.approx(expected, rel=0.1)
+
+
+def test_a_coarse_clock_is_told_by_its_tick() -> None:
+    fine = arrival_times(Poisson(), 50.0, 3, None, 600.0)
+    assert tick(fine) == 0
+    assert tick(np.floor(fine)) == 1
+    assert lengths(np.floor(fine))[0] > 2
+
+
+def test_too_few_arrivals_have_no_windows() -> None:
+    assert len(lengths(np.arange(10.0))) == 0
+    assert len(dispersion(np.array([])).idc) == 0
+    assert len(dispersion(np.zeros(1000)).idc) == 0

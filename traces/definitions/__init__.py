@@ -1,0 +1,1 @@
+"""Benchmark definitions of other tools as workloads: a module for each tool."""

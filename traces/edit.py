@@ -1,0 +1,160 @@
+"""Traces made of traces: a window of time, a sample of the keys, several merged."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.errors import InputError
+from traces.origin import Origin
+from traces.trace import Pacing, Trace
+
+Align = Literal["start", "clock"]
+
+
+def cut(trace: Trace, from_s: float, to_s: float = math.inf) -> Trace:
+    """The requests that are due in a window of time, which becomes the trace's own time from 0.
+
+    Args:
+        trace: an open loop.
+        from_s: the window's begin, seconds since the trace began.
+        to_s: its end, not in it.
+
+    Raises:
+        InputError: the trace is a closed loop, whose requests have no time, or the window is empty.
+    """
+    _require_open(trace, "cut")
+    if not from_s < to_s:
+        raise InputError(f"the window ends at {to_s:g} s, which is not after its begin at {from_s:g} s")
+    first, last = np.searchsorted(trace.arrival_s[: trace.issued], [from_s, to_s])
+    if first == last:
+        ends = f"from {trace.arrival_s[0]:g} to {trace.arrival_s[-1]:g} s" if len(trace) else "at all"
+        raise InputError(f"no request is due from {from_s:g} to {to_s:g} s; there are requests {ends}")
+    limit = trace.pacing.duration_s
+    ends_s = min(to_s, math.inf if limit is None else limit)
+    table = at_times(trace.table.slice(first, last - first), trace.arrival_s[first:last] - from_s)
+    pacing = replace(trace.pacing, duration_s=ends_s - from_s if math.isfinite(ends_s) else None)
+    return Trace.of(table, pacing, "trace", _later(trace.origin, from_s))
+
+
+def sample_keys(trace: Trace, share: float) -> Trace:
+    """The requests of a share of the objects, chosen by the hash of bucket and key.
+
+    So an object's whole history stays or goes, and reuse distances and popularity keep their shape, with distances
+    smaller by the share (spatially hashed sampling: Waldspurger et al., "Efficient MRC construction with SHARDS", FAST
+    2015). A LIST goes by its prefix. The same objects are chosen in every trace.
+
+    Args:
+        trace: any.
+        share: of the objects, above 0 and at most 1.
+
+    Raises:
+        InputError: the share is out of range, or none of the objects is chosen.
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"keys is {share:g}; a share above 0 and at most 1 is needed")
+    bucket, key = (trace.table.column(name).combine_chunks() for name in ("bucket", "key"))
+    pair = bucket.indices.to_numpy().astype(np.int64) << 32 | key.indices.to_numpy()
+    distinct, index = np.unique(pair, return_inverse=True)
+    buckets, keys = bucket.dictionary.to_pylist(), key.dictionary.to_pylist()
+    kept = np.array([_hashed(buckets[p >> 32], keys[p & 0xFFFFFFFF]) < share for p in distinct.tolist()], bool)
+    if not kept.any():
+        raise InputError(f"none of {len(distinct):,} objects is in a sample of {share:g}; give a greater share")
+    return Trace.of(trace.table.filter(pa.array(kept[index])), trace.pacing, "trace", trace.origin)
+
+
+def _hashed(bucket: str, key: str) -> float:
+    """A number from 0 to 1 that is that of this object everywhere."""
+    digest = hashlib.blake2b(f"{bucket}/{key}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64
+
+
+def merge(traces: Sequence[Trace], align: Align = "start") -> Trace:
+    """All requests of several traces, in order of time.
+
+    Buckets and keys of the same name are the same objects. Clients are told apart by trace.
+
+    Args:
+        traces: open loops, at least one.
+        align: ``start``: all begin at once; ``clock``: by the calendar times that they began at.
+
+    Raises:
+        InputError: one of them is a closed loop, or has no calendar time where that is needed.
+    """
+    for trace in traces:
+        _require_open(trace, "merged")
+    offsets_s = [0.0] * len(traces) if align == "start" else _offsets(traces)
+    tables, clients = [], 0
+    for trace, offset_s in zip(traces, offsets_s, strict=True):
+        table = at_times(trace.table.slice(0, trace.issued), trace.arrival_s[: trace.issued] + offset_s)
+        client = table.column("client").combine_chunks()
+        known = client.drop_null().to_numpy()
+        table = _with(table, "client", pa.compute.add(client, pa.scalar(clients, pa.int32())))
+        clients += int(known.max()) + 1 if len(known) else 0
+        tables.append(table)
+    merged = pa.concat_tables(tables).unify_dictionaries()
+    order = np.argsort(merged.column("arrival_s").to_numpy(), kind="stable")
+    limits = [t.pacing.duration_s for t in traces]
+    known_limits = [limit + offset for limit, offset in zip(limits, offsets_s, strict=True) if limit is not None]
+    duration = max(known_limits) if len(known_limits) == len(limits) else None
+    pacing = Pacing("open", duration_s=duration)
+    return Trace.of(merged.take(pa.array(order)).combine_chunks(), pacing, "merged", _common(traces, align))
+
+
+def _offsets(traces: Sequence[Trace]) -> list[float]:
+    """Seconds after the first of them that each began."""
+    began = []
+    for i, trace in enumerate(traces):
+        if trace.origin is None or trace.origin.started_at is None:
+            raise InputError(f"trace {i + 1} does not know its calendar time; merge them with --align start")
+        began.append(datetime.fromisoformat(trace.origin.started_at))
+    return [(at - min(began)).total_seconds() for at in began]
+
+
+def _common(traces: Sequence[Trace], align: Align) -> Origin | None:
+    """The origin of the whole, where all have one."""
+    origins = [trace.origin for trace in traces if trace.origin is not None]
+    if len(origins) < len(traces):
+        return None
+    ticks = [origin.latency_clock_s for origin in origins if origin.latency_clock_s is not None]
+    started = [origin.started_at for origin in origins if origin.started_at is not None]
+    return Origin(
+        formats=tuple(dict.fromkeys(name for origin in origins for name in origin.formats)),
+        files=tuple(name for origin in origins for name in origin.files),
+        started_at=min(started, key=datetime.fromisoformat) if align == "clock" else None,
+        clock_s=max(origin.clock_s for origin in origins),
+        latency_clock_s=max(ticks) if ticks else None,
+        zone=origins[0].zone,
+        anonymised=all(origin.anonymised for origin in origins),
+        spread=any(origin.spread for origin in origins),
+    )
+
+
+def _later(origin: Origin | None, by_s: float) -> Origin | None:
+    if origin is None or origin.started_at is None:
+        return origin
+    began = datetime.fromisoformat(origin.started_at) + timedelta(seconds=by_s)
+    return replace(origin, started_at=began.isoformat())
+
+
+def at_times(table: pa.Table, arrival_s: NDArray[np.float64]) -> pa.Table:
+    """The rows with other arrival times."""
+    return _with(table, "arrival_s", pa.array(arrival_s))
+
+
+def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(at), values)
+
+
+def _require_open(trace: Trace, what: str) -> None:
+    if trace.pacing.loop != "open":
+        raise InputError(f"a closed loop cannot be {what}: its requests have no time of their own, only an order")

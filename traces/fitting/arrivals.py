@@ -1,0 +1,128 @@
+"""The arrival process of an open loop: its rate over time, and how it spreads about that.
+
+First the rate: counts in equal bins are cut into stretches of constant rate where that explains more than chance
+does, chance being as large as neighbouring bins differ. What is left, in operational time, is a Poisson process, a
+constant one or a two-state MMPP. Whether the rate changed, or bursts merely came together, is decided by likelihood:
+the simpler process stays where the other explains no more than its further parameters would by chance (BIC).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep
+from traces.dispersion import Floats, dispersion
+from traces.fitting.mmpp import Binned, fit_mmpp2
+
+_BINS = 50
+_PENALTY = 4.0  # of a cut, in units of ln(bins): BIC's 2 parameters (level and place), twice over
+_PLACES = 400  # between two neighbouring cuts, at which the cut between them is tried
+_LEAST_BIN = 10  # arrivals a bin has on average, at least
+_SIGNIFICANT = 3.5  # standard deviations beyond which dispersion is not chance; assumed
+_REGULAR = 0.1  # coefficient of variation of gaps below which arrivals count as evenly spaced; assumed
+_NOTICEABLE = 0.15  # coefficient of variation of the rate below which bursts are no bursts; assumed
+
+
+def fit_arrivals(arrival_s: Floats, duration_s: float) -> Process:
+    """The process that gives such arrivals.
+
+    Args:
+        arrival_s: ascending, within 0 and `duration_s`.
+        duration_s: how long arrivals were looked for.
+    """
+    steady = (RateStep(duration=duration_s, level=1.0),)
+    steps = rate_steps(arrival_s, duration_s)
+    found = [_within(arrival_s, Profile(steps=each)) for each in ([steady] if len(steps) == 1 else [steady, steps])]
+    process, profile = min(found, key=lambda one: one[0])[1:]
+    return process if len(profile.steps) == 1 else profile.model_copy(update={"within": process})
+
+
+def _within(arrival_s: Floats, profile: Profile) -> tuple[float, Poisson | Constant | Mmpp2, Profile]:
+    """How arrivals spread about a profile, and Schwarz's criterion (BIC) of both together; the least is the best."""
+    operational, clock = profile.cumulated()
+    at = np.interp(arrival_s, clock, operational)
+    bins = Binned.of(arrival_s, profile)
+    penalty = math.log(len(bins.counts)) / 2
+    shape = 2.0 * (len(profile.steps) - 1) * penalty
+    gaps = np.diff(at)
+    if len(gaps) > 1 and gaps.mean() > 0 and gaps.std() / gaps.mean() < _REGULAR:
+        return shape - math.inf if len(profile.steps) == 1 else shape, Constant(), profile
+    poisson = shape - bins.log_likelihood(Mmpp2(burst_factor=1.0)), Poisson(), profile
+    counts = dispersion(at)
+    if not len(counts.idc) or (counts.idc < 1 + _SIGNIFICANT * counts.noise).all():
+        return poisson
+    mmpp = fit_mmpp2(counts, bins)
+    if mmpp.rate_cv < _NOTICEABLE:
+        return poisson
+    return shape + 3 * penalty - bins.log_likelihood(mmpp.process), mmpp.process, profile
+
+
+def rate_steps(arrival_s: Floats, duration_s: float) -> tuple[RateStep, ...]:
+    """Stretches of constant rate; one where the rate does not change beyond chance. Levels are over the mean rate."""
+    bins = min(_BINS, len(arrival_s) // _LEAST_BIN)
+    if bins < 4:
+        return (RateStep(duration=duration_s, level=1.0),)
+    counts, _ = np.histogram(arrival_s, bins=bins, range=(0.0, duration_s))
+    chance = max(float(np.mean(np.diff(counts) ** 2)) / 2 / counts.mean(), 1.0)
+    penalty = _PENALTY * math.log(bins) * chance
+    edges = [0.0, *(_cuts(counts.astype(np.float64), penalty) * (duration_s / bins)), duration_s]
+    edges = _placed(arrival_s, edges, penalty)
+    held = np.diff(np.searchsorted(arrival_s, edges))
+    mean_rate = len(arrival_s) / duration_s
+    return tuple(
+        RateStep(duration=b - a, level=float(count / (b - a) / mean_rate))
+        for a, b, count in zip(edges, edges[1:], held, strict=False)
+    )
+
+
+def _cuts(counts: Floats, penalty: float) -> NDArray[np.int64]:
+    """The bins at which the level changes: optimal partitioning of Poisson counts with a penalty for each cut.
+
+    Jackson et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing Letters
+    12(2), 2005. The penalty goes with the dispersion of neighbours, so bursts shorter than a bin are no change of rate.
+    """
+    n = len(counts)
+    total = np.concatenate([[0.0], np.cumsum(counts)])
+    best, last = np.zeros(n + 1), np.zeros(n + 1, np.int64)
+    best[0] = -penalty
+    for end in range(1, n + 1):
+        begin = np.arange(end)
+        along = best[begin] + _cost(total[end] - total[begin], end - begin) + penalty
+        last[end] = int(np.argmin(along))
+        best[end] = along[last[end]]
+    cuts, end = [], int(last[n])
+    while end:
+        cuts.append(end)
+        end = int(last[end])
+    return np.array(cuts[::-1], np.int64)
+
+
+def _placed(arrival_s: Floats, edges: list[float], penalty: float) -> list[float]:
+    """The edges with each cut where it explains most, no longer only between bins; cuts that explain little left out.
+
+    A change of rate inside a bin gives two cuts, on both sides of the bin: one of them moves to the place, and the
+    other is left without a change.
+    """
+    i = 1
+    while i < len(edges) - 1:
+        before, after = edges[i - 1], edges[i + 1]
+        place = np.linspace(before, after, _PLACES + 2)[1:-1]
+        first, here, last = (np.searchsorted(arrival_s, at) for at in (before, place, after))
+        cost = _cost(here - first, place - before) + _cost(last - here, after - place)
+        best = int(np.argmin(cost))
+        if float(_cost(last - first, after - before)) - cost[best] < penalty:
+            del edges[i]
+        else:
+            edges[i] = float(place[best])
+            i += 1
+    return edges
+
+
+def _cost(held: Any, length: Any) -> Floats:
+    """Twice the negative log-likelihood of `held` arrivals in stretches of a length, at their own mean rates."""
+    cost: Floats = -2 * held * np.log(np.maximum(held, 1e-300) / length)
+    return cost

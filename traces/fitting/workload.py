@@ -1,0 +1,149 @@
+"""A workload learned from a trace: a spec whose generated traces are like it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from traces.errors import InputError
+from traces.fitting.arrivals import fit_arrivals
+from traces.fitting.loops import Loop, find_loop, fit_shape
+from traces.fitting.objects import Requested, fit_objects
+from traces.fitting.sizes import fit_sizes
+from traces.run import Run
+from traces.tables import OPS
+from traces.trace import Trace
+from traces.workload import Workload
+from traces.yaml_input import validated
+
+_GET, _PUT = OPS.index("GET"), OPS.index("PUT")
+_DIGITS = 5  # that fitted figures are written with
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A workload and what it was learned from.
+
+    Attributes:
+        workload: the workload.
+        loop: the closed loop that was found; None: an open one.
+        notes: what there is in the trace that a workload cannot say.
+    """
+
+    workload: Workload
+    loop: Loop | None
+    notes: tuple[str, ...]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The workload as a YAML file has it."""
+        written: dict[str, Any] = self.workload.model_dump(mode="json", exclude_unset=True)
+        return written
+
+
+def loop_of(trace: Trace, run: Run | None) -> Loop | None:
+    """The closed loop of a trace: its own, or, of a Run read from a log, what the log shows."""
+    if trace.pacing.loop == "closed":
+        return Loop(trace.pacing.clients, np.sort(trace.think_s))
+    return find_loop(run) if run is not None and "origin" in run.info else None
+
+
+def fit_workload(trace: Trace, run: Run | None = None) -> Fitted:
+    """The workload whose traces are like this one.
+
+    Args:
+        trace: what was asked.
+        run: what happened then; of one read from a log it tells whether clients waited for their answers.
+
+    Raises:
+        InputError: the trace has no requests, or those of an open loop come all at once.
+    """
+    if not len(trace):
+        raise InputError("the trace has no requests; there is nothing to learn from")
+    loop = loop_of(trace, run)
+    pace = _open(trace) if loop is None else _closed(trace, loop)
+    counts = np.bincount(trace.op, minlength=len(OPS))
+    mix = {op: float(f"{count / len(trace):.6g}") for op, count in zip(OPS, counts, strict=True) if count}
+    buckets = len(trace.table.column("bucket").unique())
+    fields = {**pace, "mix": mix, **({"buckets": buckets} if buckets > 1 else {})}
+    notes: list[str] = []
+    if _written_then_read(trace):
+        pairs = len(trace) // 2
+        sizes = fit_sizes(trace.size_bytes[:pairs], np.arange(pairs)).model_dump(exclude_unset=True)
+        fields |= {"operations": pairs, "keys": "write_once_read_once", "object_size": sizes}
+        del fields["mix"]
+    else:
+        objects, notes = fit_objects(Requested.of(trace))
+        fields |= objects
+        if len(np.unique(trace.phase)) > 1:
+            notes.append("phases, one after the other; a workload mixes its operations all along")
+    fields |= _ranges(trace)
+    return Fitted(validated(Workload, _rounded(fields), "fit"), loop, tuple(notes))
+
+
+def _open(trace: Trace) -> dict[str, Any]:
+    at = trace.arrival_s[: trace.issued]
+    limit = trace.pacing.duration_s
+    if not len(at):
+        raise InputError(
+            f"no request is due within the {limit:g} s that the trace lasts; there is nothing to learn from"
+        )
+    # Half a mean gap on either side: so long n arrivals stand for.
+    begin, end = (0.0, limit) if limit is not None else (float(at[0]), float(at[-1]))
+    slack = 0.0 if limit is not None else (end - begin) / max(len(at) - 1, 1) / 2
+    duration = end - begin + 2 * slack
+    if not duration > 0:
+        raise InputError("all requests come at the same time; an open loop's rate cannot be told")
+    process = fit_arrivals(at - begin + slack, duration)
+    arrivals = {} if process.kind == "poisson" else {"arrivals": process.model_dump(exclude_unset=True)}
+    return {"rate": len(at) / duration, "duration": duration, **arrivals}
+
+
+def _closed(trace: Trace, loop: Loop) -> dict[str, Any]:
+    pacing, think = trace.pacing, loop.think_s
+    fields: dict[str, Any] = {"clients": loop.clients}
+    if think.mean() > 0:
+        fields["think_time"] = {
+            "mean": float(think.mean()),
+            "distribution": fit_shape(think).model_dump(exclude_unset=True),
+        }
+    if pacing.loop == "closed" and pacing.stagger_s:
+        fields["stagger"] = pacing.stagger_s
+    if pacing.loop == "closed" and pacing.duration_s is not None:
+        fields["duration"] = pacing.duration_s
+    if not pacing.repeat:
+        fields["operations"] = len(trace)
+    return fields
+
+
+def _written_then_read(trace: Trace) -> bool:
+    """Whether a closed loop writes every key once, then reads every key once in the same order."""
+    half = len(trace) // 2
+    if trace.pacing.loop != "closed" or 2 * half != len(trace) or trace.pacing.duration_s is not None:
+        return False
+    if (trace.op[:half] != _PUT).any() or (trace.op[half:] != _GET).any():
+        return False
+    objects = Requested.of(trace).objects
+    return len(np.unique(objects)) == half and bool((objects[:half] == objects[half:]).all())
+
+
+def _ranges(trace: Trace) -> dict[str, Any]:
+    length = trace.table.column("range_bytes")
+    ranged = length.is_valid().to_numpy() & (trace.op == _GET)
+    if not ranged.any():
+        return {}
+    asked = length.fill_null(0).to_numpy()[ranged]
+    share = float(ranged.sum() / (trace.op == _GET).sum())
+    sizes = fit_sizes(asked, np.arange(len(asked)))
+    return {"ranges": {"share": share, "size": sizes.model_dump(exclude_unset=True)}}
+
+
+def _rounded(value: Any) -> Any:
+    """Nested fields with figures as long as they are known at best."""
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part) for part in value]
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
