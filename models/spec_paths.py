@@ -27,8 +27,9 @@ def paths_of(model: type[BaseModel]) -> tuple[str, ...]:
 def resolved(model: type[BaseModel], path: str, counted: bool = False) -> str:
     """The full path of a field.
 
-    A path may be short: the end of just one full path, as ``clients`` of ``workload.clients``; and where a number is
-    meant (`counted`), a section stands for its count, as ``gateways`` for ``gateways.count``.
+    A path may be short: the end of a full path, as ``clients`` of ``workload.clients``, and of several the one with the
+    fewest parts, as ``latency`` of ``network.latency`` rather than ``host.internode.latency``. Where a number is meant
+    (`counted`), a section stands for its count, as ``gateways`` for ``gateways.count``.
 
     Raises:
         InputError: no field has the path, or several may be meant; those are named.
@@ -39,6 +40,8 @@ def resolved(model: type[BaseModel], path: str, counted: bool = False) -> str:
         return path  # a preset, an index, or a mistake: reading the spec tells, and what its section may have
     if counted:
         found = [f"{p}.count" if f"{p}.count" in paths else p for p in found]
+    fewest = min((p.count(".") for p in found), default=0)
+    found = [p for p in found if p.count(".") == fewest]
     if len(found) == 1:
         return found[0]
     if found:

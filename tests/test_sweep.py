@@ -76,6 +76,7 @@ def test_short_paths_are_found_where_they_are_clear():
              "hedge.after": "client.hedge.after", "buckets.shards": "buckets.shards"}  # fmt: skip
     assert {path: resolved(CephSpec, path, counted=True) for path in short} == short
     assert resolved(CephSpec, "gateways") == "gateways"
+    assert resolved(MinioSpec, "object_size") == "workload.object_size"  # rather than that of own_objects
     assert resolved(MinioSpec, "host.cpu.GET.constant") in paths_of(MinioSpec)
     # What only reading the spec can tell is left to it.
     assert [resolved(CephSpec, path) for path in ("events.0.at", "device.preset")] == ["events.0.at", "device.preset"]
@@ -86,7 +87,7 @@ def test_short_paths_are_found_where_they_are_clear():
     [
         ("bucket.shards", r"no such field; close are buckets\.shards"),
         ("client.hedge.aftr.x", "no such field"),
-        ("count", r"may be workload\.keys\.count, gateways\.count or hosts\.count; write the whole path"),
+        ("count", r"may be gateways\.count or hosts\.count; write the whole path"),
         ("zzz", "zzz: no such field$"),
     ],
 )

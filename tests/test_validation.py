@@ -268,7 +268,7 @@ def test_runs_are_predicted_with_the_policies_they_were_made_with(tmp_path):
     found = {cell["runs"][0]: cell["ops"]["GET"] for cell in validate(spec, runs_in(tmp_path, "."))["cells"]}
     p99 = {name: op["latency_s"]["p99"] for name, op in found.items()}
     assert p99["hedged"]["predicted"] < 0.7 * p99["plain"]["predicted"]
-    assert max(p99["hedged"]["error"], p99["plain"]["error"]) < 0.1
+    assert max(p99["hedged"]["error"], p99["plain"]["error"]) < 0.15
     # Runs that do not say are predicted with the spec's policies, here none.
     assert p99["hedged-untold"]["predicted"] == pytest.approx(p99["plain"]["predicted"], rel=0.1)
     assert p99["hedged-untold"]["error"] > 0.3
