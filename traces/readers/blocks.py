@@ -52,6 +52,15 @@ def _taken(lines: Lines, future: Future[list[Parsed]], tally: Tally) -> Iterator
         yield from tallied(part, lines, tally)
 
 
+def without_header(lines: Lines) -> Iterable[Parsed]:
+    """Reads lines of a file whose first lines, where a header should be, are blank: none can be read.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError("has no header line before it")
+
+
 def tallied(part: Parsed, lines: Lines, tally: Tally) -> Iterator[pa.RecordBatch]:
     """The part's records, if any, with its rows tallied.
 

@@ -8,7 +8,6 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.records import Rows
@@ -40,8 +39,10 @@ def unquoted(column: Column) -> pa.Array:
     held = texts.buffers()[2]
     if held is None or not (np.frombuffer(held, np.uint8) == ord("%")).any():
         return texts
-    escaped = pc.fill_null(pc.match_substring(texts, "%"), False)
-    return pc.replace_with_mask(texts, escaped, by_value(texts.filter(escaped), unquote, pa.string()))
+    try:
+        return Spans.of(texts).texts(escaped=True)
+    except ValueError:  # what is not UTF-8 is replaced
+        return by_value(texts, unquote, pa.string())
 
 
 def numbers(rows: Rows, spans: Spans, values: Ints, what: str, null: str | None = "-") -> pa.Array:

@@ -40,7 +40,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from traces.errors import InputError
-from traces.readers.blocks import by_block
+from traces.readers.blocks import by_block, without_header
 from traces.readers.columns import by_value, numbers, operations, whole
 from traces.readers.formats import Format, Head
 from traces.readers.records import Parsed, Rows
@@ -139,6 +139,7 @@ def _read(columns: Mapping[str, Column], begin: int, source: Source, tally: Tall
     head = source.head().decode("utf-8", "replace").splitlines()
     first = next((i for i, line in enumerate(head) if i >= begin and line.strip()), None)
     if first is None:
+        yield from by_block(without_header)(source, tally)
         return
     delimiter = max(_DELIMITERS, key=head[first].count)
     top = next(csv.reader([head[first].removeprefix("\ufeff")], delimiter=delimiter))

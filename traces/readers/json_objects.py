@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.readers import kernels
+from traces.readers import json_kernels, kernels
 from traces.readers.source import LONGEST_LINE_BYTES, Lines, Source
 
 _FEW_BYTES = 1 << 14
@@ -65,15 +65,19 @@ def objects(source: Source) -> Iterator[Lines]:
 def _one_a_line_already(lines: Lines) -> bool:
     """Whether each line begins and ends as an object does, none holds several, and none of the first ones an array."""
     text = np.frombuffer(lines.data, np.uint8)
-    ends = np.flatnonzero(text == kernels.NEWLINE)
-    if not len(ends) or ends[-1] != len(text) - 1:
-        ends = np.append(ends, len(text))
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
+    starts, ends = lines.starts, lines.ends
     lasts = ends - 1 - (text[ends - 1] == kernels.RETURN)
     alike = (starts < lasts) & (text[np.minimum(starts, len(text) - 1)] == ord("{")) & (text[lasts] == ord("}"))
-    if b"}{" in lines.data or any(mark in lines.data[:_FEW_BYTES] for mark in (b"},{", b"}, {")):
+    if any(mark in lines.data[:_FEW_BYTES] for mark in (b"},{", b"}, {")):
         return False
-    return bool(alike.all())
+    return bool(alike.all()) and not _holds_pair(text, b"}{")
+
+
+def _holds_pair(text: NDArray[np.uint8], pair: bytes) -> bool:
+    """Whether two bytes stand side by side somewhere."""
+    wanted = np.frombuffer(pair, np.uint16)
+    pairs = (text[first : len(text) - (len(text) - first) % 2].view(np.uint16) for first in (0, 1))
+    return any(bool((side == wanted).any()) for side in pairs)
 
 
 def _found(source: Source, data: bytes, first: int, column: int) -> tuple[Objects | None, bytes, int]:
@@ -81,12 +85,12 @@ def _found(source: Source, data: bytes, first: int, column: int) -> tuple[Object
     text = np.frombuffer(data, np.uint8)
     most = data.count(b"{") + data.count(b"\n") + 2
     starts, ends, lines = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    count, column = kernels.json_objects(text, column, starts, ends, lines)
+    count, column = json_kernels.json_objects(text, column, starts, ends, lines)
     rest = data[starts[count] :] if column >= 0 else b""
     if not count:
         return None, rest, max(column, 0)
     packed = np.empty(int((ends[:count] - starts[:count]).sum()) + count, np.uint8)
-    kernels.one_a_line(text, starts[:count], ends[:count], packed)
+    json_kernels.one_a_line(text, starts[:count], ends[:count], packed)
     begins = first + lines[:count]
     return Objects(source.path, int(begins[0]), packed.tobytes(), source.zone, begins), rest, max(column, 0)
 

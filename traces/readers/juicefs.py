@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from traces.readers.blocks import by_block
 from traces.readers.columns import operations
@@ -27,7 +28,7 @@ from traces.readers.formats import Format, Head
 from traces.readers.http_requests import DELETE, GET, HEAD, LIST, NO_OBJECT, PUT
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines
-from traces.readers.spans import Fields, Ints, Mask, Spans, each_line
+from traces.readers.spans import Fields, Mask, Spans, each_line
 
 _OPERATIONS = {
     "read": "GET",
@@ -64,7 +65,8 @@ class _Calls:
     @staticmethod
     def of(texts: Spans) -> _Calls:
         """Divide the texts; names of files may hold any of the marks, so it goes by the last ones."""
-        before, duration = texts.partition(" <", last=True)
+        before, last = texts.partition(" <", last=True)
+        duration, closed = last.partition(">")
         name, call = before.partition(" (")
         arguments, tail = call.partition(")", last=True)
         status = tail.partition("- ")[1]
@@ -73,7 +75,7 @@ class _Calls:
             earlier_status, earlier_result = _earlier(arguments, tail)
             result = _either(status.there, result, earlier_result)
             status = _either(status.there, status, earlier_status)
-        return _Calls(name, arguments, arguments.partition(")")[0], result, status, duration.within(after=1))
+        return _Calls(name, arguments, arguments.partition(")")[0], result, status, duration.where(closed.is_text("")))
 
 
 def _earlier(arguments: Spans, tail: Spans) -> tuple[Spans, Spans]:
@@ -93,32 +95,33 @@ def _parse(lines: Lines) -> Iterator[Parsed]:
     rows = Rows(line)
     rows.leave_out(texts.is_text("#"), "the mark of a second without operations")
     stamp, rest = texts.partition(" [")
-    process, rest = rest.partition("] ")
-    calls = _Calls.of(rest)
+    process, call = rest.partition("] ")
     ended = stamp.iso_ns(lines.zone)
-    rows.refuse((ended < 0) | ~process.there, "is no line of an access log")
+    rows.refuse((ended < 0) | ~call.there, "is no line of an access log")
+    op = operations(call.partition(" (")[0], _OPERATIONS)
+    rows.leave_out(op < 0, NO_OBJECT)
+    kept = rows.narrow()
+    calls = _Calls.of(call.of_rows(kept))
     latency = calls.duration.decimals(9)
     rows.refuse((latency < 0) | ~calls.status.there, "ends before it should")
-    op = operations(calls.name, _OPERATIONS)
-    rows.leave_out(op < 0, NO_OBJECT)
-    well = calls.status.is_text("OK")
     yield rows.parsed(
-        time_ns=ended - latency,
+        time_ns=ended[kept] - latency,
         latency_ns=latency,
-        client=process.partition("pid:")[1].texts(),
+        client=process.of_rows(kept).partition("pid:")[1].texts(),
         error=calls.status.texts(null="OK"),
-        op=op,
-        **_asked(rows, line, calls, op, well),
+        op=op[kept],
+        **_asked(rows, calls, op[kept]),
     )
 
 
-def _asked(rows: Rows, line: Ints, calls: _Calls, op: Ints, well: Mask) -> dict[str, pa.Array]:
+def _asked(rows: Rows, calls: _Calls, op: NDArray[np.int8]) -> dict[str, pa.Array]:
     """Keys, sizes and ranges."""
+    well = calls.status.is_text("OK")
     gets, puts, lists = op == GET, op == PUT, op == LIST
-    numbers = Fields.among(line, calls.numbers, 3, ",")
+    numbers = Fields.among(rows.line, calls.numbers, 3, ",")
     inode, size, offset = numbers[0], numbers[1].integers(), numbers[2].integers()
     lookup = calls.name.is_text("lookup")
-    rows.leave_out(_own(inode), "a file of JuiceFS itself")
+    rows.leave_out(inode.integers() >= _OWN_INODE, "a file of JuiceFS itself")
     rows.refuse((gets | puts | lists) & ((size < 0) | (offset < 0)), "its arguments cannot be read")
     rows.leave_out(lists & (offset > 0), "a further page of a directory")
     found, attributes = calls.result.partition(",")
@@ -129,8 +132,7 @@ def _asked(rows: Rows, line: Ints, calls: _Calls, op: Ints, well: Mask) -> dict[
     key = _either(lookup & well, found, _either(named, calls.arguments, inode)).texts()
     key = pc.if_else(pa.array(named), pc.replace_substring(key, ",", "/", max_replacements=1), key)
     key = pc.if_else(pa.array(lists), pc.binary_join_element_wise(key, "", "/"), key)
-    read = gets & well
-    got = calls.result.integers()
+    read, got = gets & well, calls.result.integers()
     rows.refuse(read & (got < 0), "its result cannot be read")
     rows.leave_out(read & (got == 0), "a read behind the file's end")
     length = attributes.within(after=1).partition(",", last=True)[1].integers()
@@ -143,12 +145,6 @@ def _asked(rows: Rows, line: Ints, calls: _Calls, op: Ints, well: Mask) -> dict[
         "range_start_bytes": pa.array(offset, mask=~gets),
         "range_bytes": pa.array(np.where(well, got, size), mask=~gets),
     }
-
-
-def _own(inode: Spans) -> Mask:
-    """Which inodes are of files that only the client has."""
-    own: Mask = inode.integers() >= _OWN_INODE
-    return own
 
 
 def _recognises(head: Head) -> bool:

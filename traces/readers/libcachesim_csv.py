@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traces.errors import InputError
-from traces.readers.blocks import by_block
+from traces.readers.blocks import by_block, without_header
 from traces.readers.cache_operations import CACHE_OPERATIONS
 from traces.readers.columns import operations, whole
 from traces.readers.formats import Format, Head
@@ -34,8 +34,8 @@ _OPERATION = ("op", "op_type", "operation")
 _OTHERS = ("next_access_vtime", "version", "ttl", "tenant", "tenant_id", "cost", "feature")
 _DELIMITERS = ",\t|;"
 
-_SCSI = {code: "GET" for code in ("8", "08", "28", "88", "a8")} | {code: "PUT" for code in ("a", "0a", "2a", "8a", "aa")}
-_OPERATIONS = CACHE_OPERATIONS | {"read": "GET", "write": "PUT"} | _SCSI
+_SCSI = dict.fromkeys(("08", "28", "88", "a8"), "GET") | dict.fromkeys(("0a", "2a", "8a", "aa"), "PUT")
+_OPERATIONS = {**CACHE_OPERATIONS, "read": "GET", "write": "PUT", **_SCSI}
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ def _layout(head: Head, sure: bool) -> _Layout | None:
     delimiter = max(_DELIMITERS, key=lines[at].count)
     names = [name.strip().lower().replace("-", "_") for name in lines[at].lstrip("\ufeff# ").split(delimiter)]
     time, object_, size, operation = (
-        next((i for i, name in enumerate(names) if name in known), None) for known in (_TIME, _OBJECT, _SIZE, _OPERATION)
+        next((i for i, name in enumerate(names) if name in known), None)
+        for known in (_TIME, _OBJECT, _SIZE, _OPERATION)
     )
     if time is None or object_ is None or size is None:
         return None
@@ -87,8 +88,9 @@ def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
                 f"{source.path}: has no header line that names time, obj_id and obj_size; "
                 "give the columns with --format csv --columns"
             )
-        return
-    yield from by_block(partial(_parse, layout), partial(_below, layout.begin))(source, tally)
+        yield from by_block(without_header)(source, tally)
+    else:
+        yield from by_block(partial(_parse, layout), partial(_below, layout.begin))(source, tally)
 
 
 def _below(begin: int, source: Source) -> Iterator[Lines]:

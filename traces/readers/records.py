@@ -82,6 +82,12 @@ class Rows:
             self.left_out[why] += hit
             self.kept &= ~without
 
+    def narrow(self) -> NDArray[np.bool_]:
+        """Go on with only the rows that are still in; which of those before they are."""
+        kept, self.line = self.kept, self.line[self.kept]
+        self.kept = np.ones(len(self.line), bool)
+        return kept
+
     def parsed(self, **columns: Any) -> Parsed:
         """The records of the rows that are still in; rows with a negative amount are refused.
 

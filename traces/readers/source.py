@@ -58,6 +58,11 @@ class Lines:
         return np.concatenate(ends) if ends else np.empty(0, np.int64)
 
     @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where in the data each line begins."""
+        return np.concatenate([np.zeros(1, np.int64), self.ends[:-1] + 1])[: self.count]
+
+    @property
     def count(self) -> int:
         """How many lines there are."""
         return len(self.ends)
@@ -65,11 +70,10 @@ class Lines:
     @property
     def numbers(self) -> NDArray[np.int64]:
         """The numbers of the lines that are not blank."""
-        numbers = np.arange(self.first, self.first + self.count, dtype=np.int64)
-        if b"\n\n" in self.data or self.data[:1] in b"\r\n" or b"\n\r\n" in self.data:
-            lines = self.data.split(b"\n")[: self.count]
-            numbers = numbers[[i for i, line in enumerate(lines) if line.strip()]]
-        return numbers
+        text = np.frombuffer(self.data, np.uint8)
+        length = self.ends - self.starts
+        blank = (length == 0) | ((length == 1) & (text[np.minimum(self.starts, len(text) - 1)] == ord("\r")))
+        return self.first + np.flatnonzero(~blank)
 
     def halves(self) -> tuple[Lines, Lines]:
         """The lines in two parts, about as large."""

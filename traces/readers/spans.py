@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from traces.readers import kernels
+from traces.readers import kernels, time_kernels
 from traces.readers.source import Lines
 
 Ints = NDArray[np.int64]
@@ -50,6 +50,10 @@ class Spans:
         """The fields without their first and last bytes; one that is too short is not there."""
         start, end = self.start + before, self.end - after
         return Spans(self.data, start, np.maximum(end, start - 1))
+
+    def of_rows(self, which: Mask) -> Spans:
+        """The fields of those rows, without the others."""
+        return Spans(self.data, self.start[which], self.end[which])
 
     def where(self, which: Mask) -> Spans:
         """The fields of those rows; others have none."""
@@ -96,8 +100,12 @@ class Spans:
         start = np.where(missing, self.start, at + len(mark.encode()))
         return before, Spans(self.data, start, np.where(missing, start - 1, self.end))
 
-    def texts(self, null: str | None = None) -> pa.Array:
+    def texts(self, null: str | None = None, escaped: bool = False) -> pa.Array:
         """The fields as strings; null where there is none or it is the text `null`.
+
+        Args:
+            null: the text of fields that hold nothing.
+            escaped: whether percent escapes are resolved.
 
         Raises:
             ValueError: a field is not UTF-8.
@@ -108,10 +116,13 @@ class Spans:
         offsets = np.zeros(len(self) + 1, np.int32)
         np.cumsum(np.where(missing, 0, self.end - self.start), out=offsets[1:])
         held = np.empty(int(offsets[-1]), np.uint8)
-        kernels.gather(self.data, self.start, offsets, held)
+        if escaped:
+            kernels.unescape(self.data, self.start, np.where(missing, self.start, self.end), offsets, held)
+        else:
+            kernels.gather(self.data, self.start, offsets, held)
         valid = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
         column = pa.StringArray.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(held), valid)
-        if held.max(initial=0) > _LAST_ASCII:
+        if held[: offsets[-1]].max(initial=0) > _LAST_ASCII:
             column.validate(full=True)
         return column
 
@@ -127,7 +138,7 @@ class Spans:
 
     def clf_ns(self) -> Ints:
         """Times such as ``21/Nov/2026:10:44:01.606 +0000`` in ns since 1970 UTC; -1 where the field holds none."""
-        return self._by(kernels.clf_times)
+        return self._by(time_kernels.clf_times)
 
     def iso_ns(self, zone: str = "UTC") -> Ints:
         """Times such as ``2026-11-21T10:44:01.606Z`` in ns since 1970 UTC; -1 where the field holds none.
@@ -137,7 +148,7 @@ class Spans:
         """
         values = np.empty(len(self), np.int64)
         unzoned = np.empty(len(self), np.bool_)
-        kernels.iso_times(self.data, self.start, self.end, values, unzoned)
+        time_kernels.iso_times(self.data, self.start, self.end, values, unzoned)
         if zone == "UTC" or not unzoned.any():
             return values
         local = pa.array(values[unzoned]).cast(pa.timestamp("ns"))
@@ -154,8 +165,7 @@ class Spans:
 def each_line(lines: Lines) -> tuple[Ints, Spans]:
     """The number and the text of each line that is not empty."""
     data = np.frombuffer(lines.data, np.uint8)
-    breaks = lines.ends
-    begin = np.concatenate([np.zeros(1, np.int64), breaks[:-1] + 1]) if len(breaks) else breaks
+    begin, breaks = lines.starts, lines.ends
     end = breaks - ((breaks > begin) & (data[np.maximum(breaks - 1, 0)] == kernels.RETURN))
     held = np.flatnonzero(end > begin)
     return lines.first + held, Spans(data, begin[held], end[held])

@@ -29,6 +29,7 @@ from traces.readers.spans import Fields, Spans, each_line
 _CLIENT, _DATE, _METHOD, _PATH, _PROTOCOL, _STATUS, _RECEIVED, _SENT = 0, 2, 3, 4, 5, 6, 10, 11
 _DURATION, _SOURCE, _START = 15, 16, 18
 _NEEDED, _FIELDS = 16, 19
+_TAG_BYTES = 160  # what syslog and the daemon put before a line is shorter
 
 _CLIENTS_OWN = ("-", "FP", "BD", "EA")
 """Sources of requests that stand for a client's: its own, and the objects of a form, a bulk delete and an archive,
@@ -40,7 +41,8 @@ _LINE = re.compile(r"(?:^|: )\S+ \S+ \d\d/\w{3}/\d{4}/\d\d/\d\d/\d\d [A-Z]+ \S+ 
 
 def _parse(lines: Lines) -> Iterator[Parsed]:
     line, texts = each_line(lines)
-    before, tagged = texts.partition(": ", last=True)
+    head = Spans(texts.data, texts.start, np.minimum(texts.end, texts.start + _TAG_BYTES))
+    before, tagged = head.partition(": ", last=True)
     start = np.where(tagged.there, tagged.start, before.start)
     fields = Fields.among(line, Spans(texts.data, start, texts.end), _FIELDS)
     rows = Rows(line)

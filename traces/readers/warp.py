@@ -127,20 +127,13 @@ def _parse(header: tuple[str, ...], dialect: Dialect, lines: Lines) -> Iterator[
 
 def _rows_of(lines: Lines, header: tuple[str, ...]) -> Lines:
     """The lines with headers and comments made blank: files put one after the other have several."""
-    data = _blanked(_blanked(lines.data, b"#"), "\t".join(header).encode())
-    return lines if data is lines.data else replace(lines, data=data)
-
-
-def _blanked(data: bytes, mark: bytes) -> bytes:
-    """The bytes with nothing left of lines that begin with the mark."""
-    kept, at = [], 0
-    begin = 0 if data.startswith(mark) else data.find(b"\n" + mark) + 1 or -1
-    while begin >= 0:
-        kept.append(data[at:begin])
-        at = data.find(b"\n", begin)
-        at = len(data) if at < 0 else at
-        begin = data.find(b"\n" + mark, at) + 1 or -1
-    return b"".join([*kept, data[at:]]) if kept else data
+    texts = Spans(np.frombuffer(lines.data, np.uint8), lines.starts, lines.ends)
+    passed = np.flatnonzero(texts.begins_with("#") | texts.begins_with("\t".join(header)))
+    if not len(passed):
+        return lines
+    bounds = [0, *np.stack([lines.starts[passed], lines.ends[passed]], axis=1).ravel().tolist(), len(lines.data)]
+    kept = (lines.data[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True))
+    return replace(lines, data=b"".join(kept))
 
 
 def _moment(rows: Rows, field: Spans, what: str) -> pa.Array:
