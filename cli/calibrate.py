@@ -16,6 +16,7 @@ from cli.common import (
     SeedOption,
     SetOption,
     WorkersOption,
+    print_grid,
     print_json,
     progress,
     say,
@@ -24,7 +25,6 @@ from cli.common import (
 )
 from cli.compare import run_names
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
-from cli.tables import rich_table
 from cli.validate import run_folders
 from traces.run import Run
 from traces.yaml_input import load_mapping, override
@@ -100,5 +100,5 @@ def command(
         print_json(result)
         return
     for grid in (values_grid(profile), residuals_grid(profile)):
-        stdout.print(rich_table(grid))
+        print_grid(grid)
     stdout.print(*words(profile), sep="\n", markup=False)

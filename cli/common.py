@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from cli.tables import Grid, rich_table
 from sim.compiled_engine import is_compiled
 
 stderr = Console(stderr=True, highlight=False)
@@ -49,6 +50,13 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def print_grid(grid: Grid, turn: bool = True, console: Console = stdout) -> None:
+    """A grid on stdout, turned as `rich_table` has it; a title of rich's own would wrap to the width of the table."""
+    if grid.title:
+        console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
+    console.print(rich_table(grid, turn))
+
+
 def say(message: str) -> None:
     """A line on stderr."""
     stderr.print(message, markup=False, soft_wrap=True)
@@ -61,11 +69,16 @@ def say_if_compiling() -> None:
 
 
 @contextlib.contextmanager
-def kept_in(folder: Path | None) -> Iterator[None]:
-    """Let Ctrl-C tell what is kept: with a folder all that is done, so that the same command goes on from there."""
+def kept_in(folder: Path | None, resumes: bool = True) -> Iterator[None]:
+    """Let Ctrl-C tell what is kept: with a folder all that is done, so that the same command goes on from there.
+
+    `resumes`: whether it does; else nothing is kept before all is done.
+    """
     try:
         yield
     except KeyboardInterrupt:
+        if not resumes:
+            raise KeyboardInterrupt("nothing is kept; the same command begins anew") from None
         if folder is None:
             raise KeyboardInterrupt("nothing is kept; with --out FOLDER it goes on where it was interrupted") from None
         raise KeyboardInterrupt(f"what is done is in {folder}; the same command goes on from there") from None

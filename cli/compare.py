@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from cli import phrases
-from cli.common import JsonOption, SeedOption, print_json, progress, stdout
-from cli.tables import comparison_grid, rich_table
+from cli.common import JsonOption, SeedOption, print_grid, print_json, progress, stdout
+from cli.tables import comparison_grid
 from traces.run import Run
 from validate.compare import compare
 
@@ -34,7 +34,7 @@ def command(
         print_json(result)
     else:
         names = run_names([a, b])
-        stdout.print(rich_table(comparison_grid(result, (names[0], names[1]))))
+        print_grid(comparison_grid(result, (names[0], names[1])))
         stdout.print(phrases.verdict(result, (names[0], names[1])), phrases.doubt(result), sep="\n", markup=False)
     if check and result["verdict"] == "differ":
         raise typer.Exit(1)

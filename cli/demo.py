@@ -12,10 +12,10 @@ import typer
 
 from cli import phrases
 from cli.calibration_page import values_grid
-from cli.common import JsonOption, SeedOption, print_json, progress, say, say_if_compiling, stdout
+from cli.common import JsonOption, SeedOption, print_grid, print_json, progress, say, say_if_compiling, stdout
 from cli.replay import bars
 from cli.report import write_report
-from cli.tables import Grid, comparison_grid, rich_table
+from cli.tables import Grid, comparison_grid
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics import summarise
@@ -46,8 +46,8 @@ def command(
     if as_json:
         print_json(_facts(found, source, page))
         return
-    stdout.print(rich_table(_parameters(found)))
-    stdout.print(rich_table(comparison_grid(found.comparison, _NAMES, f"{HEAVY_CLIENTS} clients: {source}")))
+    print_grid(_parameters(found))
+    print_grid(comparison_grid(found.comparison, _NAMES, f"{HEAVY_CLIENTS} clients: {source}"))
     stdout.print(phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison), sep="\n", markup=False)
 
 

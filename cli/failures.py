@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from cli.common import json_text, print_json, progress, say, stdout
+from cli.common import json_text, print_grid, print_json, progress, say, stdout
 from cli.failures_page import write_failures_page
 from cli.failures_tables import failure_grids, findings
 from cli.figure_files import PageFiles
-from cli.tables import rich_table
 from sim.failures import Question, failures
 from sim.sweep_folder import SweepFolder
 from traces.errors import InputError
@@ -66,6 +65,6 @@ def failures_command(
         return
     for row in result["failures"]:
         for grid in failure_grids(result, row):
-            stdout.print(rich_table(grid, turn=False))
+            print_grid(grid, turn=False)
     for sentence in findings(result):
         stdout.print(sentence, markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from cli.phrases import number, seconds, share
@@ -69,24 +70,29 @@ def _change(figure: dict[str, float]) -> str:
 
 
 def findings(result: dict[str, Any]) -> list[str]:
-    """What each failure does, a sentence each."""
+    """What each failure does, some sentences each."""
     return [_finding(result, row) for row in result["failures"]]
 
 
 def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
     during, after = row["windows"]["during"], row["windows"].get("after")
     what = described(row)
-    parts = [f"while {what}, {_of_ops(during)}"]
+    sentences = [f"While {what}, {_of_ops(during)}"]
     if after and after["ops"]:
-        parts.append(f"afterwards {_of_ops(after)}")
+        sentences.append(f"Afterwards, {_of_ops(after)}")
     if result["slos"]:
-        broken = {name: [text for text, v in w["slo"].items() if v == "fail"] for name, w in row["windows"].items()}
-        said = [f"{name} {', '.join(texts)}" for name, texts in broken.items() if texts]
-        parts.append(f"broken are {'; '.join(said)}" if said else "no objective is broken")
+        broken = [(text, [n for n, w in row["windows"].items() if w["slo"][text] == "fail"]) for text in result["slos"]]
+        said = [f"{text} is broken {_listed(windows)} the failure" for text, windows in broken if windows]
+        sentences += said or ["No objective is broken"]
     if row["precise"] is False:
-        parts.append("the precision was not reached")
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+        sentences.append("The precision was not reached")
+    return " ".join(f"{sentence}." for sentence in (*sentences, *row["notes"]))
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _of_ops(window: dict[str, Any]) -> str:
@@ -98,7 +104,8 @@ def _of_ops(window: dict[str, Any]) -> str:
             parts.append(f"all {op}s fail")
             continue
         against = window["difference"]["ops"].get(op)
-        change = "" if against is None else f" (change: {_change(against['latency_s'][_TAIL])})"
-        errors = f", and {failed:.2%} fail" if failed else ""
-        parts.append(f"{op} p99 is {seconds(figures['latency_s'][_TAIL])}{change}{errors}")
-    return " and ".join(parts) if parts else "nobody asks"
+        more = [] if against is None else [f"change: {_change(against['latency_s'][_TAIL])}"]
+        more += [f"{failed:.2%} fail"] if failed else []
+        told = f" ({'; '.join(more)})" if more else ""
+        parts.append(f"{op} p99 is {seconds(figures['latency_s'][_TAIL])}{told}")
+    return _listed(parts) if parts else "nobody asks"

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import plotly.graph_objects as go
 import typer
 
-from cli.common import json_text, print_json, progress, say, stdout
+from cli.common import json_text, print_grid, print_json, progress, say
 from cli.figure_files import PageFiles
 from cli.find_page import write_best_page, write_limit_page, write_sensitivity_page
 from cli.find_tables import best_grid, limit_grid, sensitivity_grid
-from cli.tables import Grid, rich_table
+from cli.tables import Grid
 from sim.find import find_best, find_limit
 from sim.goal import Goal
 from sim.sensitivity import Range, sensitivity
@@ -114,4 +114,4 @@ def _tell(
     if as_json:
         print_json(result)
     else:
-        stdout.print(rich_table(grid))
+        print_grid(grid)

@@ -33,10 +33,10 @@ _MOST, _NAMED_PARTS = 2 / 3, 3  # a sentence names the parts that are most of th
 
 
 def seconds(value: float | None) -> str:
-    """``1.23 ms``: three digits and the unit that suits."""
+    """``1.23 ms``: three digits and the unit that suits; less than a nanosecond is what rounding left of nothing."""
     if value is None or not math.isfinite(value):
         return _NONE
-    if value == 0:
+    if abs(value) < 1e-9:
         return "0 s"
     for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if abs(value) * scale >= 0.9995:

@@ -16,6 +16,7 @@ from cli.common import (
     WorkersOption,
     json_text,
     kept_in,
+    print_grid,
     print_json,
     progress,
     say,
@@ -25,7 +26,6 @@ from cli.common import (
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.plan_page import write_plan_page
 from cli.plan_tables import evidence, found, plan_grids
-from cli.tables import rich_table
 from sim.growth import read_growth
 from sim.plan import plan
 from sim.plan_folder import PlanFolder
@@ -81,7 +81,7 @@ def command(
         print_json(result)
         return
     for grid in plan_grids(result):
-        stdout.print(rich_table(grid))
+        print_grid(grid)
     for line in (*evidence(result), found(result)):
         stdout.print(line, markup=False)
 

@@ -79,9 +79,11 @@ def _objective(result: dict[str, Any], text: str) -> go.Figure:
     judged = [moment["slos"][text] for moment in moments]
     y = [j["value"] * scale for j in judged]
     half = [(j["high"] - j["value"]) * scale if math.isfinite(j["high"]) else 0.0 for j in judged]
+    below = [min(down, value) for down, value in zip(half, y, strict=True)]  # no figure can be less than 0
     shown.add_scatter(
         x=[moment["month"] for moment in moments], y=y, mode="lines+markers", name=escaped(slo.figure),
-        line={"color": _LINES[0]}, error_y={"type": "data", "array": half, "width": 3, "thickness": 1},
+        line={"color": _LINES[0]},
+        error_y={"type": "data", "array": half, "arrayminus": below, "symmetric": False, "width": 3, "thickness": 1},
         hovertext=[figure(text, j["value"]) for j in judged], hovertemplate="month %{x}: %{hovertext}<extra></extra>",
         showlegend=False,
     )  # fmt: skip

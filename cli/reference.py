@@ -16,6 +16,7 @@ from cli.common import (
     SetOption,
     WorkersOption,
     json_text,
+    print_grid,
     print_json,
     progress,
     say,
@@ -23,7 +24,7 @@ from cli.common import (
     stdout,
 )
 from cli.phrases import number, percent, seconds
-from cli.tables import Grid, rich_table
+from cli.tables import Grid
 from traces.errors import InputError
 from traces.tables import whole_file
 from validate.reference.cases import CASES, DURATION, case_named
@@ -49,7 +50,7 @@ def list_(as_json: JsonOption = False) -> None:
         print_json({"cases": cases})
     else:
         rows = [[case.name, case.source, f"{len(case.rows)}"] for case in CASES]
-        stdout.print(rich_table(Grid("", ["case", "source", "rows"], rows, labels=2)))
+        print_grid(Grid("", ["case", "source", "rows"], rows, labels=2))
 
 
 @app.command()
@@ -100,7 +101,7 @@ def run(
     if as_json:
         print_json(result)
     else:
-        stdout.print(rich_table(_grid(result)))
+        print_grid(_grid(result))
         for label, part in (("all rows", "all"), ("fitted", "used_in_fit"), ("held out", "held_out")):
             stdout.print(_sentence(label, result["error"][part]), markup=False)
         for statement in result["statements"]:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_json, progress, say, stdout
-from cli.tables import mean_attempts, rich_table, summary_grid
+from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_grid, print_json, progress, say, stdout
+from cli.tables import mean_attempts, summary_grid
 from models.client_policy import ClientPolicies
 from models.spec import load_spec
 from traces.errors import InputError
@@ -190,7 +190,7 @@ def _warn(run: Run, options: Options) -> None:
 
 
 def _print_summary(run: Run) -> None:
-    stdout.print(rich_table(summary_grid(run)))
+    print_grid(summary_grid(run))
     schedule, cpu = run.info["schedule"], run.info["cpu"]
     if not len(run) or schedule["kept"]:
         stdout.print(sentence(schedule, run.info["max_in_flight"], cpu), markup=False, soft_wrap=True)

@@ -15,11 +15,11 @@ from cli.common import (
     PageOption,
     SeedOption,
     SetOption,
+    print_grid,
     print_json,
     progress,
     say,
     say_if_compiling,
-    stdout,
 )
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.tables import (
@@ -28,7 +28,6 @@ from cli.tables import (
     bounds_grids,
     mean_attempts,
     replications_grid,
-    rich_table,
     station_intervals_grid,
     stations_grid,
     summary_grid,
@@ -62,7 +61,8 @@ _Answer = tuple[dict[str, Any], Sequence[Grid]]
 def command(
     spec: SpecArgument,
     trace: Annotated[
-        Path | None, typer.Option("--trace", help="Requests to simulate instead of the spec's own.")
+        Path | None,
+        typer.Option("--trace", help="Requests to simulate instead of the spec's own, which may be absent."),
     ] = None,
     engine: Annotated[EngineName, typer.Option("--engine", help="Both give the same result.")] = "compiled",
     only_bounds: Annotated[
@@ -113,6 +113,9 @@ def command(
     data = load_mapping(spec)
     if profile is not None:
         data = Profile.read(profile).applied_to(data, str(spec))
+    asked = None if trace is None else Trace.read(trace)
+    if asked is not None and "workload" not in data:
+        data["workload"] = _workload_of(asked)
     loaded = spec_of(override(data, assignments or ()), str(spec))
     if engine == "compiled" and not only_bounds:
         say_if_compiling()
@@ -129,7 +132,6 @@ def command(
             as_json=as_json,
         )
         return
-    asked = None if trace is None else Trace.read(trace)
     if only_bounds:
         result, grids = _bounded(loaded, asked, seed or 0)
     elif replicated:
@@ -142,7 +144,7 @@ def command(
         print_json(result)
     else:
         for grid in grids:
-            stdout.print(rich_table(grid))
+            print_grid(grid)
 
 
 def result_of(run: Run) -> dict[str, Any]:
@@ -157,6 +159,17 @@ def result_of(run: Run) -> dict[str, Any]:
     stations = [s for s in run.stations.to_pylist() if s["visits"]]
     parts = {} if run.critical_path is None else {"attribution": attribution(run)}
     return {**summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}
+
+
+def _workload_of(trace: Trace) -> dict[str, Any]:
+    """The section `workload` of a spec that has none: as much, as large and in as many buckets as the trace has it."""
+    span_s = trace.pacing.duration_s or float(trace.arrival_s.max(initial=0.0))
+    is_open, count = trace.pacing.loop == "open" and span_s > 0, max(len(trace), 1)
+    think_s = float(trace.think_s.sum()) / count
+    load = {"rate": count / span_s} if is_open else {"clients": trace.pacing.clients, "think_time": think_s}
+    size_bytes = max(round(int(trace.size_bytes.sum()) / count), 1)
+    buckets = max(len(trace.table.column("bucket").unique()), 1)
+    return {**load, "operations": count, "object_size": size_bytes, "buckets": buckets}
 
 
 def _simulated(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None) -> _Answer:

@@ -32,12 +32,12 @@ class Grid:
 
 
 def rich_table(grid: Grid, turn: bool = True) -> Table:
-    """The grid for the terminal; one too wide for 80 characters is turned, if it may be: its columns become rows."""
+    """The grid without its title; one too wide for 80 characters is turned, if it may be: its columns become rows."""
     if turn and len(grid.columns) > _WIDEST:
         columns, *rows = zip(grid.columns, *grid.rows, strict=True)
         grid = Grid(grid.title, columns, rows)
     # Text, not str: rich takes brackets in a str for markup.
-    table = Table(title=Text(grid.title) if grid.title else None, title_justify="left")
+    table = Table()
     for i, column in enumerate(grid.columns):
         table.add_column(Text(column), justify="left" if i < grid.labels else "right", overflow="fold")
     for row in grid.rows:

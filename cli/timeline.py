@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cli.common import json_text, kept_in, print_json, progress, say, stdout
+from cli.common import json_text, kept_in, print_grid, print_json, progress, say
 from cli.figure_files import PageFiles
-from cli.tables import rich_table
 from cli.timeline_page import write_timeline_page
 from cli.timeline_tables import events_grids, state_grids
 from models.spec import Spec
@@ -75,4 +74,4 @@ def print_timeline(
         print_json(result)
         return
     for grid in (*state_grids(result), *events_grids(result)):
-        stdout.print(rich_table(grid))
+        print_grid(grid)

@@ -83,4 +83,7 @@ def _write(trace: Trace, out: Path, before: int, as_json: bool) -> None:
     if as_json:
         print_json({"out": str(out), "requests": len(trace), "requests_before": before})
     else:
-        say(f"{len(trace):,} requests of {before:,} written to {out}")
+        done = f"{len(trace):,} requests of {before:,}"
+        if len(trace) > before:
+            done = f"{before:,} requests became {len(trace):,};"
+        say(f"{done} written to {out}")

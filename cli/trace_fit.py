@@ -9,9 +9,19 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from cli.common import JsonOption, SeedOption, SetOption, print_json, progress, say, say_if_compiling, stdout
+from cli.common import (
+    JsonOption,
+    SeedOption,
+    SetOption,
+    print_grid,
+    print_json,
+    progress,
+    say,
+    say_if_compiling,
+    stdout,
+)
 from cli.phrases import number
-from cli.tables import Grid, comparison_grid, rich_table
+from cli.tables import Grid, comparison_grid
 from models.spec import load_spec
 from sim.simulate import simulate
 from traces.fitting.comparison import Likeness, as_closed, generated_trace, likenesses
@@ -89,9 +99,9 @@ def _result(fitted: Fitted, alike: Sequence[Likeness], latencies: dict[str, Any]
 
 def _show(fitted: Fitted, alike: Sequence[Likeness], latencies: dict[str, Any] | None) -> None:
     stdout.print(workload_text(fitted.fields, "The workload.", fitted.notes), markup=False, soft_wrap=True)
-    stdout.print(rich_table(likeness_grid(alike)))
+    print_grid(likeness_grid(alike))
     if latencies is not None:
-        stdout.print(rich_table(comparison_grid(latencies, ("generated", "original"), "Simulated latencies")))
+        print_grid(comparison_grid(latencies, ("generated", "original"), "Simulated latencies"))
 
 
 def likeness_grid(alike: Sequence[Likeness]) -> Grid:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import JsonOption, SeedOption, print_json, progress, stdout
+from cli.phrases import seconds
 from traces.errors import InputError
 from traces.logs.importing import import_logs
 
@@ -78,7 +79,7 @@ def _tell_import(figures: dict[str, Any]) -> None:
         lines.append(f"sizes not in the log, taken from other requests of the same object: {filled:,}")
     if unknown := figures["sizes_unknown"]:
         lines.append(f"sizes not known, taken for 0: {unknown:,}")
-    clock = f"clock of {origin['clock_s']:g} s{', spread' if origin['spread'] else ''}"
+    clock = f"clock of {seconds(origin['clock_s'])}{', spread' if origin['spread'] else ''}"
     lines.append(f"from {origin['started_at'] or 'an unknown time'} over {figures['span_s']:,.6g} s; {clock}")
     lines.append(f"trace: {figures['trace']}")
     if figures["run"]:

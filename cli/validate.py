@@ -18,6 +18,7 @@ from cli.common import (
     SetOption,
     WorkersOption,
     json_text,
+    print_grid,
     print_json,
     progress,
     say,
@@ -26,7 +27,6 @@ from cli.common import (
 )
 from cli.compare import run_names
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
-from cli.tables import rich_table
 from cli.validation_page import write_validation_page
 from cli.validation_tables import cell_grids, left_out_grid, summary_grid, verdict, worst_cases
 from models.spec import spec_of
@@ -99,7 +99,7 @@ def command(
         print_json(result)
     else:
         for grid in (*left_out_grid(result), *cell_grids(result), summary_grid(result)):
-            stdout.print(rich_table(grid))
+            print_grid(grid)
         stdout.print(verdict(result), worst_cases(result), sep="\n", markup=False)
     if check and result["verdict"] != "pass":
         raise typer.Exit(1)

@@ -18,6 +18,7 @@ from cli.common import (
     WorkersOption,
     json_text,
     kept_in,
+    print_grid,
     print_json,
     progress,
     say,
@@ -36,7 +37,7 @@ from cli.find import (
     sensitivity_command,
 )
 from cli.simulate import SpecArgument
-from cli.tables import Grid, rich_table
+from cli.tables import Grid
 from cli.whatif_page import write_whatif_page
 from cli.whatif_tables import findings, points_grids
 from sim.failure_kinds import parse_failure
@@ -146,7 +147,8 @@ def command(
         what, slos = [parse_failure(text) for text in failure], [parse_slo(text) for text in slo or ()]
         at_s, for_s = time_of("--failure-at", failure_at), time_of("--failure-for", failure_for)
         asked = FailureQuestion(data, str(spec), what, at_s, for_s, slos, settings)
-        failures_command(asked, variants.workers, folder=folder, pages=pages, as_json=as_json)
+        with kept_in(out, resumes=False):
+            failures_command(asked, variants.workers, folder=folder, pages=pages, as_json=as_json)
         return
     with kept_in(out):
         if find is not None:
@@ -196,8 +198,5 @@ def _sweep(
 
 def _print_wide(grid: Grid) -> None:
     """The grid with a row for each point; but for a terminal, lines are as long as they need to be."""
-    table = rich_table(grid, turn=False)
-    if stdout.is_terminal:
-        stdout.print(table)
-    else:
-        Console(width=_LONGEST_LINE, highlight=False).print(table)
+    console = stdout if stdout.is_terminal else Console(width=_LONGEST_LINE, highlight=False)
+    print_grid(grid, turn=False, console=console)

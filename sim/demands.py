@@ -231,26 +231,26 @@ class _Sums:
             self.alone_s[block.k] += path_s(block.route, stay_s, least_s).sum()
 
     def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats) -> None:
-        """The time that tokens are held, of requests with the same pools at a time."""
+        """The time that tokens are held, of requests that take the same visits' tokens from one pool at a time."""
         at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
         if not len(at):
             return
-        patterns, which = np.unique(block.place[:, at], axis=0, return_inverse=True)
-        for i, pattern in enumerate(patterns.tolist()):
-            mine = which.ravel() == i
-            for pool in sorted(p for p in set(pattern) if self.work.holds[p]):
-                visits = [int(v) for v, p in zip(at, pattern, strict=True) if p == pool]
-                mixed = self._shares_pools(pool, set(pattern))
+        place = block.place[:, at]
+        first = (place[:, :, None] == place[:, None, :]).argmax(axis=1)  # of the visits to a visit's place
+        forms, which = np.unique(first, axis=0, return_inverse=True)
+        for i, form in enumerate(forms):
+            mine = np.flatnonzero(which.ravel() == i)
+            for j in np.unique(form):
+                pool, visits = place[mine, j], at[form == j].tolist()
+                holds = self.work.holds[pool]
+                # Visits to other places may give back the place's tokens.
+                mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
                 for _, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
-                    if held is None or mixed:
-                        self.unknown.update(self.places.members(pool))
-                    else:
-                        self.held_s[pool] += held.sum()
-
-    def _shares_pools(self, place: int, others: set[int]) -> bool:
-        """Whether visits to other places may give back the place's tokens."""
-        stations = set(self.places.members(place))
-        return any(other != place and not stations.isdisjoint(self.places.members(other)) for other in others)
+                    known = holds & ~mixed & (held is not None)
+                    if held is not None:
+                        self.held_s += np.bincount(pool[known], held[known], len(self.places))
+                    for unknown in np.unique(pool[holds & ~known]).tolist():
+                        self.unknown.update(self.places.members(unknown))
 
     def _expected_alone_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
         """The expected time until the first attempt is done, or until something else may end the request.

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from models.ceph.events import GatewayDown
+from models.ceph.spec import CephSpec
 from models.spec import Spec, spec_of
 from sim.failure_kinds import Failure
 from sim.failure_windows import Seen, Times, replications, seen, timeline
@@ -70,8 +72,9 @@ def failures(
 
     Returns:
         ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "failures": […], "engine":
-        {"name", "wall_s", "visits"}}``. A failure is ``{"failure", "event", "replications", "precise", "windows":
-        {"before": …, "during": …, "after": …}, "timeline"}``; windows of no length are absent. A window is
+        {"name", "wall_s", "visits"}}``. A failure is ``{"failure", "event", "replications", "precise", "notes",
+        "windows": {"before": …, "during": …, "after": …}, "timeline"}``; `notes` are sentences without a full stop, and
+        windows of no length are absent. A window is
         ``{"start_s", "end_s", "ops", "healthy": {"ops"}, "difference", "slo", "slo_figures", "verdict"}``, where `ops`
         has the figures of each operation as `sim.whatif.whatif` has those of a point, `healthy` those without the
         failure, and `difference` what `sim.measures.difference` says of both. `timeline` is ``{"start_s", "end_s",
@@ -99,7 +102,7 @@ def failures(
                     progress(len(engines) // 2)
                 if settings.precision and settings.precision.verdict(_wanted(pairs))["reached"]:
                     break
-            rows.append(_row(failure, event, times, pairs, question))
+            rows.append(_row(failure, event, times, pairs, question) | {"notes": _notes(specs[0])})
     return {
         "spec": question.source,
         **vars(times),
@@ -150,6 +153,19 @@ def _variants(question: Question, failure: Failure, event: dict[str, Any]) -> tu
     except InputError as error:
         raise InputError(f"--failure {failure.text}: {error}") from error
     return failing, healthy
+
+
+def _notes(failing: Spec) -> list[str]:
+    """What is to be known of the failure, the spec's last event."""
+    event = failing.events[-1]
+    if not (isinstance(failing, CephSpec) and isinstance(event, GatewayDown)):
+        return []
+    if failing.gateways.count == 1 or event.back_s > event.at + event.noticed_after:
+        return []
+    return [
+        f"The load balancer would notice after {event.noticed_after:g} s (noticed_after), when gateway {event.gateway} "
+        "is back: all the while requests go to it and fail"
+    ]
 
 
 @dataclass(frozen=True)

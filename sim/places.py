@@ -200,6 +200,17 @@ class Places:
         column = place - self.stations
         return [place] if column < 0 else [int(k) for k in np.flatnonzero(self.columns[column])]
 
+    def meet(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether two places are different ones with a station in common; broadcast."""
+        a, b = np.broadcast_arrays(a, b)
+        wide = self.columns > 0
+        shared = np.hstack([wide, wide @ wide.T])
+        met = np.zeros(a.shape, bool)
+        for one, other in ((a, b), (b, a)):
+            at = one >= self.stations
+            met[at] |= shared[one[at] - self.stations, other[at]]
+        return np.asarray(met & (a != b))
+
     def of(self, route: Route, station: NDArray[np.int32], key_hash: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The place of each visit, shape (requests, visits), from the Sheet's stations, same shape, and the keys."""
         places = station.astype(np.int64)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import yaml
 
 import sim.checkup
 from cli.main import main
-from cli.plan_page import write_plan_page
+from cli.plan_page import _objective, write_plan_page
 from cli.plan_tables import evidence, figure, found, plan_grids
 from sim.checkup import examine
 from sim.growth import Growth
@@ -176,6 +177,17 @@ def test_charts_are_drawn(tmp_path, result, width):
         assert page.evaluate("document.querySelectorAll('.chart').length") == 4
         assert page.evaluate("[...document.querySelectorAll('.chart')].every((c) => c.querySelector('.trace path'))")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_intervals_do_not_reach_below_nothing(result):
+    wide = copy.deepcopy(result)
+    for moment in wide["likely"]:
+        for judged in moment["slos"].values():
+            judged["high"] = 3 * judged["value"]
+    (line,) = _objective(wide, SLO).data
+    assert line.error_y.symmetric is False
+    assert list(line.error_y.array) == pytest.approx([2 * y for y in line.y])
+    assert list(line.error_y.arrayminus) == list(line.y)
 
 
 def test_a_page_without_limits_is_written(tmp_path):

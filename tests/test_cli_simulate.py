@@ -13,10 +13,12 @@ from models.spec import load_spec
 from sim.replicate import seed_of
 from sim.simulate import simulate
 from tests.runs import run_of
+from tests.small_traces import trace_of
 from tests.test_spec import EXAMPLE
 from traces.attribution import attribution
 from traces.run import Run
 from traces.statistics import summarise
+from traces.trace import Pacing
 
 
 def tailcast(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -136,6 +138,30 @@ def test_bounds_say_what_they_rest_on(capsys):
     assert "a second attempt starts after 0.02 s" in " ".join(tailcast(capsys, *arguments)[1].replace("│", "").split())
     plain = ["simulate", str(EXAMPLE), "--bounds", "--json", "--set", "host.after_answer=0"]
     assert json.loads(tailcast(capsys, *plain)[1])["notes"] == []
+
+
+@pytest.mark.parametrize("pacing", [Pacing(), Pacing("closed", clients=2)], ids=["open", "closed"])
+def test_a_trace_needs_no_workload_beside_it(capsys, tmp_path, pacing):
+    trace, bare, full = (tmp_path / name for name in ("t.parquet", "bare.yaml", "full.yaml"))
+    asked = trace_of(
+        ["GET"] * 20, [f"k{i}" for i in range(20)], pacing, arrival_s=np.arange(20.0), bucket=["a", "b"] * 10
+    )
+    asked.write(trace)
+    bare.write_text("{store: ceph, hosts: {count: 3, drives: 2, cores: 8}, pools: {pg_num: 32}}\n")
+    full.write_text(bare.read_text().strip()[:-1] + ", workload: {operations: 1, object_size: 4KiB, buckets: 2}}\n")
+    code, out, err = tailcast(
+        capsys, "simulate", str(bare), "--trace", str(trace), "--out", str(tmp_path / "run"), "--json"
+    )
+    assert code == 0, err
+    found, expected = (
+        json.loads(out),
+        json.loads(tailcast(capsys, "simulate", str(full), "--trace", str(trace), "--json")[1]),
+    )
+    assert found["ops"] == expected["ops"] and found["stations"] == expected["stations"]
+    load = {"rate": pytest.approx(20 / 19)} if pacing.loop == "open" else {"clients": 2, "think_time": {"mean": 0.0}}
+    workload = Run.read(tmp_path / "run").info["spec"]["workload"]
+    assert workload == {**load, "operations": 20, "object_size": workload["object_size"], "buckets": 2}
+    assert tailcast(capsys, "simulate", str(bare))[2].endswith("workload: is missing; it is needed\n")
 
 
 def test_bounds_of_a_trace_and_why_they_are_not_exact(capsys, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -317,10 +318,25 @@ def test_the_command_prints_windows_and_keeps_them(capsys, tmp_path):
     assert [(w["start_s"], w["end_s"]) for w in row["windows"].values()] == [(0, 1), (1, 1.5), (1.5, 3)]
     assert {w["verdict"] for w in row["windows"].values()} == {"pass"}
     assert json.loads((tmp_path / "kept" / "failures.json").read_text()) == result
+    assert "\nObjectives: drive 0 is down\n" in tailcast(
+        capsys, "whatif", spec, "--workers", 1, "--failure", "drive", "--replications", 1, "--slo", "GET.p99<1s"
+    )[1]  # fmt: skip
     code, _, err = tailcast(capsys, "whatif", spec, "--failure", "drive", "--vary", "host.cores=1,2")
     assert code == 2 and "--failure and --vary do not go together" in err
     code, _, err = tailcast(capsys, "whatif", spec, "--failure", "drive", "--failure-at", "soon")
     assert code == 2 and "--failure-at soon" in err
+
+
+def test_ctrl_c_says_that_nothing_is_kept(capsys, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sim.failures.simulate", interrupted)
+    out = ("--out", tmp_path / "kept")
+    for kept in ((), out):
+        code, printed, err = tailcast(capsys, "whatif", EXAMPLE, "--workers", 1, "--failure", "drive", *kept)
+        assert (code, printed) == (130, "")
+        assert err.splitlines()[-1] == "tailcast: interrupted; nothing is kept; the same command begins anew"
 
 
 def test_tables_and_sentences_say_what_was_found():
@@ -330,9 +346,28 @@ def test_tables_and_sentences_say_what_was_found():
     assert [grid.title for grid in grids] == [f"{what}: drive 0 is down" for what in ("GET", "PUT", "Objectives")]
     during = row["windows"]["during"]["ops"]["GET"]
     assert grids[0].rows[1][:3] == ["during", f"{during['count']:,}", f"{during['count']:,} (100%)"]
-    (sentence,) = findings(result)
-    assert sentence.startswith("While drive 0 is down, all GETs fail and all PUTs fail; afterwards GET p99 is")
-    assert sentence.endswith("broken are during GET.p99<100ms.")
+    (said,) = findings(result)
+    assert said.startswith("While drive 0 is down, all GETs fail and all PUTs fail. Afterwards, GET p99 is")
+    assert said.endswith(" GET.p99<100ms is broken during the failure.")
+
+
+def test_a_gateway_that_is_back_before_anybody_notices_is_told():
+    spec, slos = ceph(), ("GET.p99<1s", "PUT.errors<99%")
+    result = asked(spec, "gateway", "drive", slos=slos, replications=1)
+    gateway, drive = result["failures"]
+    (note,) = gateway["notes"]
+    assert note.startswith("The load balancer would notice after 6 s (noticed_after), when gateway 0 is back")
+    assert not drive["notes"], "no load balancer looks after drives"
+    told = findings(result)
+    assert told[0].endswith(f"). GET.p99<1s is broken during the failure. {note}.")
+    assert re.match(r"While gateway 0 is down, \S+ p99 is \S+ \S+ \(change: .+; \d+\.\d\d% fail\) and ", told[0])
+    for window in gateway["windows"].values():
+        window["slo"]["GET.p99<1s"] = "fail"
+    assert "GET.p99<1s is broken before, during and after the failure." in findings(result)[0]
+    spec["workload"]["duration"] = 21
+    assert not asked(spec, "gateway", replications=1)["failures"][0]["notes"], "it is away for 7 s"
+    alone = ceph(gateways={"count": 1})
+    assert not asked(alone, "gateway", replications=1)["failures"][0]["notes"], "there is nothing to balance"
 
 
 def test_the_example_can_lose_a_drive():

@@ -9,6 +9,7 @@ from models.network import Bound, Choice, Discipline, Group, Network, Route, Sta
 from models.policy import NO_POLICY, Policy
 from sim.bounds import bounds
 from sim.demands import mean_demands
+from sim.places import Places
 from tests.networks import closed, poisson
 from tests.test_bounds import constant, simulated
 from traces.trace import Pacing
@@ -37,6 +38,17 @@ def test_a_group_by_hash_is_as_its_keys():
         "GET: bound to one of cpu 0 … disk 1 by the hash of its key; demands are those of the keys asked for, exact."
     ]
     assert 4000 / simulated(network, requests).clock_s == pytest.approx(1 / 0.75, rel=0.01)
+
+
+def test_places_meet_where_they_have_a_station_in_common():
+    places = Places(balanced(Choice.LEAST_OUTSTANDING, Pacing()), [0], expected=True)
+    cpus, disks = 4, 5  # after the stations, the groups' columns
+    assert [places.members(place) for place in (2, cpus, disks)] == [[2], [0, 1], [2, 3]]
+    found = places.meet(np.arange(6)[:, None], np.arange(6))
+    assert {tuple(pair) for pair in np.argwhere(found).tolist()} == {
+        pair for station, column in ((0, cpus), (1, cpus), (2, disks), (3, disks))
+        for pair in ((station, column), (column, station))
+    }  # fmt: skip
 
 
 def network_names(network: Network) -> list[str]:

@@ -366,6 +366,9 @@ def test_the_browser_helper_sees_errors_and_requests(tmp_path):
     ("value", "text"),
     [
         (0.0, "0 s"),
+        (1.2e-16, "0 s"),
+        (-1.2e-16, "0 s"),
+        (2e-9, "0.002 µs"),
         (1.234, "1.23 s"),
         (0.9999, "1.00 s"),
         (0.0123, "12.3 ms"),

@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 
+import sim.demands
 from models.demand import ServiceDemand
 from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
 from models.policy import Policy
 from sim.bounds import bounds
 from sim.demands import mean_demands
+from sim.unhindered import held_s
 from tests.networks import closed, poisson
 from tests.test_bounds import GIVE_BACK, ROUNDING, TAKE, constant, exponential, simulated
 from traces.distributions import SlowMode
@@ -70,6 +72,29 @@ def test_how_long_tokens_are_held(stages, held_s):
     assert demands.unknown_pools == (() if held_s else ("tokens",))
     assert any("Pools without a limit" in note for note in found["notes"]) == (held_s is None)
     assert simulated(network, requests).busy_s[0] >= 20 * demands.low_s[0] * (1 - ROUNDING)
+
+
+def test_pools_alike_are_looked_at_together(monkeypatch):
+    """As many as a cluster has index shards: each request takes its own key's token of a pool of two."""
+    pools, calls = 200, []
+    stations = (
+        *(Station(f"pool {k}", "pool", Discipline.POOL) for k in range(pools)),
+        Station("wire", "network", Discipline.DELAY),
+    )  # fmt: skip
+    take, give = (Visit(Member(0, 0), constant(0.0), releases=releases) for releases in (False, True))
+    last = Visit(Member(0, 1), constant(0.0))
+    stage = single(take, Visit(pools, constant(1.0)), give, last, Visit(pools, constant(0.5)))
+    rows = np.stack(
+        [np.arange(pools), np.where(np.arange(pools) % 2, np.arange(pools), (np.arange(pools) + 1) % pools)]
+    )
+    network = Network(stations, (Route("r", (stage,)),), (rows.T.astype(np.int32),))
+    monkeypatch.setattr(sim.demands, "held_s", lambda *given: calls.append(1) or held_s(*given))
+    requests = poisson(pools, 1.0, seed=1)
+    requests.key_hash[:] = np.arange(pools)
+    demands = mean_demands(network, requests)
+    # An odd row's pool is taken twice, and once more by the even row before it.
+    assert demands.low_s[:pools] * pools == pytest.approx(np.where(np.arange(pools) % 2, 1.0 + 0.5 + 0.5, 1.0))
+    assert len(calls) == 3
 
 
 def test_a_pool_under_two_names_has_no_limit():
