@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from models.ceph.bucket_index import (
     default_min_shards,
-    default_shards,
     entries_per_shard,
     needs_reshard,
     next_shards,
@@ -21,10 +20,6 @@ PRIMES = {n for n in range(2, 2000) if all(n % d for d in range(2, n))}
 
 releases = st.sampled_from(RELEASES)
 counts = st.integers(1, 1998)
-
-
-def test_default_shards_changed_with_pacific():
-    assert [default_shards(release) for release in ("luminous", "octopus", "pacific", "tentacle")] == [1, 1, 11, 11]
 
 
 def test_sequence_of_a_real_bucket():

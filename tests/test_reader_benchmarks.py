@@ -5,8 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.test_reader_minio import SAMPLES, read, read_text
 from traces.errors import InputError
@@ -156,22 +154,3 @@ def test_elbencho_pairs_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
     assert [r["latency_ns"] // 10**6 for r in rows] == [500 - i for i in range(100)]
     assert (tally.kept, tally.joined, tally.left_out.total()) == (100, 100, 0)
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_no_damage_loses_a_row(tmp_path: Path, data: st.DataObject) -> None:
-    format, name = data.draw(
-        st.sampled_from([
-            (warp.FORMAT, "warp.csv.zst"), (s3dlio.FORMAT, "s3dlio.tsv.zst"), (elbencho.FORMAT, "elbencho-ops.json"),
-        ])
-    )  # fmt: skip
-    lines = b"".join(Source(SAMPLES / name).pieces()).splitlines(keepends=True)[:40]
-    for _ in range(data.draw(st.integers(1, 4))):
-        i = data.draw(st.integers(1, len(lines) - 1))
-        at = data.draw(st.integers(0, len(lines[i])))
-        junk = data.draw(st.binary(max_size=6))
-        lines[i] = lines[i][:at] + junk + lines[i][at + data.draw(st.integers(0, 9)) :]
-    path = tmp_path / "damaged"
-    path.write_bytes(b"".join(lines))
-    read(format, path)

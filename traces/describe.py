@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.tables import OPS
+from traces.tables import LIST, OPS
 from traces.trace import Trace
 
 WINDOWS = 100
@@ -87,7 +87,7 @@ def _keys(trace: Trace) -> dict[str, Any] | None:
         ``distinct`` objects, ``top_share``: of requests, to the most asked-for object, ``one_hit_share``: of objects,
         asked for just once; None where all requests are LISTs.
     """
-    objects = trace.op != OPS.index("LIST")
+    objects = trace.op != LIST
     if not objects.any():
         return None
     bucket, key = (trace.table.column(name).combine_chunks().indices.to_numpy() for name in ("bucket", "key"))

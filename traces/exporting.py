@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.run import RUN_SCHEMA, Run
-from traces.tables import LABEL, OPS, whole_file
+from traces.tables import GET, LABEL, LIST, OPS, PUT, whole_file
 
 HALVING_STEPS = 5
 """Rows of a percentile table for each halving of the distance to 100 % (HdrHistogram's usual)."""
@@ -94,12 +94,12 @@ def _warp_columns(run: Run, first: int) -> list[list[object]]:
     n, op = len(run), run.op
     zero_ns = _zero_ns(run)
     start, end = (_nanoseconds(run.column(name), zero_ns) for name in ("arrival_s", "end_s"))
-    answered = np.isin(op, (OPS.index("GET"), OPS.index("LIST"))) & np.isfinite(run.column("first_byte_s"))
+    answered = np.isin(op, (GET, LIST)) & np.isfinite(run.column("first_byte_s"))
     first_byte = np.where(answered, run.column("first_byte_s"), 0.0)
     first_byte_text = np.where(answered, _stamps(_nanoseconds(first_byte, zero_ns)), "")
-    payload = np.where(op == OPS.index("GET"), run.column("transfer_bytes"), run.column("size_bytes"))
+    payload = np.where(op == GET, run.column("transfer_bytes"), run.column("size_bytes"))
     payload = np.where(run.failed, run.column("size_bytes"), payload)
-    payload = np.where(np.isin(op, (OPS.index("GET"), OPS.index("PUT"))), payload, 0)
+    payload = np.where(np.isin(op, (GET, PUT)), payload, 0)
     url = str((run.info.get("endpoint") or {}).get("url", ""))
     return [
         list(range(first, first + n)),

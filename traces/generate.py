@@ -10,7 +10,7 @@ from traces.arrivals import arrival_times
 from traces.distributions import Floats, SizeDistribution
 from traces.keys import Indices, Keys, WriteOnceReadOnce
 from traces.streams import mixed, stream_id, uniforms
-from traces.tables import OPS, label
+from traces.tables import DELETE, GET, LIST, OPS, PUT, label
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from traces.workload import Workload
 
@@ -21,8 +21,6 @@ PAGE = 1000
 """Keys that share a LIST's prefix: as many as S3 lists in one answer."""
 
 _BLOCK = 1 << 16  # keys whose draws are made together
-
-_GET, _PUT, _DELETE, _LIST = (OPS.index(op) for op in ("GET", "PUT", "DELETE", "LIST"))
 
 
 def generate(workload: Workload, seed: int) -> Trace:
@@ -48,7 +46,7 @@ def generate(workload: Workload, seed: int) -> Trace:
         think_s = np.zeros(len(arrival_s))
     count = len(arrival_s)
     op = _operations(workload, seed, count)
-    phase = op == _GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
+    phase = op == GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
     bucket, key, size_bytes = _objects(workload, seed, op)
     ranges = _ranges(workload, seed, op, size_bytes)
     columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), bucket, key, size_bytes, *ranges]
@@ -64,7 +62,7 @@ def _think_times(workload: Workload, seed: int, count: int) -> Floats:
 def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
     """The index in `OPS` of each request's operation."""
     if isinstance(workload.keys, WriteOnceReadOnce):
-        return np.repeat(np.array([_PUT, _GET], dtype=np.int32), count // 2)
+        return np.repeat(np.array([PUT, GET], dtype=np.int32), count // 2)
     mix: dict[str, float] = dict(workload.mix.items())
     weights = np.cumsum([mix.get(op, 0.0) for op in OPS])
     draws = uniforms(seed, stream_id("workload/operations"), 0, count) * weights[-1]
@@ -96,12 +94,12 @@ def _named(
     """Of what each request names: its place among the buckets (0 to 1), its name's index, its size; and the names."""
     chosen = keys.choose(seed, len(op))
     if not isinstance(keys, WriteOnceReadOnce):
-        deletes = op == _DELETE  # each has a key of its own, behind the others
+        deletes = op == DELETE  # each has a key of its own, behind the others
         chosen[deletes] = keys.count + np.arange(deletes.sum())
     distinct, index = np.unique(chosen, return_inverse=True)
     drawn = np.rint(sizes.quantile(_draws_at(seed, "workload/sizes", distinct))).astype(np.int64)
     place = _draws_at(seed, "workload/buckets", distinct)[index]
-    lists = op == _LIST
+    lists = op == LIST
     prefixes, prefix = np.unique(chosen[lists] // PAGE, return_inverse=True)
     index[lists] = len(distinct) + prefix
     names = [f"object-{k:010d}" for k in distinct.tolist()] + [f"object-{p:07d}" for p in prefixes.tolist()]
@@ -113,7 +111,7 @@ def _ranges(workload: Workload, seed: int, op: NDArray[np.int32], size_bytes: In
     ranges, count = workload.ranges, len(op)
     if ranges is None:
         return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
-    ranged = (op == _GET) & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.share)
+    ranged = (op == GET) & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.share)
     drawn = ranges.size.quantile(uniforms(seed, stream_id("workload/ranges/size"), 0, count))
     length = np.minimum(np.rint(drawn).astype(np.int64), size_bytes)
     place = uniforms(seed, stream_id("workload/ranges/start"), 0, count)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from traces.tables import OPS
+from traces.tables import LIST
 from traces.trace import Trace
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ _GAIN = 10.0  # of log-likelihood that a share of objects asked for once has to 
 
 def objects_of(trace: Trace, rows: NDArray[np.bool_] | None = None) -> Indices:
     """A number for the object of each request that names one (of those `rows` select), numbered from 0."""
-    named = trace.op != OPS.index("LIST")
+    named = trace.op != LIST
     named = named if rows is None else named & rows
     bucket, key = (trace.table.column(name).combine_chunks().indices.to_numpy()[named] for name in ("bucket", "key"))
     _, number = np.unique(bucket.astype(np.int64) << 32 | key, return_inverse=True)

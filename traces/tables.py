@@ -21,6 +21,9 @@ from traces.errors import InputError
 OPS = ("GET", "PUT", "HEAD", "DELETE", "LIST")
 """The operations a request can ask for; a LIST's key is its prefix."""
 
+GET, PUT, HEAD, DELETE, LIST = range(len(OPS))
+"""Their indices."""
+
 LABEL = pa.dictionary(pa.int32(), pa.string())
 """The type of columns with repeated strings."""
 

@@ -21,7 +21,19 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.origin import Origin
-from traces.tables import LABEL, OPS, codes, conform, metadata_of, read_parquet, require, whole_file, with_metadata
+from traces.tables import (
+    GET,
+    LABEL,
+    OPS,
+    PUT,
+    codes,
+    conform,
+    metadata_of,
+    read_parquet,
+    require,
+    whole_file,
+    with_metadata,
+)
 
 TRACE_SCHEMA = pa.schema([
     pa.field("arrival_s", pa.float64(), nullable=False),  # since the trace began; 0 in a closed loop
@@ -149,7 +161,7 @@ class Trace:
             wanted = ranged.fill_null(-1).to_numpy()
             start = self.table.column("range_start_bytes").fill_null(0).to_numpy()
             size = np.where(wanted >= 0, np.clip(size - start, 0, wanted), size)
-        moves = (self.op == OPS.index("GET")) | (self.op == OPS.index("PUT"))
+        moves = (self.op == GET) | (self.op == PUT)
         result: NDArray[np.int64] = np.where(moves, size, 0)
         return result
 

@@ -13,7 +13,7 @@ import numpy as np
 from models.client_policy import ClientPolicies
 from models.policy import Policy
 from traces.errors import InputError
-from traces.tables import OPS
+from traces.tables import OPS, PUT
 from traces.trace import Trace
 from traces.workload import Op
 from validate.bucket import StoredObject
@@ -140,7 +140,7 @@ class Plan:
             "preload_objects": len(self.preload),
             "preload_bytes": sum(o.size_bytes for o in self.preload),
             "requests": {op: counts[op] for op in OPS if counts[op]},
-            "put_bytes": int(trace.transfer_bytes[in_time & (trace.op == OPS.index("PUT"))].sum()),
+            "put_bytes": int(trace.transfer_bytes[in_time & (trace.op == PUT)].sum()),
             "duration_s": float(trace.arrival_s[in_time].max(initial=0)) / self.options.speed if open_loop else limit_s,
             "pacing": asdict(trace.pacing),
             "speed": self.options.speed,

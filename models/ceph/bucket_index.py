@@ -32,11 +32,6 @@ DELETE_MAX_AIO = 16
 _GROWTH, _GROWTH_MULTISITE = 2, 8
 
 
-def default_shards(release: Release) -> int:
-    """Shards of a new bucket: rgw_override_bucket_index_max_shards and its predecessors (RHCS 3.x sets 16)."""
-    return 11 if since(release, "pacific") else 1
-
-
 def default_rounding(release: Release) -> Rounding:
     """To what dynamic resharding rounds the new count: primes since Nautilus (ceph pull request 30795).
 

@@ -94,10 +94,3 @@ class FileStore(Strict):
             reads += 1 - min(1.0, free / needed)
             free = max(0.0, free - needed)
         return reads
-
-    def outgrown_at(self) -> float:
-        """Files of an OSD from which on the cache does not hold them all, and reads begin to slow down.
-
-        The upper directories are left out: they take a hundredth of that.
-        """
-        return self.cache / (self.inode + self.directory_entry)

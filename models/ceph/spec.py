@@ -27,7 +27,7 @@ from models.prices import CephPrices
 from models.sheet import Requests
 from traces.distributions import Strict
 from traces.errors import InputError
-from traces.tables import OPS
+from traces.tables import DELETE
 from traces.trace import Trace
 from traces.workload import Op, Workload
 
@@ -155,7 +155,7 @@ class CephSpec(Strict):
     def _kinds(self, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:
         """The kinds of requests in a Trace, and the index of each request's kind."""
         size = trace.transfer_bytes
-        whole = np.where(trace.op == OPS.index("DELETE"), trace.size_bytes, size)
+        whole = np.where(trace.op == DELETE, trace.size_bytes, size)
         objects = np.clip(-(-whole // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS if self.access.cuts else 1)
         kinds: list[Kind] = []
         route = np.zeros(len(trace), np.int32)

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from traces.fitting.sizes import fit_sizes
 from traces.keys import SequentialKeys, UniformKeys, ZipfKeys
 from traces.popularity import Indices, fit_zipf, objects_of
-from traces.tables import OPS
+from traces.tables import DELETE, GET, HEAD, LIST, OPS, PUT
 from traces.trace import Trace
 
-_GET, _PUT, _HEAD, _DELETE, _LIST = (OPS.index(op) for op in ("GET", "PUT", "HEAD", "DELETE", "LIST"))
 _TELLING = 30  # requests of an operation that tell whether its objects are its own; assumed
 _APART = 0.3  # share of the overlap that chance gives, below which two sets of objects are apart; assumed
 _EVER_NEW = 1_000_000_000  # keys, where no request names one again: more than are ever asked for
@@ -39,17 +38,17 @@ class Requested:
     @staticmethod
     def of(trace: Trace) -> Requested:
         objects = np.full(len(trace), -1, np.int64)
-        objects[trace.op != _LIST] = objects_of(trace)
+        objects[trace.op != LIST] = objects_of(trace)
         return Requested(trace.op, objects, trace.size_bytes)
 
 
 def fit_objects(asked: Requested) -> tuple[dict[str, Any], list[str]]:
     """The fields ``keys``, ``object_size`` and ``own_objects`` of a workload, and what they cannot say."""
     own = _own(asked)
-    shared = ~np.isin(asked.op, [*own, _DELETE, _LIST])
+    shared = ~np.isin(asked.op, [*own, DELETE, LIST])
     notes = _left_out(asked)
     if not shared.any():  # nothing but DELETEs and LISTs
-        shared = asked.op != _LIST
+        shared = asked.op != LIST
     if not shared.any():
         return {"object_size": 0}, notes
     fields = _group(asked, shared)
@@ -60,7 +59,7 @@ def fit_objects(asked: Requested) -> tuple[dict[str, Any], list[str]]:
 
 def _own(asked: Requested) -> list[int]:
     """The operations that name objects of their own, fewer than there are: one has the shared objects."""
-    present = [op for op in (_GET, _PUT, _HEAD) if (asked.op == op).any()]
+    present = [op for op in (GET, PUT, HEAD) if (asked.op == op).any()]
     rows = np.isin(asked.op, present)
     op, objects = asked.op[rows], asked.objects[rows]
     mixed = np.random.default_rng(0).permutation(op)  # which operation it was, were that all chance
@@ -79,7 +78,7 @@ def _overlap(op: NDArray[np.int32], objects: Indices, one: int) -> float:
 
 def _group(asked: Requested, rows: Rows) -> dict[str, Any]:
     """Keys and sizes of the objects that these requests name."""
-    moving = rows & np.isin(asked.op, [_GET, _PUT])  # logs do not always have the size of others
+    moving = rows & np.isin(asked.op, [GET, PUT])  # logs do not always have the size of others
     sized = moving if moving.any() else rows
     sizes = fit_sizes(asked.size_bytes[sized], asked.objects[sized])
     return {"object_size": sizes.model_dump(exclude_unset=True), "keys": _keys(asked.objects[rows])}
@@ -100,10 +99,10 @@ def _keys(objects: Indices) -> dict[str, Any]:
 def _left_out(asked: Requested) -> list[str]:
     """What a workload does not say of these requests."""
     notes = []
-    deleted, others = asked.objects[asked.op == _DELETE], asked.objects[~np.isin(asked.op, [_DELETE, _LIST])]
+    deleted, others = asked.objects[asked.op == DELETE], asked.objects[~np.isin(asked.op, [DELETE, LIST])]
     shared = np.isin(deleted, others).mean() if len(deleted) else 0.0
     if shared > 0:
         notes.append(f"{shared:.0%} of the DELETEs name an object of other requests; a workload's never do")
-    if (asked.op == _LIST).any():
+    if (asked.op == LIST).any():
         notes.append("the prefixes of LISTs; a workload's stand for a thousand keys each")
     return notes

@@ -13,12 +13,11 @@ from traces.fitting.loops import Loop, find_loop, fit_shape
 from traces.fitting.objects import Requested, fit_objects
 from traces.fitting.sizes import fit_sizes
 from traces.run import Run
-from traces.tables import OPS
+from traces.tables import GET, OPS, PUT
 from traces.trace import Trace
 from traces.workload import Workload
 from traces.yaml_input import validated
 
-_GET, _PUT = OPS.index("GET"), OPS.index("PUT")
 _DIGITS = 5  # that fitted figures are written with
 
 
@@ -123,7 +122,7 @@ def _written_then_read(trace: Trace) -> bool:
     half = len(trace) // 2
     if trace.pacing.loop != "closed" or 2 * half != len(trace) or trace.pacing.duration_s is not None:
         return False
-    if (trace.op[:half] != _PUT).any() or (trace.op[half:] != _GET).any():
+    if (trace.op[:half] != PUT).any() or (trace.op[half:] != GET).any():
         return False
     objects = Requested.of(trace).objects
     return len(np.unique(objects)) == half and bool((objects[:half] == objects[half:]).all())
@@ -131,11 +130,11 @@ def _written_then_read(trace: Trace) -> bool:
 
 def _ranges(trace: Trace) -> dict[str, Any]:
     length = trace.table.column("range_bytes")
-    ranged = length.is_valid().to_numpy() & (trace.op == _GET)
+    ranged = length.is_valid().to_numpy() & (trace.op == GET)
     if not ranged.any():
         return {}
     asked = length.fill_null(0).to_numpy()[ranged]
-    share = float(ranged.sum() / (trace.op == _GET).sum())
+    share = float(ranged.sum() / (trace.op == GET).sum())
     sizes = fit_sizes(asked, np.arange(len(asked)))
     return {"ranges": {"share": share, "size": sizes.model_dump(exclude_unset=True)}}
 

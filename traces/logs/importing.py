@@ -31,10 +31,8 @@ from traces.logs.tables import Names, run_table, trace_table
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source
-from traces.tables import OPS, check_folder
+from traces.tables import LIST, OPS, check_folder
 from traces.trace import Pacing, trace_writer
-
-_LIST = OPS.index("LIST")
 
 
 def import_logs(
@@ -151,7 +149,7 @@ class _Written:
     def filled(self, log: LogRecords, rows: pa.Table) -> NDArray[np.int64]:
         """The sizes of the rows' objects; a LIST names none and has 0, an unknown one is 0 or the range's end."""
         size = rows.column("size_bytes").fill_null(-1).to_numpy().copy()
-        names = rows.column("op").to_numpy() != _LIST
+        names = rows.column("op").to_numpy() != LIST
         without = names & (size < 0)
         size[names] = log.sizes.filled(rows.column("object").to_numpy()[names], size[names])
         unknown = int((size[without] < 0).sum())

@@ -17,12 +17,11 @@ from traces.logs.tables import NUMBERED
 from traces.readers.formats import Format
 from traces.readers.source import Source
 from traces.readers.tally import Tally
-from traces.tables import OPS
+from traces.tables import LIST
 
 Progress = Callable[[str, float, float], None]
 """Called with the stage (``read`` or ``write``), how far it is, and how far it goes."""
 
-_LIST = OPS.index("LIST")
 _LATENCY_SLACK_NS = 1000  # some logs print binary fractions of a second: 0.012000001
 
 
@@ -62,7 +61,7 @@ class LogRecords:
         self.with_latency += len(latency)
         self.zero_ns = min(self.zero_ns, int(time.min()))
         size = batch.column("size_bytes").fill_null(-1).to_numpy()
-        told = (size >= 0) & (batch.column("op").to_numpy() != _LIST)
+        told = (size >= 0) & (batch.column("op").to_numpy() != LIST)
         self.sizes.learn(numbers["object"].to_numpy()[told], time[told], size[told], len(self.objects))
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.run import RUN_SCHEMA
-from traces.tables import LABEL, OPS, label
+from traces.tables import GET, LABEL, OPS, PUT, label
 from traces.trace import TRACE_SCHEMA
 
 NUMBERED = pa.schema([
@@ -28,8 +28,6 @@ NUMBERED = pa.schema([
     pa.field("error", pa.int32()),
 ])  # fmt: skip
 """`traces.readers.records.RECORDS` with numbers in place of names."""
-
-_GET, _PUT = OPS.index("GET"), OPS.index("PUT")
 
 
 @dataclass(frozen=True)
@@ -112,5 +110,5 @@ def _asked_bytes(rows: pa.Table, size_bytes: NDArray[np.int64], failed: pa.Chunk
     start = rows.column("range_start_bytes").fill_null(0).to_numpy()
     wanted = rows.column("range_bytes").fill_null(np.iinfo(np.int64).max).to_numpy()
     ranged = np.clip(size_bytes - start, 0, wanted)
-    moved = np.where(op == _GET, ranged, np.where(op == _PUT, size_bytes, 0))
+    moved = np.where(op == GET, ranged, np.where(op == PUT, size_bytes, 0))
     return pa.array(np.where(failed.to_numpy(), 0, moved))

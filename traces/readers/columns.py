@@ -8,13 +8,20 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.records import Rows
-from traces.readers.spans import Ints, Spans
+from traces.readers.spans import Ints, Mask, Spans
 from traces.tables import OPS
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
+
+NO_OBJECT = "not an operation on an object or a listing"
+"""Why a row is left out that asks for nothing a Trace has a place for."""
+
+_LONGEST_NS = 10 * 86400 * 10**9
+"""Ten days: no request took longer (assumed); a larger number is no duration."""
 
 
 def by_value(column: Column, function: Callable[[str], Any], kind: pa.DataType) -> pa.Array:
@@ -67,3 +74,16 @@ def numbers(rows: Rows, spans: Spans, values: Ints, what: str, null: str | None 
 def whole(rows: Rows, spans: Spans, what: str, null: str | None = "-") -> pa.Array:
     """A field of whole numbers: null if it is missing; a row where it is something else is refused."""
     return numbers(rows, spans, spans.integers(), what, null)
+
+
+def missing(column: Column) -> Mask:
+    """Which rows are null."""
+    result: Mask = pc.is_null(column).to_numpy(zero_copy_only=False)
+    return result
+
+
+def durations(rows: Rows, values: Column, what: str) -> pa.Array:
+    """Durations in ns; a row where one is negative or absurd is refused."""
+    wrong = pc.or_(pc.less(values, 0), pc.greater(values, _LONGEST_NS))
+    rows.refuse(pc.fill_null(wrong, False).to_numpy(zero_copy_only=False), f"{what} is not a duration")
+    return values

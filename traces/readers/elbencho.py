@@ -26,7 +26,7 @@ from traces.readers.records import Parsed, Rows
 from traces.readers.source import Source
 from traces.readers.spans import Spans
 from traces.readers.tally import Tally
-from traces.tables import OPS
+from traces.tables import GET, LIST, PUT
 
 _SCHEMA = pa.schema({
     "date": pa.string(),
@@ -65,7 +65,6 @@ _OPERATIONS = {
     }.items()
     for way in ("", "Async", "Rdma")
 }
-_GET, _PUT, _LIST = (OPS.index(op) for op in ("GET", "PUT", "LIST"))
 
 
 def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
@@ -136,7 +135,7 @@ def _move(tally: Tally, why: str, count: int) -> None:
 
 def _records(first: pa.Table, last: pa.Table) -> pa.RecordBatch:
     op = first.column("op").to_numpy()
-    gets, puts, lists = (pa.array(op == code) for code in (_GET, _PUT, _LIST))
+    gets, puts, lists = (pa.array(op == code) for code in (GET, PUT, LIST))
     failed, length = last.column("failed"), first.column("length")
     place = pc.extract_regex(first.column("entry"), r"(?s)^(?P<bucket>[^/]*)/?(?P<key>.*)$")
     return (

@@ -41,13 +41,14 @@ import pyarrow.csv as pacsv
 
 from traces.errors import InputError
 from traces.readers.blocks import by_block, without_header
-from traces.readers.columns import by_value, numbers, operations, whole
+from traces.readers.columns import by_value, missing, numbers, operations, whole
 from traces.readers.formats import Format, Head
+from traces.readers.http_requests import is_error
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines, Source
 from traces.readers.spans import Ints, Spans
 from traces.readers.tally import Tally
-from traces.tables import OPS
+from traces.tables import LIST
 from traces.trace import CSV_MARK
 
 CSV = "csv"
@@ -200,10 +201,10 @@ def _parse(layout: _Layout, lines: Lines, skip: int) -> Iterator[Parsed]:
 
 
 def _convert(layout: _Layout, table: pa.Table, rows: Rows, zone: str) -> Parsed:
-    missing = pa.nulls(len(table), pa.string())
+    absent = pa.nulls(len(table), pa.string())
 
     def text(field: str) -> pa.Array:
-        return table.column(layout.place[field]).combine_chunks() if field in layout.place else missing
+        return table.column(layout.place[field]).combine_chunks() if field in layout.place else absent
 
     def duration(field: str) -> pa.Array:
         form = layout.columns[field].form if field in layout.columns else "s"
@@ -219,17 +220,17 @@ def _convert(layout: _Layout, table: pa.Table, rows: Rows, zone: str) -> Parsed:
     time = _times(spans, layout.columns[stamp].form, zone)
     rows.refuse(time < 0, f"{stamp} cannot be read")
     if stamp == "end":
-        rows.refuse(latency.is_null().to_numpy(zero_copy_only=False), "has no latency")
+        rows.refuse(missing(latency), "has no latency")
         time = time - latency.fill_null(0).to_numpy()
     verb, key = text("op"), text("key")
-    rows.refuse(verb.is_null().to_numpy(zero_copy_only=False), "has no op")
+    rows.refuse(missing(verb), "has no op")
     op = operations(pc.utf8_lower(verb), _OPERATIONS)
     rows.leave_out(op < 0, "not an operation on an object or a listing")
-    key = pc.if_else(pa.array(op == OPS.index("LIST")), key.fill_null(""), key)
-    rows.refuse(key.is_null().to_numpy(zero_copy_only=False), "has no key")
+    key = pc.if_else(pa.array(op == LIST), key.fill_null(""), key)
+    rows.refuse(missing(key), "has no key")
     status = count("status")
     error = by_value(text("error"), lambda told: None if told.lower() in _FINE else told, pa.string())
-    failed = pc.fill_null(pc.greater_equal(status, 400), False)
+    failed = is_error(status)
     return rows.parsed(
         time_ns=time,
         latency_ns=latency,

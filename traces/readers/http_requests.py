@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
@@ -13,11 +14,9 @@ from numpy.typing import NDArray
 from traces.readers.columns import Column, by_value, numbers, operations
 from traces.readers.records import Rows
 from traces.readers.spans import Mask, Spans
-from traces.tables import OPS
+from traces.tables import GET, HEAD, LIST, PUT
 
-GET, PUT, HEAD, DELETE, LIST = (OPS.index(op) for op in ("GET", "PUT", "HEAD", "DELETE", "LIST"))
-
-NO_OBJECT = "not an operation on an object or a listing"
+_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
 
 _METHODS = {op: op for op in ("GET", "PUT", "HEAD", "DELETE")}
 
@@ -93,7 +92,12 @@ def prefixes(query: Spans, lists: Mask) -> pa.Array:
     if not lists.any():
         return pa.nulls(len(lists), pa.string())
     texts = pc.if_else(pa.array(lists), pc.fill_null(query.texts(), ""), None)
-    return by_value(texts, lambda text: parse_qs(text).get("prefix", [""])[0], pa.string())
+    return by_value(texts, prefix, pa.string())
+
+
+def prefix(query: str) -> str:
+    """The prefix that a query such as ``list-type=2&prefix=a%2Fb`` asks for, "" if none."""
+    return parse_qs(query).get("prefix", [""])[0]
 
 
 def volumes(
@@ -131,7 +135,17 @@ def statuses(rows: Rows, spans: Spans, null: str = "-") -> pa.Array:
     return numbers(rows, spans, np.where(values > 999, -1, values), "HTTP status", null)
 
 
-def missing(column: Column) -> Mask:
-    """Which rows are null."""
-    result: Mask = pc.is_null(column).to_numpy(zero_copy_only=False)
-    return result
+def is_error(status: Column) -> pa.Array:
+    """Whether a status is an error's; one that is missing is not."""
+    return pc.fill_null(pc.greater_equal(status, 400), False)
+
+
+def errors(status: pa.Array) -> pa.Array:
+    """The name of an HTTP status from 400 on, such as ``Not Found``; null below."""
+    return by_value(status.cast(pa.string()), _error, pa.string())
+
+
+def _error(status: str) -> str | None:
+    if int(status) < 400:
+        return None
+    return _PHRASES.get(int(status), f"HTTP {status}")

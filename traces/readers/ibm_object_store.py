@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import operations
+from traces.readers.columns import NO_OBJECT, operations
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import GET, NO_OBJECT
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines
 from traces.readers.spans import Fields, Ints, Spans
+from traces.tables import GET
 
 _TIME, _TYPE, _OBJECT, _SIZE, _BEGIN, _END = range(6)
 _NEEDED, _FIELDS = 3, 6

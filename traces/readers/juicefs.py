@@ -23,12 +23,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import operations
+from traces.readers.columns import NO_OBJECT, operations
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import DELETE, GET, HEAD, LIST, NO_OBJECT, PUT
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines
 from traces.readers.spans import Fields, Mask, Spans, each_line
+from traces.tables import DELETE, GET, HEAD, LIST, PUT
 
 _OPERATIONS = {
     "read": "GET",

@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 from traces.errors import InputError
 from traces.readers.blocks import by_block, without_header
 from traces.readers.cache_operations import CACHE_OPERATIONS
-from traces.readers.columns import operations, whole
+from traces.readers.columns import NO_OBJECT, operations, whole
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import GET, NO_OBJECT
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines, Source
 from traces.readers.spans import Fields
 from traces.readers.tally import Tally
+from traces.tables import GET
 
 _TIME = ("time", "clock_time", "real_time", "timestamp")
 _OBJECT = ("obj_id", "object", "object_id", "obj", "lbn")

@@ -14,25 +14,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import numbers, operations, whole
+from traces.readers.columns import NO_OBJECT, durations, missing, numbers, operations, whole
 from traces.readers.formats import Format, Head
+from traces.readers.http_requests import errors
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_rows
-from traces.readers.minio_request import (
-    HANDLERS,
-    LIST,
-    NO_OBJECT,
-    REQUEST_HEADERS,
-    RESPONSE_HEADERS,
-    durations,
-    errors,
-    first_byte,
-    texts,
-    volumes,
-    within,
-)
+from traces.readers.minio_request import HANDLERS, REQUEST_HEADERS, RESPONSE_HEADERS, first_byte, texts, volumes, within
 from traces.readers.records import Parsed, Rows
 from traces.readers.spans import Spans
+from traces.tables import LIST
 
 _API = pa.struct([
     *texts("name", "bucket", "object"),
@@ -51,12 +41,12 @@ _SCHEMA = pa.schema({
 
 def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     rows = Rows(line)
-    rows.refuse(within(table, "api").is_null().to_numpy(zero_copy_only=False), "has no api")
+    rows.refuse(missing(within(table, "api")), "has no api")
     op = operations(within(table, "api", "name"), HANDLERS)
     rows.leave_out(op < 0, NO_OBJECT)
     when = Spans.of(within(table, "time"))
     ended = numbers(rows, when, when.iso_ns(), "time", null=None)
-    rows.refuse(ended.is_null().to_numpy(zero_copy_only=False), "has no time")
+    rows.refuse(missing(ended), "has no time")
     latency = durations(rows, _time_to(rows, table, "Response"), "timeToResponse")
     key = within(table, "api", "object")
     if (op == LIST).any():

@@ -7,7 +7,6 @@ Content-Length).
 
 from __future__ import annotations
 
-import http
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from traces.readers.columns import Column, by_value, numbers
+from traces.readers.columns import numbers
+from traces.readers.http_requests import is_error
 from traces.readers.records import Rows
 from traces.readers.spans import Spans
-from traces.tables import OPS
-
-GET, PUT, HEAD, LIST = (OPS.index(op) for op in ("GET", "PUT", "HEAD", "LIST"))
+from traces.tables import GET, HEAD, LIST, PUT
 
 HANDLERS = {
     "GetObject": "GET",
@@ -36,12 +34,6 @@ HANDLERS = {
 }
 """The handlers that do what a Trace has a word for."""
 
-NO_OBJECT = "not an operation on an object or a listing"
-
-_LONGEST_NS = 10 * 86400 * 10**9
-"""Ten days: no request took longer (assumed); a larger number is no duration."""
-
-_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
 _CONTENT_RANGE = r"^bytes (?P<first>\d{1,18})-(?P<last>\d{1,18})/(?P<size>\d{1,18})$"
 
 
@@ -60,13 +52,6 @@ def within(table: pa.Table, column: str, *path: str) -> pa.Array:
     for name in path:
         combined = pc.struct_field(combined, name)
     return combined
-
-
-def durations(rows: Rows, values: Column, what: str) -> pa.Array:
-    """Durations in ns; a row where one is negative or absurd is refused."""
-    wrong = pc.or_(pc.less(values, 0), pc.greater(values, _LONGEST_NS))
-    rows.refuse(pc.fill_null(wrong, False).to_numpy(zero_copy_only=False), f"{what} is not a duration")
-    return values
 
 
 def volumes(
@@ -110,7 +95,7 @@ def volumes(
     size = pc.case_when(
         pc.make_struct(puts, whole, ranged, told, lists), body, known, total, length, pa.scalar(0, pa.int64())
     )
-    failed = pc.fill_null(pc.greater_equal(status, 400), False)
+    failed = is_error(status)
     return {
         "size_bytes": size,
         "transfer_bytes": pc.case_when(pc.make_struct(puts, failed, gets), body, 0, sent, 0),
@@ -127,14 +112,3 @@ def _length(rows: Rows, headers: pa.Array, name: str) -> pa.Array:
 def first_byte(op: NDArray[np.int8], values: pa.Array) -> pa.Array:
     """The time to the first byte, where the answer has a body, or a HEAD's header; 0 stands for none."""
     return pc.if_else(pc.and_(pa.array(np.isin(op, (GET, HEAD, LIST))), pc.greater(values, 0)), values, None)
-
-
-def errors(status: pa.Array) -> pa.Array:
-    """The name of an HTTP status from 400 on, such as ``Not Found``; null below."""
-    return by_value(status.cast(pa.string()), _error, pa.string())
-
-
-def _error(status: str) -> str | None:
-    if int(status) < 400:
-        return None
-    return _PHRASES.get(int(status), f"HTTP {status}")

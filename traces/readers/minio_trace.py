@@ -9,7 +9,7 @@ size is what came with the request, which counts the header's names too (some 20
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
@@ -17,24 +17,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import by_value, numbers, operations
+from traces.readers.columns import NO_OBJECT, by_value, durations, missing, numbers, operations
 from traces.readers.formats import Format, Head
+from traces.readers.http_requests import errors, prefix
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_rows
-from traces.readers.minio_request import (
-    HANDLERS,
-    LIST,
-    NO_OBJECT,
-    REQUEST_HEADERS,
-    RESPONSE_HEADERS,
-    durations,
-    errors,
-    first_byte,
-    volumes,
-    within,
-)
+from traces.readers.minio_request import HANDLERS, REQUEST_HEADERS, RESPONSE_HEADERS, first_byte, volumes, within
 from traces.readers.records import Parsed, Rows
 from traces.readers.spans import Spans
+from traces.tables import LIST
 
 _NUMBERS = ("rx", "tx", "duration", "timeToFirstByte")
 _SCHEMA = pa.schema({
@@ -59,14 +50,14 @@ _KEPT_BY_GO = "$&+,/:;=@-_.~"
 def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     rows = Rows(line)
     api = within(table, "api")
-    rows.refuse(api.is_null().to_numpy(zero_copy_only=False), "has no api")
+    rows.refuse(missing(api), "has no api")
     served = pc.fill_null(pc.starts_with(api, "s3."), False).to_numpy(zero_copy_only=False)
     rows.leave_out(~served, "not a request to the S3 API")
     op = operations(api, _OPERATIONS)
     rows.leave_out(op < 0, NO_OBJECT)
     when = Spans.of(within(table, "time"))
     time = numbers(rows, when, when.iso_ns(), "time", null=None)
-    rows.refuse(time.is_null().to_numpy(zero_copy_only=False), "has no time")
+    rows.refuse(missing(time), "has no time")
     latency = pc.coalesce(within(table, "callStats", "duration"), within(table, "duration"))
     status = pc.coalesce(within(table, "statusCode"), within(table, "response", "statusCode"))
     asked, answered = within(table, "request", "headers"), within(table, "response", "headers")
@@ -74,7 +65,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     query = pc.coalesce(within(table, "query"), within(table, "request", "rawQuery"), "")
     key = pc.struct_field(place, "key")
     if (op == LIST).any():
-        key = pc.if_else(pa.array(op == LIST), by_value(query, _prefix, pa.string()), key)
+        key = pc.if_else(pa.array(op == LIST), by_value(query, prefix, pa.string()), key)
     rows.refuse(pc.fill_null(pc.equal(key, ""), True).to_numpy(zero_copy_only=False) & (op != LIST), "has no key")
     forwarded = pc.struct_field(pc.extract_regex(pc.struct_field(asked, "X-Forwarded-For"), "^(?P<first>[^, ]+)"), 0)
     return rows.parsed(
@@ -106,10 +97,6 @@ def _decoded(path: str) -> str:
         return path
     plain = unquote(path)
     return path if quote(plain, safe=_KEPT_BY_GO) == path else plain
-
-
-def _prefix(query: str) -> str:
-    return parse_qs(query).get("prefix", [""])[0]
 
 
 _SIGNS = tuple(

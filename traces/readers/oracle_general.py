@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from traces.readers.blocks import tallied
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import GET
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines, Source
 from traces.readers.tally import Tally
+from traces.tables import GET
 
 RECORD = np.dtype([("time_s", "<u4"), ("object", "<u8"), ("size_bytes", "<u4"), ("next", "<i8")])
 """A record."""

@@ -16,24 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import numbers, unquoted, whole
+from traces.readers.columns import NO_OBJECT, durations, missing, numbers, unquoted, whole
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import (
-    LIST,
-    NO_OBJECT,
-    PUT,
-    RequestLines,
-    asked,
-    below_swift,
-    missing,
-    prefixes,
-    statuses,
-    volumes,
-)
-from traces.readers.minio_request import durations, errors
+from traces.readers.http_requests import RequestLines, asked, below_swift, errors, is_error, prefixes, statuses, volumes
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines
 from traces.readers.spans import Fields, Mask, Spans, each_line
+from traces.tables import LIST, PUT
 
 _MARK = "beast: 0x"
 _REMOTE, _TIME, _REQUEST, _STATUS, _BYTES, _REST = 1, 4, 5, 6, 7, 8
@@ -68,7 +57,7 @@ def _parse(lines: Lines) -> Iterator[Parsed]:
     op = asked(request.method, bucket, key, request.query)
     op = np.where(bucket.is_text("admin") | bucket.is_text("auth"), np.int8(-1), op)  # rgw_admin_entry, Swift's tokens
     rows.leave_out(op < 0, NO_OBJECT)
-    failed = pc.fill_null(pc.greater_equal(status, 400), False)
+    failed = is_error(status)
     moved = pc.if_else(pa.array((op == PUT) & ~timed), None, moved)
     yield rows.parsed(
         time_ns=time,

@@ -15,26 +15,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import numbers, operations, unquoted
+from traces.readers.columns import NO_OBJECT, durations, missing, numbers, operations, unquoted
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import (
-    GET,
-    HEAD,
-    LIST,
-    NO_OBJECT,
-    PUT,
-    RequestLines,
-    below_swift,
-    missing,
-    prefixes,
-    statuses,
-    volumes,
-)
+from traces.readers.http_requests import RequestLines, below_swift, errors, is_error, prefixes, statuses, volumes
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_rows
-from traces.readers.minio_request import durations, errors
 from traces.readers.records import Parsed, Rows
 from traces.readers.spans import Spans
+from traces.tables import GET, HEAD, LIST, PUT
 
 _TEXTS = ("bucket", "object", "time", "remote_addr", "operation", "uri", "http_status", "error_code")
 _BYTES = ("bytes_sent", "bytes_received", "object_size")
@@ -66,7 +54,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     rows.refuse((op != LIST) & pc.fill_null(pc.equal(key, ""), True).to_numpy(zero_copy_only=False), "has no key")
     written = pc.if_else(pc.greater(log["object_size"], 0), log["object_size"], log["bytes_received"])
     moved = pc.if_else(pa.array(op == PUT), written, log["bytes_sent"])
-    failed = pc.fill_null(pc.greater_equal(status, 400), False)
+    failed = is_error(status)
     return rows.parsed(
         time_ns=time,
         latency_ns=latency,

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import by_value, numbers, operations, unquoted, whole
+from traces.readers.columns import by_value, missing, numbers, operations, unquoted, whole
 from traces.readers.formats import Format, Head
+from traces.readers.http_requests import is_error, prefix
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines
 from traces.readers.spans import Fields
-from traces.tables import OPS
+from traces.tables import GET, HEAD, LIST, PUT
 
 _BUCKET, _TIME, _REMOTE, _OPERATION, _KEY, _URI, _STATUS, _ERROR, _SENT, _SIZE, _TOTAL_MS, _TURN_MS = (
     *(1, 2, 3, 6, 7, 8, 9),
@@ -32,15 +33,13 @@ _FIELDS = 15
 _OPERATIONS = {f"{way}.{op}.OBJECT": op for way in ("REST", "WEBSITE") for op in ("GET", "PUT", "HEAD", "DELETE")} | {
     "REST.GET.BUCKET": "LIST"
 }
-_GET, _PUT, _HEAD, _LIST = (OPS.index(op) for op in ("GET", "PUT", "HEAD", "LIST"))
-
 _LINE = re.compile(r"\S+ \S+ \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] \S+ \S+ \S+ (REST|WEBSITE|BATCH|S3)\.")
 
 
 def _prefix(uri: str) -> str:
     """The prefix that a LIST's request line (``GET /bucket?prefix=a HTTP/1.1``) asks for."""
     target = uri.split(" ")[1] if uri.count(" ") >= 2 else uri
-    return parse_qs(urlsplit(target).query).get("prefix", [""])[0]
+    return prefix(urlsplit(target).query)
 
 
 def _parse(lines: Lines) -> Iterator[Parsed]:
@@ -55,18 +54,18 @@ def _parse(lines: Lines) -> Iterator[Parsed]:
     op = operations(fields[_OPERATION], _OPERATIONS)
     rows.leave_out(op < 0, "not an operation on an object or a listing")
     key = unquoted(fields[_KEY].texts(null="-"))
-    lists, gets, puts = (pa.array(op == code) for code in (_LIST, _GET, _PUT))
-    if (op == _LIST).any():
-        asked = fields[_URI].where(op == _LIST).texts()
+    lists, gets, puts = (pa.array(op == code) for code in (LIST, GET, PUT))
+    if (op == LIST).any():
+        asked = fields[_URI].where(op == LIST).texts()
         key = pc.if_else(lists, by_value(asked, _prefix, pa.string()), key)
-    rows.refuse(key.is_null().to_numpy(zero_copy_only=False), "has no key")
+    rows.refuse(missing(key), "has no key")
     ranged = pc.and_(gets, pc.fill_null(pc.equal(status, 206), False))
-    failed = pc.fill_null(pc.greater_equal(status, 400), False)
+    failed = is_error(status)
     yield rows.parsed(
         time_ns=time,
         latency_ns=pc.multiply(total, 10**6),
         # Without a body to receive, all the turn-around time lies before the answer.
-        first_byte_ns=pc.if_else(pa.array(np.isin(op, (_GET, _HEAD))), pc.multiply(turn, 10**6), None),
+        first_byte_ns=pc.if_else(pa.array(np.isin(op, (GET, HEAD))), pc.multiply(turn, 10**6), None),
         op=op,
         bucket=fields[_BUCKET].texts(null="-"),
         key=key,

@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import by_value, numbers, unquoted, whole
+from traces.readers.columns import NO_OBJECT, by_value, durations, missing, numbers, unquoted, whole
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import LIST, NO_OBJECT, PUT, asked, missing, prefixes, statuses, volumes
-from traces.readers.minio_request import durations, errors
+from traces.readers.http_requests import asked, errors, is_error, prefixes, statuses, volumes
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines
 from traces.readers.spans import Fields, Spans, each_line
+from traces.tables import LIST, PUT
 
 _CLIENT, _DATE, _METHOD, _PATH, _PROTOCOL, _STATUS, _RECEIVED, _SENT = 0, 2, 3, 4, 5, 6, 10, 11
 _DURATION, _SOURCE, _START = 15, 16, 18
@@ -70,7 +70,7 @@ def _parse(lines: Lines) -> Iterator[Parsed]:
     bucket, key = _below_account(path)
     op = asked(fields[_METHOD], bucket, key, query)
     rows.leave_out((op < 0) | (query.begins_with("extract-archive=") & source.is_text("-")), NO_OBJECT)
-    failed = pc.fill_null(pc.greater_equal(status, 400), False)
+    failed = is_error(status)
     yield rows.parsed(
         time_ns=began,
         latency_ns=durations(rows, latency, "duration"),

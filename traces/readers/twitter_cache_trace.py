@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from traces.readers.blocks import by_block
 from traces.readers.cache_operations import CACHE_OPERATIONS
-from traces.readers.columns import operations, whole
+from traces.readers.columns import NO_OBJECT, operations, whole
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import DELETE, GET, NO_OBJECT
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines
 from traces.readers.spans import Fields
+from traces.tables import DELETE, GET
 
 _TIME_AND_KEY, _KEY_SIZE, _VALUE_SIZE, _CLIENT, _OPERATION, _TTL = range(6)
 _FIELDS = 6

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.readers.blocks import Read, by_block
-from traces.readers.columns import numbers, operations, whole
+from traces.readers.columns import missing, numbers, operations, whole
 from traces.readers.formats import Format, Head
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Lines, Source
 from traces.readers.spans import Fields, Spans
 from traces.readers.tally import Tally
-from traces.tables import OPS
+from traces.tables import DELETE, GET, LIST, PUT
 
 NEEDED = ("op", "start", "end", "file")
 _READ = {*NEEDED, "thread", "client_id", "n_objects", "bytes", "endpoint", "error", "first_byte"}
@@ -40,8 +40,6 @@ _OPERATIONS = {
     "DELETE": "DELETE",
     "LIST": "LIST",
 }
-_GET, _PUT, _DELETE, _LIST = (OPS.index(op) for op in ("GET", "PUT", "DELETE", "LIST"))
-
 URI = re.compile(r"[a-z][a-z0-9+.-]*://(?P<bucket>[^/]*)")
 
 _QUERY = r"\?[^\s\"']*"
@@ -95,13 +93,13 @@ def _parse(header: tuple[str, ...], dialect: Dialect, lines: Lines) -> Iterator[
     op = operations(column["op"], dialect.operations)
     rows.leave_out(op < 0, "not an operation on an object or a listing")
     start, end = (_moment(rows, column[name], name) for name in ("start", "end"))
-    rows.refuse(start.is_null().to_numpy(zero_copy_only=False), "has no start")
+    rows.refuse(missing(start), "has no start")
     latency = pc.subtract(end, start)
     rows.refuse(pc.fill_null(pc.less(latency, 0), False).to_numpy(zero_copy_only=False), "ends before it starts")
     place = dialect.places(column.get("endpoint"), column["file"])
     several = _whole(rows, column.get("n_objects"), "n_objects", len(op))
-    unnamed = pc.fill_null(pc.equal(place["key"], ""), True).to_numpy(zero_copy_only=False) & (op != _LIST)
-    batch = (op == _DELETE) & (unnamed | pc.fill_null(pc.greater(several, 1), False).to_numpy(zero_copy_only=False))
+    unnamed = pc.fill_null(pc.equal(place["key"], ""), True).to_numpy(zero_copy_only=False) & (op != LIST)
+    batch = (op == DELETE) & (unnamed | pc.fill_null(pc.greater(several, 1), False).to_numpy(zero_copy_only=False))
     rows.leave_out(batch, "a delete of several objects")
     rows.leave_out(unnamed, "names no object")
     moved = _whole(rows, column.get("bytes"), "bytes", len(op))
@@ -112,7 +110,7 @@ def _parse(header: tuple[str, ...], dialect: Dialect, lines: Lines) -> Iterator[
     first_byte = pa.nulls(len(op), pa.int64())
     if dialect.first_byte and "first_byte" in column:
         seen = pc.subtract(_moment(rows, column["first_byte"], "first_byte"), start)
-        first_byte = pc.if_else(pc.and_(pa.array(op == _GET), pc.greater_equal(seen, 0)), seen, None)
+        first_byte = pc.if_else(pc.and_(pa.array(op == GET), pc.greater_equal(seen, 0)), seen, None)
     yield rows.parsed(
         time_ns=start,
         latency_ns=latency,
@@ -152,7 +150,7 @@ def _worker(column: Mapping[str, Spans]) -> pa.Array:
 
 
 def _volumes(name: Spans, op: NDArray[np.int8], moved: pa.Array, failed: pa.Array) -> dict[str, Any]:
-    gets, puts, lists = (pa.array(op == code) for code in (_GET, _PUT, _LIST))
+    gets, puts, lists = (pa.array(op == code) for code in (GET, PUT, LIST))
     ranged = pc.and_not(pa.array(name.is_text("GET_RANGE")), failed)
     # What failed, and what has no body, is often logged with 0 bytes.
     known = pc.or_(pc.greater(moved, 0), pc.and_not(pc.or_(gets, puts), failed))
