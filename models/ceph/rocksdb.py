@@ -151,6 +151,11 @@ class Placement:
         """Bytes on the slow device."""
         return sum(held * share for held, share in zip(self.level_bytes, self.slow_shares, strict=True))
 
+    @property
+    def fast_bytes(self) -> float:
+        """Bytes on block.db, without the write-ahead log."""
+        return self.total_bytes - self.spilled_bytes
+
 
 def place(options: RocksDbOptions, total_bytes: float, db_bytes: float) -> Placement:
     """Where a database's bytes are, with a block.db of `db_bytes` (0: there is none).
