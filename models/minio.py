@@ -89,6 +89,10 @@ def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
     for op in ("GET", "PUT"):
         route[(trace.op == OPS.index(op)) & inline] = names[f"{op} inline"]
     issued = slice(trace.issued)
+    collector = spec.host.collector
+    if collector.mark:
+        collecting = collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
+        route[issued][collecting] += len(names) // 2
     return Requests(
         route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
         trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,

@@ -51,7 +51,7 @@ class Plan:
         return (self.first_journal + (drive * (not self.drives.shared_journal))).astype(np.int32)
 
     def routes(self) -> tuple[Route, ...]:
-        """One for each operation, and one more for GETs and PUTs of objects that are inlined."""
+        """One for each operation, one more for GETs and PUTs of objects that are inlined, and those that collect."""
         drives = self.drives
         size, data_shards = drives.set_size, drives.set_size - drives.parity_shards
         read, write = drives.read.per_shard(data_shards), drives.write.per_shard(data_shards)
@@ -98,7 +98,9 @@ class Plan:
             ("DELETE", ""): (*self._ask("DELETE"), *find, commit, *self._finish("DELETE")),
             ("LIST", ""): (*self._ask("LIST"), *servers.look_up, look, *self._answer("LIST")),
         }
-        return tuple(Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items())
+        routes = [Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items()]
+        instant = Visit(self.latency, NOTHING)
+        return self.host.collector.with_collections(routes, self.host_cpu, self.host.cores, instant)
 
     def _is_streamed(self, op: Op) -> bool:
         """Whether client and host handle an object's bytes at the same time; where the spec tells their work apart."""

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from models.client_policy import ClientPolicies
 from models.demand import Demand, ServiceDemand
+from models.minio_collector import Collector
 from traces.distributions import Strict
 from traces.units import BytesPerSecond, Seconds
 from traces.workload import Op
@@ -65,9 +66,10 @@ class Host(Strict):
         0.0,
         ge=0,
         lt=1,
-        description="share of an operation's CPU that follows its answer (cleaning up, collecting garbage): nobody "
+        description="share of an operation's CPU that follows its answer (cleaning up): nobody "
         "waits for it, but it takes a core",
     )
+    collector: Collector = Collector()
     servers: int = Field(1, ge=1, description="MinIO processes, each with an equal part of every erasure set's drives")
     internode: Internode = Internode()
 

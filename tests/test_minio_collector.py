@@ -1,0 +1,107 @@
+"""MinIO's garbage collector: which requests begin a collection, and what one costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.minio import MinioSpec
+from models.minio_collector import COLLECTING, Collector
+from models.spec import spec_of
+from sim import compiled_engine, simpy_engine
+from sim.outcome import Program
+from tests.small_traces import trace_of
+from traces.errors import InputError
+from traces.tables import GET, PUT
+
+COLLECTOR = {
+    "mark": "40ms",
+    "after": 1000,
+    "garbage": {"GET": {"constant": 100, "per_byte": 0.5, "up_to": 400}, "PUT": {"constant": 200}},
+    "inline_garbage": {"PUT": {"per_byte": 2}},
+}
+
+
+def host(cores: int, **collector) -> MinioSpec:
+    return spec_of(
+        {
+            "store": "minio",
+            "workload": {"operations": 1, "object_size": "4KiB"},
+            "host": {"cores": cores, "cpu": {"GET": "1ms"}, "collector": COLLECTOR | collector},
+            "inline_limit": 99,
+        },
+        "spec",
+    )
+
+
+def ran(spec: MinioSpec, ops: list[str], size: int, engine=compiled_engine, gap_s: float = 1.0):
+    trace = trace_of(ops, ["k"] * len(ops), size_bytes=size, arrival_s=[gap_s * i for i in range(len(ops))])
+    network, requests = spec.compile(trace)
+    program = Program.of(network, requests, 0)
+    return engine.run(program), network, requests
+
+
+def test_a_collection_begins_whenever_so_much_has_been_allocated():
+    collector = Collector.model_validate(COLLECTOR)
+    inline = np.zeros(12, bool)
+    begun = collector.begun(np.full(12, GET, np.int32), np.full(12, 400), inline)  # 300 each; 500 before the first
+    assert np.flatnonzero(begun).tolist() == [1, 4, 8, 11]
+    # Bytes beyond the limit allocate nothing; what is inlined has a law of its own.
+    assert (collector.begun(np.full(12, GET, np.int32), np.full(12, 4000), inline) == begun).all()
+    puts = np.full(12, PUT, np.int32)
+    assert collector.begun(puts, np.full(12, 50), inline).sum() == 2
+    assert collector.begun(puts, np.full(12, 50), ~inline).sum() == 1
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=200), st.floats(10, 1e6))
+def test_collections_are_as_many_as_the_garbage_asks_for(sizes, after):
+    collector = Collector.model_validate(COLLECTOR | {"after": int(after), "garbage": {"GET": {"per_byte": 1}}})
+    size = np.array(sizes)
+    begun = collector.begun(np.full(len(size), GET, np.int32), size, np.zeros(len(size), bool))
+    assert begun.sum() <= 0.5 + size.sum() / int(after)
+    if size.max() < int(after):  # one request begins at most one
+        assert begun.sum() == np.floor(0.5 + size.sum() / int(after))
+
+
+@pytest.mark.parametrize("engine", [compiled_engine, simpy_engine])
+def test_requests_share_the_cores_with_a_collection(engine):
+    # On one core a collection of 40 ms runs in slices of 10 ms; requests wait for the slice that is under way.
+    outcome, network, requests = ran(host(1, garbage={"GET": {"constant": 600}}), ["GET"] * 3, 400, engine, 0.0125)
+    latency_s = outcome.end_s - np.array([0.0, 0.0125, 0.025])
+    collecting = [network.routes[route].name.endswith(COLLECTING) for route in requests.route]
+    assert collecting == [True, False, True]
+    assert 0.001 <= latency_s[0] <= 0.011 + 1e-9
+    assert latency_s[1:].min() > 0.002
+    assert outcome.busy_s[0] == pytest.approx(3 * 0.001 + 2 * 0.040)
+
+
+@pytest.mark.parametrize(("cores", "workers"), [(1, 1), (2, 1), (8, 2), (32, 8)])
+def test_a_collection_takes_a_quarter_of_the_cores(cores, workers):
+    _, network, _ = ran(host(cores), ["GET"], 400)
+    route = next(route for route in network.routes if route.name == f"GET{COLLECTING}")
+    works = [branch for branch in route.stages[0].branches if branch[0].station == 0]
+    assert len(works) == workers
+    assert sum(visit.demand.constant for branch in works for visit in branch) == pytest.approx(0.040)
+    assert max(visit.demand.constant for branch in works for visit in branch) <= 0.010 + 1e-12
+
+
+def test_without_a_cost_there_is_no_collection():
+    _, network, _ = ran(host(2, mark=0), ["GET"] * 20, 400)
+    assert not any(route.name.endswith(COLLECTING) for route in network.routes)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"mark": "-1ms"}, "host.collector.mark"),
+        ({"after": 0}, "host.collector.after"),
+        ({"garbage": {"GET": {"per_byte": -1}}}, "host.collector.garbage.GET.per_byte"),
+        ({"garbage": {"COPY": {}}}, "host.collector.garbage"),
+        ({"inline_garbage": {"HEAD": {}}}, "host.collector.inline_garbage"),
+    ],
+)
+def test_wrong_values_are_named(wrong, field):
+    with pytest.raises(InputError, match=field):
+        host(2, **wrong)
