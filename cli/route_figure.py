@@ -23,6 +23,7 @@ _STAGE_PX, _LANE_PX, _BOX_PX = 20, 16, 54
 _LEFT, _RIGHT = 0.16, 0.98  # where a box is in its column
 _SCALE = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [0.8, "#f0a35e"], [1.0, "#e0655a"]]
 _UNLIMITED, _INK, _GREY = "#ccd2da", "#1d2530", "#808a97"
+_RARE = 0.01  # of the requests: a route that fewer take says nothing about most of them
 _LETTERS = 12  # of a role in a line
 _TABLE = ["stage", "join", "branches", "visit", "role", "at", "mean_demand_s", "utilization", "greatest"]
 
@@ -55,10 +56,11 @@ def route_figures(
         network: whose routes they are.
         requests: which are asked for, and how large they are: demands are means over a route's requests.
         stations: rows with ``name`` and ``utilization``, as in a Run.
-        most: routes that are drawn.
+        most: routes that are drawn; the most frequent, and of others those that 1 % of the requests take.
     """
     count = np.bincount(requests.route, minlength=len(network.routes))
-    ranked = sorted(np.flatnonzero(count).tolist(), key=lambda k: -count[k])[:most]
+    common = np.flatnonzero(count >= min(_RARE * len(requests), count.max()))
+    ranked = sorted(common.tolist(), key=lambda k: -count[k])[:most]
     load = {row["name"]: row["utilization"] for row in stations}
     return [
         _figure(network, network.routes[k].name, float(count[k] / len(requests)), forks_of(network, requests, k, load))

@@ -155,3 +155,12 @@ def test_what_stands_in_a_box_is_within_it(tmp_path, width):
             for (x0, x1, y0, y1), (left, right, top, bottom) in zip(of_chart, around, strict=True):
                 assert left <= x0 and x1 <= right and top <= y0 and y1 <= bottom
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_route_that_few_requests_take_is_not_drawn():
+    stations = (Station("s", "server", Discipline.FIFO),)
+    network = Network(stations, tuple(Route(name, (single(Visit(0, seconds(1e-3))),)) for name in ("often", "seldom")))
+    drawn = route_figures(network, requests_of([0] * 200, [0] * 199 + [1]), [])
+    assert [figure.layout.title.text.split(" (")[0] for figure in drawn] == ["The route of a often"]
+    assert len(route_figures(network, requests_of([0] * 200, [0] * 198 + [1] * 2), [])) == 2
+    assert len(route_figures(network, requests_of([0], [1]), [])) == 1
