@@ -23,7 +23,8 @@ os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / "tailcast-fuzz
 
 import atheris
 
-KERNELS = [f"traces.readers.{name}" for name in ("kernels", "time_kernels", "json_kernels")]
+READERS = Path(__file__).resolve().parent.parent / "traces" / "readers"
+KERNELS = [f"traces.readers.{path.stem}" for path in READERS.glob("*.py") if "@compiled" in path.read_text()]
 
 with atheris.instrument_imports(include=["traces.readers"], exclude=KERNELS):
     import log_files

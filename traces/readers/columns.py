@@ -11,20 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from traces.readers.records import Rows
+from traces.readers.records import LONGEST_NS, Rows
 from traces.readers.spans import Ints, Mask, Spans
 from traces.tables import OPS
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 
-NO_OBJECT = "not an operation on an object or a listing"
-"""Why a row is left out that asks for nothing a Trace has a place for."""
 
-_LONGEST_NS = 10 * 86400 * 10**9
-"""Ten days: no request took longer (assumed); a larger number is no duration."""
-
-
-def by_value(column: Column, function: Callable[[str], Any], kind: pa.DataType) -> pa.Array:
+def by_value(column: Column, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
     """`function` of each value, asked once for each distinct one; null stays null."""
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     encoded = texts.dictionary_encode()
@@ -84,6 +78,6 @@ def missing(column: Column) -> Mask:
 
 def durations(rows: Rows, values: Column, what: str) -> pa.Array:
     """Durations in ns; a row where one is negative or absurd is refused."""
-    wrong = pc.or_(pc.less(values, 0), pc.greater(values, _LONGEST_NS))
+    wrong = pc.or_(pc.less(values, 0), pc.greater(values, LONGEST_NS))
     rows.refuse(pc.fill_null(wrong, False).to_numpy(zero_copy_only=False), f"{what} is not a duration")
     return values

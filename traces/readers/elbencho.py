@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from traces.readers import kernels
+from traces.readers import column_kernels
 from traces.readers.blocks import by_block
 from traces.readers.columns import numbers, operations
 from traces.readers.formats import Format, Head
@@ -106,7 +106,7 @@ def _read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
         finished = events.column("finished").to_numpy()
         start_of = np.full(len(events), -1, np.int64)
         kinds = events.column("what").combine_chunks().dictionary_encode()
-        kernels.pair(kinds.indices.to_numpy(), len(kinds.dictionary), finished, start_of)
+        column_kernels.pair(kinds.indices.to_numpy(), len(kinds.dictionary), finished, start_of)
         ends = np.flatnonzero(start_of >= 0)
         starts = start_of[ends]
         waits = ~finished

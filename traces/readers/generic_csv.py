@@ -36,19 +36,16 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pacsv
 
 from traces.errors import InputError
 from traces.readers.blocks import by_block, without_header
-from traces.readers.columns import by_value, missing, numbers, operations, whole
+from traces.readers.csv_kernels import records
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import is_error
-from traces.readers.records import Parsed, Rows
-from traces.readers.source import Lines, Source
-from traces.readers.spans import Ints, Spans
+from traces.readers.kernels import operations
+from traces.readers.line_rows import line_rows
+from traces.readers.records import NO_OBJECT
+from traces.readers.source import Source
 from traces.readers.tally import Tally
-from traces.tables import LIST
 from traces.trace import CSV_MARK
 
 CSV = "csv"
@@ -84,9 +81,20 @@ _NAMES = {
     "DELETE": ("delete", "del", "remove"),
     "LIST": ("list", "ls"),
 }
-_OPERATIONS = {name: op for op, names in _NAMES.items() for name in names}
-_FINE = ("-", "0", "ok", "none", "null", "false")
+_OPERATIONS = operations({name: op for op, names in _NAMES.items() for name in names})
 _DELIMITERS = ",;\t|"
+
+_REFUSED = (
+    "has a quotation mark without its other half",
+    "has not {width} fields, as the first line has",
+    "latency cannot be read",
+    "{stamp} cannot be read",
+    "has no latency",
+    "has no op",
+    "has no key",
+    *(f"{field} cannot be read" for field in ("status", "first_byte", "size", "transfer", "range_start", "range")),
+)
+"""In the order of `traces.readers.csv_kernels`."""
 
 
 @dataclass(frozen=True)
@@ -144,17 +152,21 @@ def _read(columns: Mapping[str, Column], begin: int, source: Source, tally: Tall
         return
     delimiter = max(_DELIMITERS, key=head[first].count)
     top = next(csv.reader([head[first].removeprefix("\ufeff")], delimiter=delimiter))
-    layout = _Layout(columns, delimiter, _places(columns, [name.strip() for name in top], source), len(top))
-    skip = first + 1 if any(isinstance(column.place, str) for column in columns.values()) else first
-    yield from by_block(lambda lines: _parse(layout, lines, skip))(source, tally)
+    found = _places(columns, [name.strip() for name in top], source)
+    stamp = "time" if "time" in columns else "end"
+    places = np.array([found.get(field, -1) for field in FIELDS], np.int64)
+    refused = [why.format(stamp=stamp, width=len(top)) for why in _REFUSED]
+    units = [_unit(columns.get(field)) for field in (stamp, "latency", "first_byte")]
+    layout = (len(top), np.uint8(ord(delimiter)), places, np.array(units, np.int64), _OPERATIONS)
+    skip = first + 2 if any(isinstance(column.place, str) for column in columns.values()) else first + 1
+    parse = line_rows(records, len(top), refused, (NO_OBJECT,), *layout)
+    yield from by_block(parse, partial(Source.lines, begin=skip))(source, tally)
 
 
-@dataclass(frozen=True)
-class _Layout:
-    columns: Mapping[str, Column]
-    delimiter: str
-    place: Mapping[str, int]  # of each field, from 0
-    width: int
+def _unit(column: Column | None) -> int:
+    """The decimal places that make a column's numbers nanoseconds; -1: it is of ISO 8601."""
+    form = column.form if column else "s"
+    return -1 if form == "iso" else _PLACES[_DATED.get(form, form)]
 
 
 def _places(columns: Mapping[str, Column], header: list[str], source: Source) -> dict[str, int]:
@@ -173,86 +185,6 @@ def _places(columns: Mapping[str, Column], header: list[str], source: Source) ->
             raise InputError(f"{source.path}: has no column {column.place!r} for {field}; it has {', '.join(header)}")
         places[field] = place
     return places
-
-
-def _parse(layout: _Layout, lines: Lines, skip: int) -> Iterator[Parsed]:
-    passed = max(0, min(skip - lines.first + 1, lines.count))
-    data = b"\n".join(lines.data.split(b"\n", passed)[passed:])
-    held = [i for i, line in enumerate(data.split(b"\n")) if line.strip()]
-    if not held:
-        return
-    if len(held) == 1 and data.count(b'"') % 2:
-        raise ValueError("has a quotation mark without its other half")
-    names = [str(i) for i in range(layout.width)]
-    table = pacsv.read_csv(
-        pa.BufferReader(data),
-        pacsv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
-        pacsv.ParseOptions(delimiter=layout.delimiter),
-        pacsv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            null_values=["", "-"],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-    if table.num_rows != len(held):
-        raise ValueError("is not one row of CSV")
-    yield _convert(layout, table, Rows(np.array(held, np.int64) + lines.first + passed), lines.zone)
-
-
-def _convert(layout: _Layout, table: pa.Table, rows: Rows, zone: str) -> Parsed:
-    absent = pa.nulls(len(table), pa.string())
-
-    def text(field: str) -> pa.Array:
-        return table.column(layout.place[field]).combine_chunks() if field in layout.place else absent
-
-    def duration(field: str) -> pa.Array:
-        form = layout.columns[field].form if field in layout.columns else "s"
-        spans = Spans.of(text(field))
-        return numbers(rows, spans, spans.decimals(_PLACES[form]), field, None)
-
-    def count(field: str) -> pa.Array:
-        return whole(rows, Spans.of(text(field)), field, None)
-
-    latency = duration("latency")
-    stamp = "time" if "time" in layout.columns else "end"
-    spans = Spans.of(text(stamp))
-    time = _times(spans, layout.columns[stamp].form, zone)
-    rows.refuse(time < 0, f"{stamp} cannot be read")
-    if stamp == "end":
-        rows.refuse(missing(latency), "has no latency")
-        time = time - latency.fill_null(0).to_numpy()
-    verb, key = text("op"), text("key")
-    rows.refuse(missing(verb), "has no op")
-    op = operations(pc.utf8_lower(verb), _OPERATIONS)
-    rows.leave_out(op < 0, "not an operation on an object or a listing")
-    key = pc.if_else(pa.array(op == LIST), key.fill_null(""), key)
-    rows.refuse(missing(key), "has no key")
-    status = count("status")
-    error = by_value(text("error"), lambda told: None if told.lower() in _FINE else told, pa.string())
-    failed = is_error(status)
-    return rows.parsed(
-        time_ns=time,
-        latency_ns=latency,
-        first_byte_ns=duration("first_byte"),
-        op=op,
-        bucket=text("bucket"),
-        key=key,
-        size_bytes=count("size"),
-        transfer_bytes=count("transfer"),
-        range_start_bytes=count("range_start"),
-        range_bytes=count("range"),
-        client=text("client"),
-        status=status,
-        error=pc.if_else(pc.and_(failed, error.is_null()), "error", error),
-    )
-
-
-def _times(spans: Spans, form: str, zone: str) -> Ints:
-    """ns; -1 where there is no time."""
-    if form == "iso":
-        return spans.iso_ns(zone)
-    return spans.decimals(_PLACES[_DATED.get(form, form)])
 
 
 _OWN = {

@@ -9,60 +9,85 @@ the whole object is taken for a GET without one. Whether a request went well is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-
-import numpy as np
-import pyarrow as pa
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import NO_OBJECT, operations
+from traces.readers.compiling import compiled, pointer
+from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
-from traces.readers.records import Parsed, Rows
-from traces.readers.source import Lines
-from traces.readers.spans import Fields, Ints, Spans
+from traces.readers.kernels import SPACE, begins, digits, is_text, line_end, of, operation, operations, split, text
+from traces.readers.line_rows import line_rows
+from traces.readers.records import NO_OBJECT
 from traces.tables import GET
 
 _TIME, _TYPE, _OBJECT, _SIZE, _BEGIN, _END = range(6)
 _NEEDED, _FIELDS = 3, 6
 
-_OPERATIONS = {f"REST.{op}.OBJECT": op for op in ("GET", "PUT", "HEAD", "DELETE")}
+_OPERATIONS = operations({f"REST.{op}.OBJECT": op for op in ("GET", "PUT", "HEAD", "DELETE")})
+_REST, _BEFORE_ALL = text("REST."), text("-1")
+_MS, _LATEST_MS = 10**6, (2**63 - 1) // 10**6
 
 _LINE = re.compile(r"\d+ REST\.[A-Z_]+\.[A-Z_]+ [0-9A-Fa-f]+(?: \d+(?: \d+ -?\d+)?)? ?$")
 
 
-def _parse(lines: Lines) -> Iterator[Parsed]:
-    fields = Fields.of(lines, _FIELDS)
-    rows = Rows(fields.line)
-    rows.refuse(fields.count < _NEEDED, f"has too few fields; {_NEEDED} are needed")
-    time_ms = fields[_TIME].integers()
-    rows.refuse((time_ms < 0) | (time_ms > np.iinfo(np.int64).max // 10**6), "time cannot be read")
-    op = operations(fields[_TYPE], _OPERATIONS)
-    known = fields[_TYPE].begins_with("REST.")
-    rows.refuse(~known, "type of request cannot be read")
-    rows.leave_out(op < 0, NO_OBJECT)
-    size = _number(rows, fields[_SIZE], "size")
-    begin, end = _number(rows, fields[_BEGIN], "first byte"), fields[_END].integers()
-    empty = fields[_END].is_text("-1") & (begin == 0)
-    end[empty] = -1
-    ranged = fields[_BEGIN].end > fields[_BEGIN].start
-    rows.refuse(ranged & ~empty & (end < begin), "range cannot be read")
-    whole = (begin == 0) & ((size < 0) | (end == size - 1))
-    part = (op == GET) & ranged & ~whole
-    yield rows.parsed(
-        time_ns=time_ms * 10**6,
-        op=op,
-        key=fields[_OBJECT].texts(),
-        size_bytes=pa.array(size, mask=size < 0),
-        range_start_bytes=pa.array(begin, mask=~part),
-        range_bytes=pa.array(end - begin + 1, mask=~part),
-    )
+_REFUSED = (
+    f"has too few fields; {_NEEDED} are needed",
+    "time cannot be read",
+    "type of request cannot be read",
+    "size cannot be read",
+    "first byte cannot be read",
+    "range cannot be read",
+)
+_FEW, _BAD_TIME, _BAD_TYPE, _BAD_SIZE, _BAD_BEGIN, _BAD_RANGE = range(1, 7)
+_LEFT_OUT = (NO_OBJECT,)
+_NOT_OBJECT = -1
 
 
-def _number(rows: Rows, spans: Spans, what: str) -> Ints:
-    """The field's numbers, -1 where it is missing or empty; a row where it is something else is refused."""
-    values = spans.integers()
-    rows.refuse((values < 0) & (spans.end > spans.start), f"{what} cannot be read")
-    return values
+@compiled
+def _record(data, at, stop, fields, row):  # type: ignore[no-untyped-def]
+    if split(data, at, stop, SPACE, False, False, fields, _FIELDS) < _NEEDED:
+        return _FEW
+    time_ms = digits(data, *of(fields, _TIME))
+    if time_ms < 0 or time_ms > _LATEST_MS:
+        return _BAD_TIME
+    row.time_ns, row.op = time_ms * _MS, operation(data, *of(fields, _TYPE), _OPERATIONS)
+    if row.op < 0:
+        return _NOT_OBJECT if begins(data, *of(fields, _TYPE), _REST) else _BAD_TYPE
+    row.size_bytes, first = _number(data, *of(fields, _SIZE)), _number(data, *of(fields, _BEGIN))
+    if row.size_bytes < -1 or first < -1:
+        return _BAD_SIZE if row.size_bytes < -1 else _BAD_BEGIN
+    if first >= 0:
+        last = digits(data, *of(fields, _END))
+        empty = first == 0 and is_text(data, *of(fields, _END), _BEFORE_ALL)
+        if last < first and not empty:
+            return _BAD_RANGE
+        whole = first == 0 and (row.size_bytes < 0 or last == row.size_bytes - 1)
+        if row.op == GET and not whole:
+            row.range_start_bytes, row.range_bytes = first, last - first + 1
+    row.key_from, row.key_to = of(fields, _OBJECT)
+    return 0
+
+
+@compiled
+def _number(data, at, stop):  # type: ignore[no-untyped-def]
+    """A field's number; -1: it is missing or empty; -2: it holds none."""
+    value = digits(data, at, stop)
+    return value if value >= 0 or stop <= at else -2
+
+
+@compiled
+def _records(text, at, size, rows, bounds):  # type: ignore[no-untyped-def]
+    data, fields = pointer(text), pointer(bounds)
+    line, kept, gone = 0, 0, 0
+    while at < size:
+        newline, stop = line_end(data, at, size)
+        if stop > at:
+            verdict = _record(data, at, stop, fields, begun(rows[kept]))
+            if verdict:
+                gone = rejected(rows, gone, line, verdict)
+            else:
+                kept += 1
+        at, line = newline + 1, line + 1
+    return kept, gone
 
 
 def _recognises(head: Head) -> bool:
@@ -70,4 +95,10 @@ def _recognises(head: Head) -> bool:
     return bool(lines) and sum(_LINE.match(line) is not None for line in lines) * 2 > len(lines)
 
 
-FORMAT = Format("ibm-object-store", "IBM object store traces (SNIA IOTTA)", False, _recognises, by_block(_parse))
+FORMAT = Format(
+    "ibm-object-store",
+    "IBM object store traces (SNIA IOTTA)",
+    False,
+    _recognises,
+    by_block(line_rows(_records, _FIELDS, _REFUSED, _LEFT_OUT)),
+)

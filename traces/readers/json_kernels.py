@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from traces.readers.compiling import compiled
 from traces.readers.kernels import (
     BACKSLASH,
     CLOSE,
@@ -14,7 +15,6 @@ from traces.readers.kernels import (
     RETURN,
     SPACE,
     TAB,
-    compiled,
 )
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.readers import json_kernels, kernels
+from traces.readers import json_kernels
+from traces.readers.kernels import RETURN
 from traces.readers.source import LONGEST_LINE_BYTES, Lines, Source
 
 _FEW_BYTES = 1 << 14
@@ -66,7 +67,7 @@ def _one_a_line_already(lines: Lines) -> bool:
     """Whether each line begins and ends as an object does, none holds several, and none of the first ones an array."""
     text = np.frombuffer(lines.data, np.uint8)
     starts, ends = lines.starts, lines.ends
-    lasts = ends - 1 - (text[ends - 1] == kernels.RETURN)
+    lasts = ends - 1 - (text[ends - 1] == RETURN)
     alike = (starts < lasts) & (text[np.minimum(starts, len(text) - 1)] == ord("{")) & (text[lasts] == ord("}"))
     if any(mark in lines.data[:_FEW_BYTES] for mark in (b"},{", b"}, {")):
         return False

@@ -1,85 +1,224 @@
-"""The loops over bytes: where a line's fields are, and what numbers and times they hold.
+"""What the compiled loops over a log's bytes are built of: where fields are, and what numbers and words they hold.
 
-Compiled once and kept. Each works on a block's bytes and gives arrays; none raises.
+Compiled once and kept. Bounds are a first byte and the one behind the last. None raises; none reads beyond its bounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-compiled = njit(cache=True, nogil=True)
+from traces.readers.compiling import compiled, find
+from traces.tables import OPS
 
-SPACE, QUOTE, OPEN, CLOSE, NEWLINE, RETURN = 32, 34, 91, 93, 10, 13
-TAB, PERCENT, COMMA, ZERO, QUESTION, BACKSLASH, OPEN_BRACE, CLOSE_BRACE = 9, 37, 44, 48, 63, 92, 123, 125
+TAB, NEWLINE, RETURN, SPACE, QUOTE, HASH, PERCENT, AMPERSAND, PLUS = map(np.uint8, b'\t\n\r "#%&+')
+COMMA, DASH, POINT, SLASH, COLON, LESS, EQUALS, GREATER, QUESTION = map(np.uint8, b",-./:<=>?")
+OPEN, BACKSLASH, CLOSE, OPEN_BRACE, CLOSE_BRACE = map(np.uint8, b"[\\]{}")
+OPEN_PARENTHESIS, CLOSE_PARENTHESIS, NO_BYTE = map(np.uint8, b"()\0")
+"""Bytes, of numpy's type: for each Python number a kernel would be compiled anew."""
+
+ZERO = 48
+"""The digit; a Python number, as it is reckoned with."""
+
+Words: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]
+
+
+def text(value: str) -> NDArray[np.uint8]:
+    """A text as a constant of kernels."""
+    return np.frombuffer(value.encode(), np.uint8)
+
+
+def words(texts: Iterable[str]) -> Words:
+    """Texts as a constant of kernels: their bytes, and the bounds that divide them."""
+    encoded = [value.encode() for value in texts]
+    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)])
+
+
+def operations(names: Mapping[str, str]) -> tuple[Words, NDArray[np.int8]]:
+    """What names stand for as a constant of kernels: the names and, for each, the operation's index in `OPS`."""
+    return words(names), np.array([OPS.index(op) for op in names.values()], np.int8)
 
 
 @compiled
-def split(data, begin, end, delimiter, quoted, bracketed, starts, ends, counts):  # type: ignore[no-untyped-def]
-    """The bounds of each line's fields.
+def newlines(data):  # type: ignore[no-untyped-def]
+    """How many line breaks an array of bytes holds."""
+    count = 0
+    for i in range(len(data)):
+        count += data[i] == NEWLINE
+    return count
+
+
+@compiled
+def line_end(data, at, size):  # type: ignore[no-untyped-def]
+    """Where the line that begins at `at` ends: its newline, and the end of its text, without a carriage return."""
+    stop = find(data, at, size, NEWLINE)
+    return stop, stop - (stop > at and data[stop - 1] == RETURN)
+
+
+@compiled
+def find_last(data, at, stop, byte):  # type: ignore[no-untyped-def]
+    """Where a byte last is; `at` - 1: nowhere."""
+    stop -= 1
+    while stop >= at and data[stop] != byte:
+        stop -= 1
+    return max(stop, at - 1)
+
+
+@compiled
+def seek(data, at, stop, mark):  # type: ignore[no-untyped-def]
+    """Where a text first is; `stop`: nowhere."""
+    last = stop - len(mark) + 1
+    while at < last:
+        at = find(data, at, last, mark[0])
+        if at < last and alike(data, at, mark):
+            return at
+        at += 1
+    return stop
+
+
+@compiled
+def seek_last(data, at, stop, mark):  # type: ignore[no-untyped-def]
+    """Where a text last is; `at` - 1: nowhere."""
+    stop -= len(mark)
+    while stop >= at and (data[stop] != mark[0] or not alike(data, stop, mark)):
+        stop -= 1
+    return max(stop, at - 1)
+
+
+@compiled
+def alike(data, at, mark):  # type: ignore[no-untyped-def]
+    """Whether the bytes from `at` on are those of a text."""
+    i = 0
+    while i < len(mark) and data[at + i] == mark[i]:
+        i += 1
+    return i == len(mark)
+
+
+@compiled
+def begins(data, at, stop, mark):  # type: ignore[no-untyped-def]
+    """Whether a field begins with a text."""
+    return stop - at >= len(mark) and alike(data, at, mark)
+
+
+@compiled
+def is_text(data, at, stop, mark):  # type: ignore[no-untyped-def]
+    """Whether a field is a text."""
+    return stop - at == len(mark) and alike(data, at, mark)
+
+
+@compiled
+def looks_like(data, at, stop, pattern):  # type: ignore[no-untyped-def]
+    """Whether a field begins as a pattern does: ``0`` is any digit, ``?`` any byte, all else itself."""
+    if stop - at < len(pattern):
+        return False
+    for i in range(len(pattern)):
+        byte, mark = data[at + i], pattern[i]
+        if mark == ZERO:
+            if byte < ZERO or byte > ZERO + 9:
+                return False
+        elif mark != QUESTION and byte != mark:
+            return False
+    return True
+
+
+@compiled
+def word(data, at, stop, known):  # type: ignore[no-untyped-def]
+    """Which of the `words` a field is, from 0; -1: none of them."""
+    texts, bounds = known
+    for i in range(len(bounds) - 1):
+        if stop - at == bounds[i + 1] - bounds[i]:
+            j = 0
+            while j < stop - at and data[at + j] == texts[bounds[i] + j]:
+                j += 1
+            if j == stop - at:
+                return i
+    return -1
+
+
+@compiled
+def operation(data, at, stop, known):  # type: ignore[no-untyped-def]
+    """The index in `OPS` of what a field names, of `operations`; -1: nothing."""
+    names, ops = known
+    found = word(data, at, stop, names)
+    return ops[found] if found >= 0 else -1
+
+
+@compiled
+def lowered(data, at, stop, room):  # type: ignore[no-untyped-def]
+    """Writes a field into the room, ASCII letters lower; its bounds there."""
+    for i in range(at, stop):
+        data[room + i - at] = data[i] + 32 if 65 <= data[i] <= 90 else data[i]
+    return room, room + stop - at
+
+
+@compiled
+def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: ignore[no-untyped-def]
+    """The bounds of a line's fields.
 
     Args:
         data: bytes.
-        begin, end: of each line, shape (lines,).
+        at, stop: bounds of the line.
         delimiter: between fields.
         quoted, bracketed: whether a field that begins with a quotation mark (a bracket) goes on to the mark (bracket)
             that a delimiter or the line's end follows; its bounds are within.
-        starts, ends: filled, shape (most fields, lines); a line's further fields are passed over.
-        counts: filled, shape (lines,): how many fields were found; -1 where a mark or bracket is not closed.
+        fields: filled with two bounds for each field; those that are missing end before they begin.
+        most: how many fields are wanted; further ones are passed over.
+
+    Returns:
+        How many fields were found; -1: a mark or bracket is not closed.
     """
-    most = starts.shape[0]
-    for i in range(len(begin)):
-        at, stop, found = begin[i], end[i], 0
-        while found < most:
-            first = data[at] if at < stop else 0
-            closing = 0
-            if quoted and first == QUOTE:
+    found = 0
+    while found < most and at <= stop:
+        closing = NO_BYTE
+        if at < stop:
+            if quoted and data[at] == QUOTE:
                 closing = QUOTE
-            elif bracketed and first == OPEN:
+            elif bracketed and data[at] == OPEN:
                 closing = CLOSE
-            if closing:
-                cut = at + 1
-                while cut < stop and not (data[cut] == closing and (cut + 1 == stop or data[cut + 1] == delimiter)):
-                    cut += 1
-                if cut >= stop:
-                    found = -1
-                    break
-                starts[found, i], ends[found, i] = at + 1, cut
-                cut += 1
-            else:
-                cut = at
-                while cut < stop and data[cut] != delimiter:
-                    cut += 1
-                starts[found, i], ends[found, i] = at, cut
-            found += 1
+        if closing:
+            at += 1
+            cut = find(data, at, stop, closing)
+            while cut + 1 < stop and data[cut + 1] != delimiter:
+                cut = find(data, cut + 1, stop, closing)
             if cut >= stop:
-                break
-            at = cut + 1
-        counts[i] = found
+                return -1
+            behind = cut + 1
+        else:
+            behind = cut = find(data, at, stop, delimiter)
+        fields[2 * found], fields[2 * found + 1] = at, cut
+        found += 1
+        at = behind + 1
+    for missing in range(found, most):
+        fields[2 * missing], fields[2 * missing + 1] = stop, stop - 1
+    return found
 
 
 @compiled
-def split_last(data, begin, end, delimiter, starts, ends, counts):  # type: ignore[no-untyped-def]
-    """The bounds of each line's last fields; the first of them is all that is left, whatever delimiters it holds.
+def of(fields, which):  # type: ignore[no-untyped-def]
+    """The bounds of a field that `split` found."""
+    return fields[2 * which], fields[2 * which + 1]
 
-    Args:
-        data: bytes.
-        begin, end: of each line, shape (lines,).
-        delimiter: between fields.
-        starts, ends: filled, shape (fields, lines).
-        counts: filled, shape (lines,): how many fields were found.
+
+@compiled
+def split_last(data, at, stop, delimiter, fields, most):  # type: ignore[no-untyped-def]
+    """The bounds of a line's last fields; the first of them is all that is left, whatever delimiters it holds.
+
+    Returns:
+        How many fields were found; if fewer than are wanted, their bounds are not sure.
     """
-    most = starts.shape[0]
-    for i in range(len(begin)):
-        stop, at, found = end[i], end[i], 1
-        while found < most and at > begin[i]:
-            at -= 1
-            if data[at] == delimiter:
-                starts[most - found, i], ends[most - found, i] = at + 1, stop
-                stop = at
-                found += 1
-        starts[0, i], ends[0, i] = begin[i], stop
-        counts[i] = found
+    left = most - 1
+    while left:
+        cut = find_last(data, at, stop, delimiter)
+        if cut < at:
+            break
+        fields[2 * left], fields[2 * left + 1] = cut + 1, stop
+        stop = cut
+        left -= 1
+    fields[0], fields[1] = at, stop
+    return most - left
 
 
 @compiled
@@ -89,7 +228,7 @@ def digits(data, at, stop):  # type: ignore[no-untyped-def]
         return -1
     value = 0
     for i in range(at, stop):
-        digit = data[i] - 48
+        digit = data[i] - ZERO
         if digit < 0 or digit > 9:
             return -1
         value = value * 10 + digit
@@ -97,18 +236,11 @@ def digits(data, at, stop):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def integers(data, start, end, values):  # type: ignore[no-untyped-def]
-    """The whole numbers, none of them negative, of the fields; -1 where a field holds none."""
-    for i in range(len(start)):
-        values[i] = digits(data, start[i], end[i])
-
-
-@compiled
 def fraction(data, at, stop, places):  # type: ignore[no-untyped-def]
     """The digits after a decimal point as a whole number of 10^-places; -1 where there is something else."""
     value = 0
     for i in range(at, stop):
-        digit = data[i] - 48
+        digit = data[i] - ZERO
         if digit < 0 or digit > 9:
             return -1
         if i - at < places:
@@ -119,137 +251,26 @@ def fraction(data, at, stop, places):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def decimals(data, start, end, places, values):  # type: ignore[no-untyped-def]
-    """Decimal numbers, none of them negative, as whole numbers of 10^-places; -1 where a field holds none."""
+def decimal(data, at, stop, places):  # type: ignore[no-untyped-def]
+    """A decimal number, not negative, as a whole number of 10^-places; -1 where there is none."""
     scale = 1
     for _ in range(places):
         scale *= 10
-    largest = (2**63 - 1) // scale
-    for i in range(len(start)):
-        point = start[i]
-        while point < end[i] and data[point] != 46:
-            point += 1
-        whole = digits(data, start[i], point)
-        part = fraction(data, point + 1, end[i], places)
-        values[i] = whole * scale + part if 0 <= whole < largest and part >= 0 else -1
+    point = at
+    while point < stop and data[point] != POINT:
+        point += 1
+    whole, part = digits(data, at, point), fraction(data, point + 1, stop, places)
+    return whole * scale + part if 0 <= whole < (2**63 - 1) // scale and part >= 0 else -1
 
 
 @compiled
-def one_of(data, start, end, texts, bounds, found):  # type: ignore[no-untyped-def]
-    """Which text each field is; `bounds` divide `texts`; -1: none of them."""
-    for i in range(len(start)):
-        found[i] = -1
-        for j in range(len(bounds) - 1):
-            if end[i] - start[i] == bounds[j + 1] - bounds[j]:
-                at = 0
-                while at < end[i] - start[i] and data[start[i] + at] == texts[bounds[j] + at]:
-                    at += 1
-                if at == end[i] - start[i]:
-                    found[i] = j
-                    break
+def is_dash(data, at, stop):  # type: ignore[no-untyped-def]
+    """Whether a field is ``-`` or missing: many logs' sign for nothing."""
+    return stop < at or (stop == at + 1 and data[at] == DASH)
 
 
 @compiled
-def gather(data, start, offsets, into):  # type: ignore[no-untyped-def]
-    """Copies fields one after the other; `offsets` bound them in `into`."""
-    for i in range(len(start)):
-        at = start[i] - offsets[i]
-        for j in range(offsets[i], offsets[i + 1]):
-            into[j] = data[at + j]
-
-
-@compiled
-def hexadecimal(byte):  # type: ignore[no-untyped-def]
-    """The value of a hexadecimal digit; -1 where it is none."""
-    if 48 <= byte <= 57:
-        return byte - 48
-    low = byte | 32
-    return low - 87 if 97 <= low <= 102 else -1
-
-
-@compiled
-def unescape(data, start, end, offsets, into):  # type: ignore[no-untyped-def]
-    """Copies fields one after the other with percent escapes resolved; `offsets` is filled and bounds them."""
-    to = 0
-    for i in range(len(start)):
-        at = start[i]
-        while at < end[i]:
-            byte = data[at]
-            if byte == PERCENT and at + 2 < end[i]:
-                high, low = hexadecimal(data[at + 1]), hexadecimal(data[at + 2])
-                if high >= 0 and low >= 0:
-                    byte = high * 16 + low
-                    at += 2
-            into[to] = byte
-            to += 1
-            at += 1
-        offsets[i + 1] = to
-
-
-@compiled
-def seek(data, start, end, mark, last, found):  # type: ignore[no-untyped-def]
-    """Where in each field the bytes `mark` first (or last) are; -1: nowhere."""
-    width, first = len(mark), mark[0]
-    for i in range(len(start)):
-        found[i] = -1
-        if last:
-            at = end[i] - width
-            while at >= start[i] and (data[at] != first or not alike(data, at, mark, 0)):
-                at -= 1
-            if at >= start[i]:
-                found[i] = at
-        else:
-            at, stop = start[i], end[i] - width + 1
-            while at < stop and (data[at] != first or not alike(data, at, mark, 0)):
-                at += 1
-            if at < stop:
-                found[i] = at
-
-
-@compiled
-def alike(data, at, pattern, any_digit):  # type: ignore[no-untyped-def]
-    """Whether the bytes from `at` on are those of the pattern; with `any_digit`, ``0`` in it is any digit, ``?`` any
-    byte."""
-    for j in range(len(pattern)):
-        byte, mark = data[at + j], pattern[j]
-        if any_digit and mark == QUESTION:
-            continue
-        if any_digit and mark == ZERO:
-            if byte < ZERO or byte > ZERO + 9:
-                return False
-        elif byte != mark:
-            return False
-    return True
-
-
-@compiled
-def begin_alike(data, start, end, pattern, any_digit, found):  # type: ignore[no-untyped-def]
-    """Which fields begin with the pattern, as `alike` compares it."""
-    for i in range(len(start)):
-        found[i] = end[i] - start[i] >= len(pattern) and alike(data, start[i], pattern, any_digit)
-
-
-@compiled
-def pair(kind, kinds, finished, start_of):  # type: ignore[no-untyped-def]
-    """The start of each finish: of those of its kind that came before it and wait for one, the first.
-
-    Args:
-        kind: of each event, below `kinds`.
-        kinds: how many there are.
-        finished: whether it is a finish.
-        start_of: filled where there is one: index of the start.
-    """
-    head, tail = np.full(kinds, -1, np.int64), np.full(kinds, -1, np.int64)
-    following = np.full(len(kind), -1, np.int64)
-    for i in range(len(kind)):
-        k = kind[i]
-        if finished[i]:
-            if head[k] >= 0:
-                start_of[i] = head[k]
-                head[k] = following[head[k]]
-        else:
-            if head[k] >= 0:
-                following[tail[k]] = i
-            else:
-                head[k] = i
-            tail[k] = i
+def number(data, at, stop):  # type: ignore[no-untyped-def]
+    """The whole number of a field; -1: it is `is_dash`; -2: it holds none."""
+    value = digits(data, at, stop)
+    return value if value >= 0 else (-1 if is_dash(data, at, stop) else -2)

@@ -14,16 +14,17 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from traces.errors import InputError
 from traces.readers.blocks import by_block, without_header
 from traces.readers.cache_operations import CACHE_OPERATIONS
-from traces.readers.columns import NO_OBJECT, operations, whole
+from traces.readers.compiling import compiled, pointer
+from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
-from traces.readers.records import Parsed, Rows
-from traces.readers.source import Lines, Source
-from traces.readers.spans import Fields
+from traces.readers.kernels import decimal, digits, line_end, lowered, of, operation, operations, split
+from traces.readers.line_rows import line_rows
+from traces.readers.records import NO_OBJECT
+from traces.readers.source import Source
 from traces.readers.tally import Tally
 from traces.tables import GET
 
@@ -35,7 +36,7 @@ _OTHERS = ("next_access_vtime", "version", "ttl", "tenant", "tenant_id", "cost",
 _DELIMITERS = ",\t|;"
 
 _SCSI = dict.fromkeys(("08", "28", "88", "a8"), "GET") | dict.fromkeys(("0a", "2a", "8a", "aa"), "PUT")
-_OPERATIONS = {**CACHE_OPERATIONS, "read": "GET", "write": "PUT", **_SCSI}
+_OPERATIONS = operations({**CACHE_OPERATIONS, "read": "GET", "write": "PUT", **_SCSI})
 
 
 @dataclass(frozen=True)
@@ -90,33 +91,55 @@ def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
             )
         yield from by_block(without_header)(source, tally)
     else:
-        yield from by_block(partial(_parse, layout), partial(_below, layout.begin))(source, tally)
+        places = (layout.time, layout.object, layout.size, -1 if layout.operation is None else layout.operation)
+        width = max(places) + 1
+        refused = [why.format(width=width) for why in _REFUSED]
+        kernel_layout = (np.array(places, np.int64), width, np.uint8(ord(layout.delimiter)))
+        parse = line_rows(_records, width, refused, _LEFT_OUT, *kernel_layout)
+        yield from by_block(parse, partial(Source.lines, begin=layout.begin))(source, tally)
 
 
-def _below(begin: int, source: Source) -> Iterator[Lines]:
-    """The file's lines from line `begin` on."""
-    for lines in source.lines():
-        if above := max(0, min(begin - lines.first, lines.count)):
-            data = b"".join(lines.data.split(b"\n", above)[above:])
-            lines = Lines(lines.path, lines.first + above, data, lines.zone)
-        yield lines
+_REFUSED = (
+    "has too few fields; {width} are needed",
+    "time cannot be read",
+    "has no object",
+    "size cannot be read",
+)
+_FEW, _BAD_TIME, _NO_KEY, _BAD_SIZE = range(1, 5)
+_LEFT_OUT = (NO_OBJECT,)
+_NOT_OBJECT = -1
 
 
-def _parse(layout: _Layout, lines: Lines) -> Iterator[Parsed]:
-    places = (layout.time, layout.object, layout.size, layout.operation or 0)
-    fields = Fields.of(lines, max(places) + 1, layout.delimiter)
-    rows = Rows(fields.line)
-    rows.refuse(fields.count <= max(places), f"has too few fields; {max(places) + 1} are needed")
-    time = fields[layout.time].decimals(9)
-    rows.refuse(time < 0, "time cannot be read")
-    object_ = fields[layout.object]
-    rows.refuse(object_.end <= object_.start, "has no object")
-    op = np.full(len(rows.line), GET, np.int8)
-    if layout.operation is not None:
-        op = operations(pc.ascii_lower(fields[layout.operation].texts()), _OPERATIONS)
-        rows.leave_out(op < 0, NO_OBJECT)
-    size = whole(rows, fields[layout.size], "size", null=None)
-    yield rows.parsed(time_ns=time, op=op, key=object_.texts(), size_bytes=size)
+@compiled
+def _record(data, at, stop, room, fields, places, width, delimiter, row):  # type: ignore[no-untyped-def]
+    if split(data, at, stop, delimiter, False, False, fields, width) < width:
+        return _FEW
+    row.time_ns, row.size_bytes = decimal(data, *of(fields, places[0]), 9), digits(data, *of(fields, places[2]))
+    row.key_from, row.key_to = of(fields, places[1])
+    if row.time_ns < 0 or row.key_to == row.key_from:
+        return _BAD_TIME if row.time_ns < 0 else _NO_KEY
+    row.op = GET
+    if places[3] >= 0:
+        row.op = operation(data, *lowered(data, *of(fields, places[3]), room), _OPERATIONS)
+    if row.op < 0 or row.size_bytes < 0:
+        return _NOT_OBJECT if row.op < 0 else _BAD_SIZE
+    return 0
+
+
+@compiled
+def _records(text, at, size, rows, bounds, places, width, delimiter):  # type: ignore[no-untyped-def]
+    data, fields, columns = pointer(text), pointer(bounds), pointer(places)
+    line, kept, gone = 0, 0, 0
+    while at < size:
+        newline, stop = line_end(data, at, size)
+        if stop > at:
+            verdict = _record(data, at, stop, at + size, fields, columns, width, delimiter, begun(rows[kept]))
+            if verdict:
+                gone = rejected(rows, gone, line, verdict)
+            else:
+                kept += 1
+        at, line = newline + 1, line + 1
+    return kept, gone
 
 
 def _recognises(head: Head) -> bool:

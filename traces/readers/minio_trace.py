@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import NO_OBJECT, by_value, durations, missing, numbers, operations
+from traces.readers.columns import by_value, durations, missing, numbers, operations
 from traces.readers.formats import Format, Head
 from traces.readers.http_requests import errors, prefix
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_rows
 from traces.readers.minio_request import HANDLERS, REQUEST_HEADERS, RESPONSE_HEADERS, first_byte, volumes, within
-from traces.readers.records import Parsed, Rows
+from traces.readers.records import NO_OBJECT, Parsed, Rows
 from traces.readers.spans import Spans
 from traces.tables import LIST
 

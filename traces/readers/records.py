@@ -28,6 +28,12 @@ RECORDS = pa.schema([
 ])  # fmt: skip
 """The columns of a record batch; null: the log does not say."""
 
+NO_OBJECT = "not an operation on an object or a listing"
+"""Why a row is left out that asks for nothing a Trace has a place for."""
+
+LONGEST_NS = 10 * 86400 * 10**9
+"""Ten days: no request took longer (assumed); a larger number is no duration."""
+
 _AMOUNTS = {name for name in RECORDS.names if name.endswith("_bytes") or name in ("latency_ns", "first_byte_ns")}
 
 
@@ -81,12 +87,6 @@ class Rows:
         if hit:
             self.left_out[why] += hit
             self.kept &= ~without
-
-    def narrow(self) -> NDArray[np.bool_]:
-        """Go on with only the rows that are still in; which of those before they are."""
-        kept, self.line = self.kept, self.line[self.kept]
-        self.kept = np.ones(len(self.line), bool)
-        return kept
 
     def parsed(self, **columns: Any) -> Parsed:
         """The records of the rows that are still in; rows with a negative amount are refused.

@@ -9,83 +9,146 @@ Buckets are taken from the path; the host's name is not logged. A copy looks lik
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import NO_OBJECT, durations, missing, numbers, unquoted, whole
+from traces.readers.compiling import compiled, find, pointer
+from traces.readers.drafts import BEGIN, begun, rejected, resolved, unless_dash
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import RequestLines, asked, below_swift, errors, is_error, prefixes, statuses, volumes
-from traces.readers.records import Parsed, Rows
-from traces.readers.source import Lines
-from traces.readers.spans import Fields, Mask, Spans, each_line
+from traces.readers.http_kernels import asked, below_swift, prefix, set_answer, status, target
+from traces.readers.kernels import (
+    DASH,
+    SLASH,
+    SPACE,
+    begins,
+    decimal,
+    digits,
+    find_last,
+    is_text,
+    line_end,
+    looks_like,
+    number,
+    of,
+    seek,
+    split,
+    text,
+)
+from traces.readers.line_rows import line_rows
+from traces.readers.records import LONGEST_NS, NO_OBJECT
+from traces.readers.time_kernels import clf_time, iso_time
 from traces.tables import LIST, PUT
 
-_MARK = "beast: 0x"
 _REMOTE, _TIME, _REQUEST, _STATUS, _BYTES, _REST = 1, 4, 5, 6, 7, 8
-_LATENCY, _RANGE = "latency=", "bytes="
+_MARK, _LATENCY, _RANGE = text("beast: 0x"), text("latency="), text("bytes=")
+_DAEMON = tuple(text(begin) for begin in ("debug ", "0000-00-00", "??? ?? 00:00:00"))
+_OTHERS = tuple(text(name) for name in ("admin", "auth"))  # rgw_admin_entry, Swift's tokens
 _LINE = re.compile(rb"beast: 0x[0-9a-f]+: \S+ - .* \[[^\]]+\] \"[A-Z]+ ")
 
+_REFUSED = (
+    "is no line of a gateway's log",
+    "has a quotation mark or a bracket without its other half",
+    f"has too few fields; {_REST + 3} are needed",
+    "time cannot be read",
+    "HTTP status cannot be read",
+    "bytes cannot be read",
+    "latency cannot be read",
+    "latency is not a duration",
+)
+_NO_LINE, _UNCLOSED, _FEW, _BAD_TIME, _BAD_STATUS, _BAD_BYTES, _BAD_LATENCY, _LONG_LATENCY = range(1, 9)
+_LEFT_OUT = ("not a line about access", NO_OBJECT)
+_NOT_ACCESS, _NOT_OBJECT = -1, -2
 
-def _parse(lines: Lines) -> Iterator[Parsed]:
-    line, texts = each_line(lines)
-    access = texts.partition(_MARK)[1]
-    rows = Rows(line)
-    if not access.there.all():
-        rows.refuse(~access.there & ~_of_a_daemon(texts), "is no line of a gateway's log")
-        rows.leave_out(~access.there, "not a line about access")
-    fields = Fields.among(line, access, _REST + 1, quoted=True, bracketed=True)
-    rows.refuse(fields.count < 0, "has a quotation mark or a bracket without its other half")
-    rows.refuse(fields.count <= _REST, f"has too few fields; {_REST + 3} are needed")
-    when = fields[_TIME]
-    began = when.clf_ns()
-    if (began < 0).any():
-        began = np.maximum(began, when.iso_ns(lines.zone))
-    time = numbers(rows, when, began, "time", null=None)
-    status, moved = statuses(rows, fields[_STATUS]), whole(rows, fields[_BYTES], "bytes")
-    rows.refuse(missing(time), "has no time")
+
+@compiled
+def _of_a_daemon(data, at, stop):  # type: ignore[no-untyped-def]
+    """Whether a line begins with a date, as those of Ceph, syslog and cephadm's containers do."""
+    found = False
+    for pattern in _DAEMON:
+        found = found or looks_like(data, at, stop, pattern)
+    return found
+
+
+@compiled
+def _record(data, at, stop, fields, row):  # type: ignore[no-untyped-def]
+    access = seek(data, at, stop, _MARK)
+    if access == stop:
+        return _NOT_ACCESS if _of_a_daemon(data, at, stop) else _NO_LINE
+    access += len(_MARK)
+    found = split(data, access, stop, SPACE, True, True, fields, _REST + 1)
+    if found <= _REST:
+        return _UNCLOSED if found < 0 else _FEW
+    began, local = clf_time(data, *of(fields, _TIME)), False
+    if began < 0:
+        began, local = iso_time(data, *of(fields, _TIME))
+    row.time_ns, row.local = began, BEGIN if local else 0
+    row.status, moved = status(data, *of(fields, _STATUS)), number(data, *of(fields, _BYTES))
+    if began < 0 or row.status < -1 or moved < -1:
+        return _BAD_TIME if began < 0 else (_BAD_STATUS if row.status < -1 else _BAD_BYTES)
     # What stands before these may hold quotation marks and blanks of a client's making.
-    before, tail = access.partition(" ", last=True)
-    timed = tail.begins_with(_LATENCY)
-    taken = Spans(tail.data, tail.start, np.where(timed, tail.end, tail.start - 1)).within(len(_LATENCY), 1)
-    latency = durations(rows, numbers(rows, taken, taken.decimals(9), "latency", null=None), "latency")
-    request = RequestLines.of(fields[_REQUEST])
-    bucket, key = below_swift(request.path).partition("/")
-    op = asked(request.method, bucket, key, request.query)
-    op = np.where(bucket.is_text("admin") | bucket.is_text("auth"), np.int8(-1), op)  # rgw_admin_entry, Swift's tokens
-    rows.leave_out(op < 0, NO_OBJECT)
-    failed = is_error(status)
-    moved = pc.if_else(pa.array((op == PUT) & ~timed), None, moved)
-    yield rows.parsed(
-        time_ns=time,
-        latency_ns=latency,
-        op=op,
-        bucket=unquoted(bucket.texts()),
-        key=pc.coalesce(prefixes(request.query, op == LIST), unquoted(key.texts())),
-        client=fields[_REMOTE].texts(null="-"),
-        status=status,
-        error=pc.if_else(failed, errors(status), None),
-        **volumes(op, status, moved, start=_range_start(before)),
-    )
+    tail = find_last(data, access, stop, SPACE) + 1
+    timed = begins(data, tail, stop, _LATENCY)
+    if timed and stop - 1 >= tail + len(_LATENCY):
+        row.latency_ns = decimal(data, tail + len(_LATENCY), stop - 1, 9)
+        if row.latency_ns < 0 or row.latency_ns > LONGEST_NS:
+            return _BAD_LATENCY if row.latency_ns < 0 else _LONG_LATENCY
+    start = _range_start(data, access, tail - 1)
+    if not _set_asked(data, *of(fields, _REQUEST), row):
+        return _NOT_OBJECT
+    set_answer(row, -1 if row.op == PUT and not timed else moved, start)
+    row.client_from, row.client_to = unless_dash(data, *of(fields, _REMOTE))
+    return 0
 
 
-def _range_start(before: Spans) -> pa.Array:
-    """Where the range begins that the last field names, such as ``bytes=0-99``; null: there is none or from the end."""
-    field = before.partition(" ", last=True)[1]
-    first = field.within(before=len(_RANGE)).partition("-")[0].integers()
-    return pa.array(first, mask=~field.begins_with(_RANGE) | (first < 0))
+@compiled
+def _set_asked(data, at, stop, row):  # type: ignore[no-untyped-def]
+    """Set operation, bucket and key that a request's line names; whether there is a place for it in a Trace."""
+    method_end = find(data, at, stop, SPACE)
+    path, path_end, query_end = target(data, at, stop)
+    bucket = below_swift(data, path, path_end)
+    bucket_end = find(data, bucket, path_end, SLASH)
+    key, query = bucket_end + 1, path_end + 1
+    row.op = asked(data, at, method_end, bucket_end - bucket, path_end - key, query, query_end)
+    for name in _OTHERS:
+        if is_text(data, bucket, bucket_end, name):
+            return False
+    row.bucket_from, row.bucket_to = resolved(data, bucket, bucket_end)
+    row.key_from, row.key_to = prefix(data, query, query_end) if row.op == LIST else resolved(data, key, path_end)
+    return row.op >= 0
 
 
-def _of_a_daemon(texts: Spans) -> Mask:
-    """Which lines begin with a date, as those of Ceph, syslog and cephadm's containers do."""
-    return texts.begins_with("debug ") | (texts.looks_like("0000-00-00") | texts.looks_like("??? ?? 00:00:00"))
+@compiled
+def _range_start(data, at, stop):  # type: ignore[no-untyped-def]
+    """Where the range begins that the last field names, such as ``bytes=0-99``; -1: there is none or from the end."""
+    at = find_last(data, at, stop, SPACE) + 1
+    if not begins(data, at, stop, _RANGE):
+        return -1
+    at += len(_RANGE)
+    return digits(data, at, find(data, at, stop, DASH))
+
+
+@compiled
+def _records(text, at, size, rows, bounds):  # type: ignore[no-untyped-def]
+    data, fields = pointer(text), pointer(bounds)
+    line, kept, gone = 0, 0, 0
+    while at < size:
+        newline, stop = line_end(data, at, size)
+        if stop > at:
+            verdict = _record(data, at, stop, fields, begun(rows[kept]))
+            if verdict:
+                gone = rejected(rows, gone, line, verdict)
+            else:
+                kept += 1
+        at, line = newline + 1, line + 1
+    return kept, gone
 
 
 def _recognises(head: Head) -> bool:
     return _LINE.search(head.data) is not None
 
 
-FORMAT = Format("rgw-beast-log", "Ceph RADOS gateway log with access lines", True, _recognises, by_block(_parse))
+FORMAT = Format(
+    "rgw-beast-log",
+    "Ceph RADOS gateway log with access lines",
+    True,
+    _recognises,
+    by_block(line_rows(_records, _REST + 1, _REFUSED, _LEFT_OUT)),
+)

@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.readers.blocks import by_block
-from traces.readers.columns import NO_OBJECT, durations, missing, numbers, operations, unquoted
+from traces.readers.columns import durations, missing, numbers, operations, unquoted
 from traces.readers.formats import Format, Head
-from traces.readers.http_requests import RequestLines, below_swift, errors, is_error, prefixes, statuses, volumes
+from traces.readers.http_requests import RequestLines, errors, is_error, prefixes, statuses, volumes
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_rows
-from traces.readers.records import Parsed, Rows
+from traces.readers.kernels import QUESTION, SLASH
+from traces.readers.records import NO_OBJECT, Parsed, Rows
 from traces.readers.spans import Spans
 from traces.tables import GET, HEAD, LIST, PUT
 
@@ -49,7 +50,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     op = np.where((named == GET) & request.method.is_text("HEAD"), np.int8(HEAD), named)
     rows.leave_out(op < 0, NO_OBJECT)
     # Up to Pacific the gateway logs the query twice: "/b?acl?acl".
-    prefix = prefixes(request.query.partition("?")[0], op == LIST)
+    prefix = prefixes(request.query.partition(QUESTION)[0], op == LIST)
     key = pc.coalesce(prefix, _named(log["object"]), _key(request.path, log["bucket"]))
     rows.refuse((op != LIST) & pc.fill_null(pc.equal(key, ""), True).to_numpy(zero_copy_only=False), "has no key")
     written = pc.if_else(pc.greater(log["object_size"], 0), log["object_size"], log["bytes_received"])
@@ -75,14 +76,13 @@ def _named(column: pa.Array) -> pa.Array:
 
 def _key(path: Spans, bucket: pa.Array) -> pa.Array:
     """The key in a path. Where the bucket is not in the path, it is in the host's name, and the path is all key."""
-    whole = below_swift(path)
-    first, below = whole.partition("/")
+    first, below = path.partition(SLASH)
     named = first.texts()
     here = pc.equal(named, bucket)
     if pc.any(pc.match_substring(bucket, "/")).as_py():  # "tenant/bucket"; in a path "tenant:bucket" or "bucket"
         for form in (pc.replace_substring(bucket, "/", ":"), pc.replace_substring_regex(bucket, "^.*/", "")):
             here = pc.or_kleene(here, pc.equal(named, form))
-    return unquoted(pc.if_else(pc.fill_null(here, False), below.texts(), whole.texts()))
+    return unquoted(pc.if_else(pc.fill_null(here, False), below.texts(), path.texts()))
 
 
 def _recognises(head: Head) -> bool:

@@ -8,15 +8,8 @@ operations at a time. Where a GET_RANGE's range begins is not logged: it is take
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from traces.readers import warp
-from traces.readers.columns import by_value
 from traces.readers.formats import Format, Head
-from traces.readers.spans import Spans
 
 _OPERATIONS = {
     "GET": "GET",
@@ -29,21 +22,6 @@ _OPERATIONS = {
 }
 
 
-def _places(endpoint: Spans | None, file: Spans) -> dict[str, Any]:
-    path = pc.replace_substring_regex(file.texts(), "^[a-z][a-z0-9+.-]*://", "")
-    if endpoint is None:
-        return {"key": path}
-    bucket = by_value(endpoint.texts(), _bucket, pa.string())
-    parts = pc.extract_regex(path, r"(?s)^(?P<first>[^/]*)/?(?P<rest>.*)$")
-    within = pc.fill_null(pc.equal(pc.struct_field(parts, "first"), bucket), False)
-    return {"bucket": bucket, "key": pc.if_else(within, pc.struct_field(parts, "rest"), path)}
-
-
-def _bucket(endpoint: str) -> str | None:
-    uri = warp.URI.match(endpoint)
-    return (uri and uri["bucket"]) or None
-
-
 def _recognises(head: Head) -> bool:
     return set(warp.NEEDED) <= set(warp.header_of(head.data)) and warp.named_by_uri(head)
 
@@ -53,5 +31,5 @@ FORMAT = Format(
     "s3dlio and sai3-bench operation log (.tsv.zst)",
     True,
     _recognises,
-    warp.table_reader(warp.Dialect(_OPERATIONS, _places, first_byte=False)),
+    warp.table_reader(warp.Dialect(_OPERATIONS, uris=True, first_byte=False)),
 )

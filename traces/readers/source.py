@@ -13,8 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.readers.kernels import newlines
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 20
 """How much is read at a time,"""
 
 BLOCK_LINES = 1 << 15
@@ -27,7 +28,7 @@ HEAD_BYTES = 1 << 16
 """How much of a file is looked at to tell its format."""
 
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_STEP = 1 << 20
+_STEP = 1 << 18
 _CACHED_BYTES = 1 << 18
 
 
@@ -62,10 +63,11 @@ class Lines:
         """Where in the data each line begins."""
         return np.concatenate([np.zeros(1, np.int64), self.ends[:-1] + 1])[: self.count]
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many lines there are."""
-        return len(self.ends)
+        unended = bool(self.data) and not self.data.endswith(b"\n")
+        return int(newlines(np.frombuffer(self.data, np.uint8))) + unended
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -159,12 +161,22 @@ class Source:
         self._raw = self.path.open("rb", buffering=0)
         return pa.input_stream(self._raw, compression=packed) if packed else self._raw
 
-    def lines(self) -> Iterator[Lines]:
+    def lines(self, begin: int = 1) -> Iterator[Lines]:
         """The content in blocks of whole lines, each of about `BLOCK_BYTES` or `BLOCK_LINES`.
+
+        Args:
+            begin: number of the first line that is wanted.
 
         Raises:
             InputError: the file cannot be read.
         """
+        for lines in self._blocks():
+            if above := max(0, min(begin - lines.first, lines.count)):
+                data = b"".join(lines.data.split(b"\n", above)[above:])
+                lines = Lines(lines.path, lines.first + above, data, lines.zone)
+            yield lines
+
+    def _blocks(self) -> Iterator[Lines]:
         first, held, size, enough = 1, [], 0, 0
         for piece in self.pieces():
             enough = enough or min(BLOCK_BYTES, BLOCK_LINES * len(piece) // (piece.count(b"\n") + 1))

@@ -1,8 +1,26 @@
-"""The loops that read times: as `traces.readers.kernels`."""
+"""What reads times: as `traces.readers.kernels`."""
 
 from __future__ import annotations
 
-from traces.readers.kernels import SPACE, compiled, digits, fraction
+from traces.readers.compiling import compiled, find
+from traces.readers.kernels import (
+    COLON,
+    DASH,
+    PLUS,
+    POINT,
+    SLASH,
+    SPACE,
+    ZERO,
+    digits,
+    fraction,
+    looks_like,
+    text,
+    word,
+    words,
+)
+
+_DATED = text("00/???/0000/00/00/00")
+_MONTHS = words(("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"))
 
 
 @compiled
@@ -29,10 +47,10 @@ def clock_time(data, at, stop):  # type: ignore[no-untyped-def]
     hours, minutes = digits(data, at, at + 2), digits(data, at + 3, at + 5)
     whole, part = digits(data, at + 6, at + 8), 0
     good = 0 <= hours < 24 and 0 <= minutes < 60 and 0 <= whole <= 60
-    if not good or data[at + 2] != 58 or data[at + 5] != 58:
+    if not good or data[at + 2] != COLON or data[at + 5] != COLON:
         return -1
     if stop > at + 8:
-        if data[at + 8] != 46 or stop == at + 9:
+        if data[at + 8] != POINT or stop == at + 9:
             return -1
         part = fraction(data, at + 9, stop, 9)
     return (hours * 3600 + minutes * 60 + whole) * 1_000_000_000 + part if part >= 0 else -1
@@ -44,81 +62,66 @@ def zone(data, at, stop):  # type: ignore[no-untyped-def]
     if stop == at + 1 and (data[at] == 90 or data[at] == 122):
         return 0
     length = stop - at
-    if (length != 5 and length != 6) or (data[at] != 43 and data[at] != 45) or (length == 6 and data[at + 3] != 58):
+    if (
+        (length != 5 and length != 6)
+        or (data[at] != PLUS and data[at] != DASH)
+        or (length == 6 and data[at + 3] != COLON)
+    ):
         return 86400
     hours, minutes = digits(data, at + 1, at + 3), digits(data, stop - 2, stop)
     if hours < 0 or hours > 15 or minutes < 0 or minutes > 59:
         return 86400
     east = hours * 3600 + minutes * 60
-    return east if data[at] == 43 else -east
+    return east if data[at] == PLUS else -east
 
 
 @compiled
 def month_of(data, at):  # type: ignore[no-untyped-def]
     """The month of ``Jan`` … ``Dec``; 0 where it is none of them."""
-    names = "JanFebMarAprMayJunJulAugSepOctNovDec"
-    for month in range(12):
-        same = True
-        for i in range(3):
-            same = same and data[at + i] == ord(names[3 * month + i])
-        if same:
-            return month + 1
-    return 0
+    return word(data, at, at + 3, _MONTHS) + 1
 
 
 @compiled
-def same(data, one, other, width):  # type: ignore[no-untyped-def]
-    """Whether the same bytes are in two places."""
-    at = 0
-    while at < width and data[one + at] == data[other + at]:
-        at += 1
-    return at == width
-
-
-@compiled
-def clf_times(data, start, end, values):  # type: ignore[no-untyped-def]
+def clf_time(data, at, stop):  # type: ignore[no-untyped-def]
     """ns since 1970 UTC of ``21/Nov/2026:10:44:01.606 +0000``, with a fraction or without; -1: no such."""
-    date, begin_s = -1, -1
-    for i in range(len(start)):
-        at, cut = start[i], end[i]
-        values[i] = -1
-        if cut - at < 26:
-            continue
-        if date < 0 or not same(data, date, at, 11):
-            date = at
-            begin_s = midnight(digits(data, at + 7, at + 11), month_of(data, at + 3), digits(data, at, at + 2))
-            if data[at + 2] != 47 or data[at + 6] != 47:
-                begin_s = -1
-        space = at + 20
-        while space < cut and data[space] != SPACE:
-            space += 1
-        local = clock_time(data, at + 12, space)
-        east = zone(data, space + 1, cut)
-        if begin_s >= 0 and local >= 0 and east < 86400 and data[at + 11] == 58:
-            values[i] = local + (begin_s - east) * 1_000_000_000
+    if stop - at < 26 or data[at + 2] != SLASH or data[at + 6] != SLASH or data[at + 11] != COLON:
+        return -1
+    begin_s = midnight(digits(data, at + 7, at + 11), month_of(data, at + 3), digits(data, at, at + 2))
+    space = find(data, at + 20, stop, SPACE)
+    local, east = clock_time(data, at + 12, space), zone(data, space + 1, stop)
+    return local + (begin_s - east) * 1_000_000_000 if begin_s >= 0 and local >= 0 and east < 86400 else -1
 
 
 @compiled
-def iso_times(data, start, end, values, unzoned):  # type: ignore[no-untyped-def]
-    """ns since 1970 UTC of ``2026-11-21T10:44:01.606Z``: RFC 3339, or with a space, other separators of the date, a
-    fraction or none; one without a zone is taken for UTC, and `unzoned` says so; -1: no such."""
-    date, begin_s = -1, -1
-    for i in range(len(start)):
-        at, cut = start[i], end[i]
-        values[i], unzoned[i] = -1, False
-        if cut - at < 19:
-            continue
-        if date < 0 or not same(data, date, at, 10):
-            date = at
-            begin_s = midnight(digits(data, at, at + 4), digits(data, at + 5, at + 7), digits(data, at + 8, at + 10))
-            if data[at + 4] != data[at + 7] or 48 <= data[at + 4] <= 57:
-                begin_s = -1
-        stop = at + 19
-        if stop < cut and data[stop] == 46:
-            stop += 1
-            while stop < cut and 48 <= data[stop] <= 57:
-                stop += 1
-        local = clock_time(data, at + 11, stop)
-        east = zone(data, stop, cut) if stop < cut else 0
-        if begin_s >= 0 and local >= 0 and east < 86400:
-            values[i], unzoned[i] = local + (begin_s - east) * 1_000_000_000, stop == cut
+def iso_time(data, at, stop):  # type: ignore[no-untyped-def]
+    """A time such as ``2026-11-21T10:44:01.606Z``: RFC 3339, or with a space, other separators of the date, a fraction
+    or none.
+
+    Returns:
+        ns: since 1970 UTC; -1: no such.
+        local: whether it names no zone; it is then taken for UTC.
+    """
+    if stop - at < 19 or data[at + 4] != data[at + 7] or ZERO <= data[at + 4] <= ZERO + 9:
+        return -1, False
+    begin_s = midnight(digits(data, at, at + 4), digits(data, at + 5, at + 7), digits(data, at + 8, at + 10))
+    cut = at + 19
+    if cut < stop and data[cut] == POINT:
+        cut += 1
+        while cut < stop and ZERO <= data[cut] <= ZERO + 9:
+            cut += 1
+    local, east = clock_time(data, at + 11, cut), (zone(data, cut, stop) if cut < stop else 0)
+    if begin_s < 0 or local < 0 or east >= 86400:
+        return -1, False
+    return local + (begin_s - east) * 1_000_000_000, cut == stop
+
+
+@compiled
+def dated(data, at, stop):  # type: ignore[no-untyped-def]
+    """ns since 1970 UTC of ``21/Nov/2026/10/31/20``; -1: no such."""
+    if stop - at != 20 or not looks_like(data, at, stop, _DATED):
+        return -1
+    begin_s = midnight(digits(data, at + 7, at + 11), month_of(data, at + 3), digits(data, at, at + 2))
+    hours, minutes, whole = digits(data, at + 12, at + 14), digits(data, at + 15, at + 17), digits(data, at + 18, stop)
+    if begin_s < 0 or hours > 23 or minutes > 59 or whole > 59:
+        return -1
+    return (begin_s + hours * 3600 + minutes * 60 + whole) * 1_000_000_000

@@ -8,18 +8,26 @@ nothing, so its object's size is not known. All that stores a value is a PUT.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from traces.readers.blocks import by_block
 from traces.readers.cache_operations import CACHE_OPERATIONS
-from traces.readers.columns import NO_OBJECT, operations, whole
+from traces.readers.compiling import compiled, find, pointer
+from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
-from traces.readers.records import Parsed, Rows
-from traces.readers.source import Lines
-from traces.readers.spans import Fields
+from traces.readers.kernels import (
+    COMMA,
+    decimal,
+    digits,
+    is_text,
+    line_end,
+    of,
+    operation,
+    operations,
+    split_last,
+    text,
+)
+from traces.readers.line_rows import line_rows
+from traces.readers.records import NO_OBJECT
 from traces.tables import DELETE, GET
 
 _TIME_AND_KEY, _KEY_SIZE, _VALUE_SIZE, _CLIENT, _OPERATION, _TTL = range(6)
@@ -28,25 +36,51 @@ _FIELDS = 6
 _LINE = re.compile(rf"\d+(?:\.\d+)?,.*,\d+,\d+,[^,]*,(?:{'|'.join(CACHE_OPERATIONS)}),\d+$")
 
 
-def _parse(lines: Lines) -> Iterator[Parsed]:
-    fields = Fields.last_of(lines, _FIELDS, ",")
-    rows = Rows(fields.line)
-    when, key = fields[_TIME_AND_KEY].partition(",")
-    rows.refuse((fields.count < _FIELDS) | ~key.there, f"has too few fields; {_FIELDS + 1} are needed")
-    rows.leave_out(when.is_text("timestamp"), "the names of the columns")
-    time = when.decimals(9)
-    rows.refuse(time < 0, "time cannot be read")
-    op = operations(fields[_OPERATION], CACHE_OPERATIONS)
-    rows.leave_out(op < 0, NO_OBJECT)
-    size = whole(rows, fields[_VALUE_SIZE], "value size", null=None)
-    without = (op == DELETE) | (op == GET) & pc.equal(size, 0).fill_null(False).to_numpy(zero_copy_only=False)
-    yield rows.parsed(
-        time_ns=time,
-        op=op,
-        key=key.texts(),
-        size_bytes=pc.if_else(pa.array(without), None, size),
-        client=fields[_CLIENT].texts(null=""),
-    )
+_OPERATIONS, _NAME = operations(CACHE_OPERATIONS), text("timestamp")
+_REFUSED = (f"has too few fields; {_FIELDS + 1} are needed", "time cannot be read", "value size cannot be read")
+_FEW, _BAD_TIME, _BAD_SIZE = range(1, 4)
+_LEFT_OUT = ("the names of the columns", NO_OBJECT)
+_NAMES, _NOT_OBJECT = -1, -2
+
+
+@compiled
+def _record(data, at, stop, fields, row):  # type: ignore[no-untyped-def]
+    found = split_last(data, at, stop, COMMA, fields, _FIELDS)
+    when, key_end = of(fields, _TIME_AND_KEY)
+    comma = find(data, when, key_end, COMMA)
+    if found < _FIELDS or comma == key_end:
+        return _FEW
+    if is_text(data, when, comma, _NAME):
+        return _NAMES
+    row.time_ns, row.op = decimal(data, when, comma, 9), operation(data, *of(fields, _OPERATION), _OPERATIONS)
+    if row.time_ns < 0 or row.op < 0:
+        return _BAD_TIME if row.time_ns < 0 else _NOT_OBJECT
+    size = digits(data, *of(fields, _VALUE_SIZE))
+    if size < 0:
+        return _BAD_SIZE
+    if not (row.op == DELETE or (row.op == GET and size == 0)):
+        row.size_bytes = size
+    row.key_from, row.key_to = comma + 1, key_end
+    client, client_end = of(fields, _CLIENT)
+    if client_end > client:
+        row.client_from, row.client_to = client, client_end
+    return 0
+
+
+@compiled
+def _records(text, at, size, rows, bounds):  # type: ignore[no-untyped-def]
+    data, fields = pointer(text), pointer(bounds)
+    line, kept, gone = 0, 0, 0
+    while at < size:
+        newline, stop = line_end(data, at, size)
+        if stop > at:
+            verdict = _record(data, at, stop, fields, begun(rows[kept]))
+            if verdict:
+                gone = rejected(rows, gone, line, verdict)
+            else:
+                kept += 1
+        at, line = newline + 1, line + 1
+    return kept, gone
 
 
 def _recognises(head: Head) -> bool:
@@ -54,4 +88,10 @@ def _recognises(head: Head) -> bool:
     return sum(_LINE.match(line) is not None for line in lines) * 2 > len(lines)
 
 
-FORMAT = Format("twitter-cache-trace", "Twitter cache trace", False, _recognises, by_block(_parse))
+FORMAT = Format(
+    "twitter-cache-trace",
+    "Twitter cache trace",
+    False,
+    _recognises,
+    by_block(line_rows(_records, _FIELDS, _REFUSED, _LEFT_OUT)),
+)

@@ -1,0 +1,71 @@
+"""Numba, and what of it kernels need: how they are compiled, and memory without arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import config, njit, types
+from numba.extending import intrinsic
+
+compiled: Any = njit(cache=True, nogil=True)
+"""Compiles a kernel, once for an installation."""
+
+_memchr = types.ExternalFunction("memchr", types.intp(types.intp, types.int32, types.intp))
+_memcpy = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.intp))
+
+CHECKED = bool(vars(config)["BOUNDSCHECK"])
+"""Whether kernels check that they stay within their arrays (NUMBA_BOUNDSCHECK=1), instead of being fast."""
+
+
+_intrinsic: Any = intrinsic
+
+
+@_intrinsic
+def _pointer(context, array):  # type: ignore[no-untyped-def]
+    def address_of(target, builder, signature, values):  # type: ignore[no-untyped-def]
+        return target.make_array(signature.args[0])(target, builder, values[0]).data
+
+    kind: Any = types.CPointer
+    return kind(array.dtype)(array), address_of
+
+
+@_intrinsic
+def _address(context, data):  # type: ignore[no-untyped-def]
+    """Where in memory an array or what `pointer` gave begins."""
+
+    def number_of(target, builder, signature, values):  # type: ignore[no-untyped-def]
+        held = values[0]
+        if isinstance(signature.args[0], types.Array):
+            held = target.make_array(signature.args[0])(target, builder, held).data
+        return builder.ptrtoint(held, target.get_value_type(types.intp))
+
+    return types.intp(data), number_of
+
+
+@compiled
+def pointer(array):  # type: ignore[no-untyped-def]
+    """An array's items without the array, which must outlive it: to hand on arrays costs more than to read a number."""
+    return array if CHECKED else _pointer(array)
+
+
+@compiled
+def find(data, at, stop, byte):  # type: ignore[no-untyped-def]
+    """Where a byte first is; `stop`: nowhere."""
+    if CHECKED:
+        while at < stop and data[at] != byte:
+            at += 1
+    if at >= stop or CHECKED:
+        return min(at, stop)
+    base = _address(data)
+    found = _memchr(base + at, byte, stop - at)
+    return found - base if found else stop
+
+
+@compiled
+def copy(data, at, stop, into, to):  # type: ignore[no-untyped-def]
+    """Copies bytes; they do not overlap."""
+    if CHECKED:
+        for i in range(stop - at):
+            into[to + i] = data[at + i]
+    elif stop > at:
+        _memcpy(_address(into) + to, _address(data) + at, stop - at)
