@@ -53,8 +53,10 @@ def _divide(data, at, stop, delimiter, fields, width):  # type: ignore[no-untype
 def _unquoted(data, at, stop, delimiter):  # type: ignore[no-untyped-def]
     """The bounds of a field that begins with a quotation mark, without marks, and where the next begins; its end is -1
     where the mark is not closed. What stands behind the closing mark belongs to the field."""
-    start = to = at + 1
-    at += 1
+    start = at + 1
+    at = to = find(data, start, stop, QUOTE)
+    if at + 1 == stop or (at + 1 < stop and data[at + 1] == delimiter):
+        return start, at, at + 2
     within = True
     while at < stop and (within or data[at] != delimiter):
         byte = data[at]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.readers.compiling import compiled, find
@@ -56,19 +55,8 @@ class Draft(NamedTuple):
     fields: NDArray[np.int64]
 
 
-@dataclass
-class _Held(threading.local):
-    """Memory that a thread uses again and again, as fresh memory costs more than what is written to it."""
-
-    data: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
-    rows: NDArray[np.void] = field(default_factory=lambda: np.empty(0, ROW))
-
-
-_held = _Held()
-
-
 def drafted(data: bytes, lines: int, fields: int) -> Draft:
-    """A draft of a block, in memory that the thread's next one takes again.
+    """A draft of a block.
 
     Args:
         data: the block.
@@ -77,13 +65,15 @@ def drafted(data: bytes, lines: int, fields: int) -> Draft:
     """
     begin = len(_LITERALS)
     end = begin + len(data)
-    if len(_held.data) < 2 * end:
-        _held.data = np.empty(2 * end + end // 2, np.uint8)
-        _held.data[:begin] = _LITERALS
-    if len(_held.rows) < lines:
-        _held.rows = np.empty(lines + lines // 4, ROW)
-    _held.data[begin:end] = np.frombuffer(data, np.uint8)
-    return Draft(_held.data, begin, end, _held.rows[:lines], np.empty(2 * fields, np.int64))
+    room = fresh(2 * end, np.dtype(np.uint8))
+    room[:begin] = _LITERALS
+    room[begin:end] = np.frombuffer(data, np.uint8)
+    return Draft(room, begin, end, fresh(lines, ROW), np.empty(2 * fields, np.int64))
+
+
+def fresh(length: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """An array in Arrow's memory, which is used again where malloc's would be given back and be paged in anew."""
+    return np.frombuffer(pa.allocate_buffer(length * kind.itemsize), kind)
 
 
 @compiled

@@ -42,7 +42,7 @@ from traces.readers.blocks import by_block, without_header
 from traces.readers.csv_kernels import records
 from traces.readers.formats import Format, Head
 from traces.readers.kernels import operations
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
 from traces.readers.tally import Tally
@@ -159,8 +159,7 @@ def _read(columns: Mapping[str, Column], begin: int, source: Source, tally: Tall
     units = [_unit(columns.get(field)) for field in (stamp, "latency", "first_byte")]
     layout = (len(top), np.uint8(ord(delimiter)), places, np.array(units, np.int64), _OPERATIONS)
     skip = first + 2 if any(isinstance(column.place, str) for column in columns.values()) else first + 1
-    parse = line_rows(records, len(top), refused, (NO_OBJECT,), *layout)
-    yield from by_block(parse, partial(Source.lines, begin=skip))(source, tally)
+    yield from line_reader(records, len(top), refused, (NO_OBJECT,), *layout, begin=skip)(source, tally)
 
 
 def _unit(column: Column | None) -> int:

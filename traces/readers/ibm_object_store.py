@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 
-from traces.readers.blocks import by_block
 from traces.readers.compiling import compiled, pointer
 from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
 from traces.readers.kernels import SPACE, begins, digits, is_text, line_end, of, operation, operations, split, text
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.tables import GET
 
@@ -100,5 +99,5 @@ FORMAT = Format(
     "IBM object store traces (SNIA IOTTA)",
     False,
     _recognises,
-    by_block(line_rows(_records, _FIELDS, _REFUSED, _LEFT_OUT)),
+    line_reader(_records, _FIELDS, _REFUSED, _LEFT_OUT),
 )

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 
-from traces.readers.blocks import by_block
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import END, begun, rejected
 from traces.readers.formats import Format, Head
@@ -39,7 +38,7 @@ from traces.readers.kernels import (
     split,
     text,
 )
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.time_kernels import iso_time
 from traces.tables import DELETE, GET, LIST, PUT
@@ -210,6 +209,4 @@ def _recognises(head: Head) -> bool:
     return any(_LINE.match(line) for line in head.lines)
 
 
-FORMAT = Format(
-    "juicefs", "JuiceFS access log", True, _recognises, by_block(line_rows(_records, 3, _REFUSED, _LEFT_OUT))
-)
+FORMAT = Format("juicefs", "JuiceFS access log", True, _recognises, line_reader(_records, 3, _REFUSED, _LEFT_OUT))

@@ -23,6 +23,9 @@ OPEN_PARENTHESIS, CLOSE_PARENTHESIS, NO_BYTE = map(np.uint8, b"()\0")
 ZERO = 48
 """The digit; a Python number, as it is reckoned with."""
 
+_POWERS = 10 ** np.arange(10)
+_LARGEST = (2**63 - 1) // _POWERS
+
 Words: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
@@ -155,6 +158,15 @@ def lowered(data, at, stop, room):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _near(data, at, stop, byte):  # type: ignore[no-untyped-def]
+    """`find`, faster where the byte is near."""
+    close = min(at + 8, stop)
+    while at < close and data[at] != byte:
+        at += 1
+    return at if at < close else find(data, at, stop, byte)
+
+
+@compiled
 def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: ignore[no-untyped-def]
     """The bounds of a line's fields.
 
@@ -187,7 +199,7 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
                 return -1
             behind = cut + 1
         else:
-            behind = cut = find(data, at, stop, delimiter)
+            behind = cut = _near(data, at, stop, delimiter)
         fields[2 * found], fields[2 * found + 1] = at, cut
         found += 1
         at = behind + 1
@@ -245,22 +257,18 @@ def fraction(data, at, stop, places):  # type: ignore[no-untyped-def]
             return -1
         if i - at < places:
             value = value * 10 + digit
-    for _ in range(places - (stop - at)):
-        value *= 10
-    return value
+    return value * _POWERS[max(places - max(stop - at, 0), 0)]
 
 
 @compiled
 def decimal(data, at, stop, places):  # type: ignore[no-untyped-def]
-    """A decimal number, not negative, as a whole number of 10^-places; -1 where there is none."""
-    scale = 1
-    for _ in range(places):
-        scale *= 10
+    """A decimal number, not negative, as a whole number of 10^-places, of which there are at most 9; -1 where there is
+    none."""
     point = at
     while point < stop and data[point] != POINT:
         point += 1
     whole, part = digits(data, at, point), fraction(data, point + 1, stop, places)
-    return whole * scale + part if 0 <= whole < (2**63 - 1) // scale and part >= 0 else -1
+    return whole * _POWERS[places] + part if 0 <= whole < _LARGEST[places] and part >= 0 else -1
 
 
 @compiled

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from traces.readers.compiling import compiled, pointer
 from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
 from traces.readers.kernels import decimal, digits, line_end, lowered, of, operation, operations, split
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
 from traces.readers.tally import Tally
@@ -95,8 +94,8 @@ def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
         width = max(places) + 1
         refused = [why.format(width=width) for why in _REFUSED]
         kernel_layout = (np.array(places, np.int64), width, np.uint8(ord(layout.delimiter)))
-        parse = line_rows(_records, width, refused, _LEFT_OUT, *kernel_layout)
-        yield from by_block(parse, partial(Source.lines, begin=layout.begin))(source, tally)
+        read_lines = line_reader(_records, width, refused, _LEFT_OUT, *kernel_layout, begin=layout.begin)
+        yield from read_lines(source, tally)
 
 
 _REFUSED = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from traces.readers.blocks import Parse
+from traces.readers.blocks import Read, by_block
 from traces.readers.column_kernels import offsets_of, pack
 from traces.readers.drafts import END, NUMBERS, ROW, TEXTS, Draft, drafted
 from traces.readers.records import RECORDS, Parsed
-from traces.readers.source import Lines
+from traces.readers.source import Lines, Source
 
 _LAST_ASCII = 127
+_BLOCK_BYTES = 1 << 19  # what a kernel writes of them stays in a core's cache
 
 
-def line_rows(
-    kernel: Callable[..., tuple[int, int]], fields: int, refused: Sequence[str], left_out: Sequence[str], *layout: Any
-) -> Parse:
-    """A parser of lines.
+def line_reader(
+    kernel: Callable[..., tuple[int, int]],
+    fields: int,
+    refused: Sequence[str],
+    left_out: Sequence[str],
+    *layout: Any,
+    begin: int = 1,
+) -> Read:
+    """A reader of files of lines.
 
     Args:
         kernel: writes the records.
@@ -37,6 +44,7 @@ def line_rows(
         refused, left_out: the reasons why a line cannot be read and why it has no record, in the order of the kernel's
             verdicts.
         layout: given to the kernel behind the rest.
+        begin: number of the first line.
     """
 
     def parse(lines: Lines) -> Iterator[Parsed]:
@@ -52,7 +60,7 @@ def line_rows(
             tuple((lines.first + row["line"].item(), refused[row["verdict"] - 1]) for row in unreadable),
         )
 
-    return parse
+    return by_block(parse, partial(Source.lines, begin=begin, block_bytes=_BLOCK_BYTES))
 
 
 def _records(draft: Draft, kept: int, zone: str) -> pa.RecordBatch:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 
-from traces.readers.blocks import by_block
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import BEGIN, begun, rejected, resolved, unless_dash
 from traces.readers.formats import Format, Head
@@ -32,7 +31,7 @@ from traces.readers.kernels import (
     split,
     text,
 )
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import LONGEST_NS, NO_OBJECT
 from traces.readers.time_kernels import clf_time, iso_time
 from traces.tables import LIST, PUT
@@ -150,5 +149,5 @@ FORMAT = Format(
     "Ceph RADOS gateway log with access lines",
     True,
     _recognises,
-    by_block(line_rows(_records, _REST + 1, _REFUSED, _LEFT_OUT)),
+    line_reader(_records, _REST + 1, _REFUSED, _LEFT_OUT),
 )

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 
-from traces.readers.blocks import by_block
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import begun, error, rejected, resolved, unless_dash
 from traces.readers.formats import Format, Head
 from traces.readers.http_kernels import prefix, status
 from traces.readers.http_status import FIRST_ERROR
 from traces.readers.kernels import HASH, QUESTION, SPACE, line_end, number, of, operation, operations, split
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.time_kernels import clf_time
 from traces.tables import GET, HEAD, LIST, PUT
@@ -136,5 +135,5 @@ FORMAT = Format(
     "Amazon S3 server access log",
     True,
     _recognises,
-    by_block(line_rows(_records, _FIELDS, _REFUSED, _LEFT_OUT)),
+    line_reader(_records, _FIELDS, _REFUSED, _LEFT_OUT),
 )

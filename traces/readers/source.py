@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.readers.kernels import newlines
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 4 << 20
 """How much is read at a time,"""
 
 BLOCK_LINES = 1 << 15
@@ -161,25 +161,26 @@ class Source:
         self._raw = self.path.open("rb", buffering=0)
         return pa.input_stream(self._raw, compression=packed) if packed else self._raw
 
-    def lines(self, begin: int = 1) -> Iterator[Lines]:
+    def lines(self, begin: int = 1, block_bytes: int | None = None) -> Iterator[Lines]:
         """The content in blocks of whole lines, each of about `BLOCK_BYTES` or `BLOCK_LINES`.
 
         Args:
             begin: number of the first line that is wanted.
+            block_bytes: in place of `BLOCK_BYTES`.
 
         Raises:
             InputError: the file cannot be read.
         """
-        for lines in self._blocks():
+        for lines in self._blocks(block_bytes or BLOCK_BYTES):
             if above := max(0, min(begin - lines.first, lines.count)):
                 data = b"".join(lines.data.split(b"\n", above)[above:])
                 lines = Lines(lines.path, lines.first + above, data, lines.zone)
             yield lines
 
-    def _blocks(self) -> Iterator[Lines]:
+    def _blocks(self, block_bytes: int) -> Iterator[Lines]:
         first, held, size, enough = 1, [], 0, 0
         for piece in self.pieces():
-            enough = enough or min(BLOCK_BYTES, BLOCK_LINES * len(piece) // (piece.count(b"\n") + 1))
+            enough = enough or min(block_bytes, BLOCK_LINES * len(piece) // (piece.count(b"\n") + 1))
             held.append(piece)
             size += len(piece)
             if size < enough or (b"\n" not in piece and size < LONGEST_LINE_BYTES):

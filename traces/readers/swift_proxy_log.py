@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 
-from traces.readers.blocks import by_block
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import begun, rejected, resolved, unless_dash
 from traces.readers.formats import Format, Head
@@ -27,13 +26,13 @@ from traces.readers.kernels import (
     looks_like,
     number,
     of,
-    seek_last,
+    seek,
     split,
     text,
     word,
     words,
 )
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import LONGEST_NS, NO_OBJECT
 from traces.readers.time_kernels import dated
 from traces.tables import LIST, PUT
@@ -69,10 +68,10 @@ _NOT_ACCESS, _OWN, _NOT_OBJECT = -1, -2, -3
 
 @compiled
 def _record(data, at, stop, fields, row):  # type: ignore[no-untyped-def]
-    tag = seek_last(data, at, min(stop, at + _TAG_BYTES), _TAG)
-    found = split(data, at if tag < at else tag + len(_TAG), stop, SPACE, False, False, fields, _FIELDS)
+    begin = _behind_tag(data, at, min(stop, at + _TAG_BYTES))
+    found = split(data, begin, stop, SPACE, False, False, fields, _FIELDS)
     if not looks_like(data, *of(fields, _DATE), _DATED) and not begins(data, *of(fields, _PROTOCOL), _HTTP):
-        return _NO_LINE if tag < at else _NOT_ACCESS
+        return _NO_LINE if begin == at else _NOT_ACCESS
     if found < _NEEDED:
         return _FEW
     refused = _set_times(data, fields, row)
@@ -92,6 +91,16 @@ def _record(data, at, stop, fields, row):  # type: ignore[no-untyped-def]
     set_answer(row, max(received if row.op == PUT else sent, 0), 0)
     row.client_from, row.client_to = unless_dash(data, *of(fields, _CLIENT))
     return 0
+
+
+@compiled
+def _behind_tag(data, at, stop):  # type: ignore[no-untyped-def]
+    """Where a line goes on behind its tag; without one, where it begins."""
+    cut = seek(data, at, stop, _TAG)
+    while cut < stop:
+        at = cut + len(_TAG)
+        cut = seek(data, at, stop, _TAG)
+    return at
 
 
 @compiled
@@ -163,5 +172,5 @@ FORMAT = Format(
     "OpenStack Swift proxy log",
     True,
     _recognises,
-    by_block(line_rows(_records, _FIELDS, _REFUSED, _LEFT_OUT)),
+    line_reader(_records, _FIELDS, _REFUSED, _LEFT_OUT),
 )

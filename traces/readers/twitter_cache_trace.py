@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from traces.readers.blocks import by_block
 from traces.readers.cache_operations import CACHE_OPERATIONS
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import begun, rejected
@@ -26,7 +25,7 @@ from traces.readers.kernels import (
     split_last,
     text,
 )
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.tables import DELETE, GET
 
@@ -93,5 +92,5 @@ FORMAT = Format(
     "Twitter cache trace",
     False,
     _recognises,
-    by_block(line_rows(_records, _FIELDS, _REFUSED, _LEFT_OUT)),
+    line_reader(_records, _FIELDS, _REFUSED, _LEFT_OUT),
 )

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
-from traces.readers.blocks import Read, by_block
+from traces.readers.blocks import Read
 from traces.readers.compiling import compiled, copy, find, pointer
 from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
@@ -41,7 +41,7 @@ from traces.readers.kernels import (
     split,
     text,
 )
-from traces.readers.line_rows import line_rows
+from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
 from traces.readers.tally import Tally
@@ -108,7 +108,7 @@ def table_reader(dialect: Dialect) -> Read:
         refused = [why.format(needed=needed) for why in _REFUSED]
         width = int(places.max()) + 1
         layout = (places, needed, width, text("\t".join(header)), operations(dialect.operations), dialect.uris)
-        yield from by_block(line_rows(_records, width, refused, _LEFT_OUT, *layout))(source, tally)
+        yield from line_reader(_records, width, refused, _LEFT_OUT, *layout)(source, tally)
 
     return read
 
