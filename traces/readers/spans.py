@@ -45,11 +45,6 @@ class Spans:
     def __len__(self) -> int:
         return len(self.start)
 
-    def within(self, before: int = 0, after: int = 0) -> Spans:
-        """The fields without their first and last bytes; one that is too short is not there."""
-        start, end = self.start + before, self.end - after
-        return Spans(self.data, start, np.maximum(end, start - 1))
-
     @property
     def there(self) -> Mask:
         """Which rows have the field."""

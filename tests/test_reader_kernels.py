@@ -1,0 +1,114 @@
+"""What the compiled readers are built of, beside the standard library."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from traces.readers.csv_kernels import _divide
+from traces.readers.escape_kernels import resolve
+from traces.readers.http_kernels import prefix
+from traces.readers.kernels import COMMA, NO_BYTE, PLUS, decimal, find_last, seek, seek_last, text, word, words
+from traces.readers.time_kernels import clf_time, iso_time
+
+PIECES = (
+    "%",
+    "%C3",
+    "%A9",
+    "%e2",
+    "%82",
+    "%AC",
+    "a",
+    "é",
+    "%41",
+    "%ff",
+    "%F0",
+    "%9f",
+    "%98",
+    "%80",
+    "%ED",
+    "%A0",
+    "+",
+    "%2",
+)
+some = settings(max_examples=200, deadline=None, database=None)
+
+
+def bytes_of(value: str) -> Any:
+    return np.frombuffer(value.encode() + b"\0", np.uint8).copy()
+
+
+@some
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=9), plus=st.booleans())
+@example(["%F0", "%9f", "%98", "%80"], False)
+def test_escapes_are_resolved_as_the_standard_library_does(pieces: list[str], plus: bool) -> None:
+    value = "".join(pieces)
+    data = bytes_of(value)
+    end = resolve(data, 0, len(data) - 1, PLUS if plus else NO_BYTE, data, 0)
+    assert data[:end].tobytes().decode() == unquote(value.replace("+", " ") if plus else value)
+
+
+@some
+@given(
+    parts=st.lists(
+        st.sampled_from(("prefix=", "a%2Fb", "&", "prefix", "pre%66ix=x", "=", "+", "max-keys=3")), max_size=8
+    )
+)
+def test_a_prefix_is_the_first_that_a_query_holds(parts: list[str]) -> None:
+    query = "".join(parts)
+    data = bytes_of(query)
+    start, end = prefix(data, 0, len(data) - 1)
+    assert data[start:end].tobytes().decode() == parse_qs(query).get("prefix", [""])[0]
+
+
+@some
+@given(whole=st.integers(0, 10**10), part=st.text("0123456789", max_size=12), places=st.sampled_from((0, 3, 6, 9)))
+def test_decimals_are_whole_numbers_of_their_places(whole: int, part: str, places: int) -> None:
+    value = f"{whole}.{part}"
+    exact = int(Decimal(value) * 10**places)
+    told = decimal(bytes_of(value), 0, len(value), places)
+    assert told == (exact if whole < (2**63 - 1) // 10**places else -1)
+
+
+@some
+@given(line=st.text('a",-', max_size=12))
+def test_fields_of_csv_are_those_of_the_standard_library(line: str) -> None:
+    data, fields = bytes_of(line), np.empty(40, np.int64)
+    found = _divide(data, 0, len(line), COMMA, fields, 20)
+    if found < 0:
+        assert line.count('"') % 2 or '"' in line.replace('""', "")
+        return
+    told = [data[fields[2 * i] : max(fields[2 * i + 1], fields[2 * i])].tobytes().decode() for i in range(found)]
+    raw = next(csv.reader([line])) if line else [""]
+    assert len(told) == len(raw)
+    assert all(one == other or (one, other) == ("", "-") for one, other in zip(told, raw, strict=True))
+
+
+@some
+@given(at=st.datetimes(datetime(1970, 1, 2), datetime(2261, 1, 1)), ms=st.integers(0, 999))
+def test_times_are_those_of_the_calendar(at: datetime, ms: int) -> None:
+    seconds = int(at.replace(microsecond=0, tzinfo=UTC).timestamp())
+    clf = at.strftime(f"%d/%b/{at.year:04d}:%H:%M:%S.{ms:03d} +0130")
+    assert clf_time(bytes_of(clf), 0, len(clf)) == (seconds - 5400) * 10**9 + ms * 10**6
+    iso = at.strftime(f"{at.year:04d}-%m-%dT%H:%M:%S.{ms:03d}")
+    assert iso_time(bytes_of(iso), 0, len(iso)) == (seconds * 10**9 + ms * 10**6, True)
+
+
+@pytest.mark.parametrize("mark", ["a", "ab", "aab"])
+@some
+@given(value=st.text("ab", max_size=12))
+def test_marks_are_found_from_either_end(mark: str, value: str) -> None:
+    data = bytes_of(value)
+    first, last = value.find(mark), value.rfind(mark)
+    assert seek(data, 0, len(value), text(mark)) == (first if first >= 0 else len(value))
+    assert seek_last(data, 0, len(value), text(mark)) == last
+    assert find_last(data, 0, len(value), np.uint8(ord(mark[0]))) == value.rfind(mark[0])
+    assert word(data, 0, len(value), words(["b", mark])) == {mark: 1, "b": 0}.get(value, -1)
