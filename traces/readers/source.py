@@ -186,7 +186,7 @@ class Source:
             if size < enough or (b"\n" not in piece and size < LONGEST_LINE_BYTES):
                 continue
             cut = piece.rfind(b"\n") + 1 or len(piece)
-            block = Lines(self.path, first, b"".join([*held[:-1], piece[:cut]]), self.zone)
+            block = Lines(self.path, first, b"".join([*held[:-1], memoryview(piece)[:cut]]), self.zone)
             yield block
             first += block.count
             held, size = [piece[cut:]], len(piece) - cut
