@@ -71,6 +71,16 @@ def test_any_bytes_are_read_or_refused(tmp_path, format, data):
 
 
 @of_each_format
+@pytest.mark.parametrize("data", [b"null\n", b"nullnullnull", b"\n null\n", b"1\n", b"[]\n", b"{}{}\n", b'"a"\n'])
+def test_json_that_is_no_object_is_refused(tmp_path, format, data):
+    try:
+        _, tally = read(format, tmp_path, data)
+    except InputError:
+        return
+    assert not tally.kept
+
+
+@of_each_format
 @some
 @given(data=st.data())
 def test_a_changed_sample_loses_no_row(tmp_path, format, data):

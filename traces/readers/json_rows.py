@@ -23,6 +23,8 @@ def json_rows(schema: pa.Schema, convert: Convert) -> Parse:
 
     def parse(lines: Lines) -> Iterator[Parsed]:
         numbers = lines.numbers
+        if not _all_begin_objects(lines):  # Arrow takes null for a row, and only nulls crash it
+            raise ValueError("is not one JSON object a line")
         read = pajson.ReadOptions(use_threads=False, block_size=len(lines.data) + 1)
         table = pajson.read_json(pa.BufferReader(lines.data), read, parse_options)
         if table.num_rows != len(numbers):
@@ -32,3 +34,11 @@ def json_rows(schema: pa.Schema, convert: Convert) -> Parse:
         yield convert(table, numbers)
 
     return parse
+
+
+def _all_begin_objects(lines: Lines) -> bool:
+    """Whether each line that is not blank begins with an opening brace."""
+    text, starts = np.frombuffer(lines.data, np.uint8), lines.starts
+    others = np.flatnonzero(text[np.minimum(starts, len(text) - 1)] != ord("{"))
+    rests = (lines.data[start:end].strip() for start, end in zip(starts[others], lines.ends[others], strict=True))
+    return all(not rest or rest.startswith(b"{") for rest in rests)
