@@ -11,7 +11,8 @@ demo: .venv/ready
 	$(BIN)/tailcast demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -m "not clock" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -m clock
 
 lint: .venv/ready
 	$(BIN)/ruff check .

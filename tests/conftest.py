@@ -21,6 +21,16 @@ from validate.lab import Store
 ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characters0000"
 
 
+_STORES = {"stub", "lab_state"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks a store: it measures real time."""
+    for item in items:
+        if _STORES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.clock)
+
+
 @dataclass
 class StubStore:
     """A running stub server."""
