@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow as pa
 
+from traces.readers.memory import keep_freed_memory
 from traces.readers.records import Parsed, unread
 from traces.readers.source import Lines, Source
 from traces.readers.tally import Tally
@@ -29,6 +30,7 @@ def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Lines]] = Source.
     """
 
     def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+        keep_freed_memory()
         with ThreadPoolExecutor(workers()) as pool:
             under_way: deque[tuple[Lines, Future[list[Parsed]]]] = deque()
             for lines in blocks(source):

@@ -25,7 +25,7 @@ from traces.readers.records import RECORDS, Parsed
 from traces.readers.source import Lines, Source
 
 _LAST_ASCII = 127
-_BLOCK_BYTES = 1 << 19  # what a kernel writes of them stays in a core's cache
+_BLOCK_BYTES = 1 << 21  # larger ones do not stay in a core's cache, with smaller ones threads wait for each other
 
 
 def line_reader(
