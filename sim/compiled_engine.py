@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -19,25 +18,19 @@ from sim.compiled_state import Chunk, Rules, State
 from sim.latency_bins import BINS
 from sim.layout import Layout, class_count, layout_of
 from sim.outcome import CHUNK, InvariantError, Outcome, Program
+from traces.compiled_cache import drop_stale
 
 _FOLDER = Path(__file__).parent
 
-
-def _drop_stale_cache() -> None:
-    """Numba looks only at the file of the function it has cached; the kernel and its constants are in several."""
-    sources = [
+drop_stale(
+    _FOLDER,
+    "compiled_*.nb?",
+    [
         *_FOLDER.glob("compiled_*.py"),
         *(_FOLDER / f"{name}.py" for name in ("layout", "latency_bins", "outcome")),
-    ]
-    sources += [_FOLDER.parent / "models" / f"{name}.py" for name in ("agenda", "network", "policy", "sheet")]
-    newest = max(source.stat().st_mtime for source in sources)
-    for cached in (_FOLDER / "__pycache__").glob("compiled_*.nb?"):
-        if cached.stat().st_mtime < newest:
-            with contextlib.suppress(OSError):  # a folder that is not ours to change: Numba keeps its cache elsewhere
-                cached.unlink()
-
-
-_drop_stale_cache()
+        *(_FOLDER.parent / "models" / f"{name}.py" for name in ("agenda", "network", "policy", "sheet")),
+    ],
+)
 
 from sim import compiled_kernel as kernel  # noqa: E402
 from sim import compiled_stations as stations_kernel  # noqa: E402

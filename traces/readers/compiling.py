@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Any
 
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from traces.compiled_cache import drop_stale
+
 _FOLDER = Path(__file__).parent
 _SHARED = ("compiling", "kernels", "time_kernels", "escape_kernels", "http_kernels", "http_status", "drafts")
 
 
-def _drop_stale_cache() -> None:
-    """Numba looks only at the file of the function it has cached; kernels are built of those in several."""
-    sources = [*(_FOLDER / f"{name}.py" for name in _SHARED), _FOLDER.parent / "tables.py"]
-    newest = max(source.stat().st_mtime for source in sources)
-    for cached in (_FOLDER / "__pycache__").glob("*.nb?"):
-        with contextlib.suppress(OSError):  # a folder that is not ours to change: Numba keeps its cache elsewhere
-            if cached.stat().st_mtime < newest:
-                cached.unlink()
-
-
-_drop_stale_cache()
+drop_stale(_FOLDER, "*.nb?", [*(_FOLDER / f"{name}.py" for name in _SHARED), _FOLDER.parent / "tables.py"])
 
 compiled: Any = njit(cache=True, nogil=True)
 """Compiles a kernel, once for an installation."""

@@ -3,7 +3,8 @@
 A kernel has the block's bytes, where in them to begin and where they end, the rows of a `Draft`, bounds for fields, and
 what else the format gives it. It goes from line to line (`kernels.line_end`), begins a row for each that is not blank
 (`drafts.begun`), and either keeps it or notes which of the format's reasons speaks against it (`drafts.rejected`). It
-returns how many rows it kept, and how many lines it noted.
+returns how many rows it kept, and how many lines it noted. Each format has this loop of its own: what Numba compiles of
+a function that is given another cannot be kept.
 """
 
 from __future__ import annotations
