@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,13 +66,25 @@ def forks_of(network: Network, requests: Requests, route: int, load: Mapping[str
 def _fork(network: Network, stage: Stage, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Fork:
     alike: dict[tuple[Any, ...], list[list[Box]]] = {}
     for branch in stage.branches:
-        boxes = [box for visit in branch if (box := _box(network, visit, size_bytes, load))]
+        boxes = _in_a_row([box for visit in branch if (box := _box(network, visit, size_bytes, load))])
         if boxes:
             alike.setdefault(tuple(box.alike for box in boxes), []).append(boxes)
     lanes = tuple(Lane(len(same), tuple(map(_merged, zip(*same, strict=True)))) for same in alike.values())
     drawn = sum(lane.count for lane in lanes)
     # Branches without a visit are done at once.
     return Fork(_joined(stage.need - (len(stage.branches) - drawn), drawn), lanes)
+
+
+def _in_a_row(boxes: list[Box]) -> list[Box]:
+    """The boxes, those for the same servers one after the other as one, as time slices are."""
+    drawn: list[Box] = []
+    for box in boxes:
+        last = drawn[-1] if drawn else None
+        if last and not box.action and (last.role, last.stations) == (box.role, box.stations):
+            drawn[-1] = replace(last, mean_s=last.mean_s + box.mean_s)
+        else:
+            drawn.append(box)
+    return drawn
 
 
 def _joined(need: int, branches: int) -> str:

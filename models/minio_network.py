@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from models.demand import ServiceDemand
@@ -117,7 +119,7 @@ class Plan:
         if op == "PUT" and not streamed:
             visits += self._link(self.up)
         before = law.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else law
-        asked = single(*visits, Visit(self.host_cpu, before))
+        asked = single(*visits, *self._work(before))
         return (asked, self._stream(op, self.up)) if op == "PUT" and streamed else (asked,)
 
     def _before_answer(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
@@ -134,7 +136,7 @@ class Plan:
     def _finish(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
         """What follows a commit: the rest of the host's work, and the answer."""
         rest = self._before_answer(op, inline, streamed).scaled(self.host.after_commit)
-        stages = (single(Visit(self.host_cpu, rest)),) if rest.takes_time else ()
+        stages = (single(*self._work(rest)),) if rest.takes_time else ()
         return (*stages, *self._answer(op, inline, streamed))
 
     def _answer(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
@@ -143,12 +145,15 @@ class Plan:
         law = self.host.law(op, inline)
         later = (law.without_bytes if streamed else law).scaled(self.host.after_answer)
         # The branch that takes no time is done first, and the stage needs no other.
-        after = (
-            (Stage(((Visit(self.latency, NOTHING),), (Visit(self.host_cpu, later),)), 1),) if later.takes_time else ()
-        )
+        after = (Stage(((Visit(self.latency, NOTHING),), self._work(later)), 1),) if later.takes_time else ()
         unlock = self.servers.unlock if op != "LIST" else ()
         visits = [*self._latency(), *(self._link(self.down) if op == "GET" and not streamed else ())]
         return (*before, *unlock, *after, *((single(*visits),) if visits else ()))
+
+    def _work(self, law: ServiceDemand) -> tuple[Visit, ...]:
+        """Work on the host's cores, which others get in between its slices."""
+        slices = max(1, math.ceil(law.constant / self.host.slice)) if self.host.slice else 1
+        return (Visit(self.host_cpu, law.scaled(1 / slices)),) * slices
 
     def _latency(self) -> list[Visit]:
         latency_s = self.network.latency

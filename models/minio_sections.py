@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from models.client_policy import ClientPolicies
 from models.demand import Demand, ServiceDemand
@@ -14,6 +14,7 @@ from traces.units import BytesPerSecond, Seconds
 from traces.workload import Op
 
 NOTHING = ServiceDemand()
+_SHORTEST_SLICE_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
 _MAX_SET = 16  # drives of an erasure set at most
 
 
@@ -51,6 +52,11 @@ class Host(Strict):
 
     cores: int = Field(8, ge=1, description="cores that MinIO may use")
     wake: Seconds = Field(0.0, description="what work takes longer on a core that was idle: interrupts, cold caches")
+    slice: Seconds = Field(
+        0.0,
+        description="longest that a request keeps a core while others wait; what takes longer is done in equal slices, "
+        "each with a draw of its own; 0: to the end of each piece of work",
+    )
     cpu: dict[Op, Demand] = Field({}, description="server CPU of an operation; one not named costs nothing")
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
         {}, description="server CPU where the object lives inside xl.meta; absent: as in cpu"
@@ -72,6 +78,13 @@ class Host(Strict):
     collector: Collector = Collector()
     servers: int = Field(1, ge=1, description="MinIO processes, each with an equal part of every erasure set's drives")
     internode: Internode = Internode()
+
+    @field_validator("slice")
+    @classmethod
+    def _slice_is_no_instant(cls, slice_s: float) -> float:
+        if 0 < slice_s < _SHORTEST_SLICE_S:
+            raise ValueError(f"is {slice_s:g} s; allowed are 0 and {_SHORTEST_SLICE_S:g} s or more")
+        return slice_s
 
     def law(self, op: Op, inline: bool) -> ServiceDemand:
         """The server CPU of an operation."""

@@ -200,3 +200,24 @@ def test_operations_that_are_retried_and_hedged_can_be_named():
 def test_mistakes_in_policies_are_named(client, said):
     with pytest.raises(InputError, match=said):
         policies(client)
+
+
+def test_long_work_lets_others_onto_the_core_between_its_slices():
+    host = BASE["host"] | {"cores": 1, "slice": "0.5ms", "cpu": {"PUT": "3ms", "GET": "0.4ms"}, "after_commit": 0}
+    ends_s = {}
+    for slice_ in ("0.5ms", 0):
+        data = {"store": "minio", "workload": BASE["workload"], "host": host | {"slice": slice_}}
+        network, requests = spec_of(data, "spec").compile(
+            trace_of(["PUT", "GET"], ["k", "l"], size_bytes=4096, arrival_s=[0.0, 0.0001])
+        )
+        outcome = compiled_engine.run(Program.of(network, requests, 0))
+        ends_s[slice_] = outcome.end_s
+        assert outcome.busy_s[0] == pytest.approx(0.0034)
+    assert ends_s[0].tolist() == pytest.approx([0.003, 0.0034])
+    assert ends_s["0.5ms"][0] == pytest.approx(0.0034)
+    assert ends_s["0.5ms"][1] <= 0.003
+
+
+def test_a_slice_is_no_instant():
+    with pytest.raises(InputError, match=r"host.slice: is 1e-06 s; allowed are 0 and 0.0001 s or more"):
+        spec_of(BASE | {"host": BASE["host"] | {"slice": "1us"}}, "spec")

@@ -123,8 +123,10 @@ def test_the_colour_is_the_utilisation_and_grey_where_there_is_no_limit():
 
 
 def test_a_fork_longer_than_a_line_is_folded():
-    chain = tuple(Visit(0, seconds(i * 1e-3)) for i in range(1, 17))
-    network = Network((Station("s", NASTY, Discipline.FIFO),), (Route(NASTY, (Stage((chain,), 1),)),))
+    chain = tuple(Visit(i % 2, seconds(i * 1e-3)) for i in range(1, 17))
+    network = Network(
+        tuple(Station(name, NASTY, Discipline.FIFO) for name in "st"), (Route(NASTY, (Stage((chain,), 1),)),)
+    )
     (figure,) = route_figures(network, requests_of([1]), [])
     tops = [s.y0 for s in figure.layout.shapes if s.fillcolor]
     assert [len(list(group)) for _, group in itertools.groupby(tops)] == [7, 7, 2]
@@ -164,3 +166,16 @@ def test_a_route_that_few_requests_take_is_not_drawn():
     assert [figure.layout.title.text.split(" (")[0] for figure in drawn] == ["The route of a often"]
     assert len(route_figures(network, requests_of([0] * 200, [0] * 198 + [1] * 2), [])) == 2
     assert len(route_figures(network, requests_of([0], [1]), [])) == 1
+
+
+def test_slices_of_work_are_one_box():
+    stations = (Station("cpu", "cpu", Discipline.FIFO), Station("tokens", "token", Discipline.POOL))
+    visits = [Visit(1, seconds()), *[Visit(0, seconds(1e-3))] * 3, Visit(1, seconds(), releases=True)]
+    (fork,) = forks_of(Network(stations, (Route("GET", (single(*visits),)),)), requests_of([0]), 0, {})
+    (lane,) = fork.lanes
+    assert [(box.role, box.action) for box in lane.boxes] == [
+        ("token", "takes one"),
+        ("cpu", ""),
+        ("token", "gives back"),
+    ]
+    assert lane.boxes[1].mean_s == pytest.approx(3e-3)
