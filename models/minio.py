@@ -92,7 +92,7 @@ def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
     collector = spec.host.collector
     if collector.mark:
         collecting = collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
-        route[issued][collecting] += len(names) // 2
+        route[issued][collecting] += len(names) // 2  # those that collect come after all others, in their order
     return Requests(
         route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
         trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,

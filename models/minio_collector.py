@@ -1,6 +1,6 @@
 """The garbage collector of MinIO's Go runtime: when enough has been allocated it marks what lives, beside the requests.
 
-A collection takes a quarter of the cores (gcBackgroundUtilization in runtime/mgcpacer.go of Go 1.24) in slices of at
+A collection takes a quarter of the cores (gcBackgroundUtilization in runtime/mgcpacer.go of Go 1.26) in slices of at
 most 10 ms (forcePreemptNS in runtime/proc.go); what is left for requests is less for that while. One collection follows
 the other after as much as was live has been allocated (GOGC=100).
 """
