@@ -20,7 +20,9 @@ class Plan:
         self.client, self.network, self.host, self.drives = client, network, host, drives
         # Work on a core is shorter than a scheduler's time slice, and run queues keep no order among threads: measured
         # latencies under load have the spread of random order, not that of processor sharing or FIFO.
-        self.stations = [Station("host cpu", "host cpu", Discipline.RANDOM_ORDER, host.cores, setup_s=host.wake)]
+        caches = host.caches.of_station
+        cores = Station("host cpu", "host cpu", Discipline.RANDOM_ORDER, host.cores, setup_s=host.wake, caches=caches)
+        self.stations = [cores]
         self.host_cpu = self.client_cpu = 0
         if not client.on_host:
             self.client_cpu = self._add(Station("client cpu", "client cpu", Discipline.RANDOM_ORDER, client.cores))

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from models.client_policy import ClientPolicies
 from models.demand import Demand, ServiceDemand
 from models.minio_collector import Collector
+from models.network import Caches
 from traces.distributions import Strict
 from traces.units import BytesPerSecond, Seconds
 from traces.workload import Op
@@ -47,11 +48,25 @@ class Internode(Strict):
     )
 
 
+class HostCaches(Strict):
+    """What idle cores lose of their caches: to power states, and to whom else the machine runs."""
+
+    refill: Seconds = Field(0.0, description="what work takes longer, in all, until lost caches are full; 0: nothing")
+    warming: Seconds = Field(0.003, gt=0, description="work that fills them but for 1 / e")
+    cooling: Seconds = Field(0.003, gt=0, description="idle time of a core that loses all but 1 / e")
+
+    @property
+    def of_station(self) -> Caches | None:
+        """As a station has them."""
+        return Caches(self.refill, self.warming, self.cooling) if self.refill else None
+
+
 class Host(Strict):
     """The machine that MinIO runs on."""
 
     cores: int = Field(8, ge=1, description="cores that MinIO may use")
-    wake: Seconds = Field(0.0, description="what work takes longer on a core that was idle: interrupts, cold caches")
+    wake: Seconds = Field(0.0, description="what work takes longer on a core that was idle: interrupts")
+    caches: HostCaches = HostCaches()
     slice: Seconds = Field(
         0.0,
         description="longest that a request keeps a core while others wait; what takes longer is done in equal slices, "

@@ -62,6 +62,30 @@ UNBOUNDED = 2**40
 
 
 @dataclass(frozen=True)
+class Caches:
+    """Caches that servers lose while they are idle, and fill again as they work.
+
+    *Warmth* is the mean over a station's servers of what is not lost, 1 at the start. While a share s of them is idle
+    it falls at the rate s / `cooling_s`. Work w that begins at a warmth below 1 takes longer by the part
+    1 - exp(-w / `warming_s`) of `refill_s` (1 - warmth), and takes the same part of the loss from the server that does
+    it (`sim/warmth.py`).
+
+    Attributes:
+        refill_s: what work takes longer, in all, until caches that were lost are full again.
+        warming_s: work that fills them but for 1 / e.
+        cooling_s: idle time that loses all but 1 / e.
+    """
+
+    refill_s: float
+    warming_s: float
+    cooling_s: float
+
+    def __post_init__(self) -> None:
+        if not (self.refill_s > 0 and self.warming_s > 0 and self.cooling_s > 0):
+            raise ValueError("caches: refill_s, warming_s and cooling_s must be above 0")
+
+
+@dataclass(frozen=True)
 class Station:
     """One service centre.
 
@@ -73,6 +97,7 @@ class Station:
         batch_item_s: GROUP_COMMIT: time added by each member after the first.
         setup_s: what a job that finds a server idle needs longer, as the server has to wake; not where servers are
             infinite, shared, or serve batches.
+        caches: what its servers lose while they are idle; where `setup_s` may be, too.
         weights: WEIGHTED_SHARE: the share of each class.
         queue_limit: POOL: jobs that wait at most.
         poll_s, poll_limit: GATE: how often who waits looks again, and how many times; 0 s: released at once.
@@ -85,6 +110,7 @@ class Station:
     batch_limit: int = 0
     batch_item_s: float = 0.0
     setup_s: float = 0.0
+    caches: Caches | None = None
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
     poll_s: float = 0.0
@@ -99,6 +125,8 @@ class Station:
             raise ValueError(
                 f"station {self.name!r}: setup_s is {self.setup_s}; a {self.discipline.name} may have none"
             )
+        if self.caches and self.discipline not in _SETS_UP:
+            raise ValueError(f"station {self.name!r}: a {self.discipline.name} may have no caches")
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:

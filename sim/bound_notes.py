@@ -36,6 +36,7 @@ def no_worst_case(network: Network, routes: Sequence[Route]) -> list[str]:
         "tokens are held while others wait": bool(_pools(network, routes)),
         "the agenda changes the network": bool(network.agenda),
         "idle servers have to wake": any(station.setup_s for station in network.stations),
+        "idle servers lose their caches": any(station.caches for station in network.stations),
         "requests may fail": any(may_fail(network, route) for route in routes),
     }
     return [reason for reason, holds in reasons.items() if holds]

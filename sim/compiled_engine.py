@@ -27,7 +27,7 @@ drop_stale(
     "compiled_*.nb?",
     [
         *_FOLDER.glob("compiled_*.py"),
-        *(_FOLDER / f"{name}.py" for name in ("layout", "latency_bins", "outcome")),
+        *(_FOLDER / f"{name}.py" for name in ("layout", "latency_bins", "outcome", "warmth")),
         *(_FOLDER.parent / "models" / f"{name}.py" for name in ("agenda", "network", "policy", "sheet")),
     ],
 )
@@ -72,7 +72,7 @@ def _empty_state(program: Program, layout: Layout, rules: Rules) -> State:
     names = max([count if g.table is not None else len(g.members) for g in network.groups], default=0)
     background = sum(len(stream.sheet) for stream in program.background)
     stations = np.zeros(count, states.STATION)
-    stations["speed"] = 1.0
+    stations["speed"] = stations["warmth"] = 1.0
     stations["shared_row"], shared = _numbered(network, Discipline.PROCESSOR_SHARING)
     stations["random_row"], random = _numbered(network, Discipline.RANDOM_ORDER)
 

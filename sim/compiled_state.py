@@ -29,8 +29,10 @@ TRY = record("stage done failed live held cancelled over", "began_s forked_s")
 # life: how often its station had died when its service began; since: the visit began; began: its service did
 TOKEN = record("station next state life polls", "demand since began")
 # live: jobs that wait, husks not counted; shared_row, random_row: its row in those arrays;
-# last_s: up to when the integrals of sharing stations and pools are kept
-STATION = record("busy live down died visits shared_row random_row", "speed busy_s waiting_s last_s virtual")
+# last_s: up to when the integrals of sharing stations and pools are kept; warm_at: up to when the warmth is
+STATION = record(
+    "busy live down died visits shared_row random_row", "speed busy_s waiting_s last_s virtual warmth warm_at"
+)
 CLASS = record("head tail queued", "start")  # queued: husks counted
 SHARED = record("present version", "attained_s")
 RANDOM = record("choices")

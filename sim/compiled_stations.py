@@ -16,6 +16,7 @@ from models.network import Discipline
 from sim.compiled_state import Floats, Ints, Rules, State
 from sim.layout import Layout
 from sim.outcome import Failure
+from sim.warmth import cooled, refill_time_s, warmed
 
 # Kinds of event; an event is kind + 16 x argument.
 DEPART_DELAY, DEPART_SERVED, DEPART_BATCH, DEPART_SHARED, GO_ON, REFUSED, LOOK_AGAIN = range(7)
@@ -440,13 +441,38 @@ def enter(layout: Layout, rules: Rules, state: State, station: int, token: int) 
         state.tokens[token].next = _NIL
         _commit(layout, rules, state, station, token, 1)
     else:
+        if layout.stations[station].refill_s:
+            _cool(layout, state, station)
         state.stations[station].busy += 1
         state.tokens[token].demand += layout.stations[station].setup_s
         _serve(layout, rules, state, station, token)
 
 
+_cooled, _refill_time_s, _warmed = compiled(cooled), compiled(refill_time_s), compiled(warmed)
+
+
+@apart
+def _cool(layout: Layout, state: State, station: int) -> None:
+    """Bring the station's warmth up to now, before servers turn idle or busy."""
+    servers = layout.stations[station].servers
+    idle_s = (state.time[NOW] - state.stations[station].warm_at) * (servers - state.stations[station].busy) / servers
+    state.stations[station].warmth = _cooled(state.stations[station].warmth, idle_s, layout.stations[station].cooling_s)
+    state.stations[station].warm_at = state.time[NOW]
+
+
+@apart
+def _warm(layout: Layout, state: State, station: int, token: int) -> None:
+    """Have the job fill the station's caches with its work."""
+    of = layout.stations[station]
+    work_s, warmth = state.tokens[token].demand, state.stations[station].warmth
+    state.tokens[token].demand += _refill_time_s(warmth, work_s, of.refill_s, of.warming_s)
+    state.stations[station].warmth = _warmed(warmth, work_s / of.servers, of.warming_s)
+
+
 @compiled
 def _serve(layout: Layout, rules: Rules, state: State, station: int, token: int) -> None:
+    if layout.stations[station].refill_s:
+        _warm(layout, state, station, token)
     if layout.stations[station].discipline == _WEIGHTED:
         of = _class_of(layout, rules, state, station, token)
         if state.classes[of].start > state.stations[station].virtual:
@@ -462,6 +488,8 @@ def _serve(layout: Layout, rules: Rules, state: State, station: int, token: int)
 @compiled
 def serve_next(layout: Layout, rules: Rules, state: State, station: int) -> None:
     """A server is free."""
+    if layout.stations[station].refill_s:
+        _cool(layout, state, station)
     if state.stations[station].live:
         _serve(layout, rules, state, station, _next(layout, rules, state, station))
     else:
@@ -606,6 +634,8 @@ def die(layout: Layout, rules: Rules, state: State, station: int) -> None:
     discipline = layout.stations[station].discipline
     if discipline == _GATE:
         return
+    if layout.stations[station].refill_s:
+        _cool(layout, state, station)
     state.stations[station].busy = 0
     state.station_death_s[station, state.stations[station].died] = state.time[NOW]
     state.stations[station].died += 1

@@ -21,6 +21,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "batch_limit",
         "batch_item_s",
         "setup_s",
+        "caches",
         "weights",
         "queue_limit",
         "poll_s",

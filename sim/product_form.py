@@ -68,6 +68,8 @@ def _why_station_not(network: Network, requests: Requests, index: int) -> str | 
         return f"has the discipline {station.discipline.name}"
     if station.setup_s:
         return "has servers that have to wake when they were idle"
+    if station.caches:
+        return "has servers that lose their caches while they are idle"
     other = next((v.demand.distribution for v, _ in visits if not isinstance(v.demand.distribution, Exponential)), None)
     if other is not None:
         return f"has demands that are {other.kind}, not exponential"

@@ -11,8 +11,9 @@ from typing import Any
 import simpy
 from simpy.events import NORMAL
 
-from models.network import Discipline, Station
+from models.network import Caches, Discipline, Station
 from sim.outcome import Failure
+from sim.warmth import cooled, refill_time_s, warmed
 
 
 class Due(simpy.Event):
@@ -58,6 +59,7 @@ class Server:
         self.busy_s = self.waiting_s = 0.0
         self.down, self.died, self.tied = False, 0, engine.tied
         self.deaths: list[float] = []
+        self.caches, self.warmth, self.warm_at = station.caches, 1.0, 0.0
 
     def enter(self, job: Job) -> None:
         """A visit begins."""
@@ -76,6 +78,8 @@ class Server:
 
     def die(self) -> None:
         """Refuse who waits; who is in service will find out."""
+        if self.caches:
+            self._cool()
         self.down, self.busy = True, 0
         self.died += 1
         self.deaths.append(self.clock._now)
@@ -127,8 +131,22 @@ class Server:
         self.busy_s -= self.clock._now - self.deaths[job.life]
         self.engine.refuse(job, Failure.STATION_DOWN)
 
+    def _cool(self) -> None:
+        """Bring the warmth up to now, before servers turn idle or busy."""
+        assert self.caches
+        idle_s = (self.clock._now - self.warm_at) * (self.servers - self.busy) / self.servers
+        self.warmth, self.warm_at = cooled(self.warmth, idle_s, self.caches.cooling_s), self.clock._now
+
+    def _warm(self, job: Job, caches: Caches) -> None:
+        """Have the job fill the caches with its work."""
+        work_s, warmth = job.demand, self.warmth
+        job.demand += refill_time_s(warmth, work_s, caches.refill_s, caches.warming_s)
+        self.warmth = warmed(warmth, work_s / self.servers, caches.warming_s)
+
     def _serve(self, job: Job) -> None:
         """Put the job's departure on the clock."""
+        if self.caches:
+            self._warm(job, self.caches)
         clock, duration = self.clock, job.demand / self.speed
         self.busy_s += duration
         clock.at(clock._now + duration, self._depart, job)
@@ -163,6 +181,8 @@ class Delay(Server):
 class Fifo(Server):
     def _admit(self, job: Job) -> None:
         if self.busy < self.servers:
+            if self.caches:
+                self._cool()
             self.busy += 1
             job.demand += self.station.setup_s
             self._serve(job)
@@ -174,6 +194,8 @@ class Fifo(Server):
         if job.life != self.died:
             self._lose(job)
             return
+        if self.caches:
+            self._cool()
         if self.live:
             self._serve(self._next())
         else:

@@ -38,7 +38,8 @@ class StationWork:
         self.may_hold = places.of_each(kinds == Discipline.POOL, np.any)
         self.least_item_s = places.of_each(np.where(commits, item_s, np.inf), np.min)
         self.most_item_s = places.of_each(np.where(commits, item_s, 0.0), np.max)
-        self.setup_s = places.of_each(np.array([s.setup_s for s in network.stations]), np.max)
+        longer_s = [s.setup_s + (s.caches.refill_s if s.caches else 0.0) for s in network.stations]
+        self.longer_s = places.of_each(np.array(longer_s), np.max)  # after idling, at most
         self.is_delay = places.of_each(kinds == Discipline.DELAY, np.any)
         self.is_queue = places.of_each(~passes & (kinds != Discipline.DELAY), np.any)
         # Batches may be begun by anybody's demand where not all who come are known.
@@ -69,7 +70,7 @@ class StationWork:
 
     def add_most(self, place: NDArray[np.int64], demand_s: Floats) -> None:
         """Visits that may be made, both shape (visits,)."""
-        spent_s = (np.maximum(demand_s, self.most_item_s[place]) + self.setup_s[place]) * self.works[place]
+        spent_s = (np.maximum(demand_s, self.most_item_s[place]) + self.longer_s[place]) * self.works[place]
         self.most_s += np.bincount(place, spent_s, len(self.places))
         slow_s = spent_s / self.places.slowest[place]
         self.queueing_s += slow_s[self.is_queue[place]].sum()

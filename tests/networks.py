@@ -13,6 +13,7 @@ from models.demand import ServiceDemand
 from models.network import (
     UNBOUNDED,
     Bound,
+    Caches,
     Choice,
     Discipline,
     Group,
@@ -56,7 +57,9 @@ def stations(draw, name: str, disciplines=tuple(Discipline)) -> Station:
     weights = tuple(draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in range(CLASSES))
     sets_up = discipline not in (Discipline.DELAY, Discipline.PROCESSOR_SHARING) and len(disciplines) > len(PLAIN)
     setup_s = draw(st.sampled_from([0.0, 0.25])) if sets_up else 0.0
-    return Station(name, "server", discipline, servers=draw(st.integers(1, 3)), setup_s=setup_s, weights=weights)
+    caches = draw(st.sampled_from([None, Caches(0.5, 1.0, 2.0), Caches(2.0, 3.0, 0.5)])) if sets_up else None
+    servers = draw(st.integers(1, 3))
+    return Station(name, "server", discipline, servers=servers, setup_s=setup_s, caches=caches, weights=weights)
 
 
 @st.composite

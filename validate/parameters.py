@@ -26,6 +26,7 @@ _BOUNDS = {
     "latency": (1e-7, 1.0),
     "bandwidth": (1e6, 1e12),
     "wake": (1e-7, 0.01),
+    "refill": (1e-6, 0.1),
     "after_commit": (0.02, 0.9),
     "after_answer": (0.02, 0.97),
     "commit_member": (1e-8, 0.1),
