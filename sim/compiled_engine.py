@@ -32,8 +32,8 @@ drop_stale(
     ],
 )
 
+from sim import compiled_clock as clock  # noqa: E402
 from sim import compiled_kernel as kernel  # noqa: E402
-from sim import compiled_stations as stations_kernel  # noqa: E402
 
 _FIRST_SLOTS = 64
 
@@ -83,7 +83,7 @@ def _empty_state(program: Program, layout: Layout, rules: Rules) -> State:
         return np.zeros(shape, np.float64)
 
     state = State(
-        counter=ints(stations_kernel.COUNTERS), time=floats(2),
+        counter=ints(clock.COUNTERS), time=floats(2),
         heap_time=floats(0), heap_inserted=ints(0), heap_event=ints(0),
         slot_free=ints(0), slots=np.zeros(0, states.SLOT), tries=np.zeros(0, states.TRY), member_of_try=ints(0),
         path_of_try=floats(0), path_s=floats(0, 1 + 2 * rules.roles),
@@ -133,16 +133,16 @@ def _with_slots(state: State, rules: Rules, layout: Layout) -> State:
         random_token=_wider(state.random_token, in_queues),
     )
     state.slots["is_free"][old:] = 1
-    free = int(state.counter[stations_kernel.FREE])
+    free = int(state.counter[clock.FREE])
     state.slot_free[free : free + slots - old] = np.arange(old, slots)
-    state.counter[stations_kernel.FREE] += slots - old
+    state.counter[clock.FREE] += slots - old
     return _with_heap(state, rules, layout)
 
 
 def _with_heap(state: State, rules: Rules, layout: Layout) -> State:
     """The state with a heap for twice its events, and for what its slots may add at one moment."""
     tokens = (len(state.slot_free) + 1) * (2 * (len(layout.branch_first_position) << rules.attempt_bits) + 8)
-    length = 2 * (int(state.counter[stations_kernel.HEAP]) + tokens + len(state.client_parked)) + 64
+    length = 2 * (int(state.counter[clock.HEAP]) + tokens + len(state.client_parked)) + 64
     grown: dict[str, Any] = {
         name: _wider(getattr(state, name), length) for name in ("heap_time", "heap_inserted", "heap_event")
     }
@@ -218,7 +218,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
     reason = kernel.NEED_SHEET
     while reason != kernel.DONE:
         if reason == kernel.NEED_SHEET:
-            begun = int(state.counter[stations_kernel.NEXT_ROW])
+            begun = int(state.counter[clock.NEXT_ROW])
             idle_with_queue += _idle_with_queue(layout, state)
             if progress:
                 progress(begun)
@@ -238,7 +238,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
 
 
 def _outcome(state: State, layout: Layout, idle_with_queue: int) -> Outcome:
-    results = state.results[: int(state.counter[stations_kernel.NEXT_ROW])]
+    results = state.results[: int(state.counter[clock.NEXT_ROW])]
     stations, pools = state.stations, layout.stations["discipline"] == Discipline.POOL
     by_request = ("start_s", "first_byte_s", "end_s", "client", "attempts", "winner")
     columns: dict[str, Any] = {name: results[name].copy() for name in by_request}
@@ -249,7 +249,7 @@ def _outcome(state: State, layout: Layout, idle_with_queue: int) -> Outcome:
         path_s=state.path_s[: len(results)].copy(),
         background_end_s=state.background_end_s,
         held=np.where(pools, stations["busy"], 0),
-        clock_s=float(state.time[stations_kernel.CLOCK]),
-        in_flight=int(state.counter[stations_kernel.OUTSTANDING]),
+        clock_s=float(state.time[clock.CLOCK]),
+        in_flight=int(state.counter[clock.OUTSTANDING]),
         idle_with_queue=idle_with_queue,
     )

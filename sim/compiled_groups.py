@@ -6,8 +6,9 @@ import numpy as np
 
 from models.network import Choice
 from models.sheet import POSITIONS
+from sim.compiled_attempts import name_of, station_of_member
+from sim.compiled_clock import apart, mixed
 from sim.compiled_state import Rules, State
-from sim.compiled_stations import apart, mixed, name_of, station_of_member
 from sim.layout import Layout
 
 _HASH, _ROUND_ROBIN, _LEAST = int(Choice.HASH), int(Choice.ROUND_ROBIN), int(Choice.LEAST_OUTSTANDING)

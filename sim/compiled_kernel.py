@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from models.agenda import Kind
 from models.network import Discipline
 from models.policy import HEDGE_SAMPLES
-from sim.compiled_groups import bind
-from sim.compiled_paths import add_branch, put_path
-from sim.compiled_state import Chunk, Floats, Ints, Rules, State
-from sim.compiled_stations import (
+from sim.compiled_attempts import cancel, close, drained, settle_pool
+from sim.compiled_clock import (
     ACT,
     ARRIVAL_INSERTED,
     BACKGROUND,
@@ -28,7 +26,6 @@ from sim.compiled_stations import (
     GO_ON,
     HEAP,
     HOLE,
-    IDLE,
     INSERTED,
     ISSUE,
     KIND_BITS,
@@ -44,28 +41,18 @@ from sim.compiled_stations import (
     SECOND,
     TIME_OUT,
     apart,
-    cancel,
-    close,
-    commit_next,
     compiled,
-    die,
-    drained,
-    enter,
     entry,
     fill_hole,
-    is_lost,
-    maybe_free,
     mixed,
-    position_of,
     push,
-    refuse_soon,
-    revive,
-    serve_next,
-    set_speed,
-    settle_pool,
-    settle_shared,
-    share_depart,
 )
+from sim.compiled_groups import bind
+from sim.compiled_paths import add_branch, put_path
+from sim.compiled_queues import IDLE, maybe_free, position_of, refuse_soon
+from sim.compiled_sharing import settle_shared, share_depart
+from sim.compiled_state import Chunk, Floats, Ints, Rules, State
+from sim.compiled_stations import commit_next, die, enter, is_lost, revive, serve_next, set_speed
 from sim.latency_bins import BINS, LEAST_EXPONENT, SUB_BINS
 from sim.layout import Layout
 from sim.outcome import JITTER_STREAM, Failure

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from models.network import Discipline
+from sim.compiled_clock import NOW, apart
+from sim.compiled_queues import position_of
 from sim.compiled_state import Rules, State
-from sim.compiled_stations import NOW, apart, position_of
 from sim.layout import Layout
 
 _SHARING, _POOL, _GATE = int(Discipline.PROCESSOR_SHARING), int(Discipline.POOL), int(Discipline.GATE)
