@@ -23,6 +23,7 @@ READERS = {
     "rgw-ops-log-socket.json": rgw_ops_log.FORMAT,
     "rgw-ops-log-e2e.json.zst": rgw_ops_log.FORMAT,
     "rgw-beast.log": rgw_beast_log.FORMAT,
+    "rgw-beast-nautilus.log": rgw_beast_log.FORMAT,
     "swift-proxy.log": swift_proxy_log.FORMAT,
 }
 NO_OBJECT = "not an operation on an object or a listing"
@@ -256,10 +257,64 @@ def test_access_lines_of_all_kinds(tmp_path, old, new, wanted):
     assert {name: row[name] for name in wanted} == wanted
 
 
-def test_before_pacific_the_bytes_of_a_put_are_not_known(tmp_path):
-    line = ACCESS.replace("GET", "PUT").replace("21/Nov/2026:10:44:01.606 +0100", "2026-11-21T10:44:01.606+0100")
-    (row,), _ = of(tmp_path, rgw_beast_log.FORMAT, line.replace("bytes=100-149 latency=0.012000001s", "-"))
-    assert row["size_bytes"] is None and row["time_ns"] == 1795254241_606000000
+OCTOPUS = ACCESS.replace("21/Nov/2026:10:44:01.606 +0100", "2026-11-21T10:44:01.606+0100").replace(
+    " latency=0.012000001s", ""
+)
+
+
+def test_before_pacific_there_is_no_latency_and_the_time_is_iso_8601(tmp_path):
+    (row,), _ = of(tmp_path, rgw_beast_log.FORMAT, OCTOPUS.replace("GET", "PUT").replace("206", "200"))
+    assert row["size_bytes"] == row["transfer_bytes"] == 50 and row["latency_ns"] is None
+    assert row["time_ns"] == 1795254241_606000000
+    (row,), _ = of(tmp_path, rgw_beast_log.FORMAT, OCTOPUS)
+    assert (row["range_start_bytes"], row["range_bytes"]) == (100, 50)
+
+
+NAUTILUS = OCTOPUS.replace("2026-11-21T10:44:01.606+0100", "2026-11-21 10:44:01.0.606123s").replace("- sim", "- -")
+
+
+@pytest.mark.parametrize(
+    ("part", "part_ns"),
+    [  # what a program prints that is compiled of the lines in ceph_time.cc
+        ("000000", 0),
+        ("01e-06", 1_000),
+        ("01e-05", 10_000),
+        ("3.7e-05", 37_000),
+        ("9.9e-05", 99_000),
+        ("0.0001", 100_000),
+        ("0.000337", 337_000),
+        ("00.012", 12_000_000),
+        ("0000.5", 500_000_000),
+        ("0.999999", 999_999_000),
+    ],
+)
+def test_nautilus_prints_the_part_of_a_second_as_a_duration(tmp_path, part, part_ns):
+    (row,), _ = of(tmp_path, rgw_beast_log.FORMAT, NAUTILUS.replace("0.606123", part))
+    assert row["time_ns"] == 1795257841_000000000 + part_ns
+    assert (row["client"], row["key"], row["range_bytes"], row["latency_ns"]) == ("10.1.2.3", "k", 50, None)
+
+
+@pytest.mark.parametrize(
+    "part", ["", "0.6", "s", "1.0s", "0.6e05s", "0.6e-s", "0.6e-99s", "0.6e-0", "0.0e-", "e-05s", ".s", "-0.5s"]
+)
+def test_other_parts_of_a_second_are_refused(tmp_path, part):
+    rows, tally = of(tmp_path, rgw_beast_log.FORMAT, NAUTILUS.replace("0.606123s", part))
+    assert not rows and tally.where == [f"{tmp_path / 'log'}: line 1: time cannot be read"]
+
+
+def test_times_of_nautilus_are_in_the_zone_that_the_user_names(tmp_path):
+    (tmp_path / "log").write_text(NAUTILUS)
+    (batch,) = rgw_beast_log.FORMAT.read(Source(tmp_path / "log", "Europe/Berlin"), Tally())
+    assert batch["time_ns"].to_pylist() == [1795257841_606123000 - 3600 * 10**9]
+
+
+def test_the_sample_of_nautilus_has_the_requests_of_the_recording():
+    rows, tally = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast-nautilus.log")
+    recorded, _ = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast.log")
+    assert len(rows) == len(recorded) == tally.kept
+    for row, other in zip(rows, recorded, strict=True):
+        assert row == other | {"time_ns": row["time_ns"], "latency_ns": None}
+        assert abs(row["time_ns"] - other["time_ns"] - other["latency_ns"]) < 5_000_000
 
 
 @pytest.mark.parametrize("target", ["/b/k?acl", "/b?uploads", "/b/k?uploadId=1", "/", "/admin/usage", "/b?location"])

@@ -1,14 +1,17 @@
 """Access lines in the log of Ceph RADOS gateway, as its beast frontend writes them (debug_rgw_access at 1 or more).
 
 Layout: ceph src/rgw/rgw_asio_frontend.cc, handle_connection. The time is when the request began, latencies are of a
-coarse clock (steps of 4 ms at 250 Hz). Lines without a latency are those of releases before Pacific: their time is that
-of the line, a request's end, and their bytes are those of the answer's body, where later ones count both bodies.
-Buckets are taken from the path; the host's name is not logged. A copy looks like a PUT of its answer's few bytes.
+coarse clock (steps of 4 ms at 250 Hz). Lines without a latency are those of releases before Pacific (ceph pull requests
+33083, 37642): their time is that of the line, a request's end, and of Nautilus it names no zone. The bytes are those of
+both bodies. Buckets are taken from the path; the host's name is not logged. A copy looks like a PUT of its answer's few
+bytes.
 """
 
 from __future__ import annotations
 
 import re
+
+import numpy as np
 
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import BEGIN, begun, rejected, resolved, unless_dash
@@ -34,11 +37,12 @@ from traces.readers.kernels import (
 from traces.readers.line_rows import line_reader
 from traces.readers.records import LONGEST_NS, NO_OBJECT
 from traces.readers.time_kernels import clf_time, iso_time
-from traces.tables import LIST, PUT
+from traces.tables import LIST
 
 _REMOTE, _TIME, _REQUEST, _STATUS, _BYTES, _REST = 1, 4, 5, 6, 7, 8
 _MARK, _LATENCY, _RANGE = text("beast: 0x"), text("latency="), text("bytes=")
 _DAEMON = tuple(text(begin) for begin in ("debug ", "0000-00-00", "??? ?? 00:00:00"))
+_NAUTILUS, _E, _S = text("0000-00-00 00:00:00."), np.uint8(ord("e")), np.uint8(ord("s"))
 _OTHERS = tuple(text(name) for name in ("admin", "auth"))  # rgw_admin_entry, Swift's tokens
 _LINE = re.compile(rb"beast: 0x[0-9a-f]+: \S+ - .* \[[^\]]+\] \"[A-Z]+ ")
 
@@ -78,6 +82,8 @@ def _record(data, at, stop, fields, row):  # type: ignore[no-untyped-def]
     began, local = clf_time(data, *of(fields, _TIME)), False
     if began < 0:
         began, local = iso_time(data, *of(fields, _TIME))
+    if began < 0:
+        began, local = _nautilus_time(data, *of(fields, _TIME)), True
     row.time_ns, row.local = began, BEGIN if local else 0
     row.status, moved = status(data, *of(fields, _STATUS)), number(data, *of(fields, _BYTES))
     if began < 0 or row.status < -1 or moved < -1:
@@ -89,12 +95,33 @@ def _record(data, at, stop, fields, row):  # type: ignore[no-untyped-def]
         row.latency_ns = decimal(data, tail + len(_LATENCY), stop - 1, 9)
         if row.latency_ns < 0 or row.latency_ns > LONGEST_NS:
             return _BAD_LATENCY if row.latency_ns < 0 else _LONG_LATENCY
-    start = _range_start(data, access, tail - 1)
+    start = _range_start(data, access, tail - 1 if timed else stop)
     if not _set_asked(data, *of(fields, _REQUEST), row):
         return _NOT_OBJECT
-    set_answer(row, -1 if row.op == PUT and not timed else moved, start)
+    set_answer(row, moved, start)
     row.client_from, row.client_to = unless_dash(data, *of(fields, _REMOTE))
     return 0
+
+
+@compiled
+def _nautilus_time(data, at, stop):  # type: ignore[no-untyped-def]
+    """ns since 1970, taken for UTC, of ``2020-03-16 10:12:34.0.123456s``; -1: no such.
+
+    Up to Nautilus, src/common/ceph_time.cc prints what is above whole seconds as a duration, padded with zeros to six
+    places and, below 100 us, with an exponent: ``.000000s``, ``.00.012s``, ``.3.7e-05s``.
+    """
+    if not looks_like(data, at, stop, _NAUTILUS) or data[stop - 1] != _S:
+        return -1
+    at += len(_NAUTILUS)
+    exponent = find(data, at, stop - 1, _E)
+    whole, part = iso_time(data, at - len(_NAUTILUS), at - 1)[0], decimal(data, at, exponent, 9)
+    if exponent < stop - 1:
+        places = digits(data, exponent + 2, stop - 1)
+        if data[exponent + 1] != DASH or not 0 < places < 10:
+            return -1
+        for _ in range(places):
+            part //= 10
+    return whole + part if whole >= 0 and 0 <= part < 1_000_000_000 else -1
 
 
 @compiled
