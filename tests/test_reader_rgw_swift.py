@@ -21,6 +21,7 @@ SAMPLES = Path(__file__).parent / "samples"
 READERS = {
     "rgw-ops-log.json": rgw_ops_log.FORMAT,
     "rgw-ops-log-socket.json": rgw_ops_log.FORMAT,
+    "rgw-ops-log-show.json": rgw_ops_log.FORMAT,
     "rgw-ops-log-e2e.json.zst": rgw_ops_log.FORMAT,
     "rgw-beast.log": rgw_beast_log.FORMAT,
     "rgw-beast-nautilus.log": rgw_beast_log.FORMAT,
@@ -132,10 +133,79 @@ def test_the_socket_and_any_other_layout_give_the_same_requests(tmp_path):
         "array": json.dumps(held),
         "indented": json.dumps(held, indent=4),
         "jq": "\n".join(json.dumps(row, indent=2) for row in held) + "\n",
+        "log show": log_show(held, 4),
+        "log show without indents": log_show(held, None),
+        "log shows": log_show(held[:7], 4) + log_show(held[7:8], None) + log_show(held[8:], 4),
+        "log show --show-log-sum=false": log_show(held, 4, log_sum=None),
+        "array of log shows": "[" + log_show(held[:7], 1) + "," + log_show(held[7:], 1) + "]",
     }
     for name, layout in layouts.items():
         rows, tally = of(tmp_path, rgw_ops_log.FORMAT, layout)
         assert rows == plain and tally.rows == len(held), name
+
+
+def log_show(held, indent, **changes):
+    """What ``radosgw-admin log show`` prints of entries."""
+    log = {
+        "bucket_id": "default.4155.1",
+        "bucket_owner": "sim",
+        "bucket": "b",
+        "log_entries": held,
+        "log_sum": {"bytes_sent": 7, "bytes_received": 8, "total_time": 9, "total_entries": len(held)},
+    }
+    printed = {name: value for name, value in (log | changes).items() if value is not None}
+    return json.dumps(printed, indent=indent, separators=None if indent else (",", ":")) + "\n"
+
+
+def test_the_logs_of_all_buckets_hold_what_the_file_holds():
+    shown, shown_tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-show.json")
+    plain, tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
+    assert shown_tally.figures() == tally.figures() and shown != plain
+    assert sorted(shown, key=str) == sorted(plain, key=str)
+
+
+@pytest.mark.parametrize(("step", "longest"), [(300, 32 << 20), (64, 900)])
+@pytest.mark.parametrize("indent", [4, None])
+def test_what_log_show_prints_is_read_block_by_block(tmp_path, monkeypatch, indent, step, longest):
+    monkeypatch.setattr(source, "_STEP", step)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 700)
+    for module in (source, json_objects):
+        monkeypatch.setattr(module, "LONGEST_LINE_BYTES", longest)
+    held = [json.loads(entry(total_time=i)) for i in range(40)]
+    text = log_show(held[:15], indent) + log_show(held[15:], indent)
+    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, text)
+    assert [row["latency_ns"] for row in rows] == [i * 10**6 for i in range(40)] and tally.rows == 40
+    numbers = [(n, len(block.data)) for block in rgw_ops_log.entries(Source(tmp_path / "log")) for n in block.numbers]
+    if indent:  # five lines before the first entry of a log, eight and the next one's five behind the last
+        assert [n for n, _ in numbers] == [6 + 14 * i + 13 * (i > 14) for i in range(40)]
+        assert max(size for _, size in numbers) < 1500
+
+
+def test_refusals_in_a_shown_log_name_the_lines_of_the_file(tmp_path):
+    good, bad = json.loads(entry()), json.loads(entry(time="yesterday"))
+    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, log_show([good, bad], 4) + log_show([bad, good], 4))
+    log = tmp_path / "log"
+    assert len(rows) == 2 and tally.where == [f"{log}: line {n}: time cannot be read" for n in (20, 47)]
+
+
+def test_a_shown_log_that_is_cut_gives_what_is_whole(tmp_path):
+    held = [json.loads(entry(total_time=i)) for i in range(6)]
+    shown = log_show(held, 4)
+    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, shown[: shown.index('"total_time": 4')] + "\n" + shown)
+    assert len(rows) == 10 and tally.unreadable.total() == 1 and tally.rows == 11
+    behind = shown.index('"log_sum"')
+    for cut in (behind + 3, behind + 12, behind + 40, len(shown) - 3):
+        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, shown[:cut])
+        assert len(rows) == 6 and tally.unreadable.total() <= 1
+
+
+@pytest.mark.parametrize("indent", [4, None])
+@pytest.mark.parametrize("name", ["log_entries", "log_sum"])
+def test_names_in_an_entry_do_not_end_it(tmp_path, name, indent):
+    held = [json.loads(entry(bucket=name, object=name)) | {"user": name, name: {"a": 1}}]
+    for text in (json.dumps(held[0], indent=indent), log_show(held * 2, indent)):
+        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, text)
+        assert [(row["bucket"], row["key"]) for row in rows] == [(name, name)] * tally.rows
 
 
 def test_an_array_cut_in_its_last_object_gives_the_others(tmp_path):
@@ -165,6 +235,7 @@ def test_the_recording_for_comparisons_is_whole():
         ({"object": None, "uri": "GET /b/b/k?versionId=1 HTTP/1.1"}, {"key": "b/k"}),
         ({"uri": "HEAD /b/k HTTP/1.1", "bytes_sent": 0}, {"op": "HEAD", "size_bytes": 10, "transfer_bytes": 0}),
         ({"time": "2026-11-21 10:00:00.500000Z"}, {"time_ns": 1795255200_500000000}),
+        ({"remote_addr": "10.1.1.1, 9.2.2.2, 10.3.3.3"}, {"client": "10.1.1.1"}),
         ({"total_time": None}, {"latency_ns": None}),
         ({"http_status": "503", "error_code": "SlowDown"}, {"error": "SlowDown", "size_bytes": None}),
         ({"http_status": "503"}, {"error": "Service Unavailable"}),

@@ -7,6 +7,7 @@ from traces.readers.kernels import (
     BACKSLASH,
     CLOSE,
     CLOSE_BRACE,
+    COLON,
     COMMA,
     NEWLINE,
     OPEN,
@@ -15,11 +16,12 @@ from traces.readers.kernels import (
     RETURN,
     SPACE,
     TAB,
+    begins,
 )
 
 
 @compiled
-def json_objects(data, column, starts, ends, lines):  # type: ignore[no-untyped-def]
+def json_objects(data, column, array, behind, starts, ends, lines):  # type: ignore[no-untyped-def]
     """The bounds of the JSON objects in a text, whatever separates them: lines, commas, an array, nothing.
 
     A line that begins with an opening brace no further to the right than the object before it ends that one, closed or
@@ -29,6 +31,9 @@ def json_objects(data, column, starts, ends, lines):  # type: ignore[no-untyped-
     Args:
         data: bytes.
         column: where in its line the first byte stands.
+        array: name, in quotation marks, of the member of an object that is an array of those that are wanted in its
+            place; empty: there is none.
+        behind: name of the member that may follow it.
         starts, ends: filled: bounds of each object.
         lines: filled: how many lines before each object's first.
 
@@ -37,7 +42,7 @@ def json_objects(data, column, starts, ends, lines):  # type: ignore[no-untyped-
         column: where in its line that one begins; -1: there is none.
     """
     count, depth, line, begin, indent = 0, 0, 0, -column, 0
-    opened, junk, string, blank = False, False, False, True
+    opened, junk, string, blank, aside = False, False, False, True, False
     i = -1
     while i + 1 < len(data):
         i += 1
@@ -63,20 +68,42 @@ def json_objects(data, column, starts, ends, lines):  # type: ignore[no-untyped-
                 count += 1
             blank = False
             if not opened:
-                if byte in (COMMA, OPEN, CLOSE):
+                if byte in (COMMA, OPEN, CLOSE) or (byte == CLOSE_BRACE and len(array)):
                     continue
                 starts[count], lines[count], indent = i, line, i - begin
-                opened, junk, depth = byte == OPEN_BRACE, byte != OPEN_BRACE, 1
+                aside = len(behind) > 0 and begins(data, i, len(data), behind)
+                opened = aside or byte == OPEN_BRACE
+                junk, depth = not opened, 0 if aside else 1
+                if aside:
+                    i += len(behind) - 1
             elif byte == QUOTE:
-                string = True
+                held = _within(data, i, array) if depth == 1 and not aside else -1
+                string = held < 0
+                if held >= 0:
+                    i, opened = held, False
             elif byte in (OPEN_BRACE, OPEN):
                 depth += 1
             elif byte in (CLOSE_BRACE, CLOSE):
                 depth -= 1
                 if depth == 0:
                     ends[count], opened = i + 1, False
-                    count += 1
+                    count += not aside
     return count, indent if opened or junk else -1
+
+
+@compiled
+def _within(data, at, name):  # type: ignore[no-untyped-def]
+    """Where the array opens that is the member of that name, if it begins here; -1: it does not."""
+    if len(name) == 0 or not begins(data, at, len(data), name):
+        return -1
+    at += len(name)
+    for mark in (COLON, OPEN):
+        while at < len(data) and data[at] == SPACE:
+            at += 1
+        if at == len(data) or data[at] != mark:
+            return -1
+        at += 1
+    return at - 1
 
 
 @compiled

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.readers import json_kernels
+from traces.readers import json_kernels, kernels
 from traces.readers.kernels import RETURN
 from traces.readers.source import LONGEST_LINE_BYTES, Lines, Source
 
@@ -37,20 +37,28 @@ class Objects(Lines):
         )
 
 
-def objects(source: Source) -> Iterator[Lines]:
+def objects(source: Source, array: str = "", behind: str = "") -> Iterator[Lines]:
     """The file's objects in blocks. What is damaged, or no object, is given as if it were one.
+
+    Args:
+        source: the file.
+        array: name of the member of an object that is an array of objects which are wanted in its place; all else of it
+            is passed over.
+        behind: name of the member that may follow it.
 
     Raises:
         InputError: the file cannot be read.
     """
+    names = [kernels.text(f'"{name}"' if name else "") for name in (array, behind)]
     held, first, column = b"", 1, 0
     for lines in source.lines():
-        if not held and _one_a_line_already(lines):
+        whole = not (array and names[0].tobytes() in lines.data)
+        if not held and whole and _one_a_line_already(lines):
             yield lines
             first = lines.first + lines.count
             continue
         data = held + lines.data
-        block, rest, column = _found(source, data, first, column)
+        block, rest, column = _found(source, data, first, column, names)
         if block is not None:
             yield block
         first += data.count(b"\n") - rest.count(b"\n")
@@ -81,12 +89,14 @@ def _holds_pair(text: NDArray[np.uint8], pair: bytes) -> bool:
     return any(bool((side == wanted).any()) for side in pairs)
 
 
-def _found(source: Source, data: bytes, first: int, column: int) -> tuple[Objects | None, bytes, int]:
+def _found(
+    source: Source, data: bytes, first: int, column: int, names: list[NDArray[np.uint8]]
+) -> tuple[Objects | None, bytes, int]:
     """The objects in `data`, which begins at line `first`; the one that is not closed, and where in its line it is."""
     text = np.frombuffer(data, np.uint8)
     most = data.count(b"{") + data.count(b"\n") + 2
     starts, ends, lines = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    count, column = json_kernels.json_objects(text, column, starts, ends, lines)
+    count, column = json_kernels.json_objects(text, column, *names, starts, ends, lines)
     rest = data[starts[count] :] if column >= 0 else b""
     if not count:
         return None, rest, max(column, 0)

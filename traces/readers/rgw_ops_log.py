@@ -1,13 +1,19 @@
-"""Ceph RADOS gateway's operations log, as it goes to a file or a socket.
+"""Ceph RADOS gateway's operations log, as it goes to a file, to a socket, or to RADOS, from where ``radosgw-admin log
+show`` prints it.
 
 Layout: ceph src/rgw/rgw_log.cc, rgw_format_ops_log_entry. In the file objects follow each other with or without line
-breaks; the socket gives an array that never ends. `time` is when the gateway began with the request, `total_time` whole
-milliseconds from there (both of a coarse clock: steps of 4 ms at 250 Hz). Releases before Reef do not name the object,
-only the request's address, which may have the bucket in its host part. Where a range begins is not logged: it is taken
-to begin at 0.
+breaks; the socket gives an array that never ends; ``log show`` (src/rgw/rgw_admin.cc) wraps the entries of a
+bucket and an hour in an object, with their sums behind them, and several of these may follow each other. `time` is when
+the gateway began with the request, `total_time` whole milliseconds from there (both of a coarse clock: steps of 4 ms at
+250 Hz). Releases before Reef do not name the object, only the request's address, which may have the bucket in its host
+part. Before Octopus `operation` may be the HTTP method (ceph pull request 30539; 32834 for Nautilus): such entries are
+left out, as up to Luminous their times are of another unit (17541). Where a range begins is not logged: it is taken to
+begin at 0.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +26,9 @@ from traces.readers.formats import Format, Head
 from traces.readers.http_requests import RequestLines, errors, is_error, prefixes, statuses, volumes
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_rows
-from traces.readers.kernels import QUESTION, SLASH
+from traces.readers.kernels import COMMA, QUESTION, SLASH
 from traces.readers.records import NO_OBJECT, Parsed, Rows
+from traces.readers.source import Lines, Source
 from traces.readers.spans import Spans
 from traces.tables import GET, HEAD, LIST, PUT
 
@@ -62,7 +69,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
         op=op,
         bucket=_named(log["bucket"]),
         key=key,
-        client=_named(log["remote_addr"]),
+        client=_named(Spans.of(log["remote_addr"]).partition(COMMA)[0].texts()),  # proxies follow, if they are logged
         status=status,
         error=pc.if_else(failed, pc.coalesce(_named(log["error_code"]), errors(status)), None),
         **volumes(op, status, moved, size=log["object_size"]),
@@ -85,14 +92,19 @@ def _key(path: Spans, bucket: pa.Array) -> pa.Array:
     return unquoted(pc.if_else(pc.fill_null(here, False), below.texts(), path.texts()))
 
 
+def entries(source: Source) -> Iterator[Lines]:
+    """The log's entries in blocks, as `objects` gives them."""
+    return objects(source, array="log_entries", behind="log_sum")
+
+
 def _recognises(head: Head) -> bool:
     return all(f'"{name}"'.encode() in head.data for name in ("operation", "uri", "http_status", "total_time"))
 
 
 FORMAT = Format(
     "rgw-ops-log",
-    "Ceph RADOS gateway operations log",
+    "Ceph RADOS gateway operations log (file, socket, radosgw-admin log show)",
     True,
     _recognises,
-    by_block(json_rows(_SCHEMA, _convert), objects),
+    by_block(json_rows(_SCHEMA, _convert), entries),
 )
