@@ -144,6 +144,8 @@ def test_nothing_secret_passes_on() -> None:
         ({"api": None}, "has no api"),
         ({"path": "/b"}, "has no key"),
         ({"path": "/b/"}, "has no key"),
+        ({"path": "/"}, "has no bucket in its path"),
+        ({"path": "/", "api": "s3.ListObjectsV2", "host": "b.s3.lab.test:9000"}, "has no bucket in its path"),
     ],
 )
 def test_damaged_rows_are_counted(tmp_path: Path, changes: dict, why: str) -> None:
@@ -185,6 +187,23 @@ def test_audit_times_and_lengths(tmp_path: Path) -> None:
     assert tally.unreadable.total() == 1
     assert rows[0]["time_ns"] % (60 * 10**9) == 750_000_000
     assert (rows[0]["latency_ns"], rows[0]["size_bytes"], rows[0]["client"]) == (250_000_000, 4096, "10.1.1.1")
+
+
+def test_the_audit_log_tells_of_buckets_in_the_hosts_name(tmp_path: Path) -> None:
+    # As a live MinIO with MINIO_DOMAIN=s3.lab.test wrote them.
+    end = {"version": "1", "time": "2026-11-22T04:01:57.516789717Z", "trigger": "incoming", "remotehost": "127.0.0.1",
+           "requestHost": "photos.s3.lab.test:37663"}  # fmt: skip
+    api = {"bucket": "photos", "status": "OK", "statusCode": 200, "rx": 0, "tx": 5, "timeToResponse": "388183ns"}
+    lines = [
+        end | {"requestPath": "/top.jpg", "api": api | {"name": "GetObject", "object": "top.jpg"}},
+        end | {"requestPath": "/2026/a.jpg", "api": api | {"name": "GetObject", "object": "2026/a.jpg"}},
+        end | {"requestPath": "/", "requestQuery": {"prefix": "2026"}, "api": api | {"name": "ListObjectsV2"}},
+    ]
+    rows, tally = read_text(minio_audit.FORMAT, tmp_path, "\n".join(json.dumps(line) for line in lines))
+    assert [(row["op"], row["bucket"], row["key"]) for row in rows] == [
+        ("GET", "photos", "top.jpg"), ("GET", "photos", "2026/a.jpg"), ("LIST", "photos", "2026"),
+    ]  # fmt: skip
+    assert tally.rows == 3
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

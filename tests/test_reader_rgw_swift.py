@@ -232,6 +232,8 @@ def test_the_recording_for_comparisons_is_whole():
         ({"object": None, "bucket": "t/b", "uri": "GET /b/k"}, {"bucket": "t/b", "key": "k"}),
         ({"object": None, "uri": "GET /swift/v1/AUTH_a/b/c/k HTTP/1.1"}, {"key": "c/k"}),
         ({"object": None, "uri": "GET /swift/b/k HTTP/1.1"}, {"key": "swift/b/k"}),
+        ({"object": None, "uri": "GET /2026/k HTTP/1.1"}, {"bucket": "b", "key": "2026/k"}),
+        ({"object": None, "operation": "list_bucket", "uri": "GET /?prefix=x"}, {"bucket": "b", "key": "x"}),
         ({"object": None, "uri": "GET /b/b/k?versionId=1 HTTP/1.1"}, {"key": "b/k"}),
         ({"uri": "HEAD /b/k HTTP/1.1", "bytes_sent": 0}, {"op": "HEAD", "size_bytes": 10, "transfer_bytes": 0}),
         ({"time": "2026-11-21 10:00:00.500000Z"}, {"time_ns": 1795255200_500000000}),

@@ -1,7 +1,8 @@
 """MinIO's audit log: JSON objects as an audit webhook or Kafka target receives them.
 
 Layout: minio/madmin-go logger/audit/entry.go, version "1"; filled by minio internal/logger/audit.go. The time is that
-of the answer's end: a request began `timeToResponse` earlier.
+of the answer's end: a request began `timeToResponse` earlier. Bucket and object have fields of their own, wherever the
+request named them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,13 @@
 
 Layout: minio/mc cmd/admin-trace.go, shortTraceMsg and (with ``-v``) verboseTrace; one line an object, or indented over
 several where mc writes to a terminal. Objects come in the order of completion, their time is that of
-arrival. A request's address is taken to name its bucket in the path. The short form knows no header fields: a PUT's
-size is what came with the request, which counts the header's names too (some 200 bytes more than the object).
+arrival. The short form knows no header fields: a PUT's size is what came with the request, which counts the header's
+names too (some 200 bytes more than the object).
+
+Addresses are taken to name the bucket in the path. Where the host's name does (MINIO_DOMAIN), the path is all key, and
+which part of the host is the domain the trace does not say; of several servers the short form has no host either. Then
+a key's first part is taken for the bucket, and a listing or a key of one part is refused. MinIO's audit log names
+bucket and key in any case.
 """
 
 from __future__ import annotations
@@ -66,6 +71,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     key = pc.struct_field(place, "key")
     if (op == LIST).any():
         key = pc.if_else(pa.array(op == LIST), by_value(query, prefix, pa.string()), key)
+    rows.refuse(missing(pc.struct_field(place, "bucket")), "has no bucket in its path")
     rows.refuse(pc.fill_null(pc.equal(key, ""), True).to_numpy(zero_copy_only=False) & (op != LIST), "has no key")
     forwarded = pc.struct_field(pc.extract_regex(pc.struct_field(asked, "X-Forwarded-For"), "^(?P<first>[^, ]+)"), 0)
     return rows.parsed(

@@ -3,8 +3,10 @@
 Layout: ceph src/rgw/rgw_asio_frontend.cc, handle_connection. The time is when the request began, latencies are of a
 coarse clock (steps of 4 ms at 250 Hz). Lines without a latency are those of releases before Pacific (ceph pull requests
 33083, 37642): their time is that of the line, a request's end, and of Nautilus it names no zone. The bytes are those of
-both bodies. Buckets are taken from the path; the host's name is not logged. A copy looks like a PUT of its answer's few
-bytes.
+both bodies. A copy looks like a PUT of its answer's few bytes.
+
+Buckets are taken from the path, as the host's name is not logged. Where that names the bucket, a key's first part is
+taken for it; of a key of one part a GET is a listing, and all else is left out. The operations log tells.
 """
 
 from __future__ import annotations

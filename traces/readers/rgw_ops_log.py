@@ -5,10 +5,10 @@ Layout: ceph src/rgw/rgw_log.cc, rgw_format_ops_log_entry. In the file objects f
 breaks; the socket gives an array that never ends; ``log show`` (src/rgw/rgw_admin.cc) wraps the entries of a
 bucket and an hour in an object, with their sums behind them, and several of these may follow each other. `time` is when
 the gateway began with the request, `total_time` whole milliseconds from there (both of a coarse clock: steps of 4 ms at
-250 Hz). Releases before Reef do not name the object, only the request's address, which may have the bucket in its host
-part. Before Octopus `operation` may be the HTTP method (ceph pull request 30539; 32834 for Nautilus): such entries are
-left out, as up to Luminous their times are of another unit (17541). Where a range begins is not logged: it is taken to
-begin at 0.
+250 Hz). Releases before Reef do not name the object, only the request's path. It is all key where the bucket is in the
+host's name: where it does not begin with the bucket that the entry names. Before Octopus `operation` may be the HTTP
+method (ceph pull request 30539; 32834 for Nautilus): such entries are left out, as up to Luminous their times are of
+another unit (17541). Where a range begins is not logged: it is taken to begin at 0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Amazon S3 server access logs.
 
 Layout: "Amazon S3 server access log format" in the S3 user guide (LogFormat). One line a request; the time is that of
-its arrival, to the second; durations are whole milliseconds. Fields are appended over the years. Where a range begins
-is not logged: it is taken to begin at 0.
+its arrival, to the second; durations are whole milliseconds. Fields are appended over the years. Bucket and key have
+fields of their own, wherever the request named them. Where a range begins is not logged: it is taken to begin at 0.
 """
 
 from __future__ import annotations
