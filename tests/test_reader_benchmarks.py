@@ -2,13 +2,19 @@
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.test_reader_minio import SAMPLES, read, read_text
 from traces.errors import InputError
+from traces.logs.importing import import_logs
 from traces.readers import elbencho, s3dlio, warp
+from traces.readers.records import RECORDS
 from traces.readers.source import Source
 from traces.readers.tally import Tally
 
@@ -154,3 +160,57 @@ def test_elbencho_pairs_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
     assert [r["latency_ns"] // 10**6 for r in rows] == [500 - i for i in range(100)]
     assert (tally.kept, tally.joined, tally.left_out.total()) == (100, 100, 0)
+
+
+def read_parts(folder: Path, *parts: list[str]) -> tuple[list[dict], Tally]:
+    """A log in several files, read as an import does."""
+    tally, batches = Tally(), []
+    for i, part in enumerate(parts):
+        (folder / f"{i}").write_text("".join(f"{line}\n" for line in part))
+        batches += elbencho.FORMAT.read(Source(folder / f"{i}"), tally)
+        assert tally.balanced
+    batches += elbencho.FORMAT.read_across(tally)
+    assert tally.balanced
+    rows = pa.Table.from_batches(batches, RECORDS).to_pylist()
+    assert len(rows) == tally.kept
+    return rows, tally
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_elbencho_pairs_over_files_in_any_order(tmp_path: Path, data: st.DataObject) -> None:
+    lines = (SAMPLES / "elbencho-ops.json").read_text().splitlines()
+    whole, tally = read_parts(tmp_path, lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=6)))
+    parts = [lines[start:end] for start, end in pairwise([0, *cuts, len(lines)])]
+    rows, parted = read_parts(tmp_path, *data.draw(st.permutations(parts)))
+    assert sorted(rows, key=str) == sorted(whole, key=str)
+    assert parted.figures() == tally.figures()
+
+
+def test_elbencho_files_of_several_runs_do_not_mix(tmp_path: Path) -> None:
+    broken_off = [event(False, 1), event(False, 2, worker=1)]
+    other = [event(False, 101), event(True, 105), event(True, 107, worker=2)]
+    rows, tally = read_parts(tmp_path, broken_off, other)
+    assert [(row["client"], row["latency_ns"] // 10**6) for row in rows] == [("0", 4)]
+    assert tally.left_out == Counter({"a start without its finish": 2, "a finish without its start": 1})
+    assert read_parts(tmp_path, other, broken_off) == (rows, tally)
+
+
+def test_elbencho_keeps_a_limited_number_for_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elbencho, "_MOST_ALONE", 3)
+    starts, ends = ([event(finished, 10 + 5 * finished, worker=i) for i in range(5)] for finished in (False, True))
+    rows, tally = read_parts(tmp_path, starts[:3], ends)
+    assert (rows, tally.left_out.total()) == ([], 8)
+    rows, tally = read_parts(tmp_path, starts[:1], ends[1:2], ends[:1])
+    assert len(rows) == tally.joined == 1 and sum(len(t) for ts in tally.alone.values() for t in ts) == 3
+
+
+def test_elbencho_files_are_imported_together(tmp_path: Path) -> None:
+    first, second, third = tmp_path / "a", tmp_path / "b", tmp_path / "c"
+    first.write_text(event(False, 10) + "\n")
+    second.write_text(event(True, 30) + "\n")
+    third.write_text(event(False, 99, worker=7) + "\n" + event(True, 98, worker=7) + "\n")
+    figures = import_logs([second, third, first], tmp_path / "t.parquet")
+    assert (figures["rows"], figures["kept"], figures["joined"], figures["unreadable"]) == (4, 1, 2, 1)
+    assert figures["left_out"] == {} and figures["requests"] == 1

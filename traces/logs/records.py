@@ -81,6 +81,9 @@ def read_logs(
             progress("read", before + source.position_bytes, sum(sizes))
         before += size
         progress("read", before, sum(sizes))
+    for format in dict.fromkeys(formats):
+        for batch in format.read_across(tally) if format else ():
+            log.add(batch)
     if not log.rows:
         named = str(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
         raise InputError(f"{named}: no request in it: {_nothing(tally)}")

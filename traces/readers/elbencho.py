@@ -1,10 +1,11 @@
 """Operation logs of elbencho (``--opslog``): JSON lines, one where an operation starts and one where it is finished.
 
 Layout: breuner/elbencho source/toolkits/OpsLogger.cpp; operations: source/workers/LocalWorker.cpp. A start and the next
-finish of the same worker, operation, entry and offset belong together; a start may come without its finish (a run that
-was broken off), a finish without its start (a log that was cut). Entries of S3 operations are ``bucket/key``. Each GET
-is of a range, so the object's size is not known; an uploaded part counts as a PUT of its size. File operations are left
-out: reads and writes name a file descriptor. Entries are logged without JSON's escapes.
+finish of the same worker, operation, entry and offset belong together, in one file or, where a log was cut into several
+that are read together, in two, in whatever order they are given. A start may come without its finish (a run that was
+broken off), a finish without its start (a log that lacks its beginning). Entries of S3 operations are ``bucket/key``.
+Each GET is of a range, so the object's size is not known; an uploaded part counts as a PUT of its size. File operations
+are left out: reads and writes name a file descriptor. Entries are logged without JSON's escapes.
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ _EVENTS = pa.schema({
     "failed": pa.bool_(),
     "what": pa.string(),  # alike for a start and its finish
 })  # fmt: skip
+
+_NO_START, _NO_FINISH = "a finish without its start", "a start without its finish"
+
+_MOST_ALONE = 1 << 18
+"""How many events without their other half are kept for other files: as many requests may be under way at all cuts."""
 
 _OPERATIONS = {
     f"S3{name}{way}": op
@@ -100,37 +106,66 @@ _events = by_block(json_rows(_SCHEMA, _convert))
 
 
 def _read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
-    waiting = pa.table([pa.array([], field.type) for field in _EVENTS], schema=_EVENTS)
+    waiting = _EVENTS.empty_table()
     for batch in _events(source, tally):
         events = pa.concat_tables([waiting, pa.Table.from_batches([batch])]).combine_chunks()
-        finished = events.column("finished").to_numpy()
-        start_of = np.full(len(events), -1, np.int64)
-        kinds = events.column("what").combine_chunks().dictionary_encode()
-        column_kernels.pair(kinds.indices.to_numpy(), len(kinds.dictionary), finished, start_of)
-        ends = np.flatnonzero(start_of >= 0)
-        starts = start_of[ends]
-        waits = ~finished
-        waits[starts] = False
-        waiting = events.filter(pa.array(waits))
-        _move(tally, "a finish without its start", int(np.count_nonzero(finished)) - len(ends))
-        tally.kept -= len(ends)
-        tally.joined += len(ends)
-        first, last = events.take(starts), events.take(ends)
+        first, last, alone = _paired(events)
+        finished = alone.column("finished")
+        waiting = alone.filter(pc.invert(finished))
+        _leave_out(source, tally, alone.filter(finished), _NO_START)
+        _join(tally, len(last))
         took = pc.subtract(last.column("time_ns"), first.column("time_ns")).to_numpy()
         for line in first.column("line").filter(pa.array(took < 0)).to_pylist():
             tally.kept -= 1
             tally.refuse(source.path, line, "finishes before it starts")
         good = pa.array(took >= 0)
-        if len(ends):
+        if took.max(initial=-1) >= 0:
             yield _records(first.filter(good), last.filter(good))
-    _move(tally, "a start without its finish", len(waiting))
+    _leave_out(source, tally, waiting, _NO_FINISH)
 
 
-def _move(tally: Tally, why: str, count: int) -> None:
-    """Take rows that were counted as kept as left out."""
-    if count:
-        tally.kept -= count
-        tally.left_out[why] += count
+def _read_across(tally: Tally) -> Iterator[pa.RecordBatch]:
+    """The requests that began in one file and ended in another."""
+    if len(tally.alone) < 2:
+        return
+    events = pa.concat_tables(table for tables in tally.alone.values() for table in tables)
+    first, last, _ = _paired(events.sort_by([("time_ns", "ascending"), ("finished", "ascending")]).combine_chunks())
+    if len(last):
+        for why in (_NO_START, _NO_FINISH):
+            tally.left_out[why] -= len(last)
+        tally.left_out = +tally.left_out
+        tally.kept += 2 * len(last)
+        _join(tally, len(last))
+        yield _records(first, last)
+
+
+def _paired(events: pa.Table) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """The starts that have a finish behind them, their finishes, and the events that belong to no other."""
+    finished = events.column("finished").to_numpy()
+    start_of = np.full(len(events), -1, np.int64)
+    kinds = events.column("what").combine_chunks().dictionary_encode()
+    column_kernels.pair(kinds.indices.to_numpy(), len(kinds.dictionary), finished, start_of)
+    ends = np.flatnonzero(start_of >= 0)
+    starts = start_of[ends]
+    alone = np.ones(len(events), bool)
+    alone[starts] = alone[ends] = False
+    return events.take(starts), events.take(ends), events.filter(pa.array(alone))
+
+
+def _join(tally: Tally, count: int) -> None:
+    """Take rows that were counted as kept as joined to others."""
+    tally.kept -= count
+    tally.joined += count
+
+
+def _leave_out(source: Source, tally: Tally, events: pa.Table, why: str) -> None:
+    """Take events that were counted as kept as left out, and keep them for other files, as long as they are few."""
+    if len(events):
+        tally.kept -= len(events)
+        tally.left_out[why] += len(events)
+        room = _MOST_ALONE - sum(len(table) for tables in tally.alone.values() for table in tables)
+        if room > 0:
+            tally.alone.setdefault(source.path, []).append(events.slice(0, room))
 
 
 def _records(first: pa.Table, last: pa.Table) -> pa.RecordBatch:
@@ -164,4 +199,4 @@ def _recognises(head: Head) -> bool:
     return bool(_LINE.search(head.data))
 
 
-FORMAT = Format("elbencho", "elbencho operation log (--opslog)", True, _recognises, _read)
+FORMAT = Format("elbencho", "elbencho operation log (--opslog)", True, _recognises, _read, _read_across)

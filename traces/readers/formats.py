@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+import pyarrow as pa
 
 from traces.errors import InputError
 from traces.readers.blocks import Read
 from traces.readers.source import Source
+from traces.readers.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Format:
         dated: whether its times are of the calendar; else they count from the log's own zero.
         recognises: whether a file with that beginning is in the format.
         read: reads a file.
+        read_across: once all files are read: gives the records of requests that two of them hold a part of.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Format:
     dated: bool
     recognises: Callable[[Head], bool]
     read: Read
+    read_across: Callable[[Tally], Iterator[pa.RecordBatch]] = lambda tally: iter(())
 
 
 def detect(source: Source, formats: tuple[Format, ...]) -> Format:

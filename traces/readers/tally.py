@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from traces.errors import InputError
 
 _NAMED = 5
@@ -25,6 +27,7 @@ class Tally:
         unreadable: rows that could not be read, by file and reason.
         where: file and line of the first few unreadable rows, with the reason.
         truncated: files that end before they should, with the reason.
+        alone: rows by file that were left out as the other part of their request is not there; it may be in another.
     """
 
     strict: bool = False
@@ -35,6 +38,7 @@ class Tally:
     unreadable: Counter[tuple[str, str]] = field(default_factory=Counter)
     where: list[str] = field(default_factory=list)
     truncated: dict[str, str] = field(default_factory=dict)
+    alone: dict[Path, list[pa.Table]] = field(default_factory=dict, repr=False, compare=False)
 
     def refuse(self, path: Path, line: int, why: str) -> None:
         """Count a row that cannot be read.
