@@ -6,22 +6,28 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+from traces.errors import InputError
 from traces.readers.memory import keep_freed_memory
 from traces.readers.records import Parsed, unread
+from traces.readers.sections import Block, Section
 from traces.readers.source import Lines, Source
 from traces.readers.tally import Tally
 
-Parse = Callable[[Lines], Iterable[Parsed]]
-"""Reads lines that are all of a format; pure. Raises ValueError (as Arrow's errors are) where it cannot."""
+Parse = Callable[[Any], Iterable[Parsed]]
+"""Reads a block of lines that are all of a format; pure. Raises ValueError (as Arrow's errors are) where it cannot."""
 
 Read = Callable[[Source, Tally], Iterator[pa.RecordBatch]]
 """Reads a whole file: gives record batches in the file's order and tallies every row."""
 
 
-def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Lines]] = Source.lines) -> Read:
+def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Block]] = Source.lines) -> Read:
     """A reader of files whose lines stand for themselves.
 
     Args:
@@ -31,17 +37,30 @@ def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Lines]] = Source.
 
     def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
         keep_freed_memory()
-        with ThreadPoolExecutor(workers()) as pool:
-            under_way: deque[tuple[Lines, Future[list[Parsed]]]] = deque()
-            for lines in blocks(source):
-                under_way.append((lines, pool.submit(_parts, parse, lines)))
-                if len(under_way) > workers():
-                    yield from _taken(*under_way.popleft(), tally)
-            while under_way:
-                yield from _taken(*under_way.popleft(), tally)
+        above = 0  # lines before the next section
+        with closing(source), ThreadPoolExecutor(workers()) as pool:
+            for block, parts in _in_order(pool, partial(_parts, parse), blocks(source)):
+                for part in parts:
+                    yield from tallied(part, source.path, above, tally)
+                if isinstance(block, Section):
+                    above += block.first - 1 + block.count
         tally.end(source.path, source.truncated)
 
     return read
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, parse: Callable[[Block], list[Parsed]], blocks: Iterator[Block]
+) -> Iterator[tuple[Block, list[Parsed]]]:
+    """Blocks and what they gave, in their order."""
+    under_way: deque[tuple[Block, Future[list[Parsed]]]] = deque()
+    for block in blocks:
+        under_way.append((block, pool.submit(parse, block)))
+        if len(under_way) > workers():
+            first, future = under_way.popleft()
+            yield first, future.result()
+    for block, future in under_way:
+        yield block, future.result()
 
 
 def workers() -> int:
@@ -49,22 +68,25 @@ def workers() -> int:
     return min(4, len(os.sched_getaffinity(0)))
 
 
-def _taken(lines: Lines, future: Future[list[Parsed]], tally: Tally) -> Iterator[pa.RecordBatch]:
-    for part in future.result():
-        yield from tallied(part, lines, tally)
-
-
 def without_header(lines: Lines) -> Iterable[Parsed]:
     """Reads lines of a file whose first lines, where a header should be, are blank: none can be read.
 
     Raises:
-        ValueError: always.
+        ValueError: some are not blank.
     """
+    if not lines.data or lines.data.isspace():
+        return ()
     raise ValueError("has no header line before it")
 
 
-def tallied(part: Parsed, lines: Lines, tally: Tally) -> Iterator[pa.RecordBatch]:
+def tallied(part: Parsed, path: Path, above: int, tally: Tally) -> Iterator[pa.RecordBatch]:
     """The part's records, if any, with its rows tallied.
+
+    Args:
+        part: of a file,
+        path: this one.
+        above: how many lines of it are before those that the part counts.
+        tally: where.
 
     Raises:
         InputError: a row cannot be read and the tally is strict.
@@ -75,18 +97,21 @@ def tallied(part: Parsed, lines: Lines, tally: Tally) -> Iterator[pa.RecordBatch
     tally.joined += part.joined
     tally.left_out.update(part.left_out or {})
     for line, why in part.unreadable:
-        tally.refuse(lines.path, line, why)
+        tally.refuse(path, above + line, why)
     if part.records.num_rows:
         yield part.records
 
 
-def _parts(parse: Parse, lines: Lines) -> list[Parsed]:
+def _parts(parse: Parse, block: Block) -> list[Parsed]:
     """What the lines give; where they cannot be read together, what each half gives."""
-    if not lines.data or lines.data.isspace():
-        return []
     try:
-        return list(parse(lines))
+        parts = list(parse(block))
+    except InputError:
+        raise
     except ValueError as error:
+        lines = block.lines()
         if lines.count > 1:
-            return [part for half in lines.halves() for part in _parts(parse, half)]
-        return [unread((lines.first, str(error).splitlines()[0][:200]))]
+            parts = [part for half in lines.halves() for part in _parts(parse, half)]
+        else:
+            parts = [unread((lines.first, str(error).splitlines()[0][:200]))]
+    return [*parts, unread(*block.unreadable)] if block.unreadable else parts

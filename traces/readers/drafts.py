@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.readers.compiling import compiled, find
 from traces.readers.escape_kernels import resolve
 from traces.readers.http_status import FIRST_ERROR, LAST_STATUS, error_of
 from traces.readers.kernels import DASH, NO_BYTE, PERCENT, words
+from traces.readers.memory import Room
+from traces.readers.sections import Block
 
 TEXTS = ("bucket", "key", "client", "error")
 
@@ -55,25 +56,23 @@ class Draft(NamedTuple):
     fields: NDArray[np.int64]
 
 
-def drafted(data: bytes, lines: int, fields: int) -> Draft:
-    """A draft of a block.
+_ROOM = Room(ROW)
+
+
+def drafted(block: Block, fields: int) -> Draft:
+    """A draft of a block, in memory of this thread: good until the next.
 
     Args:
-        data: the block.
-        lines: how many it has.
+        block: of lines.
         fields: for how many fields of a line there is to be place.
+
+    Raises:
+        InputError: the block cannot be read.
     """
-    begin = len(_LITERALS)
-    end = begin + len(data)
-    room = fresh(2 * end, np.dtype(np.uint8))
-    room[:begin] = _LITERALS
-    room[begin:end] = np.frombuffer(data, np.uint8)
-    return Draft(room, begin, end, fresh(lines, ROW), np.empty(2 * fields, np.int64))
-
-
-def fresh(length: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """An array in Arrow's memory, which is used again where malloc's would be given back and be paged in anew."""
-    return np.frombuffer(pa.allocate_buffer(length * kind.itemsize), kind)
+    begin, end = block.put(_ROOM, len(_LITERALS))
+    data = _ROOM.text(2 * end, end)
+    data[: len(_LITERALS)] = _LITERALS
+    return Draft(data, begin, end, _ROOM.rows(block.count), np.empty(2 * fields, np.int64))
 
 
 @compiled

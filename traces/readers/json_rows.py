@@ -22,6 +22,8 @@ def json_rows(schema: pa.Schema, convert: Convert) -> Parse:
     parse_options = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
 
     def parse(lines: Lines) -> Iterator[Parsed]:
+        if not lines.data or lines.data.isspace():
+            return
         numbers = lines.numbers
         if not _all_begin_objects(lines):  # Arrow takes null for a row, and only nulls crash it
             raise ValueError("is not one JSON object a line")

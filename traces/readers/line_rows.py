@@ -19,14 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from traces.readers import row_kernels
 from traces.readers.blocks import Read, by_block
-from traces.readers.column_kernels import offsets_of, pack
-from traces.readers.drafts import END, NUMBERS, ROW, TEXTS, Draft, drafted
+from traces.readers.drafts import END, NUMBERS, TEXTS, Draft, drafted
 from traces.readers.records import RECORDS, Parsed
-from traces.readers.source import Lines, Source
-
-_LAST_ASCII = 127
-_BLOCK_BYTES = 1 << 21  # larger ones do not stay in a core's cache, with smaller ones threads wait for each other
+from traces.readers.sections import Block, sections
 
 
 def line_reader(
@@ -48,20 +45,20 @@ def line_reader(
         begin: number of the first line.
     """
 
-    def parse(lines: Lines) -> Iterator[Parsed]:
-        draft = drafted(lines.data, lines.count, fields)
+    def parse(block: Block) -> Iterator[Parsed]:
+        draft = drafted(block, fields)
         kept, gone = kernel(draft.data, draft.begin, draft.end, draft.rows, draft.fields, *layout)
         without = draft.rows[len(draft.rows) - gone :][::-1]
         unreadable = without[without["verdict"] > 0]
         reasons = Counter({why: int((without["verdict"] == -1 - i).sum()) for i, why in enumerate(left_out)})
         yield Parsed(
-            _records(draft, kept, lines.zone),
+            _records(draft, kept, block.zone),
             0,
             +reasons,
-            tuple((lines.first + row["line"].item(), refused[row["verdict"] - 1]) for row in unreadable),
+            tuple((block.first + row["line"].item(), refused[row["verdict"] - 1]) for row in unreadable),
         )
 
-    return by_block(parse, partial(Source.lines, begin=begin, block_bytes=_BLOCK_BYTES))
+    return by_block(parse, partial(sections, begin=begin))
 
 
 def _records(draft: Draft, kept: int, zone: str) -> pa.RecordBatch:
@@ -73,7 +70,7 @@ def _records(draft: Draft, kept: int, zone: str) -> pa.RecordBatch:
     rows = draft.rows[:kept]
     if zone != "UTC" and rows["local"].any():
         _to_utc(rows, zone)
-    columns = _numbers(rows) | {name: _texts(draft.data, rows[f"{name}_from"], rows[f"{name}_to"]) for name in TEXTS}
+    columns = _numbers(rows) | _texts(draft.data, rows)
     return pa.RecordBatch.from_arrays([columns[name] for name in RECORDS.names], schema=RECORDS)
 
 
@@ -89,33 +86,36 @@ def _to_utc(rows: NDArray[np.void], zone: str) -> None:
 
 def _numbers(rows: NDArray[np.void]) -> dict[str, pa.Array]:
     """The columns of numbers; those below 0 are null, where the column may have nulls."""
-    held = pa.allocate_buffer(len(rows) * 8 * len(NUMBERS))
-    values = np.frombuffer(held, np.int64).reshape(len(NUMBERS), len(rows))
-    values[:] = rows.view(np.int64).reshape(len(rows), ROW.itemsize // 8)[:, : len(NUMBERS)].T
-    known: NDArray[np.bool_] = values >= 0
-    bits, full = np.packbits(known, axis=1, bitorder="little"), np.all(known, axis=1)
+    count, octets = len(rows), (len(rows) + 7) // 8
+    held, known = pa.allocate_buffer(8 * count * len(NUMBERS)), pa.allocate_buffer(octets * len(NUMBERS))
+    values = np.frombuffer(held, np.int64)
+    row_kernels.numbers(rows.view(np.int64), count, values, np.frombuffer(known, np.uint8))
     columns = {"op": pa.array(rows["op"].copy())}
     for i, name in enumerate(NUMBERS):
         field = RECORDS.field(name)
-        column = held.slice(i * 8 * len(rows), 8 * len(rows))
+        column = held.slice(8 * count * i, 8 * count)
         if field.type != pa.int64():
-            column = pa.py_buffer(values[i].astype(field.type.to_pandas_dtype()))
-        valid = pa.py_buffer(bits[i]) if field.nullable and not full[i] else None
-        columns[name] = pa.Array.from_buffers(field.type, len(rows), [valid, column])
+            column = pa.py_buffer(np.frombuffer(column, np.int64).astype(field.type.to_pandas_dtype()))
+        valid = known.slice(octets * i, octets) if field.nullable else None
+        columns[name] = pa.Array.from_buffers(field.type, count, [valid, column])
     return columns
 
 
-def _texts(data: NDArray[np.uint8], start: NDArray[np.int32], end: NDArray[np.int32]) -> pa.Array:
-    """A column of texts by their bounds in the data."""
-    there = end >= start
-    if not there.any():
-        return pa.nulls(len(start), pa.string())
-    offsets = pa.allocate_buffer(4 * (len(start) + 1))
-    held = pa.allocate_buffer(offsets_of(start, end, np.frombuffer(offsets, np.int32)))
-    texts = np.frombuffer(held, np.uint8)
-    pack(data, start, np.frombuffer(offsets, np.int32), texts)
-    valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
-    column = pa.StringArray.from_buffers(len(start), offsets, held, valid)
-    if texts.max(initial=0) > _LAST_ASCII:
-        column.validate(full=True)
-    return column
+def _texts(data: NDArray[np.uint8], rows: NDArray[np.void]) -> dict[str, pa.Array]:
+    """The columns of texts, by their bounds in the data.
+
+    Raises:
+        ValueError: one is not UTF-8.
+    """
+    count, octets, bounds = len(rows), (len(rows) + 7) // 8, rows.view(np.int32)
+    ends, known = pa.allocate_buffer(4 * (count + 1) * len(TEXTS)), pa.allocate_buffer(octets * len(TEXTS))
+    offsets = np.frombuffer(ends, np.int32)
+    held = pa.allocate_buffer(row_kernels.bounds(bounds, count, offsets, np.frombuffer(known, np.uint8)))
+    plain = row_kernels.pack(data, bounds, count, offsets, np.frombuffer(held, np.uint8))
+    columns = {}
+    for i, name in enumerate(TEXTS):
+        buffers = ends.slice(4 * (count + 1) * i, 4 * (count + 1)), held, known.slice(octets * i, octets)
+        columns[name] = pa.StringArray.from_buffers(count, *buffers)
+        if not plain:
+            columns[name].validate(full=True)
+    return columns

@@ -1,9 +1,14 @@
-"""How the C library treats the memory of blocks."""
+"""Memory of blocks: how the C library treats it, and what each thread keeps."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h of glibc
 _KEPT_BYTES = 32 << 20  # more than a block; the most that glibc takes
@@ -22,3 +27,30 @@ def keep_freed_memory() -> None:
         return
     mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
     mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
+
+
+class Room(threading.local):
+    """A thread's own memory for the block that it reads, kept for its next one: fresh memory would be paged in."""
+
+    def __init__(self, row: np.dtype[Any]) -> None:
+        """Begin without any.
+
+        Args:
+            row: what a row consists of.
+        """
+        self._text = np.empty(0, np.uint8)
+        self._rows = np.empty(0, row)
+
+    def text(self, size: int, kept: int = 0) -> NDArray[np.uint8]:
+        """So many bytes; the first `kept` are those of before, where there were any."""
+        if len(self._text) < size:
+            larger, held = np.empty(size, np.uint8), self._text[:kept]
+            larger[: len(held)] = held
+            self._text = larger
+        return self._text[:size]
+
+    def rows(self, count: int) -> NDArray[np.void]:
+        """So many rows, with anything in them."""
+        if len(self._rows) < count:
+            self._rows = np.empty(count + count // 4, self._rows.dtype)
+        return self._rows[:count]

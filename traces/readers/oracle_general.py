@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from traces.readers.blocks import tallied
 from traces.readers.formats import Format, Head
 from traces.readers.records import Parsed, Rows
-from traces.readers.source import Lines, Source
+from traces.readers.source import Source
 from traces.readers.tally import Tally
 from traces.tables import GET
 
@@ -35,7 +35,7 @@ def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
     for block in _blocks(source):
         records = np.frombuffer(block, RECORD, len(block) // RECORD.itemsize)
         part = _parsed(records, first)
-        yield from tallied(part, Lines(source.path, first, b""), tally)
+        yield from tallied(part, source.path, 0, tally)
         first += len(records)
         if over := len(block) % RECORD.itemsize:
             tally.rows += 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.readers.kernels import newlines
+from traces.readers.memory import Room
 
 BLOCK_BYTES = 4 << 20
 """How much is read at a time,"""
@@ -41,12 +44,14 @@ class Lines:
         first: number of the first line, counted from 1.
         data: the lines, each but perhaps the file's last with its newline.
         zone: as `Source.zone`.
+        unreadable: nothing: all lines are given.
     """
 
     path: Path
     first: int
     data: bytes
     zone: str = "UTC"
+    unreadable: ClassVar[tuple[tuple[int, str], ...]] = ()
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
@@ -77,6 +82,16 @@ class Lines:
         blank = (length == 0) | ((length == 1) & (text[np.minimum(self.starts, len(text) - 1)] == ord("\r")))
         return self.first + np.flatnonzero(~blank)
 
+    def put(self, room: Room, at: int) -> tuple[int, int]:
+        """Copy the lines into a room's text, behind its first `at` bytes; their bounds there."""
+        end = at + len(self.data)
+        room.text(end)[at:] = np.frombuffer(self.data, np.uint8)
+        return at, end
+
+    def lines(self) -> Lines:
+        """These."""
+        return self
+
     def halves(self) -> tuple[Lines, Lines]:
         """The lines in two parts, about as large."""
         cut = self.data.find(b"\n", len(self.data) // 2) + 1
@@ -102,6 +117,7 @@ class Source:
         self.truncated: str | None = None
         self.position_bytes = 0
         self._raw: Any = None
+        self._plain: int | None = None
 
     def head(self) -> bytes:
         """The first `HEAD_BYTES`.
@@ -155,11 +171,31 @@ class Source:
     def _opened(self) -> Any:
         if not self.path.exists():
             raise InputError(f"{self.path}: no such file")
-        with self.path.open("rb") as file:
-            magic = file.read(4)
-        packed = next((name for mark, name in _PACKED.items() if magic.startswith(mark)), None)
         self._raw = self.path.open("rb", buffering=0)
+        packed = _packing(self.path)
         return pa.input_stream(self._raw, compression=packed) if packed else self._raw
+
+    def open_plain(self) -> int | None:
+        """The descriptor of the file, open until `close`; None: it is packed, or can only be read from its begin on.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        self.truncated = None
+        try:
+            if _packing(self.path):
+                return None
+            self._plain = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        state = os.fstat(self._plain)
+        return self._plain if stat.S_ISREG(state.st_mode) and state.st_size else None
+
+    def close(self) -> None:
+        """Close what `open_plain` has opened."""
+        if self._plain is not None:
+            os.close(self._plain)
+            self._plain = None
 
     def lines(self, begin: int = 1, block_bytes: int | None = None) -> Iterator[Lines]:
         """The content in blocks of whole lines, each of about `BLOCK_BYTES` or `BLOCK_LINES`.
@@ -192,3 +228,10 @@ class Source:
             held, size = [piece[cut:]], len(piece) - cut
         if size:
             yield Lines(self.path, first, b"".join(held), self.zone)
+
+
+def _packing(path: Path) -> str | None:
+    """How a file is packed; None: not at all."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+    return next((name for mark, name in _PACKED.items() if magic.startswith(mark)), None)
