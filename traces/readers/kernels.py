@@ -55,6 +55,30 @@ def newlines(data):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def whole_lines(data, at, edge, stop, behind):  # type: ignore[no-untyped-def]
+    """The lines that begin before an edge.
+
+    Args:
+        data: bytes.
+        at, stop: bounds of those that are there.
+        edge: the last line begins before it.
+        behind: whether the first line begins behind the first newline, or at once.
+
+    Returns:
+        begin, end: bounds of the lines; alike where there is none. Where the last line's newline is not there it ends
+            at `stop`.
+        count: how many newlines they have.
+    """
+    begin, last = at, min(stop, edge - 1)
+    if behind:
+        begin = find(data, at, last, NEWLINE) + 1
+        if begin > last:
+            return at, at, 0
+    end = min(find(data, last, stop, NEWLINE) + 1, stop)
+    return begin, end, newlines(data[begin:end])
+
+
+@compiled
 def line_end(data, at, size):  # type: ignore[no-untyped-def]
     """Where the line that begins at `at` ends: its newline, and the end of its text, without a carriage return."""
     stop = find(data, at, size, NEWLINE)
@@ -158,7 +182,7 @@ def lowered(data, at, stop, room):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _near(data, at, stop, byte):  # type: ignore[no-untyped-def]
+def near(data, at, stop, byte):  # type: ignore[no-untyped-def]
     """`find`, faster where the byte is near."""
     close = min(at + 8, stop)
     while at < close and data[at] != byte:
@@ -199,7 +223,7 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
                 return -1
             behind = cut + 1
         else:
-            behind = cut = _near(data, at, stop, delimiter)
+            behind = cut = near(data, at, stop, delimiter)
         fields[2 * found], fields[2 * found + 1] = at, cut
         found += 1
         at = behind + 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ from traces.readers.blocks import Read, by_block
 from traces.readers.drafts import END, NUMBERS, TEXTS, Draft, drafted
 from traces.readers.records import RECORDS, Parsed
 from traces.readers.sections import Block, sections
+
+_VALUES = len(NUMBERS) - 1  # but for the status
+_KINDS = tuple(map(np.dtype, (np.int64, np.int32, np.int16, np.int8, np.uint8)))
 
 
 def line_reader(
@@ -70,7 +74,7 @@ def _records(draft: Draft, kept: int, zone: str) -> pa.RecordBatch:
     rows = draft.rows[:kept]
     if zone != "UTC" and rows["local"].any():
         _to_utc(rows, zone)
-    columns = _numbers(rows) | _texts(draft.data, rows)
+    columns = _columns(draft.data, rows)
     return pa.RecordBatch.from_arrays([columns[name] for name in RECORDS.names], schema=RECORDS)
 
 
@@ -84,38 +88,34 @@ def _to_utc(rows: NDArray[np.void], zone: str) -> None:
     rows["time_ns"][here] = time + utc.cast(pa.int64()).to_numpy() - local
 
 
-def _numbers(rows: NDArray[np.void]) -> dict[str, pa.Array]:
-    """The columns of numbers; those below 0 are null, where the column may have nulls."""
-    count, octets = len(rows), (len(rows) + 7) // 8
-    held, known = pa.allocate_buffer(8 * count * len(NUMBERS)), pa.allocate_buffer(octets * len(NUMBERS))
-    values = np.frombuffer(held, np.int64)
-    row_kernels.numbers(rows.view(np.int64), count, values, np.frombuffer(known, np.uint8))
-    columns = {"op": pa.array(rows["op"].copy())}
-    for i, name in enumerate(NUMBERS):
-        field = RECORDS.field(name)
-        column = held.slice(8 * count * i, 8 * count)
-        if field.type != pa.int64():
-            column = pa.py_buffer(np.frombuffer(column, np.int64).astype(field.type.to_pandas_dtype()))
-        valid = known.slice(octets * i, octets) if field.nullable else None
-        columns[name] = pa.Array.from_buffers(field.type, count, [valid, column])
-    return columns
-
-
-def _texts(data: NDArray[np.uint8], rows: NDArray[np.void]) -> dict[str, pa.Array]:
-    """The columns of texts, by their bounds in the data.
+def _columns(data: NDArray[np.uint8], rows: NDArray[np.void]) -> dict[str, pa.Array]:
+    """The columns. Each call of Arrow or of a kernel lets another thread go first, so there are few.
 
     Raises:
-        ValueError: one is not UTF-8.
+        ValueError: a text is not UTF-8.
     """
-    count, octets, bounds = len(rows), (len(rows) + 7) // 8, rows.view(np.int32)
-    ends, known = pa.allocate_buffer(4 * (count + 1) * len(TEXTS)), pa.allocate_buffer(octets * len(TEXTS))
-    offsets = np.frombuffer(ends, np.int32)
-    held = pa.allocate_buffer(row_kernels.bounds(bounds, count, offsets, np.frombuffer(known, np.uint8)))
-    plain = row_kernels.pack(data, bounds, count, offsets, np.frombuffer(held, np.uint8))
-    columns = {}
-    for i, name in enumerate(TEXTS):
-        buffers = ends.slice(4 * (count + 1) * i, 4 * (count + 1)), held, known.slice(octets * i, octets)
-        columns[name] = pa.StringArray.from_buffers(count, *buffers)
-        if not plain:
-            columns[name].validate(full=True)
+    count, octets = len(rows), (len(rows) + 7) // 8
+    sizes = 8 * count * _VALUES, 4 * (count + 1) * len(TEXTS), 2 * count, count, octets * (len(NUMBERS) + len(TEXTS))
+    starts = tuple(accumulate(sizes, initial=0))
+    held = pa.allocate_buffer(starts[-1])
+    values, offsets, status, op, known = map(held.slice, starts, sizes)
+    kinds = zip(_KINDS, sizes, starts, strict=False)
+    arrays = [np.frombuffer(held, kind, size // kind.itemsize, start) for kind, size, start in kinds]
+    bounds = rows.view(np.int32)
+    length = row_kernels.columns(rows.view(np.int64), bounds, rows.view(np.int8), *arrays)
+    texts = pa.allocate_buffer(length)
+    plain = row_kernels.pack(data, bounds, arrays[1], np.frombuffer(texts, np.uint8))
+    columns = {"op": pa.Array.from_buffers(pa.int8(), count, [None, op])}
+    for i, name in enumerate((*NUMBERS, *TEXTS)):
+        field = RECORDS.field(name)
+        valid = known.slice(octets * i, octets) if field.nullable else None
+        if name == "status":
+            columns[name] = pa.Array.from_buffers(field.type, count, [valid, status])
+        elif i < len(NUMBERS):
+            columns[name] = pa.Array.from_buffers(field.type, count, [valid, values.slice(8 * count * i, 8 * count)])
+        else:
+            ends = offsets.slice(4 * (count + 1) * (i - len(NUMBERS)), 4 * (count + 1))
+            columns[name] = pa.Array.from_buffers(field.type, count, [valid, ends, texts])
+            if not plain:
+                columns[name].validate(full=True)
     return columns

@@ -7,79 +7,78 @@ from traces.readers.drafts import NUMBERS, ROW, TEXTS
 
 _NUMBERS, _TEXTS = len(NUMBERS), len(TEXTS)
 _LONGS, _INTS = ROW.itemsize // 8, ROW.itemsize // 4
+_STATUS = NUMBERS.index("status")  # the last one
 _BOUNDS = ROW.fields[f"{TEXTS[0]}_from"][1] // 4  # type: ignore[index]
+_OP = ROW.fields["op"][1]  # type: ignore[index]
 
 
 @compiled
-def numbers(rows, count, values, known):  # type: ignore[no-untyped-def]
-    """Writes the columns of numbers; one below 0 is not known.
+def columns(longs, ints, octets, values, offsets, status, op, known):  # type: ignore[no-untyped-def]
+    """Writes all columns but the bytes of texts. A number below 0 is not known.
 
     Args:
-        rows: of `ROW`, as 64-bit numbers, flat.
-        count: how many there are.
-        values: filled with the columns, one after the other.
-        known: filled with a bit for each value, columns one after the other, each of whole bytes.
-    """
-    data, into, bits = pointer(rows), pointer(values), pointer(known)
-    octets = (count + 7) // 8
-    for octet in range(octets):
-        first = 8 * octet
-        for column in range(_NUMBERS):
-            there = 0
-            for i in range(min(8, count - first)):
-                value = data[(first + i) * _LONGS + column]
-                into[column * count + first + i] = value
-                there |= (value >= 0) << i
-            bits[column * octets + octet] = there
-
-
-@compiled
-def bounds(rows, count, offsets, known):  # type: ignore[no-untyped-def]
-    """Writes what bounds the texts of each column, once they stand one after the other.
-
-    Args:
-        rows: of `ROW`, as 32-bit numbers, flat.
-        count: how many there are.
-        offsets: filled for the columns, one after the other, each with one more than there are rows.
-        known: as of `numbers`.
+        longs, ints, octets: the rows, of `ROW`: as numbers of 64, of 32 and of 8 bits.
+        values: filled with the numbers but for the status, one column after the other;
+        offsets: with what bounds the texts in what `pack` fills: for each column one more than there are rows;
+        status, op: with these;
+        known: with a bit for each number and for each text, one column after the other, each of whole bytes.
 
     Returns:
-        How many bytes all columns have.
+        How many bytes all texts have.
     """
-    data, into, bits = pointer(rows), pointer(offsets), pointer(known)
-    octets, to = (count + 7) // 8, 0
+    count = len(op)
+    width = (count + 7) // 8
+    numbers, ends, held, bits = pointer(values), pointer(offsets), pointer(longs), pointer(known)
+    for byte in range(width):
+        first, last = 8 * byte, min(8 * byte + 8, count)
+        for column in range(_STATUS):
+            there = 0
+            for i in range(first, last):
+                value = held[i * _LONGS + column]
+                numbers[column * count + i] = value
+                there |= (value >= 0) << (i - first)
+            bits[column * width + byte] = there
+        there = 0
+        for i in range(first, last):
+            value = held[i * _LONGS + _STATUS]
+            status[i], op[i] = value, octets[i * 8 * _LONGS + _OP]
+            there |= (value >= 0) << (i - first)
+        bits[_STATUS * width + byte] = there
+    bounds, to = pointer(ints), 0
     for column in range(_TEXTS):
-        ends = column * (count + 1)
-        into[ends] = to
-        for octet in range(octets):
-            first, there = 8 * octet, 0
-            for i in range(min(8, count - first)):
-                at = (first + i) * _INTS + _BOUNDS + 2 * column
-                width = data[at + 1] - data[at]
-                to += max(width, 0)
-                into[ends + first + i + 1] = to
-                there |= (width >= 0) << i
-            bits[column * octets + octet] = there
+        shift = column * (count + 1)
+        ends[shift] = to
+        for byte in range(width):
+            first, there = 8 * byte, 0
+            for i in range(first, min(first + 8, count)):
+                at = i * _INTS + _BOUNDS + 2 * column
+                length = bounds[at + 1] - bounds[at]
+                to += max(length, 0)
+                ends[shift + i + 1] = to
+                there |= (length >= 0) << (i - first)
+            bits[(_NUMBERS + column) * width + byte] = there
     return to
 
 
 @compiled
-def pack(text, rows, count, offsets, into):  # type: ignore[no-untyped-def]
+def pack(text, ints, offsets, into):  # type: ignore[no-untyped-def]
     """Copies the texts one after the other.
 
     Args:
         text: what rows have bounds in.
-        rows, count, offsets: as of `bounds`.
+        ints, offsets: as of `columns`.
         into: filled.
 
     Returns:
         Whether all is ASCII.
     """
-    data, starts, ends, held = pointer(text), pointer(rows), pointer(offsets), pointer(into)
+    data, bounds, ends, held = pointer(text), pointer(ints), pointer(offsets), pointer(into)
+    count = len(offsets) // _TEXTS - 1
     for column in range(_TEXTS):
+        shift = column * (count + 1)
         for i in range(count):
-            at, to = starts[i * _INTS + _BOUNDS + 2 * column], column * (count + 1) + i
-            copy(data, at, at + ends[to + 1] - ends[to], held, ends[to])
+            at, to = bounds[i * _INTS + _BOUNDS + 2 * column], ends[shift + i]
+            copy(data, at, at + ends[shift + i + 1] - to, held, to)
     highest = 0
     for i in range(len(into)):
         highest |= into[i]

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.readers.compiling import find
-from traces.readers.kernels import NEWLINE, find_last, newlines
+from traces.readers.kernels import NEWLINE, find_last, whole_lines
 from traces.readers.memory import Room
 from traces.readers.source import LONGEST_LINE_BYTES, Lines, Source
 
-SECTION_BYTES = 1 << 19
+SECTION_BYTES = 1 << 21
 """How large a section is. Memory for larger ones does not stay in a core's cache."""
 
 _BEYOND_BYTES = 1 << 12
@@ -67,20 +66,15 @@ class Section:
         text, stop = self._read(room, at, at, edge + _BEYOND_BYTES)
         if stop < edge:
             self._source.truncated = SHRUNK
-        begin = at
-        if self._behind:
-            last = min(stop, edge - 1)
-            begin = find(text, at, last, NEWLINE) + 1
-            if begin > last:
-                return at, at
-        end = find(text, min(stop, edge - 1), stop, NEWLINE)
-        while end == stop == len(text) and stop - edge <= LONGEST_LINE_BYTES:
+        begin, end, newlines = whole_lines(text, at, edge, stop, self._behind)
+        while end == stop == len(text) and text[end - 1] != NEWLINE and stop - edge <= LONGEST_LINE_BYTES:
             text, stop = self._read(room, at, stop, 2 * stop)
-            end = find(text, end, stop, NEWLINE)
-        too_long = end == stop == len(text)
-        end = find_last(text, begin, edge, NEWLINE) + 1 if too_long else min(end + 1, stop)
+            begin, end, newlines = whole_lines(text, at, edge, stop, self._behind)
         unended = end > begin and text[end - 1] != NEWLINE
-        self.count = int(newlines(text[begin:end])) + int(unended) + int(too_long)
+        too_long = unended and stop == len(text)
+        if too_long:
+            end = find_last(text, begin, edge, NEWLINE) + 1
+        self.count = newlines + int(unended)
         if too_long:
             self.unreadable = ((self.first + self.count - 1, TOO_LONG),)
         return begin, end
