@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.readers.blocks import tallied
+from traces.readers.blocks import by_block
 from traces.readers.formats import Format, Head
-from traces.readers.records import Parsed, Rows
-from traces.readers.source import Source
-from traces.readers.tally import Tally
+from traces.readers.records import Parsed, Rows, unread
+from traces.readers.source import Lines, Source
 from traces.tables import GET
 
 RECORD = np.dtype([("time_s", "<u4"), ("object", "<u8"), ("size_bytes", "<u4"), ("next", "<i8")])
@@ -29,30 +28,24 @@ _NOT_KNOWN = -2  # request.h: next_access_vtime of a trace without it
 _FEWEST, _SURE = 1, 8
 
 
-def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
-    """Read a file; records count from 1 as lines do."""
-    first = 1
-    for block in _blocks(source):
-        records = np.frombuffer(block, RECORD, len(block) // RECORD.itemsize)
-        part = _parsed(records, first)
-        yield from tallied(part, source.path, 0, tally)
-        first += len(records)
-        if over := len(block) % RECORD.itemsize:
-            tally.rows += 1
-            tally.refuse(source.path, first, f"is an incomplete record: {over} of {RECORD.itemsize} bytes")
-    tally.end(source.path, source.truncated)
-
-
-def _blocks(source: Source) -> Iterator[bytes]:
-    """The content in blocks of whole records; the last one may end within a record."""
-    held = bytearray()
+def _blocks(source: Source) -> Iterator[Lines]:
+    """The content in blocks of whole records, in the place of lines; the last one may end within a record."""
+    held, first = bytearray(), 1
     for piece in source.pieces():
         held += piece
         while len(held) >= _BLOCK_BYTES:
-            yield bytes(held[:_BLOCK_BYTES])
+            yield Lines(source.path, first, bytes(held[:_BLOCK_BYTES]))
+            first += _BLOCK_BYTES // RECORD.itemsize
             del held[:_BLOCK_BYTES]
-    if held:
-        yield bytes(held)
+    yield Lines(source.path, first, bytes(held))
+
+
+def _parse(block: Lines) -> Iterator[Parsed]:
+    records = np.frombuffer(block.data, RECORD, len(block.data) // RECORD.itemsize)
+    yield _parsed(records, block.first)
+    if over := len(block.data) % RECORD.itemsize:
+        cut = f"is an incomplete record: {over} of {RECORD.itemsize} bytes"
+        yield unread((block.first + len(records), cut))
 
 
 def _parsed(records: NDArray[np.void], first: int) -> Parsed:
@@ -77,4 +70,4 @@ def _recognises(head: Head) -> bool:
     return b"\0" in head.data and ordered and bool(soon.all())
 
 
-FORMAT = Format("oracle-general", "libCacheSim oracleGeneral (binary)", False, _recognises, read)
+FORMAT = Format("oracle-general", "libCacheSim oracleGeneral (binary)", False, _recognises, by_block(_parse, _blocks))
