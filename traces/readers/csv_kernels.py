@@ -5,7 +5,7 @@ from __future__ import annotations
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import BEGIN, END, begun, error, rejected
 from traces.readers.http_status import FIRST_ERROR
-from traces.readers.kernels import QUOTE, decimal, digits, is_dash, line_end, lowered, near, of, operation, word, words
+from traces.readers.kernels import QUOTE, decimal, digits, is_dash, line_end, lowered, of, operation, word, words
 from traces.readers.time_kernels import iso_time
 from traces.tables import LIST
 
@@ -34,7 +34,7 @@ def _divide(data, at, stop, delimiter, fields, width):  # type: ignore[no-untype
     """
     found = 0
     while at <= stop and found <= width:
-        start, end = at, near(data, at, stop, delimiter)
+        start, end = at, find(data, at, stop, delimiter)
         if at < stop and data[at] == QUOTE:
             start, end, at = _unquoted(data, at, stop, delimiter)
             if end < 0:

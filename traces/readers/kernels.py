@@ -182,7 +182,7 @@ def lowered(data, at, stop, room):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def near(data, at, stop, byte):  # type: ignore[no-untyped-def]
+def _near(data, at, stop, byte):  # type: ignore[no-untyped-def]
     """`find`, faster where the byte is near."""
     close = min(at + 8, stop)
     while at < close and data[at] != byte:
@@ -223,7 +223,7 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
                 return -1
             behind = cut + 1
         else:
-            behind = cut = near(data, at, stop, delimiter)
+            behind = cut = _near(data, at, stop, delimiter)
         fields[2 * found], fields[2 * found + 1] = at, cut
         found += 1
         at = behind + 1
