@@ -108,7 +108,8 @@ def test_hedges_show_their_extra_load(capsys):
 
 # A drive of 1 ms, exponential, and 4 ms of network: a closed loop in product form.
 PRODUCT_FORM = [
-    "client.cpu={}", "host.cpu={}", "network.latency=2ms", "workload={clients: 2, operations: 50, object_size: 1}",
+    "host.caches.refill=0", "client.cpu={}", "host.cpu={}", "network.latency=2ms",
+    "workload={clients: 2, operations: 50, object_size: 1}",
     "drives.read={constant: 1ms, distribution: {kind: exponential}}",
 ]  # fmt: skip
 
@@ -137,7 +138,7 @@ def test_bounds_say_what_they_rest_on(capsys):
     assert notes[0].startswith("GET inline, GET inline collecting: a second attempt starts after 0.02 s")
     assert "a second attempt starts after 0.02 s" in " ".join(tailcast(capsys, *arguments)[1].replace("│", "").split())
     plain = ["simulate", str(EXAMPLE), "--bounds", "--json", "--set", "host.after_answer=0"]
-    plain += ["--set", "host.collector.mark=0"]
+    plain += ["--set", "host.collector.mark=0", "--set", "host.caches.refill=0"]
     assert json.loads(tailcast(capsys, *plain)[1])["notes"] == []
 
 
