@@ -65,8 +65,8 @@ UNBOUNDED = 2**40
 class Caches:
     """Caches that servers lose while they are idle, and fill again as they work.
 
-    *Warmth* is the mean over a station's servers of what is not lost, 1 at the start. While a share s of them is idle
-    it falls at the rate s / `cooling_s`. Work w that begins at a warmth below 1 takes longer by the part
+    *Warmth* is the mean over a station's servers of what is not lost, 1 at the start. While a share s of them is idle,
+    s / `cooling_s` of it is lost a second. Work w that begins at a warmth below 1 takes longer by the part
     1 - exp(-w / `warming_s`) of `refill_s` (1 - warmth), and takes the same part of the loss from the server that does
     it (`sim/warmth.py`).
 
