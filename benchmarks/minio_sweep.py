@@ -127,7 +127,7 @@ def plan(cells: Sequence[Cell], given: argparse.Namespace) -> list[Window]:
 def measure_all(windows: Sequence[Window], given: argparse.Namespace) -> int:
     """Measure the windows and write their Runs; how many were left out."""
     limits, missing = Limits(given.other_limit, given.steal_limit), 0
-    with _store(given.form) as store:
+    with lab_store(given.form) as store:
         began_s = time.monotonic()
         for done, window in enumerate(windows):
             capacity = _capacity(window)
@@ -194,7 +194,7 @@ def _settle(stage: str, done: float, total: float) -> None:
 
 
 @contextlib.contextmanager
-def _store(form: str) -> Iterator[Store]:
+def lab_store(form: str) -> Iterator[Store]:
     """The lab's store in that form; one that was not up is taken down afterwards."""
     running = lab.status()
     store = lab.up(FORMS[form], say)
