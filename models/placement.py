@@ -22,6 +22,8 @@ def _label_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
     labels = column.combine_chunks()
     if not len(labels):
         return np.empty(0, np.uint64)
+    if len(labels) < len(labels.dictionary):  # a few rows of a long trace hash their own strings only
+        labels = labels.dictionary_decode().dictionary_encode()
     hashes = _string_hashes(labels.dictionary)
     result: NDArray[np.uint64] = hashes[labels.indices.to_numpy(zero_copy_only=False)]
     return result
