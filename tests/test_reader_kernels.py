@@ -16,7 +16,20 @@ from hypothesis import strategies as st
 from traces.readers.csv_kernels import _divide
 from traces.readers.escape_kernels import resolve
 from traces.readers.http_kernels import prefix
-from traces.readers.kernels import COMMA, NO_BYTE, PLUS, decimal, find_last, seek, seek_last, text, word, words
+from traces.readers.kernels import (
+    COMMA,
+    NO_BYTE,
+    PLUS,
+    decimal,
+    digits,
+    find_last,
+    fraction,
+    seek,
+    seek_last,
+    text,
+    word,
+    words,
+)
 from traces.readers.time_kernels import clf_time, iso_time
 
 PIECES = (
@@ -39,6 +52,7 @@ PIECES = (
     "+",
     "%2",
 )
+NO_DIGITS = (0, 0x20, 0x2F, 0x3A, 0x40, 0x70, 0xB0, 0xB5, 0xFF)
 some = settings(max_examples=200, deadline=None, database=None)
 
 
@@ -79,6 +93,21 @@ def test_decimals_are_whole_numbers_of_their_places(whole: int, part: str, place
 
 
 @some
+@given(value=st.text("0123456789", min_size=1, max_size=21))
+def test_digits_are_the_whole_number_that_they_write(value: str) -> None:
+    whole = int(value)
+    assert digits(bytes_of(value), 0, len(value)) == (whole if len(value) <= 19 and whole < 2**63 else -1)
+
+
+@some
+@given(value=st.text("0123456789", max_size=18), at=st.integers(0, 18), wrong=st.sampled_from(NO_DIGITS))
+def test_what_is_no_digit_is_seen_wherever_it_stands(value: str, at: int, wrong: int) -> None:
+    data = np.frombuffer(value[:at].encode() + bytes((wrong,)) + value[at:].encode(), np.uint8)
+    assert digits(data, 0, len(data)) == -1
+    assert fraction(data, 0, len(data), 9) == -1
+
+
+@some
 @given(line=st.text('a",-', max_size=12))
 def test_fields_of_csv_are_those_of_the_standard_library(line: str) -> None:
     data, fields = bytes_of(line), np.empty(40, np.int64)
@@ -100,6 +129,15 @@ def test_times_are_those_of_the_calendar(at: datetime, ms: int) -> None:
     assert clf_time(bytes_of(clf), 0, len(clf)) == (seconds - 5400) * 10**9 + ms * 10**6
     iso = at.strftime(f"{at.year:04d}-%m-%dT%H:%M:%S.{ms:03d}")
     assert iso_time(bytes_of(iso), 0, len(iso)) == (seconds * 10**9 + ms * 10**6, True)
+    for zone, east_s in (("Z", 0), ("+01:30", 5400), ("-0130", -5400)):
+        zoned = iso + zone
+        assert iso_time(bytes_of(zoned), 0, len(zoned)) == ((seconds - east_s) * 10**9 + ms * 10**6, False)
+
+
+@pytest.mark.parametrize("rest", [".", ".Z", "-", "+1", "Z0", "0130", ".5x", "+01:3", "+0130Z", ".5+99:00"])
+def test_a_time_with_something_else_behind_it_is_none(rest: str) -> None:
+    value = "2026-11-21T10:44:01" + rest
+    assert iso_time(bytes_of(value), 0, len(value))[0] == -1
 
 
 @pytest.mark.parametrize("mark", ["a", "ab", "aab"])

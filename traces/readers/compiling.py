@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
@@ -18,6 +19,9 @@ drop_stale(_FOLDER, "*.nb?", [*(_FOLDER / f"{name}.py" for name in _SHARED), _FO
 
 compiled: Any = njit(cache=True, nogil=True)
 """Compiles a kernel, once for an installation."""
+
+inlined: Any = njit(cache=True, nogil=True, forceinline=True)
+"""Compiles a kernel into each that calls it: for what each line does, where calls are a good part of the time."""
 
 _memchr = types.ExternalFunction("memchr", types.intp(types.intp, types.int32, types.intp))
 _memcpy = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.intp))
@@ -51,6 +55,17 @@ def _address(context, data):  # type: ignore[no-untyped-def]
     return types.intp(data), number_of
 
 
+@_intrinsic
+def _eight_at(context, address):  # type: ignore[no-untyped-def]
+    """The number in the eight bytes at an address, aligned or not."""
+
+    def load(target, builder, signature, values):  # type: ignore[no-untyped-def]
+        kind = target.get_value_type(types.uint64)
+        return builder.load(builder.inttoptr(values[0], kind.as_pointer()), align=1)
+
+    return types.uint64(types.intp), load
+
+
 @compiled
 def pointer(array):  # type: ignore[no-untyped-def]
     """An array's items without the array, which must outlive it: to hand on arrays costs more than to read a number."""
@@ -68,6 +83,17 @@ def find(data, at, stop, byte):  # type: ignore[no-untyped-def]
     base = _address(data)
     found = _memchr(base + at, byte, stop - at)
     return found - base if found else stop
+
+
+@inlined
+def eight(data, at):  # type: ignore[no-untyped-def]
+    """Eight bytes as one number, the first the lowest."""
+    if not CHECKED:
+        return _eight_at(_address(data) + at)
+    value = np.uint64(0)
+    for i in range(8):
+        value |= np.uint64(data[at + i]) << np.uint64(8 * i)
+    return value
 
 
 @compiled

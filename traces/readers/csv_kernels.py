@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces.readers.compiling import compiled, find, pointer
+from traces.readers.compiling import compiled, find, inlined, pointer
 from traces.readers.drafts import BEGIN, END, begun, error, rejected
 from traces.readers.http_status import FIRST_ERROR
 from traces.readers.kernels import QUOTE, decimal, digits, is_dash, line_end, lowered, of, operation, word, words
@@ -24,7 +24,7 @@ _FINE = words(("0", "ok", "none", "null", "false"))
 _LARGEST_STATUS = 2**15 - 1
 
 
-@compiled
+@inlined
 def _divide(data, at, stop, delimiter, fields, width):  # type: ignore[no-untyped-def]
     """The bounds of a line's fields, in place of `split`: doubled quotes are halved where they stand, and a field that
     is empty or ``-`` without quotes ends before it begins.
@@ -34,12 +34,16 @@ def _divide(data, at, stop, delimiter, fields, width):  # type: ignore[no-untype
     """
     found = 0
     while at <= stop and found <= width:
-        start, end = at, find(data, at, stop, delimiter)
         if at < stop and data[at] == QUOTE:
             start, end, at = _unquoted(data, at, stop, delimiter)
             if end < 0:
                 return -1
         else:
+            start = end = at
+            if end < stop and data[end] != delimiter:
+                end += 1
+                if end < stop and data[end] != delimiter:
+                    end = find(data, end, stop, delimiter)
             at = end + 1
             if end == start or is_dash(data, start, end):
                 end = start - 1
@@ -71,13 +75,13 @@ def _unquoted(data, at, stop, delimiter):  # type: ignore[no-untyped-def]
     return start, -1 if within else to, at + 1
 
 
-@compiled
+@inlined
 def _bounds(fields, place):  # type: ignore[no-untyped-def]
     """The bounds of a field; of a column that is not there, those of one that holds nothing."""
     return of(fields, place) if place >= 0 else (0, -1)
 
 
-@compiled
+@inlined
 def _whole(data, fields, place):  # type: ignore[no-untyped-def]
     """A field's whole number; -1: it holds nothing; -2: no number."""
     start, end = _bounds(fields, place)
@@ -85,7 +89,7 @@ def _whole(data, fields, place):  # type: ignore[no-untyped-def]
     return value if value >= 0 or end < start else -2
 
 
-@compiled
+@inlined
 def _duration(data, fields, place, unit):  # type: ignore[no-untyped-def]
     """A field's duration in ns; -1: it holds nothing; -2: no number."""
     start, end = _bounds(fields, place)
@@ -93,7 +97,7 @@ def _duration(data, fields, place, unit):  # type: ignore[no-untyped-def]
     return value if value >= 0 or end < start else -2
 
 
-@compiled
+@inlined
 def _record(data, at, stop, room, fields, width, delimiter, places, units, known, row):  # type: ignore[no-untyped-def]
     found = _divide(data, at, stop, delimiter, fields, width)
     if found != width:
@@ -125,7 +129,7 @@ def _record(data, at, stop, room, fields, width, delimiter, places, units, known
     return 0
 
 
-@compiled
+@inlined
 def _set_times(data, fields, places, units, row):  # type: ignore[no-untyped-def]
     """Set time and latency; why they cannot be read."""
     row.latency_ns = _duration(data, fields, places[_LATENCY], units[_LATENCY_UNIT])
@@ -147,7 +151,7 @@ def _set_times(data, fields, places, units, row):  # type: ignore[no-untyped-def
     return 0
 
 
-@compiled
+@inlined
 def _set_numbers(data, fields, places, units, row):  # type: ignore[no-untyped-def]
     """Set status, first byte, sizes and range; why they cannot be read."""
     row.status = _whole(data, fields, places[_STATUS])
@@ -169,7 +173,7 @@ def _set_numbers(data, fields, places, units, row):  # type: ignore[no-untyped-d
     return _BAD_RANGE if row.range_bytes < -1 else 0
 
 
-@compiled
+@inlined
 def _is_blank(data, at, stop):  # type: ignore[no-untyped-def]
     """Whether there is nothing but white space."""
     while at < stop and (data[at] == 32 or 9 <= data[at] <= 13):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.readers.compiling import compiled, find
+from traces.readers.compiling import compiled, find, inlined
 from traces.readers.escape_kernels import resolve
 from traces.readers.http_status import FIRST_ERROR, LAST_STATUS, error_of
 from traces.readers.kernels import DASH, NO_BYTE, PERCENT, words
@@ -75,7 +75,7 @@ def drafted(block: Block, fields: int) -> Draft:
     return Draft(data, begin, end, _ROOM.rows(block.count), np.empty(2 * fields, np.int64))
 
 
-@compiled
+@inlined
 def begun(row):  # type: ignore[no-untyped-def]
     """The row, begun: nothing is known of the record."""
     row.time_ns = row.latency_ns = row.first_byte_ns = row.size_bytes = row.transfer_bytes = -1
@@ -86,7 +86,7 @@ def begun(row):  # type: ignore[no-untyped-def]
     return row
 
 
-@compiled
+@inlined
 def error(status):  # type: ignore[no-untyped-def]
     """The bounds of an error's text: of an HTTP status, none below 400; of 0 ``error``."""
     if 0 < status < FIRST_ERROR or status < 0:

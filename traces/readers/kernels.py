@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.readers.compiling import compiled, find
+from traces.readers.compiling import compiled, eight, find, inlined
 from traces.tables import OPS
 
 TAB, NEWLINE, RETURN, SPACE, QUOTE, HASH, PERCENT, AMPERSAND, PLUS = map(np.uint8, b'\t\n\r "#%&+')
@@ -25,6 +25,12 @@ ZERO = 48
 
 _POWERS = 10 ** np.arange(10)
 _LARGEST = (2**63 - 1) // _POWERS
+
+# Of eight bytes at once.
+_HIGH, _LOW, _DIGITS, _SIX = (np.uint64(byte * 0x0101010101010101) for byte in (0xF0, 0x0F, 0x30, 0x06))
+_OF_PAIRS, _OF_FOURS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
+_BY_10, _BY_100, _BY_10000 = (np.uint64(10**n * 2 ** (8 * n) + 1) for n in (1, 2, 4))
+_8_BITS, _16_BITS, _32_BITS = np.uint64(8), np.uint64(16), np.uint64(32)
 
 Words: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
@@ -78,7 +84,7 @@ def whole_lines(data, at, edge, stop, behind):  # type: ignore[no-untyped-def]
     return begin, end, newlines(data[begin:end])
 
 
-@compiled
+@inlined
 def line_end(data, at, size):  # type: ignore[no-untyped-def]
     """Where the line that begins at `at` ends: its newline, and the end of its text, without a carriage return."""
     stop = find(data, at, size, NEWLINE)
@@ -115,7 +121,7 @@ def seek_last(data, at, stop, mark):  # type: ignore[no-untyped-def]
     return max(stop, at - 1)
 
 
-@compiled
+@inlined
 def alike(data, at, mark):  # type: ignore[no-untyped-def]
     """Whether the bytes from `at` on are those of a text."""
     i = 0
@@ -124,13 +130,13 @@ def alike(data, at, mark):  # type: ignore[no-untyped-def]
     return i == len(mark)
 
 
-@compiled
+@inlined
 def begins(data, at, stop, mark):  # type: ignore[no-untyped-def]
     """Whether a field begins with a text."""
     return stop - at >= len(mark) and alike(data, at, mark)
 
 
-@compiled
+@inlined
 def is_text(data, at, stop, mark):  # type: ignore[no-untyped-def]
     """Whether a field is a text."""
     return stop - at == len(mark) and alike(data, at, mark)
@@ -151,7 +157,7 @@ def looks_like(data, at, stop, pattern):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@inlined
 def word(data, at, stop, known):  # type: ignore[no-untyped-def]
     """Which of the `words` a field is, from 0; -1: none of them."""
     texts, bounds = known
@@ -165,7 +171,7 @@ def word(data, at, stop, known):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@inlined
 def operation(data, at, stop, known):  # type: ignore[no-untyped-def]
     """The index in `OPS` of what a field names, of `operations`; -1: nothing."""
     names, ops = known
@@ -173,7 +179,7 @@ def operation(data, at, stop, known):  # type: ignore[no-untyped-def]
     return ops[found] if found >= 0 else -1
 
 
-@compiled
+@inlined
 def lowered(data, at, stop, room):  # type: ignore[no-untyped-def]
     """Writes a field into the room, ASCII letters lower; its bounds there."""
     for i in range(at, stop):
@@ -232,7 +238,7 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
     return found
 
 
-@compiled
+@inlined
 def of(fields, which):  # type: ignore[no-untyped-def]
     """The bounds of a field that `split` found."""
     return fields[2 * which], fields[2 * which + 1]
@@ -257,12 +263,30 @@ def split_last(data, at, stop, delimiter, fields, most):  # type: ignore[no-unty
     return most - left
 
 
-@compiled
+@inlined
+def _eight_digits(data, at):  # type: ignore[no-untyped-def]
+    """The number of eight digits; -1: one of the bytes is none. Pairs, then fours, then all are put together in one
+    multiplication each."""
+    value = eight(data, at)
+    if value & _HIGH != _DIGITS or (value + _SIX) & _HIGH != _DIGITS:
+        return -1
+    value = ((value & _LOW) * _BY_10) >> _8_BITS
+    value = ((value & _OF_PAIRS) * _BY_100) >> _16_BITS
+    return np.int64(((value & _OF_FOURS) * _BY_10000) >> _32_BITS)
+
+
+@inlined
 def digits(data, at, stop):  # type: ignore[no-untyped-def]
     """The whole number between two bounds; -1 where there is none, or it is 2^63 or more."""
     if stop <= at or stop - at > 19:
         return -1
     value = 0
+    while stop - at >= 8:
+        more = _eight_digits(data, at)
+        if more < 0:
+            return -1
+        value = value * 100_000_000 + more
+        at += 8
     for i in range(at, stop):
         digit = data[i] - ZERO
         if digit < 0 or digit > 9:
@@ -271,20 +295,19 @@ def digits(data, at, stop):  # type: ignore[no-untyped-def]
     return value if value >= 0 else -1  # what is too large has wrapped
 
 
-@compiled
+@inlined
 def fraction(data, at, stop, places):  # type: ignore[no-untyped-def]
-    """The digits after a decimal point as a whole number of 10^-places; -1 where there is something else."""
-    value = 0
-    for i in range(at, stop):
-        digit = data[i] - ZERO
-        if digit < 0 or digit > 9:
+    """The digits after a decimal point as a whole number of 10^-places, of which there are at most 9; -1 where there
+    is something else."""
+    last = min(stop, at + places)
+    value = digits(data, at, last) if last > at else 0
+    for i in range(last, stop):
+        if data[i] < ZERO or data[i] > ZERO + 9:
             return -1
-        if i - at < places:
-            value = value * 10 + digit
-    return value * _POWERS[max(places - max(stop - at, 0), 0)]
+    return value * _POWERS[max(places - max(stop - at, 0), 0)] if value >= 0 else -1
 
 
-@compiled
+@inlined
 def decimal(data, at, stop, places):  # type: ignore[no-untyped-def]
     """A decimal number, not negative, as a whole number of 10^-places, of which there are at most 9; -1 where there is
     none."""
@@ -295,13 +318,13 @@ def decimal(data, at, stop, places):  # type: ignore[no-untyped-def]
     return whole * _POWERS[places] + part if 0 <= whole < _LARGEST[places] and part >= 0 else -1
 
 
-@compiled
+@inlined
 def is_dash(data, at, stop):  # type: ignore[no-untyped-def]
     """Whether a field is ``-`` or missing: many logs' sign for nothing."""
     return stop < at or (stop == at + 1 and data[at] == DASH)
 
 
-@compiled
+@inlined
 def number(data, at, stop):  # type: ignore[no-untyped-def]
     """The whole number of a field; -1: it is `is_dash`; -2: it holds none."""
     value = digits(data, at, stop)

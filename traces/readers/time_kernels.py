@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces.readers.compiling import compiled, find
+from traces.readers.compiling import compiled, find, inlined
 from traces.readers.kernels import (
     COLON,
     DASH,
@@ -23,7 +23,7 @@ _DATED = text("00/???/0000/00/00/00")
 _MONTHS = words(("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"))
 
 
-@compiled
+@inlined
 def days(year, month, day):  # type: ignore[no-untyped-def]
     """Days from 1970-01-01 to a date of the Gregorian calendar."""
     year -= month <= 2
@@ -33,7 +33,7 @@ def days(year, month, day):  # type: ignore[no-untyped-def]
     return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
 
 
-@compiled
+@inlined
 def midnight(year, month, day):  # type: ignore[no-untyped-def]
     """Seconds from 1970 to the beginning of a date; -1: there is no such."""
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -41,7 +41,7 @@ def midnight(year, month, day):  # type: ignore[no-untyped-def]
     return days(year, month, day) * 86400 if 1970 <= year < 2262 and 1 <= month <= 12 and 1 <= day <= last else -1
 
 
-@compiled
+@inlined
 def clock_time(data, at, stop):  # type: ignore[no-untyped-def]
     """ns from midnight of ``10:44:01`` or ``10:44:01.606``; -1: there is no such."""
     hours, minutes = digits(data, at, at + 2), digits(data, at + 3, at + 5)
@@ -56,7 +56,7 @@ def clock_time(data, at, stop):  # type: ignore[no-untyped-def]
     return (hours * 3600 + minutes * 60 + whole) * 1_000_000_000 + part if part >= 0 else -1
 
 
-@compiled
+@inlined
 def zone(data, at, stop):  # type: ignore[no-untyped-def]
     """Seconds east of UTC of ``Z``, ``+0100`` or ``+01:00``; a day where it is none of them."""
     if stop == at + 1 and (data[at] == 90 or data[at] == 122):
@@ -104,11 +104,13 @@ def iso_time(data, at, stop):  # type: ignore[no-untyped-def]
     if stop - at < 19 or data[at + 4] != data[at + 7] or ZERO <= data[at + 4] <= ZERO + 9:
         return -1, False
     begin_s = midnight(digits(data, at, at + 4), digits(data, at + 5, at + 7), digits(data, at + 8, at + 10))
-    cut = at + 19
-    if cut < stop and data[cut] == POINT:
-        cut += 1
-        while cut < stop and ZERO <= data[cut] <= ZERO + 9:
-            cut += 1
+    cut = stop
+    if data[stop - 1] > ZERO + 9:
+        cut = stop - 1
+    else:
+        for sign in (stop - 5, stop - 6):
+            if sign >= at + 19 and (data[sign] == PLUS or data[sign] == DASH):
+                cut = sign
     local, east = clock_time(data, at + 11, cut), (zone(data, cut, stop) if cut < stop else 0)
     if begin_s < 0 or local < 0 or east >= 86400:
         return -1, False

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from traces.errors import InputError
 from traces.readers.blocks import Read
-from traces.readers.compiling import compiled, copy, find, pointer
+from traces.readers.compiling import compiled, copy, find, inlined, pointer
 from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
 from traces.readers.kernels import (
@@ -145,13 +145,13 @@ def _record(data, at, stop, room, fields, places, needed, width, known, uris, ro
     return 0
 
 
-@compiled
+@inlined
 def _field(fields, place):  # type: ignore[no-untyped-def]
     """The bounds of a field; of a column that the table has not, those of an empty one."""
     return of(fields, place) if place >= 0 else (0, 0)
 
 
-@compiled
+@inlined
 def _whole(data, fields, place):  # type: ignore[no-untyped-def]
     """A field's whole number; -1: it is empty; -2: it holds none."""
     start, end = _field(fields, place)
@@ -159,7 +159,7 @@ def _whole(data, fields, place):  # type: ignore[no-untyped-def]
     return value if value >= 0 or end <= start else -2
 
 
-@compiled
+@inlined
 def _moment(data, fields, place):  # type: ignore[no-untyped-def]
     """A field's time; -1: it is empty; -2: it holds none."""
     start, end = _field(fields, place)
@@ -167,7 +167,7 @@ def _moment(data, fields, place):  # type: ignore[no-untyped-def]
     return time if time >= 0 or end <= start else -2
 
 
-@compiled
+@inlined
 def _set_times(data, fields, places, row):  # type: ignore[no-untyped-def]
     """Set time, latency and first byte; why they cannot be read."""
     start, end = _moment(data, fields, places[_START]), _moment(data, fields, places[_END])
@@ -184,7 +184,7 @@ def _set_times(data, fields, places, row):  # type: ignore[no-untyped-def]
     return 0
 
 
-@compiled
+@inlined
 def _set_object(data, fields, places, uris, row):  # type: ignore[no-untyped-def]
     """Set bucket and key; without URIs there is no bucket."""
     at, stop = of(fields, places[_FILE])
@@ -201,7 +201,7 @@ def _set_object(data, fields, places, uris, row):  # type: ignore[no-untyped-def
     row.key_from, row.key_to = at, stop
 
 
-@compiled
+@inlined
 def _below_scheme(data, at, stop):  # type: ignore[no-untyped-def]
     """Where a URI goes on behind its scheme."""
     cut = seek(data, at, stop, _BETWEEN)
@@ -213,7 +213,7 @@ def _below_scheme(data, at, stop):  # type: ignore[no-untyped-def]
     return cut + len(_BETWEEN) if at < cut < stop else at
 
 
-@compiled
+@inlined
 def _same(data, one, other, width):  # type: ignore[no-untyped-def]
     """Whether the same bytes are in two places."""
     at = 0
@@ -222,7 +222,7 @@ def _same(data, one, other, width):  # type: ignore[no-untyped-def]
     return at == width
 
 
-@compiled
+@inlined
 def _set_client(data, fields, places, room, row):  # type: ignore[no-untyped-def]
     """Set the client: ``client_id/thread``, written into the room, or the one of them that there is."""
     start, end = _field(fields, places[_CLIENT])
@@ -258,7 +258,7 @@ def _told(data, at, stop):  # type: ignore[no-untyped-def]
     return to
 
 
-@compiled
+@inlined
 def _set_volumes(row, moved, by_range):  # type: ignore[no-untyped-def]
     """Set size, transfer and range. What failed, and what has no body, is often logged with 0 bytes."""
     failed, body = row.error_to >= row.error_from, row.op == GET or row.op == PUT
