@@ -148,11 +148,13 @@ def _solve(problem: Problem, begins: Sequence[Floats], confidence: float) -> _So
     variance = np.diag(noise) + misfit(problem, least, noise) ** 2
     near_best = (end for end in ends if end.cost < least.cost + _FAR)
     ends = sorted((problem.polish(end.point, variance) for end in near_best), key=_cost)
-    near, good = ends[0], as_good([end.cost for end in ends], confidence)
+    good = as_good([end.cost for end in ends], confidence)
+    ends = [problem.sharpened(end, variance) for end, ok in zip(ends, good, strict=True) if ok]
+    near = ends[0]
     noise = total_noise(problem, near)
     missed = misfit(problem, near, noise)
     covariance = noise + missed**2 * problem.targets.alike
-    each = [intervals(problem, end, covariance, variance, confidence) for end, ok in zip(ends, good, strict=True) if ok]
+    each = [intervals(problem, end, covariance, variance, confidence) for end in ends]
     return _Solution(near, variance, missed, *joined(each))
 
 

@@ -11,7 +11,7 @@ leave it alone (Box, Hunter and Hunter, "Statistics for Experimenters", 2nd ed. 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,10 @@ the other, so it shows only where the Runs say nothing."""
 
 _SEARCHES, _TRIES = 12, 5  # evaluations of a search, and of the last steps
 _LITTLE = 0.3  # lessening the weighted squares by less is within the noise of the simulations
-_FEW_SEEDS, _REPEATS = 2, 2
+_FEW_SEEDS, _REPEATS, _MOST_REPEATS = 2, 2, 8
+_HIDDEN = 9.0
+"""Information, in units of the prior, that the noise of slopes may stand for; more needs better slopes."""
+
 SEEDS = 16
 """Simulations with other random numbers of each Run, over which the last steps average."""
 
@@ -130,13 +133,28 @@ class Problem:
         slopes, errors = self.slopes(point, seeds, repeats=_REPEATS)
         return Linear(point, figures, noise, slopes, errors, self._cost(point, figures, variance))
 
+    def sharpened(self, near: Linear, variance: Floats) -> Linear:
+        """The same with slopes good enough for the variance of the log-errors, shape (figures,), as far as that takes
+        not too long: what their noise may stand for does not count as told (`information`)."""
+        repeats = _REPEATS
+        while repeats < _MOST_REPEATS and np.any(self._doubt(near, variance) * self.prior**2 > _HIDDEN):
+            repeats *= 2
+            slopes, errors = self.slopes(near.point, self.seeds(SEEDS), repeats)
+            near = replace(near, slopes=slopes, errors=errors)
+        return near
+
+    def _doubt(self, near: Linear, variance: Floats) -> Floats:
+        """What the noise of the slopes adds to the information on each parameter, shape (parameters,)."""
+        doubt: Floats = (near.errors**2 / variance[:, None]).sum(axis=0)
+        return doubt
+
     def information(self, near: Linear, variance: Floats) -> tuple[Floats, Floats]:
         """What the figures tell of the parameters, in units of the prior: its eigenvalues and eigenvectors (columns).
 
         ``J' W J`` less what the noise of the slopes J adds to it: else a direction in which nothing changes would seem
         to be told.
         """
-        told = (near.slopes.T / variance) @ near.slopes - np.diag((near.errors**2 / variance[:, None]).sum(axis=0))
+        told = (near.slopes.T / variance) @ near.slopes - np.diag(self._doubt(near, variance))
         values, vectors = np.linalg.eigh(told * np.outer(self.prior, self.prior))
         return np.fmax(values, 0.0), vectors
 
