@@ -23,10 +23,10 @@ class Noisy:
 
     def __init__(self) -> None:
         self.random = np.random.default_rng(1)
-        self.count = 0
+        self.asked: list[Point] = []
 
     def figures(self, points: Sequence[Point]) -> list[Floats]:
-        self.count += len(points)
+        self.asked += points
         at = [np.log([dict(point.values)[name] for name in NAMES]) for point in points]
         return [SLOPES @ x + NOISE * self.random.standard_normal(3) for x in at]
 
@@ -48,19 +48,22 @@ def near(problem: Problem, variance: Any) -> Linear:
 
 
 def test_slopes_are_taken_again_where_their_noise_hides_what_is_told() -> None:
-    problem, _ = noisy_problem()
+    problem, simulations = noisy_problem()
     variance = np.full(3, 1e-3)
     found = near(problem, variance)
+    simulations.asked.clear()
     sharp = problem.sharpened(found, variance)
     assert sharp.errors.mean() < 0.7 * found.errors.mean()
     assert np.abs(sharp.slopes - SLOPES).max() < 4 * sharp.errors.max()
     assert (sharp.point == found.point).all()
+    last = [(tuple(point.values.items()), point.seed) for point in simulations.asked[-8 * 8 :]]
+    assert len(set(last)) == len(last)  # else the noise only seems to be less
 
 
 def test_slopes_are_left_where_the_misfit_is_greater_than_their_noise() -> None:
     problem, simulations = noisy_problem()
     variance = np.full(3, 1.0)
     found = near(problem, variance)
-    asked = simulations.count
+    asked = len(simulations.asked)
     assert problem.sharpened(found, variance) is found
-    assert simulations.count == asked
+    assert len(simulations.asked) == asked
