@@ -4,8 +4,9 @@
 
 For each operation and size clients ask a store of the lab in closed loops. Bytes that the server allocated, and
 collections, are counted by its metrics (``go_memstats_alloc_bytes_total``, ``go_gc_duration_seconds_count``) from when
-the objects to be read are there to the end. Counts, not times; but a PUT of 1 MiB to an erasure set took 200 to
-340 KB with 4 clients, 850 KB with 8. How much CPU a collection takes the server's log says when it is started with ``GODEBUG=gctrace=1``.
+the objects to be read are there to the end. Counts, not times; but a PUT of 1 MiB to an erasure set took 200 to 340 KB
+with 4 clients, 850 KB with 8. How much CPU a collection takes the server's log says when it is started with
+``GODEBUG=gctrace=1``.
 """
 
 from __future__ import annotations
