@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
@@ -25,6 +26,9 @@ inlined: Any = njit(cache=True, nogil=True, forceinline=True)
 
 _memchr = types.ExternalFunction("memchr", types.intp(types.intp, types.int32, types.intp))
 _memcpy = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.intp))
+
+WIDTH = 64
+"""How many bytes `equal` looks at."""
 
 CHECKED = bool(vars(config)["BOUNDSCHECK"])
 """Whether kernels check that they stay within their arrays (NUMBA_BOUNDSCHECK=1), instead of being fast."""
@@ -66,6 +70,31 @@ def _eight_at(context, address):  # type: ignore[no-untyped-def]
     return types.uint64(types.intp), load
 
 
+@_intrinsic
+def _equal_at(context, address, byte):  # type: ignore[no-untyped-def]
+    """Which of the `WIDTH` bytes at an address are a byte, as bits: a few instructions, the processor's widest."""
+
+    def compare(target, builder, signature, values):  # type: ignore[no-untyped-def]
+        vector = ir.VectorType(ir.IntType(8), WIDTH)
+        there = builder.load(builder.inttoptr(values[0], vector.as_pointer()), align=1)
+        first = builder.insert_element(ir.Constant(vector, ir.Undefined), values[1], ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+        everywhere = builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
+        return builder.bitcast(builder.icmp_unsigned("==", there, everywhere), ir.IntType(WIDTH))
+
+    return types.uint64(types.intp, types.uint8), compare
+
+
+@_intrinsic
+def lowest(context, bits):  # type: ignore[no-untyped-def]
+    """The place of the lowest bit that is set; `WIDTH`: none is."""
+
+    def count(target, builder, signature, values):  # type: ignore[no-untyped-def]
+        return builder.cttz(values[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), count
+
+
 @compiled
 def pointer(array):  # type: ignore[no-untyped-def]
     """An array's items without the array, which must outlive it: to hand on arrays costs more than to read a number."""
@@ -94,6 +123,17 @@ def eight(data, at):  # type: ignore[no-untyped-def]
     for i in range(8):
         value |= np.uint64(data[at + i]) << np.uint64(8 * i)
     return value
+
+
+@inlined
+def equal(data, at, byte):  # type: ignore[no-untyped-def]
+    """Which of the `WIDTH` bytes from `at` on are a byte, the first the lowest bit. All of them have to be there."""
+    if not CHECKED:
+        return _equal_at(_address(data) + at, byte)
+    bits = np.uint64(0)
+    for i in range(WIDTH):
+        bits |= np.uint64(data[at + i] == byte) << np.uint64(i)
+    return bits
 
 
 @compiled

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from traces.readers.compiling import compiled, find, inlined, pointer
+import numpy as np
+
+from traces.readers.compiling import WIDTH, compiled, find, inlined, pointer
 from traces.readers.drafts import BEGIN, END, begun, error, rejected
 from traces.readers.http_status import FIRST_ERROR
-from traces.readers.kernels import QUOTE, decimal, digits, is_dash, line_end, lowered, of, operation, word, words
+from traces.readers.kernels import (
+    QUOTE,
+    decimal,
+    digits,
+    is_dash,
+    line_end,
+    lowered,
+    next_of,
+    of,
+    operation,
+    word,
+    words,
+)
 from traces.readers.time_kernels import iso_time
 from traces.tables import LIST
 
@@ -32,19 +46,15 @@ def _divide(data, at, stop, delimiter, fields, width):  # type: ignore[no-untype
     Returns:
         How many fields there are, at most one more than `width`; -1: a quotation mark is not closed.
     """
-    found = 0
+    found, window, bits = 0, at - WIDTH, np.uint64(0)
     while at <= stop and found <= width:
         if at < stop and data[at] == QUOTE:
             start, end, at = _unquoted(data, at, stop, delimiter)
             if end < 0:
                 return -1
         else:
-            start = end = at
-            if end < stop and data[end] != delimiter:
-                end += 1
-                if end < stop and data[end] != delimiter:
-                    end = find(data, end, stop, delimiter)
-            at = end + 1
+            end, window, bits = next_of(data, at, stop, delimiter, window, bits)
+            start, at = at, end + 1
             if end == start or is_dash(data, start, end):
                 end = start - 1
         if found < width:

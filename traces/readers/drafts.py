@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.readers.compiling import compiled, find, inlined
+from traces.readers.compiling import WIDTH, compiled, find, inlined
 from traces.readers.escape_kernels import resolve
 from traces.readers.http_status import FIRST_ERROR, LAST_STATUS, error_of
 from traces.readers.kernels import DASH, NO_BYTE, PERCENT, words
@@ -42,8 +42,8 @@ class Draft(NamedTuple):
     """What kernels work on.
 
     Attributes:
-        data: texts of errors, the block's bytes, which kernels may change where they stand, and as many again for new
-            texts: those of a line as far behind it as all before the room has bytes.
+        data: texts of errors, the block's bytes, which kernels may change where they stand, and as many again, and
+            `WIDTH`, for new texts: those of a line as far behind it as all before the room has bytes.
         begin, end: bounds of the block's bytes.
         rows: `ROW`, one for each line: those with a record first, those without from the end.
         fields: for bounds of a line's fields.
@@ -70,7 +70,7 @@ def drafted(block: Block, fields: int) -> Draft:
         InputError: the block cannot be read.
     """
     begin, end = block.put(_ROOM, len(_LITERALS))
-    data = _ROOM.text(2 * end, end)
+    data = _ROOM.text(2 * end + WIDTH, end)
     data[: len(_LITERALS)] = _LITERALS
     return Draft(data, begin, end, _ROOM.rows(block.count), np.empty(2 * fields, np.int64))
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.readers.compiling import compiled, eight, find, inlined
+from traces.readers.compiling import WIDTH, compiled, eight, equal, find, inlined, lowest
 from traces.tables import OPS
 
 TAB, NEWLINE, RETURN, SPACE, QUOTE, HASH, PERCENT, AMPERSAND, PLUS = map(np.uint8, b'\t\n\r "#%&+')
@@ -30,6 +30,7 @@ _LARGEST = (2**63 - 1) // _POWERS
 _HIGH, _LOW, _DIGITS, _SIX = (np.uint64(byte * 0x0101010101010101) for byte in (0xF0, 0x0F, 0x30, 0x06))
 _OF_PAIRS, _OF_FOURS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
 _BY_10, _BY_100, _BY_10000 = (np.uint64(10**n * 2 ** (8 * n) + 1) for n in (1, 2, 4))
+_ALL, _BYTE, _10 = np.uint64(2**64 - 1), np.uint64(0xFF), np.uint64(10)
 _8_BITS, _16_BITS, _32_BITS = np.uint64(8), np.uint64(16), np.uint64(32)
 
 Words: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]
@@ -187,13 +188,30 @@ def lowered(data, at, stop, room):  # type: ignore[no-untyped-def]
     return room, room + stop - at
 
 
-@compiled
-def _near(data, at, stop, byte):  # type: ignore[no-untyped-def]
-    """`find`, faster where the byte is near."""
-    close = min(at + 8, stop)
-    while at < close and data[at] != byte:
-        at += 1
-    return at if at < close else find(data, at, stop, byte)
+@inlined
+def next_of(data, at, stop, byte, window, bits):  # type: ignore[no-untyped-def]
+    """Where a byte next is, faster than `find` where there are many of them.
+
+    Args:
+        data: bytes, `WIDTH` more than up to `stop`.
+        at, stop: bounds.
+        window, bits: what the call before gave, for the same byte and an `at` that was not greater; at first
+            `at` - `WIDTH`, and anything.
+
+    Returns:
+        cut: where it is; `stop`: nowhere.
+        window, bits: for the next call: `equal` of this place.
+    """
+    if at - window < WIDTH:
+        bits &= _ALL << np.uint64(at - window)
+    else:
+        window, bits = at, equal(data, at, byte)
+    while bits == 0:
+        window += WIDTH
+        if window >= stop:
+            return stop, window, bits
+        bits = equal(data, window, byte)
+    return min(window + lowest(bits), stop), window, bits
 
 
 @compiled
@@ -201,7 +219,7 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
     """The bounds of a line's fields.
 
     Args:
-        data: bytes.
+        data: bytes, `WIDTH` more than up to `stop`.
         at, stop: bounds of the line.
         delimiter: between fields.
         quoted, bracketed: whether a field that begins with a quotation mark (a bracket) goes on to the mark (bracket)
@@ -212,7 +230,7 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
     Returns:
         How many fields were found; -1: a mark or bracket is not closed.
     """
-    found = 0
+    found, window, bits = 0, at - WIDTH, np.uint64(0)
     while found < most and at <= stop:
         closing = NO_BYTE
         if at < stop:
@@ -229,7 +247,8 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
                 return -1
             behind = cut + 1
         else:
-            behind = cut = _near(data, at, stop, delimiter)
+            cut, window, bits = next_of(data, at, stop, delimiter, window, bits)
+            behind = cut
         fields[2 * found], fields[2 * found + 1] = at, cut
         found += 1
         at = behind + 1
@@ -264,15 +283,38 @@ def split_last(data, at, stop, delimiter, fields, most):  # type: ignore[no-unty
 
 
 @inlined
+def _are_digits(value):  # type: ignore[no-untyped-def]
+    """Whether all of eight bytes, as `eight` gives them, are digits."""
+    return value & _HIGH == _DIGITS and (value + _SIX) & _HIGH == _DIGITS
+
+
+@inlined
 def _eight_digits(data, at):  # type: ignore[no-untyped-def]
     """The number of eight digits; -1: one of the bytes is none. Pairs, then fours, then all are put together in one
     multiplication each."""
     value = eight(data, at)
-    if value & _HIGH != _DIGITS or (value + _SIX) & _HIGH != _DIGITS:
+    if not _are_digits(value):
         return -1
     value = ((value & _LOW) * _BY_10) >> _8_BITS
     value = ((value & _OF_PAIRS) * _BY_100) >> _16_BITS
     return np.int64(((value & _OF_FOURS) * _BY_10000) >> _32_BITS)
+
+
+@inlined
+def pairs(data, at, hidden):  # type: ignore[no-untyped-def]
+    """What each two of eight digits are as a number, for `pair`; if one is none, each such number is 255.
+
+    `hidden`: 0xFF at each of the eight bytes that need not be a digit.
+    """
+    value = (eight(data, at) & ~hidden) | (_DIGITS & hidden)
+    value_of_each = value & _LOW
+    return value_of_each * _10 + (value_of_each >> _8_BITS) if _are_digits(value) else _ALL
+
+
+@inlined
+def pair(numbers, which):  # type: ignore[no-untyped-def]
+    """The number of the digits `which` and `which` + 1 of `pairs`."""
+    return np.int64((numbers >> np.uint64(8 * which)) & _BYTE)
 
 
 @inlined

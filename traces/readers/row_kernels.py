@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces.readers.compiling import compiled, copy, pointer
+from traces.readers.compiling import compiled, copy, inlined, pointer
 from traces.readers.drafts import NUMBERS, ROW, TEXTS
 
 _NUMBERS, _TEXTS = len(NUMBERS), len(TEXTS)
@@ -27,36 +27,54 @@ def columns(longs, ints, octets, values, offsets, status, op, known):  # type: i
         How many bytes all texts have.
     """
     count = len(op)
-    width = (count + 7) // 8
+    width, whole = (count + 7) // 8, count // 8
     numbers, ends, held, bits = pointer(values), pointer(offsets), pointer(longs), pointer(known)
-    for byte in range(width):
-        first, last = 8 * byte, min(8 * byte + 8, count)
-        for column in range(_STATUS):
-            there = 0
-            for i in range(first, last):
-                value = held[i * _LONGS + column]
-                numbers[column * count + i] = value
-                there |= (value >= 0) << (i - first)
-            bits[column * width + byte] = there
-        there = 0
-        for i in range(first, last):
-            value = held[i * _LONGS + _STATUS]
-            status[i], op[i] = value, octets[i * 8 * _LONGS + _OP]
-            there |= (value >= 0) << (i - first)
-        bits[_STATUS * width + byte] = there
+    for byte in range(whole):
+        _set_numbers(held, octets, numbers, status, op, bits, 8 * byte, 8, count, width)
+    if whole < width:
+        _set_numbers(held, octets, numbers, status, op, bits, 8 * whole, count - 8 * whole, count, width)
     bounds, to = pointer(ints), 0
     for column in range(_TEXTS):
         shift = column * (count + 1)
         ends[shift] = to
-        for byte in range(width):
-            first, there = 8 * byte, 0
-            for i in range(first, min(first + 8, count)):
-                at = i * _INTS + _BOUNDS + 2 * column
-                length = bounds[at + 1] - bounds[at]
-                to += max(length, 0)
-                ends[shift + i + 1] = to
-                there |= (length >= 0) << (i - first)
-            bits[(_NUMBERS + column) * width + byte] = there
+        for byte in range(whole):
+            to = _set_bounds(bounds, ends, bits, column, 8 * byte, 8, shift, to, width)
+        if whole < width:
+            to = _set_bounds(bounds, ends, bits, column, 8 * whole, count - 8 * whole, shift, to, width)
+    return to
+
+
+@inlined
+def _set_numbers(held, octets, numbers, status, op, bits, first, many, count, width):  # type: ignore[no-untyped-def]
+    """Writes the numbers of up to eight rows; of always eight in one call, that is unrolled."""
+    byte = first // 8
+    for column in range(_STATUS):
+        there = 0
+        for i in range(many):
+            value = held[(first + i) * _LONGS + column]
+            numbers[column * count + first + i] = value
+            there |= (value >= 0) << i
+        bits[column * width + byte] = there
+    there = 0
+    for i in range(many):
+        at = (first + i) * _LONGS
+        value = held[at + _STATUS]
+        status[first + i], op[first + i] = value, octets[8 * at + _OP]
+        there |= (value >= 0) << i
+    bits[_STATUS * width + byte] = there
+
+
+@inlined
+def _set_bounds(bounds, ends, bits, column, first, many, shift, to, width):  # type: ignore[no-untyped-def]
+    """Writes the bounds of up to eight rows' texts of a column, of which all before end at `to`; where they end."""
+    there = 0
+    for i in range(many):
+        at = (first + i) * _INTS + _BOUNDS + 2 * column
+        length = bounds[at + 1] - bounds[at]
+        to += max(length, 0)
+        ends[shift + first + i + 1] = to
+        there |= (length >= 0) << i
+    bits[(_NUMBERS + column) * width + first // 8] = there
     return to
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from traces.readers.compiling import compiled, find, inlined
 from traces.readers.kernels import (
     COLON,
@@ -14,40 +16,44 @@ from traces.readers.kernels import (
     digits,
     fraction,
     looks_like,
+    pair,
+    pairs,
     text,
     word,
     words,
 )
+
+_COLONS, _SEPARATORS = np.uint64(0xFF << 16 | 0xFF << 40), np.uint64(0xFF << 32 | 0xFF << 56)
+"""Where ``10:44:01`` and ``2026-11-`` have no digits."""
+
+_FIRST_YEAR, _LAST_YEAR = 1970, 2262
+_MONTH_DAYS = (
+    np.arange(f"{_FIRST_YEAR}-01", f"{_LAST_YEAR}-02", dtype="datetime64[M]").astype("datetime64[D]").view(np.int64)
+)
+"""Days from 1970 to the first of each month."""
 
 _DATED = text("00/???/0000/00/00/00")
 _MONTHS = words(("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"))
 
 
 @inlined
-def days(year, month, day):  # type: ignore[no-untyped-def]
-    """Days from 1970-01-01 to a date of the Gregorian calendar."""
-    year -= month <= 2
-    era = year // 400
-    of_era = year - era * 400
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-
-
-@inlined
 def midnight(year, month, day):  # type: ignore[no-untyped-def]
-    """Seconds from 1970 to the beginning of a date; -1: there is no such."""
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    last = 30 if month in (4, 6, 9, 11) else (28 + leap if month == 2 else 31)
-    return days(year, month, day) * 86400 if 1970 <= year < 2262 and 1 <= month <= 12 and 1 <= day <= last else -1
+    """Seconds from 1970 to the beginning of a date of the Gregorian calendar; -1: there is no such."""
+    if year < _FIRST_YEAR or year >= _LAST_YEAR or month < 1 or month > 12:
+        return -1
+    which = np.uint64((year - _FIRST_YEAR) * 12 + month - 1)
+    first, following = _MONTH_DAYS[which], _MONTH_DAYS[which + np.uint64(1)]
+    return (first + day - 1) * 86400 if 1 <= day <= following - first else -1
 
 
 @inlined
 def clock_time(data, at, stop):  # type: ignore[no-untyped-def]
     """ns from midnight of ``10:44:01`` or ``10:44:01.606``; -1: there is no such."""
-    hours, minutes = digits(data, at, at + 2), digits(data, at + 3, at + 5)
-    whole, part = digits(data, at + 6, at + 8), 0
-    good = 0 <= hours < 24 and 0 <= minutes < 60 and 0 <= whole <= 60
-    if not good or data[at + 2] != COLON or data[at + 5] != COLON:
+    if stop < at + 8 or data[at + 2] != COLON or data[at + 5] != COLON:
+        return -1
+    shown, part = pairs(data, at, _COLONS), 0
+    hours, minutes, whole = pair(shown, 0), pair(shown, 3), pair(shown, 6)
+    if hours > 23 or minutes > 59 or whole > 60:
         return -1
     if stop > at + 8:
         if data[at + 8] != POINT or stop == at + 9:
@@ -103,7 +109,8 @@ def iso_time(data, at, stop):  # type: ignore[no-untyped-def]
     """
     if stop - at < 19 or data[at + 4] != data[at + 7] or ZERO <= data[at + 4] <= ZERO + 9:
         return -1, False
-    begin_s = midnight(digits(data, at, at + 4), digits(data, at + 5, at + 7), digits(data, at + 8, at + 10))
+    shown = pairs(data, at, _SEPARATORS)
+    begin_s = midnight(pair(shown, 0) * 100 + pair(shown, 2), pair(shown, 5), digits(data, at + 8, at + 10))
     cut = stop
     if data[stop - 1] > ZERO + 9:
         cut = stop - 1
