@@ -19,9 +19,11 @@ class Plan:
     def __init__(self, client: Client, network: NetworkLink, host: Host, drives: Drives):
         self.client, self.network, self.host, self.drives = client, network, host, drives
         # Work on a core is shorter than a scheduler's time slice, and run queues keep no order among threads: measured
-        # latencies under load have the spread of random order, not that of processor sharing or FIFO.
-        caches = host.caches.of_station
-        cores = Station("host cpu", "host cpu", Discipline.RANDOM_ORDER, host.cores, setup_s=host.wake, caches=caches)
+        # latencies under load have nearly the spread of random order, not that of processor sharing or FIFO.
+        cores = Station(
+            "host cpu", "host cpu", Discipline.RANDOM_ORDER, host.cores,
+            setup_s=host.wake, caches=host.caches.of_station, fairness=host.fairness,
+        )  # fmt: skip
         self.stations = [cores]
         self.host_cpu = self.client_cpu = 0
         if not client.on_host:

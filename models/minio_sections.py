@@ -72,6 +72,13 @@ class Host(Strict):
         description="longest that a request keeps a core while others wait; what takes longer is done in equal slices, "
         "each with a draw of its own; 0: to the end of each piece of work",
     )
+    fairness: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="how often a core that turns free takes the older of two of those that wait, as a share; else it "
+        "takes any of them",
+    )
     cpu: dict[Op, Demand] = Field({}, description="server CPU of an operation; one not named costs nothing")
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
         {}, description="server CPU where the object lives inside xl.meta; absent: as in cpu"

@@ -35,7 +35,7 @@ class Discipline(IntEnum):
     """`servers` servers; a free one takes any of the waiting jobs, each with the same probability.
 
     The choices are a pure function of the run's seed. Run queues of schedulers behave like this: the mean wait is
-    FIFO's, its spread is wider.
+    FIFO's, its spread is wider. With some `fairness` it is less so.
     """
 
     PRIORITY = 5
@@ -98,6 +98,8 @@ class Station:
         setup_s: what a job that finds a server idle needs longer, as the server has to wake; not where servers are
             infinite, shared, or serve batches.
         caches: what its servers lose while they are idle; where `setup_s` may be, too.
+        fairness: RANDOM_ORDER: at this share of its choices a server draws two of the waiting jobs, and takes the one
+            that has waited longer.
         weights: WEIGHTED_SHARE: the share of each class.
         queue_limit: POOL: jobs that wait at most.
         poll_s, poll_limit: GATE: how often who waits looks again, and how many times; 0 s: released at once.
@@ -111,6 +113,7 @@ class Station:
     batch_item_s: float = 0.0
     setup_s: float = 0.0
     caches: Caches | None = None
+    fairness: float = 0.0
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
     poll_s: float = 0.0
@@ -127,6 +130,8 @@ class Station:
             )
         if self.caches and self.discipline not in _SETS_UP:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} may have no caches")
+        if not 0 <= self.fairness <= 1 or (self.fairness and self.discipline is not Discipline.RANDOM_ORDER):
+            raise ValueError(f"station {self.name!r}: fairness must be from 0 to 1, and is of RANDOM_ORDER alone")
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:

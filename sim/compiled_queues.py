@@ -91,14 +91,31 @@ def wait_apart(layout: Layout, rules: Rules, state: State, station: int, token: 
 
 
 @compiled
+def _draw(rules: Rules, state: State, station: int, row: int) -> np.uint64:
+    """The next random word of a random-order station."""
+    choices: int = state.random[row].choices
+    state.random[row].choices = choices + 1
+    return mixed(rules.seed, station, choices)
+
+
+@compiled
+def _any_of(rules: Rules, state: State, station: int, row: int, count: int) -> int:
+    return np.int64(_draw(rules, state, station, row) % np.uint64(count))  # type: ignore[return-value]
+
+
+@compiled
 def _dequeue(layout: Layout, rules: Rules, state: State, station: int) -> int:
     """The next of the queue, husk or not."""
     of = station * rules.classes
     discipline = layout.stations[station].discipline
     if discipline == _RANDOM:
         row, last = state.stations[station].random_row, state.classes[of].queued - 1
-        chosen = np.int64(mixed(rules.seed, station, state.random[row].choices) % np.uint64(last + 1))
-        state.random[row].choices += 1
+        chosen = _any_of(rules, state, station, row, last + 1)
+        fairness = layout.stations[station].fairness
+        if fairness and (_draw(rules, state, station, row) >> np.uint64(11)) * 2.0**-53 < fairness:
+            other = _any_of(rules, state, station, row, last + 1)
+            since_s = state.tokens[state.random_token[row, chosen]].since
+            chosen = other if state.tokens[state.random_token[row, other]].since < since_s else chosen
         drawn: int = state.random_token[row, chosen]
         state.random_token[row, chosen] = state.random_token[row, last]
         state.classes[of].queued = last

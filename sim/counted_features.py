@@ -22,6 +22,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "batch_item_s",
         "setup_s",
         "caches",
+        "fairness",
         "weights",
         "queue_limit",
         "poll_s",

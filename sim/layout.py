@@ -38,7 +38,7 @@ class Layout(NamedTuple):
 # refill_s: 0 where there are no caches
 STATION = record(
     "discipline role servers batch_limit queue_limit poll_limit",
-    "batch_item_s poll_s setup_s refill_s warming_s cooling_s",
+    "batch_item_s poll_s setup_s fairness refill_s warming_s cooling_s",
 )
 # second_s: when a second attempt starts; infinity: never, or by a quantile
 ROUTE = record(
@@ -75,6 +75,7 @@ def layout_of(network: Network) -> Layout:
             s.batch_item_s,
             s.poll_s,
             s.setup_s,
+            s.fairness,
             *((s.caches.refill_s, s.caches.warming_s, s.caches.cooling_s) if s.caches else (0.0, 1.0, 1.0)),
         )
         for s in network.stations

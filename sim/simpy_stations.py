@@ -207,11 +207,17 @@ class RandomOrder(Fifo):
     choices = 0
 
     def _dequeue(self) -> Job:
-        chosen = self.draw(self.choices) % len(self.queue)
-        self.choices += 1
-        # The last takes the place of the chosen one: any job is as likely as any other, whatever their order.
+        chosen, fairness = self._random() % len(self.queue), self.station.fairness
+        if fairness and (self._random() >> 11) * 2.0**-53 < fairness:
+            other = self._random() % len(self.queue)
+            chosen = other if self.queue[other].since < self.queue[chosen].since else chosen
+        # The last takes the place of the chosen one: nothing goes by the order of the queue.
         self.queue[chosen], self.queue[-1] = self.queue[-1], self.queue[chosen]
         return self.queue.pop()
+
+    def _random(self) -> int:
+        self.choices += 1
+        return self.draw(self.choices - 1)
 
 
 class Priority(Fifo):

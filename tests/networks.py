@@ -59,7 +59,10 @@ def stations(draw, name: str, disciplines=tuple(Discipline)) -> Station:
     setup_s = draw(st.sampled_from([0.0, 0.25])) if sets_up else 0.0
     caches = draw(st.sampled_from([None, Caches(0.5, 1.0, 2.0), Caches(2.0, 3.0, 0.5)])) if sets_up else None
     servers = draw(st.integers(1, 3))
-    return Station(name, "server", discipline, servers=servers, setup_s=setup_s, caches=caches, weights=weights)
+    fairness = draw(st.sampled_from([0.0, 0.5, 1.0])) if discipline is Discipline.RANDOM_ORDER else 0.0
+    return Station(
+        name, "server", discipline, servers, setup_s=setup_s, caches=caches, fairness=fairness, weights=weights
+    )
 
 
 @st.composite

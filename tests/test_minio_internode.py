@@ -52,7 +52,7 @@ def test_a_lone_request_takes_so_many_calls_longer(op, size, more_s):
 def test_the_cpu_of_all_calls_counts_also_of_those_that_nobody_waits_for(op, size, bare, with_shard):
     """Three calls each: a lock, its release, metadata, shards written, cleaning up. A large object is read by one."""
     trace = trace_of([op], ["k"], size_bytes=size)
-    one, four = (modelled_cpu_s(servers(count), trace)["server"] for count in (1, 4))
+    one, four = (modelled_cpu_s(spec, *spec.compile(trace))["server"] for spec in map(servers, (1, 4)))
     assert four - one == pytest.approx(2 * (bare * CALL_S + with_shard * (CALL_S + BYTE_S * size / 2)))
     (outcome, network), (before, _) = (alone(servers(count), op, size) for count in (4, 1))
     cpu = [station.role for station in network.stations].index("host cpu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,21 +84,33 @@ def test_mmc_processor_sharing_has_the_mean_of_fifo():
     assert_holds(1 + erlang_c(4, 2.8) / (4 - 2.8), mean_time_in_system(network, 2.8))
 
 
+def squared_wait(network: Network, rho: float, seed: int) -> float:
+    program = Program.of(network, poisson(CUSTOMERS, rho, seed), seed)
+    run = compiled_engine.run(program)
+    served = np.concatenate([program.draw(i, CHUNK).demand_s for i in range(0, CUSTOMERS, CHUNK)])
+    return float(((run.end_s - run.start_s - served)[WARM_UP:] ** 2).mean())
+
+
 def test_random_order_has_the_mean_wait_of_fifo_and_more_spread():
     rho = 0.7
     network = one_station(station(Discipline.RANDOM_ORDER), ServiceDemand(constant=1.0, distribution=Exponential()))
     assert_holds(1 / (1 - rho), mean_time_in_system(network, rho))
-
-    def squared_wait(seed: int) -> float:
-        program = Program.of(network, poisson(CUSTOMERS, rho, seed), seed)
-        run = compiled_engine.run(program)
-        served = np.concatenate([program.draw(i, CHUNK).demand_s for i in range(0, CUSTOMERS, CHUNK)])
-        return float(((run.end_s - run.start_s - served)[WARM_UP:] ** 2).mean())
-
     # FIFO's second moment 2 rho / (1 - rho)^2, times 1 / (1 - rho / 2): Kingman, "On queues in which customers are
     # served in random order", Proc. Cambridge Phil. Soc. 58, 1962.
     theory = 2 * rho / (1 - rho) ** 2 / (1 - rho / 2)
-    assert_holds(theory, np.array([squared_wait(seed) for seed in range(REPLICATIONS)]))
+    assert_holds(theory, np.array([squared_wait(network, rho, seed) for seed in range(REPLICATIONS)]))
+
+
+def test_fairness_keeps_the_mean_wait_and_takes_spread_from_it():
+    rho = 0.7
+    of_fifo, of_random_order = 2 * rho / (1 - rho) ** 2, 2 * rho / (1 - rho) ** 2 / (1 - rho / 2)
+    seconds = [of_random_order]
+    for fairness in (0.5, 1.0):
+        cores = replace(station(Discipline.RANDOM_ORDER), fairness=fairness)
+        network = one_station(cores, ServiceDemand(constant=1.0, distribution=Exponential()))
+        assert_holds(1 / (1 - rho), mean_time_in_system(network, rho))
+        seconds.append(float(np.mean([squared_wait(network, rho, seed) for seed in range(REPLICATIONS)])))
+    assert of_fifo < seconds[2] < 0.95 * seconds[1] < 0.9 * seconds[0]
 
 
 def test_infinite_server_has_poisson_occupancy():
