@@ -82,6 +82,18 @@ def simulate(
     )
 
 
+def requests_alone(network: Network, requests: Requests, trace: Trace, seed: int) -> Run:
+    """What `simulate` says of each request, and no more: for who simulates a spec thousands of times.
+
+    Args:
+        network, requests: what the spec makes of the trace (`compile`).
+        seed: as of `simulate`.
+    """
+    outcome = compiled_engine.run(Program.of(network, requests, seed))
+    info = {"kind": "simulated", "started_at": "1970-01-01T00:00:00+00:00", "versions": {}}
+    return Run.of(request_table(trace, requests, outcome), info, source="simulation")
+
+
 def _refuse_endless(network: Network, requests: Requests) -> None:
     """A closed loop whose rows repeat ends by its clock, so the clock has to move."""
     if not requests.repeat:

@@ -190,6 +190,23 @@ def test_what_a_call_between_servers_takes_is_told_where_all_else_is_known():
     assert found.identified
 
 
+def test_a_ceph_with_gateways_is_fitted_without_the_cpu_times_that_its_model_lacks():
+    data = {
+        "store": "ceph",
+        "workload": {"clients": 1, "operations": 1000, "object_size": "4KiB", "mix": {"GET": 1}},
+        "hosts": {"count": 1, "drives": 3},
+        "pools": {"data": "replica 3", "failure_domain": "osd", "pg_num": 32},
+        "gateways": {"count": 2, "cpu": {"GET": {"constant": "1ms"}}},
+    }
+    path = "gateways.cpu.GET.constant"
+    hidden = simulate(spec_at(data, {path: 0.004}), seed=3)
+    runs = [("run", replace(hidden, info=hidden.info | {"cpu": {"client_per_op_s": 0.003}}))]
+    told = calibrate(data, runs, [Parameter(path, 0.0001, 0.1)], anyway=True)
+    assert told.parameters[path].value == pytest.approx(0.004, rel=0.1)
+    assert told.misfit < 0.02
+    assert any("CPU times were not fitted: a ceph's model" in finding for finding in told.findings)
+
+
 def test_a_spec_value_that_the_recorded_policy_replaces_does_not_matter():
     hedged = minio("client.hedge.after=2ms")
     parameter, trace = Parameter("client.hedge.after", 1e-4, 1.0), RUNS[0][1].trace

@@ -40,9 +40,8 @@ def measured(clients: int, mix: str, size: str, with_cpu: bool = True, seed: int
     trace = generate(spec.workload, seed=1)
     run = simulate(spec, trace, seed=seed)
     if with_cpu:
-        run = replace(
-            run, info=run.info | {"cpu": {f"{k}_per_op_s": s for k, s in modelled_cpu_s(spec, trace).items()}}
-        )
+        cpu_s = modelled_cpu_s(spec, *spec.compile(trace))
+        run = replace(run, info=run.info | {"cpu": {f"{k}_per_op_s": s for k, s in cpu_s.items()}})
     return Measured(f"{clients} {mix} {size}", run, trace)
 
 

@@ -96,15 +96,29 @@ def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, A
         parts = path.strip().split(".")
         if not equals or not all(parts):
             raise InputError(f"--set {assignment}: write it like --set workload.clients=8")
-        value = _parsed(text, f"--set {path}")
-        place: Any = result
-        for depth, part in enumerate(parts[:-1], start=1):
-            at = _place(place, part, parts[: depth - 1])
-            if isinstance(place, dict) and place.get(at) is None:
-                place[at] = {}
-            place = place[at]
-        place[_place(place, parts[-1], parts[:-1])] = value
+        _put(result, parts, _parsed(text, f"--set {path}"))
     return result
+
+
+def replaced(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `data` with other values at dotted paths, as by `override`.
+
+    Raises:
+        InputError: a path through a value that holds no fields.
+    """
+    result: dict[str, Any] = copy.deepcopy(dict(data))
+    for path, value in values.items():
+        _put(result, path.split("."), value)
+    return result
+
+
+def _put(place: Any, parts: Sequence[str], value: Any) -> None:
+    for depth, part in enumerate(parts[:-1], start=1):
+        at = _place(place, part, parts[: depth - 1])
+        if isinstance(place, dict) and place.get(at) is None:
+            place[at] = {}
+        place = place[at]
+    place[_place(place, parts[-1], parts[:-1])] = value
 
 
 def _place(container: Any, part: str, path: Sequence[str]) -> str | int:

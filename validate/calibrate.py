@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.spec import spec_of
 from traces.errors import InputError
 from traces.run import Run
 from validate.cells import asked_of, labels_of
+from validate.cpu import measured_cpu_s, tells_cpu, without_cpu
 from validate.estimates import staged_estimates
 from validate.figures import Floats
 from validate.fit import SEEDS, Linear, Problem
@@ -76,6 +78,9 @@ def calibrate(
     if not runs or not parameters:
         raise InputError("a fit needs at least one Run and one parameter")
     measured = [Measured.of(name, run, anyway, (server_s or {}).get(name)) for name, run in runs]
+    cpu_unused = not tells_cpu(spec_of(data, source)) and any(measured_cpu_s(run) for _, run in runs)
+    if cpu_unused:
+        measured = [replace(m, run=without_cpu(m.run)) for m in measured]
     targets = targets_of(measured, seed)
     parameters, matter = _that_matter(data, parameters, [measured[members[0]] for members in targets.cells], source)
     first = staged_estimates(data, parameters, measured, source)
@@ -92,7 +97,9 @@ def calibrate(
         lengths = np.array([len(a.trace) for a in asked])[targets.cell] / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, begins, confidence)
-    findings = (*first.findings, *_unfit(measured))
+    findings = [*first.findings, *_unfit(measured)]
+    if cpu_unused:
+        findings.append(f"CPU times were not fitted: a {data['store']}'s model does not say what its processes take")
     return _profile(data, source, confidence, measured, problem, solution, findings, seed, simulated.count)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from models.network import Network
+from models.minio import MinioSpec
+from models.network import Network, Visit
 from models.sheet import Requests
 from models.spec import Spec
 from traces.run import Run
-from traces.trace import Trace
 
 Side = Literal["client", "server"]
 SIDES: tuple[Side, ...] = ("client", "server")
@@ -22,23 +23,36 @@ def measured_cpu_s(run: Run) -> dict[Side, float]:
     return {side: float(s) for side in SIDES if (s := recorded.get(f"{side}_per_op_s")) is not None and s > 0}
 
 
-def modelled_cpu_s(spec: Spec, trace: Trace, requests: Requests | None = None) -> dict[Side, float]:
-    """Mean CPU seconds per request of each side for what a trace asks for; a request that is not repeated or hedged.
+def without_cpu(run: Run) -> Run:
+    """The Run as if it had recorded no CPU per request."""
+    cpu = {name: value for name, value in run.info.get("cpu", {}).items() if not name.endswith("_per_op_s")}
+    return replace(run, info=run.info | {"cpu": cpu})
 
-    `requests`: those of ``spec.compile(trace)``, where they are known; they are the same for all demands of a spec.
+
+def tells_cpu(spec: Spec) -> bool:
+    """Whether the model says what client and server processes take."""
+    return isinstance(spec, MinioSpec)
+
+
+def modelled_cpu_s(spec: Spec, network: Network, requests: Requests) -> dict[Side, float]:
+    """Mean CPU seconds per request of each side; a request that is not repeated or hedged.
+
+    Nothing where the model does not say it.
+
+    `network`, `requests`: what the spec makes of a trace (`compile`).
     """
-    requests = spec.compile(trace)[1] if requests is None else requests
-    any_row = Trace(trace.table.slice(0, 1), trace.pacing)
-    idle = spec.model_copy(update={"client": spec.client.model_copy(update={"cpu": {}})})
-    whole, server = (_mean_cpu_s(version.compile(any_row)[0], requests) for version in (spec, idle))
-    return {"client": whole - server, "server": server}
-
-
-def _mean_cpu_s(network: Network, requests: Requests) -> float:
-    total = 0.0
-    for k, route in enumerate(network.routes):
+    if not tells_cpu(spec):
+        return {}
+    total_s = client_s = 0.0
+    for k in np.unique(requests.route).tolist():
         size = requests.size_bytes[requests.route == k]
-        for visit in route.visits if len(size) else ():
-            if isinstance(visit.station, int | np.integer) and network.stations[visit.station].role.endswith("cpu"):
-                total += float(visit.demand.mean_s(size).sum())
-    return total / max(len(requests), 1)
+        route = network.routes[k]
+        total_s += sum(float(visit.demand.mean_s(size).sum()) for visit in route.visits if _on_cpu(network, visit))
+        of_client = spec.client.cpu.get(route.name.partition(" ")[0])
+        client_s += float(of_client.mean_s(size).sum()) if of_client else 0.0
+    count = max(len(requests), 1)
+    return {"client": client_s / count, "server": (total_s - client_s) / count}
+
+
+def _on_cpu(network: Network, visit: Visit) -> bool:
+    return isinstance(visit.station, int | np.integer) and network.stations[visit.station].role.endswith("cpu")

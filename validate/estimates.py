@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ def _light_load(
 
 def _sums(spec: Spec, m: Measured) -> Floats:
     """What the spec says of the figures in `_measured_sums`."""
-    cpu_s = modelled_cpu_s(spec, _sample(m))
+    cpu_s = modelled_cpu_s(spec, *spec.compile(_sample(m)))
     figures = [cpu_s[side] for side in measured_cpu_s(m.run)]
     return np.array(figures + ([alone for _, alone in _alone_s(spec, m)] if _alone(m) else []))
 
@@ -104,7 +104,7 @@ def _alone_s(spec: Spec, m: Measured) -> list[tuple[str, float]]:
     """The mean latency of each operation when a request meets nobody."""
     network, requests = spec.compile(_sample(m))
     routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
-    demands = mean_demands(type(network)(network.stations, routes, network.placements, network.pacing), requests)
+    demands = mean_demands(replace(network, routes=routes, agenda=()), requests)
     result = []
     for op in _succeeded(m.run):
         asked = _sample(m).op[: len(requests)] == OPS.index(op)

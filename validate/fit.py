@@ -130,7 +130,7 @@ class Problem:
 
     def _near(self, point: Floats, variance: Floats, seeds: Sequence[int]) -> Linear:
         figures, noise = self.centre(point, seeds)
-        slopes, errors = self.slopes(point, seeds, repeats=_REPEATS)
+        slopes, errors = self.slopes(point, repeats=_REPEATS)
         return Linear(point, figures, noise, slopes, errors, self._cost(point, figures, variance))
 
     def sharpened(self, near: Linear, variance: Floats) -> Linear:
@@ -139,8 +139,7 @@ class Problem:
         repeats = _REPEATS
         while repeats < _MOST_REPEATS and np.any(self._doubt(near, variance) * self.prior**2 > _HIDDEN):
             repeats *= 2
-            # With fewer seeds the same simulations would come again, and the noise only seem to be less.
-            slopes, errors = self.slopes(near.point, self.seeds(SEEDS * repeats), repeats)
+            slopes, errors = self.slopes(near.point, repeats=repeats)
             near = replace(near, slopes=slopes, errors=errors)
         return near
 
@@ -198,13 +197,16 @@ class Problem:
                 noise[np.ix_(mine, mine)] = np.cov(of_seeds, rowvar=False)
         return figures, noise
 
-    def slopes(self, point: Floats, seeds: Sequence[int], repeats: int = 1) -> tuple[Floats, Floats]:
+    def slopes(self, point: Floats, seeds: Sequence[int] = (), repeats: int = 1) -> tuple[Floats, Floats]:
         """The slopes of the figures at a point and their standard errors, each of shape (figures, parameters).
 
-        `repeats`: how often the design is simulated. Mirror images share a seed, other rows do not as far as seeds
-        reach.
+        Args:
+            seeds: each pair of mirror images takes one, in turn; none: each has its own, without which simulations of
+                repeated designs come again, and the noise only seems to be less.
+            repeats: how often the design is simulated.
         """
         designs = [np.tile(self._design(point, c), (repeats, 1)) for c in range(len(self.matters))]
+        seeds = seeds or self.seeds(max(map(len, designs)) // 2)
         points = [
             Point(c, self._values(row), seeds[_pair(i, len(rows) // repeats) % len(seeds)])
             for c, rows in enumerate(designs)
@@ -215,13 +217,15 @@ class Problem:
         for c, rows in enumerate(designs):
             mine, moved = np.flatnonzero(self.targets.cell == c), np.flatnonzero(self.matters[c])
             figures = self._of_figures([next(drawn) for _ in rows], mine)
-            design = np.column_stack([np.ones(len(rows)), (rows - point)[:, moved]])
+            # Of mirror images only the difference tells slopes: what their seed and products of parameters do to both
+            # is no error of them.
+            design, differences = (_mirrored(values, len(rows) // repeats) for values in (rows[:, moved], figures))
             inverse = np.linalg.pinv(design)
-            fitted = inverse @ figures
-            left = figures - design @ fitted
-            spread = np.sqrt((left**2).sum(axis=0) / max(len(rows) - design.shape[1], 1))
-            slopes[np.ix_(mine, moved)] = fitted[1:].T
-            errors[np.ix_(mine, moved)] = spread[:, None] * np.sqrt((inverse**2).sum(axis=1))[1:]
+            fitted = inverse @ differences
+            left = differences - design @ fitted
+            spread = np.sqrt((left**2).sum(axis=0) / max(len(design) - len(moved), 1))
+            slopes[np.ix_(mine, moved)] = fitted.T
+            errors[np.ix_(mine, moved)] = spread[:, None] * np.sqrt((inverse**2).sum(axis=1))
         return slopes, errors
 
     def _design(self, point: Floats, cell: int) -> Floats:
@@ -246,3 +250,9 @@ def _pair(row: int, size: int) -> int:
     """The number of a row's pair, of rows in designs of `size` whose second halves mirror the first."""
     design, place = divmod(row, size)
     return design * (size // 2) + place % (size // 2)
+
+
+def _mirrored(values: Floats, size: int) -> Floats:
+    """Rows of designs of `size` less those that mirror them, shape (pairs, columns)."""
+    designs = values.reshape(-1, 2, size // 2, values.shape[1])
+    return (designs[:, 0] - designs[:, 1]).reshape(-1, values.shape[1])

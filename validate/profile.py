@@ -12,7 +12,7 @@ from pydantic import Field, PositiveFloat, model_validator
 from traces.distributions import Strict
 from traces.errors import InputError
 from traces.tables import whole_file
-from traces.yaml_input import load_mapping, override, validated
+from traces.yaml_input import load_mapping, replaced, validated
 
 
 class Estimate(Strict):
@@ -145,7 +145,7 @@ def with_values(data: dict[str, Any], values: dict[str, float]) -> dict[str, Any
     """
     for path in values:
         data = _opened(data, path.split("."))
-    return override(data, [f"{path}={value!r}" for path, value in values.items()])
+    return replaced(data, values)
 
 
 def _opened(data: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:

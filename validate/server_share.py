@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from models.minio import MinioSpec
 from models.network import Network, Route, Stage
+from models.sheet import Requests
 from models.spec import Spec
-from sim import compiled_engine
-from sim.outcome import Program
-from sim.run_tables import request_table
+from sim.simulate import requests_alone
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics import Floats
@@ -44,20 +43,20 @@ def _lasting(run: Run, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], latency
     return Run(requests.set_column(at, requests.schema.field(at), ends_s), run.info)
 
 
-def simulate_shares(spec: Spec, trace: Trace, seed: int) -> tuple[Run, Floats]:
-    """The Run that `sim.simulate.simulate` gives, without stations, and the seconds each request was at the server.
+def simulate_shares(spec: Spec, network: Network, requests: Requests, trace: Trace, seed: int) -> tuple[Run, Floats]:
+    """The Run of `sim.simulate.requests_alone`, and the seconds that each request was at the server.
 
     A request with several attempts has NaN, as has a failed one.
+
+    Args:
+        network, requests: what the spec makes of the trace (`compile`).
 
     Raises:
         InputError: the spec's model does not say where the server begins.
     """
     if not isinstance(spec, MinioSpec):
         raise InputError(f"the server's share of latencies is known of a minio's model, not of a {spec.store}'s")
-    network, requests = spec.compile(trace)
-    outcome = compiled_engine.run(Program.of(_stamped(spec, network), requests, seed))
-    info = {"kind": "simulated", "started_at": "1970-01-01T00:00:00+00:00", "versions": {}}
-    run = Run.of(request_table(trace, requests, outcome), info, source="simulation")
+    run = requests_alone(_stamped(spec, network), requests, trace, seed)
     arrived_s = run.column("first_byte_s")
     arrived_s = np.where(np.isnan(arrived_s), run.column("start_s"), arrived_s)
     server_s = run.column("end_s") - spec.network.latency - arrived_s

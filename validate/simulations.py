@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from models.client_policy import ClientPolicies
-from models.sheet import Requests
-from models.spec import spec_of
 from sim.process_map import process_map
-from sim.simulate import simulate
+from sim.simulate import requests_alone
 from traces.trace import Trace
 from validate.cpu import modelled_cpu_s
 from validate.figures import Floats, Label, figures_of, of_share
@@ -52,22 +49,34 @@ class Point:
     values: Mapping[str, float]
     seed: int
 
+    @property
+    def key(self) -> Hashable:
+        """Alike for points that are."""
+        return self.cell, tuple(self.values.items()), self.seed
+
 
 class Simulations:
     """Simulates points, in processes that know the spec and the traces; use it by `simulations`."""
 
     def __init__(self, mapping: Callable[..., Iterator[Floats]], progress: Callable[[int], None]):
         self._mapping, self._progress = mapping, progress
-        self.count = 0
+        self._known: dict[Hashable, Floats] = {}
+
+    @property
+    def count(self) -> int:
+        """How many were simulated."""
+        return len(self._known)
 
     def figures(self, points: Sequence[Point]) -> list[Floats]:
-        """The log-figures of each point, in the order of its cell's labels; whatever the number of workers."""
-        found = []
-        for figures in self._mapping(_figures, points):
-            found.append(figures)
-            self.count += 1
+        """The log-figures of each point, in the order of its cell's labels; whatever the number of workers.
+
+        A point that comes again, as those of slopes do that are taken more often, is not simulated again.
+        """
+        new = {point.key: point for point in points if point.key not in self._known}
+        for key, figures in zip(new, self._mapping(_figures, list(new.values())), strict=True):
+            self._known[key] = figures
             self._progress(self.count)
-        return found
+        return [self._known[point.key] for point in points]
 
 
 @contextlib.contextmanager
@@ -89,24 +98,19 @@ _known: tuple[dict[str, Any], str, tuple[Asked, ...]]  # of this process: traces
 def _know(data: dict[str, Any], source: str, asked: tuple[Asked, ...]) -> None:
     global _known
     _known = data, source, asked
-    _requests.cache_clear()
-
-
-@functools.cache
-def _requests(cell: int) -> Requests:
-    """The requests of a cell's trace: no value that is fitted changes them."""
-    data, source, asked = _known
-    return spec_of(data, source).compile(asked[cell].trace)[1]
 
 
 def _figures(point: Point) -> Floats:
     data, source, asked = _known
     trace, labels = asked[point.cell].trace, asked[point.cell].labels
     spec = as_recorded(spec_at(data, dict(point.values), source), asked[point.cell].policies)
-    cpu_s = modelled_cpu_s(spec, trace, _requests(point.cell)) if any(op == "all" for op, _ in labels) else {}
+    network, requests = spec.compile(trace)
+    cpu_s = modelled_cpu_s(spec, network, requests)
     split = any(of_share(label)[0] for label in labels)
     run, server_s = (
-        simulate_shares(spec, trace, point.seed) if split else (simulate(spec, trace, seed=point.seed), None)
+        simulate_shares(spec, network, requests, trace, point.seed)
+        if split
+        else (requests_alone(network, requests, trace, point.seed), None)
     )
     return figures_of(run, labels, {str(side): s for side, s in cpu_s.items()}, server_s)
 
