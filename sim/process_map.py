@@ -5,12 +5,20 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from itertools import islice
+from queue import SimpleQueue
+from types import FrameType
 from typing import Any
 
 from traces.errors import InputError
+
+_AHEAD = 256
+"""Items that workers may have before the first of them is done: more than any number of workers, and soon begun."""
 
 
 @contextlib.contextmanager
@@ -30,8 +38,7 @@ def process_map(
         yield map
         return
     with _process_pool(workers, initialise, arguments) as pool:
-        # Not the pool's own map: interrupted, that cancels what the pool then trips over as its workers have ended too.
-        yield lambda function, items: _results(_submitted(pool, function, items))
+        yield lambda function, items: _in_order(_finished(pool, function, items))
 
 
 def completed(function: Callable[[Any], Any], items: Sequence[Any], workers: int = 1) -> Iterator[tuple[int, Any]]:
@@ -45,23 +52,63 @@ def completed(function: Callable[[Any], Any], items: Sequence[Any], workers: int
         yield from enumerate(map(function, items))
         return
     with _process_pool(workers) as pool:
-        futures = {future: i for i, future in enumerate(_submitted(pool, function, items))}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        for i, future in _finished(pool, function, items):
+            yield i, future.result()
 
 
-def _submitted(pool: ProcessPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Future[Any]]:
-    # Processes start here. Until they are in `_begin`, Ctrl-C waits, lest their imports end in tracebacks.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _in_order(finished: Iterator[tuple[int, Future[Any]]]) -> Iterator[Any]:
+    early: dict[int, Future[Any]] = {}
+    following = 0
+    for i, future in finished:
+        early[i] = future
+        while following in early:
+            yield early.pop(following).result()
+            following += 1
+
+
+def _finished(
+    pool: ProcessPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any]
+) -> Iterator[tuple[int, Future[Any]]]:
+    """Whichever item is done first, its index and its future; `_AHEAD` of them under way."""
+    # Not the pool's own map, nor `as_completed`: Ctrl-C while they hold a lock leaves it locked, and the pool waits for
+    # ever. This queue's `get` can be interrupted.
+    done: SimpleQueue[tuple[int, Future[Any]]] = SimpleQueue()
+    waiting = enumerate(items)
+
+    def hand_in(index: int, future: Future[Any]) -> None:
+        done.put((index, future))
+
+    def submit(count: int) -> int:
+        with _uninterrupted():
+            batch = list(islice(waiting, count))
+            for index, item in batch:
+                pool.submit(_work, function, item).add_done_callback(partial(hand_in, index))
+        return len(batch)
+
+    running = submit(_AHEAD)
+    while running:
+        found = done.get()
+        running += submit(1) - 1
+        yield found
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until its end; that of the processes started meanwhile until they are in `_begin`."""
+    if threading.current_thread() is not threading.main_thread():  # where no signal comes
+        yield
+        return
+    # Other threads may take the signal, whatever this one's mask, and Python then handles it here: so a handler, too.
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return [pool.submit(function, item) for item in items]
+        yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _results(futures: Sequence[Future[Any]]) -> Iterator[Any]:
-    for future in futures:
-        yield future.result()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
@@ -78,9 +125,29 @@ def _process_pool(
             pool.shutdown(cancel_futures=True)
 
 
+# Of each worker: whether Ctrl-C came while it was not at work.
+_interrupted = False
+
+
 def _begin(initialise: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    # Ctrl-C ends a worker without a word: the process that started it says what there is to say.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, _end_later)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     if initialise is not None:
-        initialise(*arguments)
+        _work(lambda given: initialise(*given), arguments)
+
+
+def _end_later(number: int, frame: FrameType | None) -> None:
+    global _interrupted
+    _interrupted = True
+
+
+def _work(function: Callable[[Any], Any], item: Any) -> Any:
+    # Ctrl-C ends a worker without a word: the process that started it says what there is to say. But not while it
+    # takes an item or sends a result, the rest of which that process would wait for.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        if _interrupted:
+            signal.raise_signal(signal.SIGINT)
+        return function(item)
+    finally:
+        signal.signal(signal.SIGINT, _end_later)
