@@ -136,7 +136,7 @@ def equal(data, at, byte):  # type: ignore[no-untyped-def]
     return bits
 
 
-@compiled
+@inlined
 def copy(data, at, stop, into, to):  # type: ignore[no-untyped-def]
     """Copies bytes; they do not overlap."""
     if CHECKED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from traces.readers.compiling import WIDTH, compiled, find, inlined, pointer
+from traces.readers.compiling import WIDTH, compiled, inlined, pointer
 from traces.readers.drafts import BEGIN, END, begun, error, rejected
 from traces.readers.http_status import FIRST_ERROR
 from traces.readers.kernels import (
@@ -13,7 +13,6 @@ from traces.readers.kernels import (
     digits,
     is_dash,
     line_end,
-    lowered,
     next_of,
     of,
     operation,
@@ -47,11 +46,15 @@ def _divide(data, at, stop, delimiter, fields, width):  # type: ignore[no-untype
         How many fields there are, at most one more than `width`; -1: a quotation mark is not closed.
     """
     found, window, bits = 0, at - WIDTH, np.uint64(0)
+    quotes, marks = window, bits
     while at <= stop and found <= width:
         if at < stop and data[at] == QUOTE:
-            start, end, at = _unquoted(data, at, stop, delimiter)
-            if end < 0:
-                return -1
+            end, quotes, marks = next_of(data, at + 1, stop, QUOTE, quotes, marks)
+            start, at = at + 1, end + 2
+            if end + 1 != stop and (end == stop or data[end + 1] != delimiter):
+                end, at = _unquoted(data, end, stop, delimiter)
+                if end < 0:
+                    return -1
         else:
             end, window, bits = next_of(data, at, stop, delimiter, window, bits)
             start, at = at, end + 1
@@ -65,13 +68,17 @@ def _divide(data, at, stop, delimiter, fields, width):  # type: ignore[no-untype
 
 @compiled
 def _unquoted(data, at, stop, delimiter):  # type: ignore[no-untyped-def]
-    """The bounds of a field that begins with a quotation mark, without marks, and where the next begins; its end is -1
-    where the mark is not closed. What stands behind the closing mark belongs to the field."""
-    start = at + 1
-    at = to = find(data, start, stop, QUOTE)
-    if at + 1 == stop or (at + 1 < stop and data[at + 1] == delimiter):
-        return start, at, at + 2
-    within = True
+    """Halves the doubled marks of a quoted field, where it stands. What is behind the closing mark belongs to it.
+
+    Args:
+        data: bytes.
+        at, stop: bounds of what follows the field's second mark, that one included, in the line.
+        delimiter: between fields.
+
+    Returns:
+        The field's end, -1 where the mark is not closed; where the next field begins.
+    """
+    to, within = at, True
     while at < stop and (within or data[at] != delimiter):
         byte = data[at]
         at += 1
@@ -82,7 +89,7 @@ def _unquoted(data, at, stop, delimiter):  # type: ignore[no-untyped-def]
             at += 1
         data[to] = byte
         to += 1
-    return start, -1 if within else to, at + 1
+    return -1 if within else to, at + 1
 
 
 @inlined
@@ -108,7 +115,7 @@ def _duration(data, fields, place, unit):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _record(data, at, stop, room, fields, width, delimiter, places, units, known, row):  # type: ignore[no-untyped-def]
+def _record(data, at, stop, fields, width, delimiter, places, units, known, row):  # type: ignore[no-untyped-def]
     found = _divide(data, at, stop, delimiter, fields, width)
     if found != width:
         return _UNCLOSED if found < 0 else _WIDTH
@@ -118,7 +125,7 @@ def _record(data, at, stop, room, fields, width, delimiter, places, units, known
     start, end = of(fields, places[_OP])
     if end < start:
         return _NO_OP
-    row.op = operation(data, *lowered(data, start, end, room), known)
+    row.op = operation(data, start, end, known, True)
     if row.op < 0:
         return _NOT_OBJECT
     row.key_from, row.key_to = of(fields, places[_KEY])
@@ -132,7 +139,7 @@ def _record(data, at, stop, room, fields, width, delimiter, places, units, known
     if verdict:
         return verdict
     start, end = _bounds(fields, places[_ERROR])
-    if end >= start and not is_dash(data, start, end) and word(data, *lowered(data, start, end, room), _FINE) < 0:
+    if end >= start and not is_dash(data, start, end) and word(data, start, end, _FINE, True) < 0:
         row.error_from, row.error_to = start, end
     elif row.status >= FIRST_ERROR:
         row.error_from, row.error_to = error(0)
@@ -209,7 +216,7 @@ def records(text, at, size, rows, bounds, width, delimiter, columns, scales, kno
         newline, stop = line_end(data, at, size)
         if not _is_blank(data, at, stop):
             row = begun(rows[kept])
-            verdict = _record(data, at, stop, at + size, fields, width, delimiter, places, units, known, row)
+            verdict = _record(data, at, stop, fields, width, delimiter, places, units, known, row)
             if verdict:
                 gone = rejected(rows, gone, line, verdict)
             else:

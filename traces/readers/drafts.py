@@ -20,7 +20,7 @@ NUMBERS = ("time_ns", "latency_ns", "first_byte_ns", "size_bytes", "transfer_byt
            "range_start_bytes", "range_bytes", "status")  # fmt: skip
 
 _ERRORS = ["error", *(str(error_of(status)) for status in range(FIRST_ERROR, LAST_STATUS + 1))]
-_LITERALS, _ENDS = words(_ERRORS)
+_LITERALS, _ENDS, _ = words(_ERRORS)
 
 ROW = np.dtype([
     *((name, np.int64) for name in NUMBERS),

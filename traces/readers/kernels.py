@@ -28,12 +28,14 @@ _LARGEST = (2**63 - 1) // _POWERS
 
 # Of eight bytes at once.
 _HIGH, _LOW, _DIGITS, _SIX = (np.uint64(byte * 0x0101010101010101) for byte in (0xF0, 0x0F, 0x30, 0x06))
+_POINTS, _ONES, _TOPS = (np.uint64(byte * 0x0101010101010101) for byte in (ord("."), 0x01, 0x80))
+_FROM_A, _BEYOND_Z = (np.uint64((0x80 - byte) * 0x0101010101010101) for byte in (ord("A"), ord("Z") + 1))
 _OF_PAIRS, _OF_FOURS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
 _BY_10, _BY_100, _BY_10000 = (np.uint64(10**n * 2 ** (8 * n) + 1) for n in (1, 2, 4))
-_ALL, _BYTE, _10 = np.uint64(2**64 - 1), np.uint64(0xFF), np.uint64(10)
+_ALL, _BYTE, _1, _10 = np.uint64(2**64 - 1), np.uint64(0xFF), np.uint64(1), np.uint64(10)
 _8_BITS, _16_BITS, _32_BITS = np.uint64(8), np.uint64(16), np.uint64(32)
 
-Words: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]
+Words: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]
 
 
 def text(value: str) -> NDArray[np.uint8]:
@@ -42,9 +44,10 @@ def text(value: str) -> NDArray[np.uint8]:
 
 
 def words(texts: Iterable[str]) -> Words:
-    """Texts as a constant of kernels: their bytes, and the bounds that divide them."""
+    """Texts as a constant of kernels: their bytes, the bounds that divide them, and the first eight bytes of each."""
     encoded = [value.encode() for value in texts]
-    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)])
+    beginnings = np.frombuffer(b"".join(value[:8].ljust(8, b"\0") for value in encoded), "<u8")
+    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)]), beginnings
 
 
 def operations(names: Mapping[str, str]) -> tuple[Words, NDArray[np.int8]]:
@@ -159,33 +162,62 @@ def looks_like(data, at, stop, pattern):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def word(data, at, stop, known):  # type: ignore[no-untyped-def]
-    """Which of the `words` a field is, from 0; -1: none of them."""
-    texts, bounds = known
-    for i in range(len(bounds) - 1):
-        if stop - at == bounds[i + 1] - bounds[i]:
-            j = 0
-            while j < stop - at and data[at + j] == texts[bounds[i] + j]:
+def _beginning(data, at, stop):  # type: ignore[no-untyped-def]
+    """The first eight bytes of a field as one number, zeros for those that it has not."""
+    length = stop - at
+    if length >= 8:
+        return eight(data, at)
+    if stop < 8:
+        return _short(data, at, stop)
+    return eight(data, stop - 8) >> np.uint64(64 - 8 * length) if length > 0 else np.uint64(0)
+
+
+@compiled
+def _short(data, at, stop):  # type: ignore[no-untyped-def]
+    """As `_beginning`, of bytes before which there are not eight."""
+    value = np.uint64(0)
+    for i in range(stop - at):
+        value |= np.uint64(data[at + i]) << np.uint64(8 * i)
+    return value
+
+
+@inlined
+def _lower(value):  # type: ignore[no-untyped-def]
+    """Eight bytes with ASCII letters lower."""
+    low = value & ~_TOPS
+    letters = ((low + _FROM_A) ^ (low + _BEYOND_Z)) & ~value & _TOPS
+    return value | (letters >> np.uint64(2))
+
+
+@inlined
+def word(data, at, stop, known, any_case=False):  # type: ignore[no-untyped-def]
+    """Which of the `words` a field is, from 0; -1: none of them.
+
+    `any_case`: ASCII letters of the field are taken for lower ones.
+    """
+    texts, bounds, beginnings = known
+    begin = _lower(_beginning(data, at, stop)) if any_case else _beginning(data, at, stop)
+    for i in range(len(beginnings)):
+        if begin == beginnings[i] and stop - at == bounds[i + 1] - bounds[i]:
+            j = 8
+            while j < stop - at and _lower_byte(data[at + j], any_case) == texts[bounds[i] + j]:
                 j += 1
-            if j == stop - at:
+            if j >= stop - at:
                 return i
     return -1
 
 
 @inlined
-def operation(data, at, stop, known):  # type: ignore[no-untyped-def]
-    """The index in `OPS` of what a field names, of `operations`; -1: nothing."""
-    names, ops = known
-    found = word(data, at, stop, names)
-    return ops[found] if found >= 0 else -1
+def _lower_byte(byte, any_case):  # type: ignore[no-untyped-def]
+    return byte + 32 if any_case and 65 <= byte <= 90 else byte
 
 
 @inlined
-def lowered(data, at, stop, room):  # type: ignore[no-untyped-def]
-    """Writes a field into the room, ASCII letters lower; its bounds there."""
-    for i in range(at, stop):
-        data[room + i - at] = data[i] + 32 if 65 <= data[i] <= 90 else data[i]
-    return room, room + stop - at
+def operation(data, at, stop, known, any_case=False):  # type: ignore[no-untyped-def]
+    """The index in `OPS` of what a field names, of `operations`; -1: nothing. `any_case` is as of `word`."""
+    names, ops = known
+    found = word(data, at, stop, names, any_case)
+    return ops[found] if found >= 0 else -1
 
 
 @inlined
@@ -230,7 +262,10 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
     Returns:
         How many fields were found; -1: a mark or bracket is not closed.
     """
-    found, window, bits = 0, at - WIDTH, np.uint64(0)
+    found = 0
+    if not bracketed:
+        found, at = _split_plainly(data, at, stop, delimiter, quoted, fields, most)
+    window, bits = at - WIDTH, np.uint64(0)
     while found < most and at <= stop:
         closing = NO_BYTE
         if at < stop:
@@ -255,6 +290,31 @@ def split(data, at, stop, delimiter, quoted, bracketed, fields, most):  # type: 
     for missing in range(found, most):
         fields[2 * missing], fields[2 * missing + 1] = stop, stop - 1
     return found
+
+
+@inlined
+def _split_plainly(data, at, stop, delimiter, quoted, fields, most):  # type: ignore[no-untyped-def]
+    """The bounds of fields that a delimiter follows, as of `split`, up to a few bytes before the first quotation mark.
+
+    Returns:
+        How many there are, and where the next field begins.
+    """
+    found, window = 0, at
+    while window < stop and found < most:
+        bits, marks = equal(data, window, delimiter), equal(data, window, QUOTE)
+        if stop - window < WIDTH:
+            there = (_1 << np.uint64(stop - window)) - _1
+            bits, marks = bits & there, marks & there
+        if quoted and marks:
+            break
+        while bits and found < most:
+            cut = window + lowest(bits)
+            fields[2 * found], fields[2 * found + 1] = at, cut
+            at = cut + 1
+            found += 1
+            bits &= bits - _1
+        window += WIDTH
+    return found, at
 
 
 @inlined
@@ -289,15 +349,35 @@ def _are_digits(value):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _eight_digits(data, at):  # type: ignore[no-untyped-def]
-    """The number of eight digits; -1: one of the bytes is none. Pairs, then fours, then all are put together in one
-    multiplication each."""
-    value = eight(data, at)
+def _number(value):  # type: ignore[no-untyped-def]
+    """The number of eight digits, as `eight` gives them; -1: one of the bytes is none. Pairs, then fours, then all are
+    put together in one multiplication each."""
     if not _are_digits(value):
         return -1
     value = ((value & _LOW) * _BY_10) >> _8_BITS
     value = ((value & _OF_PAIRS) * _BY_100) >> _16_BITS
     return np.int64(((value & _OF_FOURS) * _BY_10000) >> _32_BITS)
+
+
+@inlined
+def _last_digits(data, stop, count):  # type: ignore[no-untyped-def]
+    """The number of one to seven digits before `stop`; -1: one of the bytes is none."""
+    if stop < 8:
+        return _first_digits(data, stop - count, stop)
+    before = np.uint64(64 - 8 * count)
+    return _number((eight(data, stop - 8) >> before << before) | (_DIGITS >> np.uint64(8 * count)))
+
+
+@compiled
+def _first_digits(data, at, stop):  # type: ignore[no-untyped-def]
+    """As `_last_digits`, of bytes before which there are not eight."""
+    value = 0
+    for i in range(at, stop):
+        digit = data[i] - ZERO
+        if digit < 0 or digit > 9:
+            return -1
+        value = value * 10 + digit
+    return value
 
 
 @inlined
@@ -320,42 +400,71 @@ def pair(numbers, which):  # type: ignore[no-untyped-def]
 @inlined
 def digits(data, at, stop):  # type: ignore[no-untyped-def]
     """The whole number between two bounds; -1 where there is none, or it is 2^63 or more."""
-    if stop <= at or stop - at > 19:
+    length = stop - at
+    if length <= 0 or length > 19:
         return -1
-    value = 0
-    while stop - at >= 8:
-        more = _eight_digits(data, at)
-        if more < 0:
+    odd = length & 7
+    at += odd
+    value = _last_digits(data, at, odd) if odd else 0
+    while at < stop:
+        more = _number(eight(data, at))
+        if more < 0 or value < 0:
             return -1
         value = value * 100_000_000 + more
         at += 8
-    for i in range(at, stop):
-        digit = data[i] - ZERO
-        if digit < 0 or digit > 9:
-            return -1
-        value = value * 10 + digit
     return value if value >= 0 else -1  # what is too large has wrapped
+
+
+@inlined
+def two_digits(data, at):  # type: ignore[no-untyped-def]
+    """The number of two digits; below 0: one of the bytes is none."""
+    ten, one = data[at] - ZERO, data[at + 1] - ZERO
+    return ten * 10 + one if 0 <= ten <= 9 and 0 <= one <= 9 else -1_000_000
 
 
 @inlined
 def fraction(data, at, stop, places):  # type: ignore[no-untyped-def]
     """The digits after a decimal point as a whole number of 10^-places, of which there are at most 9; -1 where there
     is something else."""
-    last = min(stop, at + places)
-    value = digits(data, at, last) if last > at else 0
-    for i in range(last, stop):
-        if data[i] < ZERO or data[i] > ZERO + 9:
+    length = max(stop - at, 0)
+    if length < 8:
+        value = _last_digits(data, stop, length) if length else 0
+        power = places - length
+        if value < 0 or power >= 0:
+            return value * _POWERS[power] if value >= 0 else -1
+        return value // _POWERS[-power]
+    value = _number(eight(data, at))
+    behind = at + 8
+    while behind < stop:
+        if not _are_digits(eight(data, min(behind, stop - 8))):  # some of them again
             return -1
-    return value * _POWERS[max(places - max(stop - at, 0), 0)] if value >= 0 else -1
+        behind += 8
+    if value < 0:
+        return -1
+    if places == 9:
+        return value * 10 + (data[at + 8] - ZERO if length > 8 else 0)
+    return value // _POWERS[8 - places]
+
+
+@inlined
+def _point(data, at, stop):  # type: ignore[no-untyped-def]
+    """Where the first decimal point is; `stop`: nowhere."""
+    while stop - at >= 8:
+        others = eight(data, at) ^ _POINTS
+        found = (others - _ONES) & ~others & _TOPS
+        if found:
+            return at + (lowest(found) >> 3)
+        at += 8
+    while at < stop and data[at] != POINT:
+        at += 1
+    return at
 
 
 @inlined
 def decimal(data, at, stop, places):  # type: ignore[no-untyped-def]
     """A decimal number, not negative, as a whole number of 10^-places, of which there are at most 9; -1 where there is
     none."""
-    point = at
-    while point < stop and data[point] != POINT:
-        point += 1
+    point = _point(data, at, stop)
     whole, part = digits(data, at, point), fraction(data, point + 1, stop, places)
     return whole * _POWERS[places] + part if 0 <= whole < _LARGEST[places] and part >= 0 else -1
 

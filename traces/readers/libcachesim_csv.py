@@ -20,7 +20,7 @@ from traces.readers.cache_operations import CACHE_OPERATIONS
 from traces.readers.compiling import compiled, pointer
 from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
-from traces.readers.kernels import decimal, digits, line_end, lowered, of, operation, operations, split
+from traces.readers.kernels import decimal, digits, line_end, of, operation, operations, split
 from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
@@ -110,7 +110,7 @@ _NOT_OBJECT = -1
 
 
 @compiled
-def _record(data, at, stop, room, fields, places, width, delimiter, row):  # type: ignore[no-untyped-def]
+def _record(data, at, stop, fields, places, width, delimiter, row):  # type: ignore[no-untyped-def]
     if split(data, at, stop, delimiter, False, False, fields, width) < width:
         return _FEW
     row.time_ns, row.size_bytes = decimal(data, *of(fields, places[0]), 9), digits(data, *of(fields, places[2]))
@@ -119,7 +119,7 @@ def _record(data, at, stop, room, fields, places, width, delimiter, row):  # typ
         return _BAD_TIME if row.time_ns < 0 else _NO_KEY
     row.op = GET
     if places[3] >= 0:
-        row.op = operation(data, *lowered(data, *of(fields, places[3]), room), _OPERATIONS)
+        row.op = operation(data, *of(fields, places[3]), _OPERATIONS, True)
     if row.op < 0 or row.size_bytes < 0:
         return _NOT_OBJECT if row.op < 0 else _BAD_SIZE
     return 0
@@ -132,7 +132,7 @@ def _records(text, at, size, rows, bounds, places, width, delimiter):  # type: i
     while at < size:
         newline, stop = line_end(data, at, size)
         if stop > at:
-            verdict = _record(data, at, stop, at + size, fields, columns, width, delimiter, begun(rows[kept]))
+            verdict = _record(data, at, stop, fields, columns, width, delimiter, begun(rows[kept]))
             if verdict:
                 gone = rejected(rows, gone, line, verdict)
             else:

@@ -30,7 +30,10 @@ def keep_freed_memory() -> None:
 
 
 class Room(threading.local):
-    """A thread's own memory for the block that it reads, kept for its next one: fresh memory would be paged in."""
+    """A thread's own memory for the block that it reads, kept for its next one: fresh memory would be paged in.
+
+    It takes twice what is asked for, which later blocks then find there. Pages that nobody touches do not exist.
+    """
 
     def __init__(self, row: np.dtype[Any]) -> None:
         """Begin without any.
@@ -44,7 +47,7 @@ class Room(threading.local):
     def text(self, size: int, kept: int = 0) -> NDArray[np.uint8]:
         """So many bytes; the first `kept` are those of before, where there were any."""
         if len(self._text) < size:
-            larger, held = np.empty(size, np.uint8), self._text[:kept]
+            larger, held = np.empty(2 * size, np.uint8), self._text[:kept]
             larger[: len(held)] = held
             self._text = larger
         return self._text[:size]
@@ -52,5 +55,5 @@ class Room(threading.local):
     def rows(self, count: int) -> NDArray[np.void]:
         """So many rows, with anything in them."""
         if len(self._rows) < count:
-            self._rows = np.empty(count + count // 4, self._rows.dtype)
+            self._rows = np.empty(2 * count, self._rows.dtype)
         return self._rows[:count]

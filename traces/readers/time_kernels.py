@@ -13,12 +13,12 @@ from traces.readers.kernels import (
     SLASH,
     SPACE,
     ZERO,
-    digits,
     fraction,
     looks_like,
     pair,
     pairs,
     text,
+    two_digits,
     word,
     words,
 )
@@ -74,11 +74,17 @@ def zone(data, at, stop):  # type: ignore[no-untyped-def]
         or (length == 6 and data[at + 3] != COLON)
     ):
         return 86400
-    hours, minutes = digits(data, at + 1, at + 3), digits(data, stop - 2, stop)
+    hours, minutes = two_digits(data, at + 1), two_digits(data, stop - 2)
     if hours < 0 or hours > 15 or minutes < 0 or minutes > 59:
         return 86400
     east = hours * 3600 + minutes * 60
     return east if data[at] == PLUS else -east
+
+
+@inlined
+def _year(data, at):  # type: ignore[no-untyped-def]
+    """The number of four digits; below 0: one of the bytes is none."""
+    return two_digits(data, at) * 100 + two_digits(data, at + 2)
 
 
 @compiled
@@ -92,7 +98,7 @@ def clf_time(data, at, stop):  # type: ignore[no-untyped-def]
     """ns since 1970 UTC of ``21/Nov/2026:10:44:01.606 +0000``, with a fraction or without; -1: no such."""
     if stop - at < 26 or data[at + 2] != SLASH or data[at + 6] != SLASH or data[at + 11] != COLON:
         return -1
-    begin_s = midnight(digits(data, at + 7, at + 11), month_of(data, at + 3), digits(data, at, at + 2))
+    begin_s = midnight(_year(data, at + 7), month_of(data, at + 3), two_digits(data, at))
     space = find(data, at + 20, stop, SPACE)
     local, east = clock_time(data, at + 12, space), zone(data, space + 1, stop)
     return local + (begin_s - east) * 1_000_000_000 if begin_s >= 0 and local >= 0 and east < 86400 else -1
@@ -110,7 +116,7 @@ def iso_time(data, at, stop):  # type: ignore[no-untyped-def]
     if stop - at < 19 or data[at + 4] != data[at + 7] or ZERO <= data[at + 4] <= ZERO + 9:
         return -1, False
     shown = pairs(data, at, _SEPARATORS)
-    begin_s = midnight(pair(shown, 0) * 100 + pair(shown, 2), pair(shown, 5), digits(data, at + 8, at + 10))
+    begin_s = midnight(pair(shown, 0) * 100 + pair(shown, 2), pair(shown, 5), two_digits(data, at + 8))
     cut = stop
     if data[stop - 1] > ZERO + 9:
         cut = stop - 1
@@ -129,8 +135,8 @@ def dated(data, at, stop):  # type: ignore[no-untyped-def]
     """ns since 1970 UTC of ``21/Nov/2026/10/31/20``; -1: no such."""
     if stop - at != 20 or not looks_like(data, at, stop, _DATED):
         return -1
-    begin_s = midnight(digits(data, at + 7, at + 11), month_of(data, at + 3), digits(data, at, at + 2))
-    hours, minutes, whole = digits(data, at + 12, at + 14), digits(data, at + 15, at + 17), digits(data, at + 18, stop)
+    begin_s = midnight(_year(data, at + 7), month_of(data, at + 3), two_digits(data, at))
+    hours, minutes, whole = two_digits(data, at + 12), two_digits(data, at + 15), two_digits(data, at + 18)
     if begin_s < 0 or hours > 23 or minutes > 59 or whole > 59:
         return -1
     return (begin_s + hours * 3600 + minutes * 60 + whole) * 1_000_000_000
