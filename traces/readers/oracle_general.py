@@ -23,7 +23,7 @@ from traces.tables import GET
 RECORD = np.dtype([("time_s", "<u4"), ("object", "<u8"), ("size_bytes", "<u4"), ("next", "<i8")])
 """A record."""
 
-_BLOCK_BYTES = RECORD.itemsize << 16
+_BLOCK_BYTES = RECORD.itemsize << 15
 _NOT_KNOWN = -2  # request.h: next_access_vtime of a trace without it
 _FEWEST, _SURE = 1, 8
 
@@ -34,7 +34,9 @@ def _blocks(source: Source) -> Iterator[Lines]:
     for piece in source.pieces():
         held += piece
         while len(held) >= _BLOCK_BYTES:
-            yield Lines(source.path, first, bytes(held[:_BLOCK_BYTES]))
+            with memoryview(held) as view:
+                block = bytes(view[:_BLOCK_BYTES])
+            yield Lines(source.path, first, block)
             first += _BLOCK_BYTES // RECORD.itemsize
             del held[:_BLOCK_BYTES]
     yield Lines(source.path, first, bytes(held))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -110,7 +111,7 @@ class Rows:
         for field in RECORDS:
             column = given.get(field.name)
             if column is None:
-                column = pa.nulls(count, field.type)
+                column = _nulls(count, field.type)
             elif mask is not None:
                 column = column.filter(mask)
             if column.null_count and not field.nullable:
@@ -118,6 +119,12 @@ class Rows:
             arrays.append(column)
         records = pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
         return Parsed(records, 0, self.left_out, tuple(sorted(self.unreadable)))
+
+
+@functools.lru_cache(16)
+def _nulls(count: int, kind: pa.DataType) -> pa.Array:
+    """Nothing; the same for each block, which are mostly of a size."""
+    return pa.nulls(count, kind)
 
 
 def _array(column: Any, kind: pa.DataType) -> pa.Array:
