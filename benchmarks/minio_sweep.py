@@ -3,8 +3,8 @@
     python benchmarks/minio_sweep.py --form one-drive --out OUT [--only 'GET-4KiB-c*'] [--seconds S] [--repeats N]
 
 Every window (one measurement of one cell) is a Run in ``OUT/FORM/CELL/REPEAT``. All cells are measured once, in random
-order, then all once more: the machine's drift hits all alike. Cells whose throughput is the capacity of open loads
-come first. Windows that are there are skipped, so a sweep that was broken off goes on.
+order, then all once more: the machine's drift hits all alike. Open loads follow at once the cell whose throughput is
+the capacity that they are shares of. Windows that are there are skipped, so a sweep that was broken off goes on.
 
 A window in which other processes or the hypervisor took much of the machine is discarded and measured again, at most
 twice; then it is left out, and measured by the next call. A Run's info says under ``sweep`` what was discarded before
@@ -111,16 +111,18 @@ def _chosen(globs: list[str] | None) -> list[Cell]:
 
 def plan(cells: Sequence[Cell], given: argparse.Namespace) -> list[Window]:
     """All windows in the order in which they are measured; with those that the open loads' capacity is taken from."""
-    references = list(dict.fromkeys(cell.reference for cell in cells if cell.reference is not None))
     order = random.Random(given.seed)
     windows = []
     for repeat in range(1, given.repeats + 1):
-        first = references if repeat == 1 else []
-        rest = [cell for cell in cells if cell not in first]
-        for cell in (*order.sample(first, len(first)), *order.sample(rest, len(rest))):
-            facts = {"form": given.form, "cell": cell.name, "repeat": repeat}
-            facts |= {"seconds": given.seconds, "seed": given.seed}
-            windows.append(Window(cell, repeat, given.out / given.form / cell.name / str(repeat), facts))
+        groups: dict[Cell, list[Cell]] = {cell.reference or cell: [] for cell in cells}
+        for cell in cells:
+            if cell.reference is not None:
+                groups[cell.reference].append(cell)
+        for first in order.sample(list(groups), len(groups)):
+            for cell in (first, *order.sample(groups[first], len(groups[first]))):
+                facts = {"form": given.form, "cell": cell.name, "repeat": repeat}
+                facts |= {"seconds": given.seconds, "seed": given.seed}
+                windows.append(Window(cell, repeat, given.out / given.form / cell.name / str(repeat), facts))
     return windows
 
 
@@ -142,11 +144,11 @@ def measure_all(windows: Sequence[Window], given: argparse.Namespace) -> int:
 
 
 def _capacity(window: Window) -> float | None:
-    """What an open load is a share of, from the first window of its reference; None where that is not there."""
+    """What an open load is a share of, from the window of its reference; None where that is not there."""
     reference = window.cell.reference
     if reference is None:
         return None
-    folder = window.folder.parent.parent / reference.name / "1"
+    folder = window.folder.parent.parent / reference.name / str(window.repeat)
     return capacity_ops(Run.read(folder)) if folder.is_dir() else None
 
 

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -13,17 +14,18 @@ from tests.conftest import StubStore
 from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
-from validate.loops import Clock, ClosedLoop, OpenLoop, Share, Turn
+from validate.attempts import Outcome
+from validate.loops import Clock, ClosedLoop, OpenLoop, Share, Turn, drive
 from validate.replay import replay
 from validate.replay_plan import Options, plan_of
-from validate.s3 import Target
+from validate.s3 import Answer, Target
 
 Stub = Callable[..., StubStore]
 
 
 def test_an_open_loop_is_dealt_out_whole() -> None:
     trace = reads(11, rate=10)
-    loops = [OpenLoop(trace, 2.0, 5, Share(i, 3)) for i in range(3)]
+    loops = [OpenLoop(trace, Clock(), 2.0, 5, Share(i, 3)) for i in range(3)]
     assert [loop.workers for loop in loops] == [2, 2, 1]
     taken = []
     for loop in loops:
@@ -31,6 +33,21 @@ def test_an_open_loop_is_dealt_out_whole() -> None:
             taken.append(due)
     assert sorted(due.row for due in taken) == list(range(11))
     assert all(due.at_s == trace.arrival_s[due.row] / 2 for due in taken)
+
+
+def test_a_light_open_loop_is_done_by_few_of_many_workers() -> None:
+    clock, trace = Clock(), reads(60, rate=300)
+    threads: list[int] = []
+
+    def issue(row: int) -> Outcome:
+        threads.append(threading.get_ident())
+        time.sleep(1e-3)
+        return Outcome.of(Answer(200), 1, 0)
+
+    records, interrupted = drive(OpenLoop(trace, clock, 1.0, 40), clock, issue, lambda done, seconds: None)
+    assert [record.due.row for record in records] == list(range(60)) and not interrupted
+    assert all(record.start_s >= record.due.at_s for record in records)
+    assert len(set(threads)) < 20
 
 
 def test_shares_of_a_closed_loop_take_turns() -> None:

@@ -64,7 +64,7 @@ class Client:
         """The share's loop; a closed one shares its `turn` with those of other processes."""
         trace, options = self.job.plan.trace, self.job.plan.options
         if trace.pacing.loop == "open":
-            return OpenLoop(trace, options.speed, options.max_in_flight, self.share)
+            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.share)
         return ClosedLoop(trace, clock, turn or Turn(trace), self.share)
 
     def run(
