@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -32,6 +33,14 @@ def long_answer(item: int) -> bytes:
     return bytes(1_000_000)
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C interrupts, also where the tests run in the background, and its signal is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_map_keeps_the_order_and_completed_does_not(workers):
     pauses = [0.3, 0.0, 0.1, 0.0]
@@ -55,7 +64,7 @@ def test_a_killed_worker_and_an_error_end_the_map():
     assert found == [0, 1, 2]
 
 
-def test_ctrl_c_waits_for_what_is_being_handed_to_workers():
+def test_ctrl_c_waits_for_what_is_being_handed_to_workers(ctrl_c):
     def items():
         yield 1
         signal.raise_signal(signal.SIGINT)
@@ -70,12 +79,12 @@ def test_ctrl_c_waits_for_what_is_being_handed_to_workers():
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
-def test_ctrl_c_whenever_it_comes_ends_the_map():
+def test_ctrl_c_whenever_it_comes_ends_the_map(ctrl_c):
     # Workers are mostly sending an answer, as this process falls behind them.
     for k in range(8):
         timer = threading.Timer(0.02 * k, os.kill, (os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt), process_map(2) as mapping:
-            for i, _ in enumerate(mapping(long_answer, range(10**9))):
+            for i, _ in enumerate(mapping(long_answer, range(5000))):
                 if i == 300:
                     timer.start()
         timer.join()
