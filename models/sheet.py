@@ -131,5 +131,5 @@ def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> N
         if placed:
             columns, positions = zip(*placed, strict=True)
             group = (key_hash % np.uint64(len(table))).astype(np.int64)
-            result[:, columns] = table[:, positions][group]
+            result[:, columns] = table[group][:, positions]
     return result
