@@ -1,11 +1,13 @@
 # make demo   sets up and runs the main job
 # make test   sets up and passes the tests
-# make lint   sets up and runs ruff and mypy
+# make lint   sets up and runs ruff, mypy and the C compiler's warnings
+# make kernel builds the compiled engine's kernel again, in a second
 
 PYTHON ?= python3
 BIN := .venv/bin
+BUILD := $(BIN)/python -m sim.engine.compiled.build
 
-.PHONY: demo test lint schema bench minio clean
+.PHONY: demo test lint kernel header kernel-debug kernel-sanitize schema bench minio clean
 
 demo: .venv/ready
 	$(BIN)/tailcast demo
@@ -18,6 +20,18 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BUILD) strict -o out/kernel/strict.so
+
+kernel: .venv/installed
+	$(BUILD)
+
+# What Python and the kernel exchange, as C has it.
+header: .venv/installed
+	$(BIN)/python -m sim.engine.compiled.records
+
+# The kernel with its assertions, without and with the checks of every access by GCC's sanitizers.
+kernel-debug kernel-sanitize: kernel-%: .venv/ready
+	$(BUILD) $* -o out/kernel/$*.so
 
 # The JSON schema of spec files, for editors.
 schema: .venv/ready
@@ -31,12 +45,16 @@ bench: .venv/ready
 minio: .venv/ready
 	$(BIN)/tailcast lab install minio
 
-# Debian's python3 comes without the venv module's pip.
-.venv/ready: pyproject.toml
+.venv/ready: .venv/installed sim/engine/compiled/build.py $(wildcard sim/engine/compiled/kernel/*.[ch])
+	$(BUILD)
+	touch $@
+
+# Debian's python3 comes without the venv module's pip. The kernel is built above, if need be with Zig in .venv.
+.venv/installed: pyproject.toml setup.py
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,bench]' $$($(BUILD) --requirements)
 	touch $@
 
 clean:
-	rm -rf .venv out build *.egg-info
+	rm -rf .venv out build *.egg-info sim/engine/compiled/_kernel.*

@@ -24,7 +24,8 @@ from models.network import Bound, Choice, Discipline, Group, Member, Network, St
 from models.network import Route as NetworkRoute
 from models.policy import NO_POLICY, Policy
 from models.sheet import Requests, Sheet
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from traces.distributions import Exponential
 from traces.streams import uniforms

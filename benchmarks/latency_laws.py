@@ -13,7 +13,7 @@ from models.demand import ServiceDemand
 from models.network import Discipline, Network, Route, Stage, Station
 from models.policy import NO_POLICY, Policy
 from models.sheet import Requests
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Outcome, Program
 from traces.distributions import Empirical, Exponential
 from traces.streams import stream_id, uniforms

@@ -21,7 +21,7 @@ from engines import PUT_RATE_OPS, mm1, put_ec42, requests
 
 from models.network import Network
 from models.sheet import Sheet, draw_sheet
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 
 NETWORKS = {"put_ec42": (put_ec42, PUT_RATE_OPS), "mm1": (mm1, 1.0)}

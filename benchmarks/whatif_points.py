@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import sim.simulate as simulate_module
 import sim.sweep
 from models.ceph.spec import CephSpec
 from models.spec import spec_of
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.measures import Measures
 from sim.replications import Replication
 from sim.sweep import Job, Settings, sweep
@@ -67,7 +66,6 @@ def shares(settings: Settings) -> dict[str, float]:
     with contextlib.ExitStack() as stack:
         for name, (owner, function) in PARTS.items():
             stack.enter_context(mock.patch.object(owner, function, _timed(spent_s, name, getattr(owner, function))))
-        stack.enter_context(mock.patch.dict(simulate_module._ENGINES, {"compiled": compiled_engine.run}))
         begun_s = time.process_time()
         sweep(jobs(settings))
         total_s = time.process_time() - begun_s

@@ -20,8 +20,8 @@ from cli.common import (
     print_json,
     progress,
     say,
-    say_if_compiling,
     stdout,
+    warn_if_slow,
 )
 from cli.compare import run_names
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
@@ -77,7 +77,7 @@ def command(
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
     server_s = matched(named, [*(server_trace or ()), *(path for f in folders if (path := f / IN_RUN).exists())])
     pages = PageFiles(report, figures_to, figure_format)
-    say_if_compiling()
+    warn_if_slow()
     with progress("calibrating", total=1) as advance:
         profile = calibrate(
             data,

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from cli.tables import Grid, rich_table
-from sim.compiled_engine import is_compiled
+from sim.engine.compiled.library import missing
 
 stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
@@ -62,10 +62,10 @@ def say(message: str) -> None:
     stderr.print(message, markup=False, soft_wrap=True)
 
 
-def say_if_compiling() -> None:
-    """Say that the first simulation on this machine takes longer."""
-    if not is_compiled():
-        say("compiling the engine: about a minute, once")
+def warn_if_slow() -> None:
+    """Say that the SimPy engine has to take over, where the compiled engine's library is missing."""
+    if reason := missing():
+        say(f"{reason}; the SimPy engine takes over, which gives the same results about 50 times slower")
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import typer
 
 from cli import phrases
 from cli.calibration_page import values_grid
-from cli.common import JsonOption, SeedOption, print_grid, print_json, progress, say, say_if_compiling, stdout
+from cli.common import JsonOption, SeedOption, print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.replay import bars
 from cli.report import write_report
 from cli.tables import Grid, comparison_grid
@@ -38,7 +38,7 @@ def command(
     """
     source, measurements = _measurements(use_recorded)
     *light, heavy = measurements
-    say_if_compiling()
+    warn_if_slow()
     with progress("fitting the model to the light loads", total=1) as update:
         found = demo.demonstrate(tuple(light), heavy, seed or 0, len(os.sched_getaffinity(0)), update)
     page = _write(found, measurements, out, source)

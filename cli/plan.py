@@ -20,8 +20,8 @@ from cli.common import (
     print_json,
     progress,
     say,
-    say_if_compiling,
     stdout,
+    warn_if_slow,
 )
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.plan_page import write_plan_page
@@ -59,7 +59,7 @@ def command(
     objectives = [parse_slo(text) for text in slos or ()]
     pages = PageFiles(report, figures_to, figure_format)
     folder = None if out is None else PlanFolder(out)
-    say_if_compiling()
+    warn_if_slow()
     with kept_in(out), progress("looking at the store") as update:
         result = plan(
             override(load_mapping(spec), assignments or ()),

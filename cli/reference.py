@@ -20,8 +20,8 @@ from cli.common import (
     print_json,
     progress,
     say,
-    say_if_compiling,
     stdout,
+    warn_if_slow,
 )
 from cli.phrases import number, percent, seconds
 from cli.tables import Grid
@@ -79,7 +79,7 @@ def run(
     allowed = case.tolerance if tolerance is None else tolerance
     if not math.isfinite(allowed):
         raise InputError(f"--tolerance is {allowed}; a share such as 0.1 is needed")
-    say_if_compiling()
+    warn_if_slow()
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if case.steady else 1  # short simulations are done before others begin
     with progress(f"predicting {name}", 1.0) as update:

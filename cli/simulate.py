@@ -19,7 +19,7 @@ from cli.common import (
     print_json,
     progress,
     say,
-    say_if_compiling,
+    warn_if_slow,
 )
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.tables import (
@@ -118,7 +118,7 @@ def command(
         data["workload"] = _workload_of(asked)
     loaded = spec_of(override(data, assignments or ()), str(spec))
     if engine == "compiled" and not only_bounds:
-        say_if_compiling()
+        warn_if_slow()
     if timeline is not None:
         print_timeline(
             loaded,

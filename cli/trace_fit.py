@@ -17,8 +17,8 @@ from cli.common import (
     print_json,
     progress,
     say,
-    say_if_compiling,
     stdout,
+    warn_if_slow,
 )
 from cli.phrases import number
 from cli.tables import Grid, comparison_grid
@@ -56,7 +56,7 @@ def command(
         write_workload(out, fitted.fields, f"Learned from {trace.name}.", fitted.notes)
     latencies = None
     if store is not None:
-        say_if_compiling()
+        warn_if_slow()
         closed = as_closed(original, fitted.loop, seed or 0)
         runs = (simulate(store, asked, seed=seed or 0) for asked in (generated, closed))
         latencies = compare(*runs, seed=seed or 0)

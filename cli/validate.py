@@ -22,8 +22,8 @@ from cli.common import (
     print_json,
     progress,
     say,
-    say_if_compiling,
     stdout,
+    warn_if_slow,
 )
 from cli.compare import run_names
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
@@ -77,7 +77,7 @@ def command(
     allowed = _tolerances(tolerances or ())
     folders = run_folders(runs)
     pages = PageFiles(report, figures_to, figure_format)
-    say_if_compiling()
+    warn_if_slow()
     with progress("validating", total=1) as advance:
         result = validate(
             store,

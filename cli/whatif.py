@@ -22,8 +22,8 @@ from cli.common import (
     print_json,
     progress,
     say,
-    say_if_compiling,
     stdout,
+    warn_if_slow,
 )
 from cli.failures import FailureAtOption, FailureForOption, FailureOption, failures_command, time_of
 from cli.figure_files import FiguresOption, FormatOption, PageFiles
@@ -142,7 +142,7 @@ def command(
     variants = Variants(data, str(spec), settings, workers or len(os.sched_getaffinity(0)))
     folder = None if out is None else SweepFolder(out)
     pages = PageFiles(report, figures_to, figure_format)
-    say_if_compiling()
+    warn_if_slow()
     if failure:
         what, slos = [parse_failure(text) for text in failure], [parse_slo(text) for text in slo or ()]
         at_s, for_s = time_of("--failure-at", failure_at), time_of("--failure-for", failure_for)

@@ -16,6 +16,7 @@ from traces.errors import InputError
 from traces.tables import whole_file
 
 _CODE = "traces", "models", "sim"
+_SOURCES = ".py", ".c", ".h"
 
 
 class ResultFolder:
@@ -79,5 +80,7 @@ def content_key(parts: Sequence[object]) -> str:
 def code() -> str:
     """The hash of the source that makes results."""
     root = Path(__file__).parent.parent
-    files = sorted(file for package in _CODE for file in (root / package).rglob("*.py"))
+    files = sorted(
+        file for package in _CODE for ending in ("py", "c", "h") for file in (root / package).rglob(f"*.{ending}")
+    )
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

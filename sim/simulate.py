@@ -14,7 +14,9 @@ import numpy as np
 from models.network import Network
 from models.sheet import Requests
 from models.spec import Spec
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.compiled.library import missing
 from sim.outcome import Outcome, Program
 from sim.run_tables import critical_path_table, request_table, station_table
 from traces.errors import InputError
@@ -26,10 +28,14 @@ _VERSIONS = {"tailcast": metadata.version("tailcast"), "python": platform.python
 
 EngineName = Literal["compiled", "simpy"]
 
-_ENGINES: dict[EngineName, Callable[[Program, Callable[[int], None] | None], Outcome]] = {
-    "compiled": compiled_engine.run,
-    "simpy": simpy_engine.run,
-}
+_Engine = Callable[[Program, Callable[[int], None] | None], Outcome]
+
+
+def _engine(name: EngineName) -> tuple[EngineName, _Engine]:
+    """The engine of this name; the SimPy engine where the compiled one's library is missing."""
+    if name == "simpy" or missing():
+        return "simpy", simpy_engine.run
+    return "compiled", compiled_engine.run
 
 
 def simulate(
@@ -47,7 +53,7 @@ def simulate(
         spec: the store and its workload.
         trace: what is asked; None: generated from the spec's workload with the same seed.
         seed: of the trace and of all service demands.
-        engine: both give the same Run.
+        engine: both give the same Run; without the compiled one's library it is the SimPy engine in any case.
         critical_path: keep where the time of each request went.
         progress: told how many requests have begun.
 
@@ -61,7 +67,8 @@ def simulate(
     trace = generate(spec.workload, seed) if trace is None else trace
     network, requests = spec.compile(trace)
     _refuse_endless(network, requests)
-    outcome = _ENGINES[engine](Program.of(network, requests, seed, paths=critical_path), progress)
+    engine, execute = _engine(engine)
+    outcome = execute(Program.of(network, requests, seed, paths=critical_path), progress)
     info = {
         "kind": "simulated",
         "started_at": begun_at.isoformat(),
@@ -89,7 +96,8 @@ def requests_alone(network: Network, requests: Requests, trace: Trace, seed: int
         network, requests: what the spec makes of the trace (`compile`).
         seed: as of `simulate`.
     """
-    outcome = compiled_engine.run(Program.of(network, requests, seed))
+    _, execute = _engine("compiled")
+    outcome = execute(Program.of(network, requests, seed), None)
     info = {"kind": "simulated", "started_at": "1970-01-01T00:00:00+00:00", "versions": {}}
     return Run.of(request_table(trace, requests, outcome), info, source="simulation")
 

@@ -11,7 +11,7 @@ from models.ceph.spec import CephSpec
 from models.network import Network, Route, Stage, Visit
 from models.sheet import Requests
 from models.spec import spec_of
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Outcome, Program
 from tests.small_traces import trace_of
 from traces.distributions import Deterministic

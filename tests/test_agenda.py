@@ -11,7 +11,7 @@ from models.demand import ServiceDemand
 from models.network import Choice, Discipline, Network, Route, Station, Visit, single
 from models.policy import Policy
 from models.sheet import draw_sheet
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Failure, Program, Stream
 from tests.test_theory_features import NOTHING, PRIORITY, SHARE, at, balanced, fifo, job, once
 

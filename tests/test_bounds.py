@@ -28,11 +28,11 @@ from models.network import (
 from models.policy import Policy
 from models.sheet import Requests, Sheet, draw_sheet
 from models.spec import load_spec
-from sim import compiled_engine
 from sim.bound_notes import may_fail
 from sim.bounds import bounds
 from sim.counted_features import uncounted_feature
 from sim.demands import Demands, drawn_demands, mean_demands, with_laws
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Outcome, Program, Stream
 from tests.networks import SHAPES, closed, networks, one_station, poisson, policies, programs, requests_for
 from tests.test_spec import EXAMPLE

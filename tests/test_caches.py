@@ -11,7 +11,8 @@ import pytest
 from models.demand import ServiceDemand
 from models.network import Caches, Discipline, Station
 from models.spec import spec_of
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from tests.networks import closed, one_station, poisson
 from tests.small_traces import trace_of

@@ -20,7 +20,8 @@ from models.ceph.spec import CephSpec
 from models.ceph.stations import Stations
 from models.network import Discipline
 from models.spec import load_spec, spec_of
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Failure, Outcome, Program
 from sim.simulate import simulate
 from tests.test_engines import assert_identical

@@ -16,8 +16,9 @@ from models.ceph.releases import RELEASES
 from models.ceph.spec import CephSpec
 from models.devices import PRESETS
 from models.spec import spec_of
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
 from sim.bounds import bounds
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Outcome, Program
 from tests.ceph_clusters import alone, ceph, compiled, latency_s, of_role
 from tests.test_engines import assert_identical

@@ -10,7 +10,7 @@ import pytest
 
 from models.agenda import Action, Kind
 from models.network import Network
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from tests.ceph_clusters import (
     COMMIT,

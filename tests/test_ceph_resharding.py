@@ -25,7 +25,8 @@ from models.ceph.resharding import (
 )
 from models.demand import ServiceDemand
 from models.network import Discipline, Network, Route, Station, Visit, single
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Failure, Outcome, Program
 from tests.networks import closed
 from tests.test_engines import assert_identical

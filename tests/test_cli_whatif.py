@@ -225,7 +225,7 @@ def test_samples_and_precision(capsys, spec):
 )
 def test_mistakes_are_one_line(capsys, spec, monkeypatch, arguments, said):
     monkeypatch.chdir(spec.parent)
-    monkeypatch.setattr("cli.whatif.say_if_compiling", lambda: None)
+    monkeypatch.setattr("cli.whatif.warn_if_slow", lambda: None)
     code, out, err = tailcast(capsys, "whatif", spec, *arguments)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1

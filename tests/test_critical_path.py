@@ -12,7 +12,8 @@ from models.network import Bound, Choice, Discipline, Group, Network, Route, Sta
 from models.policy import Policy
 from models.sheet import Requests
 from models.spec import load_spec
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from sim.simulate import simulate
 from tests.networks import one_station, poisson

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from models.demand import ServiceDemand
 from models.network import Discipline, Network, Route, Stage, Station, Visit, single
 from models.sheet import Requests
-from sim import compiled_engine, outcome, simpy_engine
+from sim import outcome, simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import InvariantError, Outcome, Program
 from tests.networks import closed, one_station, poisson, programs
 from traces.trace import Pacing

@@ -19,7 +19,8 @@ from cli.main import main
 from models.agenda import Kind
 from models.minio_degraded import read_quorum, write_quorum
 from models.spec import Spec, load_spec, spec_of
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.failure_kinds import parse_failure
 from sim.failure_windows import Times
 from sim.failures import Question, failures

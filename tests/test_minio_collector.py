@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from models.minio import MinioSpec
 from models.minio_collector import COLLECTING, Collector
 from models.spec import spec_of
-from sim import compiled_engine, simpy_engine
+from sim import simpy_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from tests.small_traces import trace_of
 from traces.errors import InputError

@@ -8,7 +8,7 @@ import pytest
 from models.minio import Drives, MinioSpec
 from models.policy import NO_POLICY, Policy
 from models.spec import spec_of
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from tests.small_traces import trace_of
 from traces.errors import InputError

@@ -17,8 +17,8 @@ from models.demand import ServiceDemand
 from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
 from models.policy import Policy
 from models.sheet import Requests
-from sim import compiled_engine
 from sim.bounds import bounds
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from sim.product_form import closed_means, open_means, why_not
 from tests.networks import closed, one_station, poisson

@@ -12,7 +12,7 @@ from scipy import stats
 
 from models.demand import ServiceDemand
 from models.network import Discipline, Station
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from sim.replicate import replicate
 from sim.replications import FIGURES, RATES, Figure, Replication, Replications, paired

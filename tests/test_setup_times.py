@@ -7,7 +7,7 @@ import pytest
 
 from models.demand import ServiceDemand
 from models.network import Discipline, Station
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import Program
 from tests.networks import one_station, poisson
 from traces.distributions import Exponential

@@ -12,7 +12,7 @@ from scipy import stats
 from models.demand import ServiceDemand
 from models.network import Discipline, Network, Station
 from models.sheet import Requests
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.outcome import CHUNK, Outcome, Program
 from tests.networks import closed, one_station, poisson
 from traces.distributions import Deterministic, Exponential, Hyperexponential

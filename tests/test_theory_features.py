@@ -14,7 +14,7 @@ from models.demand import ServiceDemand
 from models.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
 from models.policy import Policy
 from models.sheet import Requests, draw_sheet
-from sim import compiled_engine
+from sim.engine.compiled import engine as compiled_engine
 from sim.latency_bins import bin_of, upper_edge_s
 from sim.outcome import Failure, Outcome, Program
 from tests.networks import poisson
@@ -42,7 +42,7 @@ def mixed_routes(n: int, rate_ops: float, first_share: float, seed: int) -> Requ
 
 
 def at(*arrival_s: float) -> Requests:
-    return dataclasses.replace(poisson(len(arrival_s), 1.0, seed=0), arrival_s=np.array(arrival_s))
+    return dataclasses.replace(poisson(len(arrival_s), 1.0, seed=0), arrival_s=np.array(arrival_s, float))
 
 
 def once(network: Network, *arrival_s: float) -> Outcome:

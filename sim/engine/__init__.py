@@ -1,0 +1,1 @@
+"""The engines that execute a program."""

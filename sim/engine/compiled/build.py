@@ -1,0 +1,96 @@
+"""Builds the kernel: one shared library of C, beside this file, that ctypes loads.
+
+setup.py calls it in installations, and `python -m sim.engine.compiled.build` builds again. It and the packages around
+it import nothing but Python's own modules: an installation's build has no others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCES = Path(__file__).parent / "kernel"
+LIBRARY = Path(__file__).with_name("_kernel" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so"))
+
+ZIG = "ziglang==0.17.1"  # a C compiler from PyPI, of 101 MB, where there is none
+GLIBC = "2.28"  # the oldest that what Zig builds runs on; NumPy's wheels want it, too
+
+# Without contraction to fused multiply-adds results are the same to the bit, whatever compiles. Warnings are errors in
+# developers' builds only: a compiler to come may warn of what none does today.
+_FLAGS = ["-std=c11", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"]
+_RELEASE = ["-O3", "-g0"]
+_DEBUG = ["-O1", "-g", "-fno-omit-frame-pointer", "-DKERNEL_DEBUG", "-Werror"]
+VARIANTS = {
+    "release": _RELEASE,
+    "strict": [*_RELEASE, "-Werror"],
+    "debug": _DEBUG,
+    "sanitize": [*_DEBUG, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+}
+
+
+def sources_hash() -> str:
+    """The SHA-256 of the kernel's sources, which the library built from them knows, too."""
+    files = sorted(path for path in SOURCES.iterdir() if path.suffix in {".c", ".h"})
+    return hashlib.sha256(b"".join(b"%s\0%s\0" % (path.name.encode(), path.read_bytes()) for path in files)).hexdigest()
+
+
+def uses_zig() -> bool:
+    """Whether Zig compiles: CC=zig, or there is no C compiler."""
+    return (os.environ.get("CC") or shutil.which("cc") or "zig") == "zig"
+
+
+def portable_platform() -> str | None:
+    """The platform of the wheel's tag, where the library runs on other distributions, too."""
+    portable = uses_zig() and platform.libc_ver()[0] == "glibc"
+    return f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}" if portable else None
+
+
+def _compiler() -> list[str]:
+    if not uses_zig():
+        return shlex.split(os.environ.get("CC") or "cc")
+    target = ["-target", f"{platform.machine()}-linux-gnu.{GLIBC}"] if portable_platform() else []
+    return [sys.executable, "-m", "ziglang", "cc", *target, "-mcpu=baseline"]  # else for this very processor
+
+
+def build(library: Path = LIBRARY, variant: str = "release") -> None:
+    """Build the library, or exit with one line that names the command that failed."""
+    library.parent.mkdir(parents=True, exist_ok=True)
+    define = f'-DKERNEL_SOURCES="{sources_hash()}"'
+    with tempfile.TemporaryDirectory(dir=library.parent) as scratch:  # who loads the library sees the old or the new
+        output = Path(scratch) / library.name
+        files = [str(SOURCES / "kernel.c"), "-o", str(output), "-lm"]
+        command = [*_compiler(), *_FLAGS, *VARIANTS[variant], define, *files]
+        caches = {"ZIG_GLOBAL_CACHE_DIR": scratch, "ZIG_LOCAL_CACHE_DIR": scratch}
+        try:
+            subprocess.run(command, env=os.environ | caches, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            reason = error.strerror if isinstance(error, OSError) else f"exit status {error.returncode}"
+            sys.exit(
+                f"The kernel does not compile ({reason}): {shlex.join(command)}\n"
+                f"CC=zig compiles with {ZIG} of PyPI; TAILCAST_NO_KERNEL=1 installs without the kernel, which is slow."
+            )
+        output.replace(library)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Builds the kernel.")
+    parser.add_argument("variant", nargs="?", choices=VARIANTS, default="release")
+    parser.add_argument("-o", "--output", type=Path, default=LIBRARY)
+    parser.add_argument("--requirements", action="store_true", help="print what pip must install first, if anything")
+    arguments = parser.parse_args()
+    if arguments.requirements:
+        print(*[ZIG] * uses_zig())
+    else:
+        build(arguments.output, arguments.variant)
+
+
+if __name__ == "__main__":
+    main()

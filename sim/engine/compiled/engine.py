@@ -1,0 +1,204 @@
+"""The compiled engine: hands a program and its Sheets to the kernel, and takes its results. The default engine."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.sheet import Sheet
+from sim.engine.compiled.layout import arrays_of, class_count
+from sim.engine.compiled.library import library
+from sim.engine.compiled.records import BACKGROUND, PROGRAM, RESULTS, SHEET, Fault, Status, packed
+from sim.outcome import CHUNK, InvariantError, Outcome, Program
+
+cancelled = threading.Event()
+"""While it is set, runs in threads other than the main one end: Ctrl-C reaches the main one only."""
+
+
+class CancelledError(Exception):
+    """The run was cancelled."""
+
+
+class _Spent(threading.local):
+    kernel_s = 0.0
+
+
+_spent = _Spent()
+
+
+def kernel_s() -> float:
+    """CPU seconds that this thread has spent in the kernel, where Python's lock is free for other threads."""
+    return _spent.kernel_s
+
+
+_SHEET_COLUMNS = ("route", "arrival_s", "think_s", "phase", "key_hash", "first_visit", "station", "demand_s")
+
+
+class _Kernel:
+    """A program in the kernel, while it runs. It keeps what the kernel has addresses of."""
+
+    def __init__(self, program: Program):
+        network, pacing = program.network, program.network.pacing
+        self._functions = library()
+        self._background, streams = _background(program)
+        self._arrays = arrays_of(network) | {"background_streams": streams}
+        self._program = packed(
+            PROGRAM,
+            open_loop=pacing.loop == "open",
+            clients=0 if pacing.loop == "open" else pacing.clients,
+            classes=class_count(network),
+            roles=len(network.roles),
+            paths=program.paths,
+            tied=any(route.policy.tied_after_s < math.inf for route in network.routes),
+            position_bits=(max(len(route.visits) for route in network.routes) - 1).bit_length(),
+            attempt_bits=(max(route.policy.attempts for route in network.routes) - 1).bit_length(),
+            seed=program.seed,
+            stagger_s=pacing.stagger_s,
+            limit_s=math.inf if pacing.duration_s is None else pacing.duration_s,
+            **self._arrays,
+        )
+        self._background_sheet = _sheet(self._background, is_last=True)
+        self._path_shape = (int(program.paths), 1 + 2 * len(network.roles))
+        self._stations = len(network.stations)
+        self._engine: int | None = None
+
+    def __enter__(self) -> Self:
+        program, background = self._program.ctypes.data, self._background_sheet.ctypes.data
+        at = ctypes.c_int64()
+        _refuse(self._functions.kernel_check(program, background, ctypes.byref(at)), at.value)
+        self._engine = self._functions.kernel_create(program, background)
+        if self._engine is None:
+            raise MemoryError("the simulation")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._functions.kernel_destroy(self._engine)
+
+    @property
+    def begun(self) -> int:
+        """How many requests have begun."""
+        return int(self._functions.kernel_begun(self._engine))
+
+    def advance(self, sheet: Sheet, is_last: bool) -> Status:
+        """Execute the next sheet.
+
+        Raises:
+            TypeError, ValueError: the sheet is not fit to be executed.
+        """
+        record = _sheet(sheet, is_last)
+        at = ctypes.c_int64()
+        fault = self._functions.kernel_check_sheet(self._engine, record.ctypes.data, ctypes.byref(at))
+        _refuse(fault, at.value + sheet.first)
+        begun_s = time.thread_time()
+        status = self._functions.kernel_advance(self._engine, record.ctypes.data)
+        _spent.kernel_s += time.thread_time() - begun_s
+        return Status(status)
+
+    def outcome(self) -> Outcome:
+        """What happened, after the last sheet."""
+        self._functions.kernel_finish(self._engine)
+        requests, background, stations = self.begun, len(self._background.route), self._stations
+        paths, path_width = self._path_shape
+        columns: dict[str, Any] = {
+            "start_s": np.empty(requests), "first_byte_s": np.empty(requests), "end_s": np.empty(requests),
+            "client": np.empty(requests, np.int32), "failure": np.empty(requests, np.int8),
+            "attempts": np.empty(requests, np.int16), "winner": np.empty(requests, np.int16),
+            "path_s": np.empty((requests * paths, path_width)),
+            "background_end_s": np.empty(background), "visits": np.empty(stations, np.int64),
+            "busy_s": np.empty(stations), "waiting_s": np.empty(stations), "held": np.empty(stations, np.int64),
+        }  # fmt: skip
+        results = packed(RESULTS, clock_s=0.0, in_flight=0, idle_with_queue=0, **columns)
+        self._functions.kernel_results(self._engine, results.ctypes.data)
+        figures = {name: results[name].item() for name in ("clock_s", "in_flight", "idle_with_queue")}
+        return Outcome(**columns, **figures)
+
+
+_FAULTS = {
+    Fault.COUNTS: "the network has too many stations, classes, visits or attempts, or its pacing is out of range",
+    Fault.SIZES: "arrays that belong together differ in length",
+    Fault.STATION: "station {at} has a value out of range",
+    Fault.ROUTE: "route {at} has a value out of range",
+    Fault.STAGE: "a stage of route {at} has branches that do not exist, or needs more than it has",
+    Fault.POSITION: "the visits of route {at} do not fit its stages",
+    Fault.GROUP: "group {at} names a station that does not exist",
+    Fault.ACTION: "action {at} names what does not exist, or has a value out of range",
+    Fault.BACKGROUND: "background stream {at} has a request that is out of range, or has a policy",
+    Fault.SHEET_ROUTE: "request {at} is of a route that does not exist",
+    Fault.SHEET_ARRIVAL: "request {at} arrives at no finite time, or before the one before it",
+    Fault.SHEET_THINK: "request {at} has a think time that is negative or not finite",
+    Fault.SHEET_PHASE: "request {at} is of an earlier phase than the one before it",
+    Fault.SHEET_VISITS: "request {at} has visits that the sheet does not have",
+    Fault.SHEET_STATION: "request {at} visits a station, or a group's position, that does not exist",
+    Fault.SHEET_DEMAND: "request {at} has a service demand that is negative or not finite",
+}
+
+
+def _refuse(fault: int, at: int) -> None:
+    if fault != Fault.NONE:
+        raise ValueError(_FAULTS[Fault(fault)].format(at=at))
+
+
+def _sheet(sheet: Sheet, is_last: bool) -> NDArray[Any]:
+    columns = {name: getattr(sheet, name) for name in _SHEET_COLUMNS}
+    return packed(SHEET, first=sheet.first, is_last=is_last, **columns)
+
+
+def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
+    """All background streams in one sheet, and which rows are whose."""
+    sheets = [stream.sheet for stream in program.background]
+    ends = np.cumsum([len(sheet) for sheet in sheets]).tolist()
+    visits = np.cumsum([0, *(len(sheet.station) for sheet in sheets)])
+    streams = np.array(
+        [(end - len(s.sheet), end, s.held) for s, end in zip(program.background, ends, strict=True)], BACKGROUND.dtype
+    )
+
+    def joined(name: str, dtype: type) -> NDArray[Any]:
+        return np.concatenate([np.empty(0, dtype), *(getattr(sheet, name) for sheet in sheets)], dtype=dtype)
+
+    first_visit = [sheet.first_visit + at for sheet, at in zip(sheets, visits, strict=False)]
+    sheet = Sheet(
+        0, joined("route", np.int32), joined("arrival_s", np.float64), joined("think_s", np.float64),
+        joined("phase", np.int32), joined("key_hash", np.uint64),
+        np.concatenate([np.empty(0, np.int64), *first_visit]), joined("station", np.int32),
+        joined("demand_s", np.float64),
+    )  # fmt: skip
+    return sheet, streams
+
+
+def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:
+    """Execute a program; `progress` is told how many requests have begun.
+
+    Raises:
+        InvariantError: the engine broke one of its invariants.
+        NoLibraryError: the kernel's library is not there.
+        ValueError, TypeError: the program or one of its sheets is not fit to be executed.
+        MemoryError: there is no memory for what is in flight.
+        CancelledError: `cancelled` was set.
+    """
+    with _Kernel(program) as kernel:
+        status = Status.NEED_SHEET
+        while status is Status.NEED_SHEET:
+            if cancelled.is_set() and threading.current_thread() is not threading.main_thread():
+                raise CancelledError
+            begun = kernel.begun
+            if progress:
+                progress(begun)
+            sheet = program.draw(begun, CHUNK)
+            status = kernel.advance(sheet, is_last=len(sheet) < CHUNK)
+        if status is Status.CLOCK_RAN_BACK:
+            raise InvariantError("the clock ran back")
+        if status is Status.OUT_OF_MEMORY:
+            raise MemoryError("the simulation")
+        outcome = kernel.outcome()
+    outcome.check(program.network)
+    return outcome

@@ -1,0 +1,105 @@
+/* Attempts: how they are served, cancelled and ended, and the tokens of pools that they hold. */
+
+static void cancel(Engine *e, int64_t attempt);
+
+static RARE void cancel_the_tied(Engine *e, int64_t token)
+{
+    int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
+    Slot *request = slot_at(e, slot);
+    if (attempt_at(e, attempt)->over || !route_layout(e, request)->tied || !position_of(e, token_at(e, token))->ties)
+        return;
+    request->tied = 1;
+    int64_t first = slot << e->attempt_bits;
+    for (int64_t other = first; other < first + request->attempts; other++)
+        if (other != attempt && !attempt_at(e, other)->over)
+            cancel(e, other);
+}
+
+/* The job is in service now; at a tied visit the other attempts are cancelled. */
+static inline void started(Engine *e, const Station *at, int64_t token)
+{
+    Token *job = token_at(e, token);
+    job->life = at->died;
+    if (UNLIKELY(e->program->paths))
+        e->began_s[token] = e->now_s;
+    if (UNLIKELY(e->program->tied))
+        cancel_the_tied(e, token);
+}
+
+/* Bring the pool's integral up to now. */
+static void settle_pool(Engine *e, Station *at)
+{
+    StationExtra *extra = extra_of(e, at);
+    at->busy_s += (double)at->busy * (e->now_s - extra->last_s);
+    extra->last_s = e->now_s;
+}
+
+static void grant(Engine *e, int64_t token)
+{
+    token_at(e, token)->state = HOLDING;
+    attempt_at(e, attempt_of(e, token))->held++;
+    go_on_soon(e, token);
+}
+
+/* The pool's token that was taken at this visit comes back, and goes to whoever waits. */
+static RARE void give_back(Engine *e, int64_t token)
+{
+    Token *job = token_at(e, token);
+    Station *at = station_at(e, job->station);
+    job->state = IDLE;
+    attempt_at(e, attempt_of(e, token))->held--;
+    if (at->live) {
+        grant(e, next_job(e, at));
+    } else {
+        settle_pool(e, at);
+        at->busy--;
+    }
+}
+
+static RARE void give_back_all(Engine *e, int64_t attempt)
+{
+    int64_t visits = route_layout(e, slot_at(e, slot_of_attempt(e, attempt)))->visits;
+    int64_t first = attempt << e->position_bits;
+    for (int64_t token = first; token < first + visits; token++)
+        if (token_at(e, token)->state == HOLDING)
+            give_back(e, token);
+}
+
+/* No branch is left; tokens that the attempt still holds go back. */
+static inline void drained(Engine *e, int64_t attempt)
+{
+    if (attempt_at(e, attempt)->held)
+        give_back_all(e, attempt);
+}
+
+static void has_one_less(Engine *e, int64_t slot, int64_t group, int64_t member);
+
+/* The attempt has an outcome, so its members have one less outstanding. */
+static inline void close_attempt(Engine *e, int64_t attempt)
+{
+    attempt_at(e, attempt)->over = 1;
+    for (int64_t group = 0; group < e->program->groups_count; group++) {
+        int64_t member = *member_at(e, attempt, group);
+        if (member >= 0)
+            has_one_less(e, slot_of_attempt(e, attempt), group, member);
+    }
+}
+
+/* What waits leaves its queue; what is in service ends there. */
+static RARE void cancel(Engine *e, int64_t attempt)
+{
+    Attempt *one = attempt_at(e, attempt);
+    e->clock_s = e->now_s;
+    one->cancelled = 1;
+    close_attempt(e, attempt);
+    int64_t visits = route_layout(e, slot_at(e, slot_of_attempt(e, attempt)))->visits;
+    int64_t first = attempt << e->position_bits;
+    for (int64_t token = first; token < first + visits; token++) {
+        if (token_at(e, token)->state == WAITING) {
+            drop(e, token);
+            one->live--;
+        }
+    }
+    if (one->live == 0)
+        drained(e, attempt);
+}

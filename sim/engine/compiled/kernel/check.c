@@ -1,0 +1,228 @@
+/* The boundary: whether what Python hands over is fit to be executed. All that the event loop relies on is looked at
+ * here, before it begins; types, shapes and contiguity are Python's to check. Each returns a fault, or none, and which
+ * element has it. */
+
+#define WITHIN(value, low, end) ((value) >= (low) && (value) < (end))
+
+/* Finite and not negative; not so NaN. */
+static inline bool is_duration(double value)
+{
+    return value >= 0 && value < INFINITY;
+}
+
+static int check_stations(const Program *p, int64_t *at)
+{
+    for (*at = 0; *at < p->stations_count; ++*at) {
+        const StationLayout *s = &p->stations[*at];
+        bool takes_one = s->discipline == DISCIPLINE_GROUP_COMMIT || s->discipline == DISCIPLINE_GATE;
+        if (!WITHIN(s->discipline, DISCIPLINE_DELAY, DISCIPLINE_GATE + 1) || !WITHIN(s->role, 0, p->roles) ||
+            s->servers < 1 || (takes_one && s->servers != 1) || s->batch_limit < 0 || s->queue_limit < 0 ||
+            s->poll_limit < 1 || !is_duration(s->batch_item_s) || !is_duration(s->poll_s) ||
+            !is_duration(s->setup_s) || !(s->fairness >= 0 && s->fairness <= 1) || !is_duration(s->refill_s) ||
+            !(s->warming_s > 0) || !(s->cooling_s > 0))
+            return FAULT_STATION;
+        for (int64_t c = 0; c < p->classes; c++)
+            if (!(p->weights[*at * p->classes + c] > 0))
+                return FAULT_STATION;
+    }
+    return FAULT_NONE;
+}
+
+static int check_route(const Program *p, const RouteLayout *r)
+{
+    if (!WITHIN(r->first_stage, 0, p->stages_count) || r->end_stage <= r->first_stage ||
+        r->end_stage > p->stages_count || !WITHIN(r->first_position, 0, p->positions_count) || r->visits < 1 ||
+        r->visits > p->positions_count - r->first_position || r->visits > INT64_C(1) << p->position_bits ||
+        !WITHIN(r->priority, 0, p->classes) || r->attempts < 1 || r->attempts > INT64_C(1) << p->attempt_bits ||
+        r->attempts > INT16_MAX || !WITHIN(r->retries, 0, r->attempts) || !(r->timeout_s > 0) ||
+        !(r->backoff_s >= 0) || !(r->backoff_max_s >= 0) || !(r->jitter >= 0 && r->jitter <= 1) ||
+        !(r->retry_share >= 0) || !(r->hedge_share >= 0) || !(r->second_s >= 0) ||
+        !(r->quantile >= 0 && r->quantile < 1))
+        return FAULT_ROUTE;
+    bool has_second = r->second_s < INFINITY || r->quantile > 0;
+    return r->attempts == 1 + r->retries + has_second && (!r->tied || p->tied) ? FAULT_NONE : FAULT_ROUTE;
+}
+
+/* A route's branches are its positions cut at those that are a branch's last, stage by stage. */
+static int check_branches(const Program *p, const RouteLayout *r)
+{
+    int64_t visit = 0;
+    for (int64_t s = r->first_stage; s < r->end_stage; s++) {
+        const StageLayout *stage = &p->stages[s];
+        if (!WITHIN(stage->first_branch, 0, p->branch_first_position_count) ||
+            stage->end_branch <= stage->first_branch || stage->end_branch > p->branch_first_position_count ||
+            stage->need < 1 || stage->need > stage->end_branch - stage->first_branch)
+            return FAULT_STAGE;
+        for (int64_t b = stage->first_branch; b < stage->end_branch; b++) {
+            if (p->branch_first_position[b] != visit)
+                return FAULT_STAGE;
+            bool is_last = false;
+            for (; !is_last; visit++) {
+                if (visit >= r->visits || p->positions[r->first_position + visit].stage != s)
+                    return FAULT_POSITION;
+                is_last = p->positions[r->first_position + visit].is_last;
+            }
+        }
+    }
+    return visit == r->visits ? FAULT_NONE : FAULT_POSITION;
+}
+
+static int check_routes(const Program *p, int64_t *at)
+{
+    for (*at = 0; *at < p->routes_count; ++*at) {
+        int fault = check_route(p, &p->routes[*at]);
+        if (!fault)
+            fault = check_branches(p, &p->routes[*at]);
+        if (fault)
+            return fault;
+    }
+    return FAULT_NONE;
+}
+
+static int check_groups(const Program *p, int64_t *at)
+{
+    for (*at = 0; *at < p->groups_count; ++*at) {
+        const GroupLayout *g = &p->groups[*at];
+        int64_t columns = g->rows ? g->columns : p->stations_count;
+        if (!WITHIN(g->choice, CHOICE_HASH, CHOICE_POWER_OF_TWO + 1) || g->members < 1 ||
+            !WITHIN(g->positions, 1, BOUND_POSITIONS + 1) || g->first_member < 0 || g->rows < 0 ||
+            g->members > p->member_station_count / g->positions ||
+            g->first_member > p->member_station_count - g->members * g->positions)
+            return FAULT_GROUP;
+        if (g->rows && (g->columns < 1 || g->first_row < 0 || g->rows > p->placement_station_count / g->columns ||
+                        g->first_row > p->placement_station_count - g->rows * g->columns))
+            return FAULT_GROUP;
+        for (int64_t i = 0; i < g->members * g->positions; i++)
+            if (!WITHIN(p->member_station[g->first_member + i], 0, columns))
+                return FAULT_GROUP;
+    }
+    for (int64_t i = 0; i < p->placement_station_count; i++)
+        if (!WITHIN(p->placement_station[i], 0, p->stations_count))
+            return FAULT_GROUP;
+    return FAULT_NONE;
+}
+
+static int check_action(const Program *p, const ActionLayout *a)
+{
+    if (a->kind == KIND_RELEASE)
+        return WITHIN(a->target, 0, p->background_streams_count) ? FAULT_NONE : FAULT_ACTION;
+    if (a->kind == KIND_JOIN || a->kind == KIND_LEAVE) {
+        if (!WITHIN(a->target, 0, p->groups_count))
+            return FAULT_ACTION;
+        const GroupLayout *g = &p->groups[a->target];
+        return WITHIN(a->member, 0, g->rows ? p->stations_count : g->members) ? FAULT_NONE : FAULT_ACTION;
+    }
+    if (!WITHIN(a->kind, KIND_SPEED, KIND_OPEN + 1) || !WITHIN(a->target, 0, p->stations_count) || !(a->value > 0) ||
+        !(a->value < INFINITY))
+        return FAULT_ACTION;
+    int64_t discipline = p->stations[a->target].discipline;
+    bool of_gates = a->kind == KIND_SHUT || a->kind == KIND_OPEN;
+    return of_gates == (discipline == DISCIPLINE_GATE) && discipline != DISCIPLINE_POOL ? FAULT_NONE : FAULT_ACTION;
+}
+
+static int check_actions(const Program *p, int64_t *at)
+{
+    for (*at = 0; *at < p->actions_count; ++*at)
+        if (check_action(p, &p->actions[*at]))
+            return FAULT_ACTION;
+    for (*at = 0; *at < p->timed_action_count; ++*at)
+        if (!WITHIN(p->timed_action[*at], 0, p->actions_count) || !is_duration(p->timed_at_s[*at]))
+            return FAULT_ACTION;
+    for (*at = 0; *at < p->counted_action_count; ++*at)
+        if (!WITHIN(p->counted_action[*at], 0, p->actions_count))
+            return FAULT_ACTION;
+    return FAULT_NONE;
+}
+
+static int check_program(const Program *p, int64_t *at)
+{
+    *at = 0;
+    if (p->stations_count < 1 || p->stations_count >= INT32_MAX || p->routes_count < 1 ||
+        !WITHIN(p->classes, 1, 1 << 16) || !WITHIN(p->roles, 1, p->stations_count + 1) ||
+        !WITHIN(p->clients, 0, INT32_MAX) || !WITHIN(p->position_bits, 0, 20) || !WITHIN(p->attempt_bits, 0, 10) ||
+        !is_duration(p->stagger_s) || !(p->limit_s >= 0) || p->positions_count >= INT32_MAX ||
+        p->stages_count >= INT32_MAX || p->actions_count >= 1 << 24)
+        return FAULT_COUNTS;
+    if (p->weights_count != p->stations_count * p->classes || p->timed_action_count != p->timed_at_s_count ||
+        p->counted_action_count != p->counted_at_count)
+        return FAULT_SIZES;
+    int fault = check_stations(p, at);
+    if (!fault)
+        fault = check_routes(p, at);
+    if (!fault)
+        fault = check_groups(p, at);
+    return fault ? fault : check_actions(p, at);
+}
+
+/* Whether a station's code is one of a station, or of a group's position that all its members have. */
+static bool is_bound_to_group(const Program *p, int64_t code)
+{
+    int64_t group = code / BOUND_POSITIONS;
+    return group < p->groups_count && code % BOUND_POSITIONS < p->groups[group].positions;
+}
+
+static int check_visits(const Program *p, const Sheet *sheet, int64_t row)
+{
+    const RouteLayout *route = &p->routes[sheet->route[row]];
+    int64_t first = sheet->first_visit[row], count = route->visits * route->attempts;
+    if (first < 0 || count > sheet->station_count - first)
+        return FAULT_SHEET_VISITS;
+    bool in_range = true, bound = false, durations = true;
+    for (int64_t i = first; i < first + count; i++) { /* without a branch, so that it can be vectorised */
+        in_range &= sheet->station[i] < p->stations_count;
+        bound |= sheet->station[i] < 0;
+        durations &= is_duration(sheet->demand_s[i]);
+    }
+    for (int64_t i = first; bound && i < first + count; i++)
+        in_range &= sheet->station[i] >= 0 || is_bound_to_group(p, -1 - (int64_t)sheet->station[i]);
+    return !in_range ? FAULT_SHEET_STATION : durations ? FAULT_NONE : FAULT_SHEET_DEMAND;
+}
+
+/* Arrivals count in open loops, think times and phases in closed ones; none of them goes back. `since_s`: the last
+ * arrival before this sheet; `phase`: the last request's before it. */
+static int check_sheet(const Program *p, const Sheet *sheet, double since_s, int64_t phase, int64_t *at)
+{
+    int64_t count = sheet->route_count;
+    *at = 0;
+    if (sheet->first < 0 || sheet->arrival_s_count != count || sheet->think_s_count != count ||
+        sheet->phase_count != count || sheet->key_hash_count != count || sheet->first_visit_count != count ||
+        sheet->station_count != sheet->demand_s_count)
+        return FAULT_SIZES;
+    for (; *at < count; ++*at) {
+        int64_t row = *at;
+        if (!WITHIN(sheet->route[row], 0, p->routes_count))
+            return FAULT_SHEET_ROUTE;
+        if (p->open_loop && !(sheet->arrival_s[row] >= since_s && sheet->arrival_s[row] < INFINITY))
+            return FAULT_SHEET_ARRIVAL;
+        if (!p->open_loop && !is_duration(sheet->think_s[row]))
+            return FAULT_SHEET_THINK;
+        if (!p->open_loop && sheet->phase[row] < phase)
+            return FAULT_SHEET_PHASE;
+        since_s = sheet->arrival_s[row];
+        phase = sheet->phase[row];
+        int fault = check_visits(p, sheet, row);
+        if (fault)
+            return fault;
+    }
+    return FAULT_NONE;
+}
+
+static int check_background(const Program *p, const Sheet *sheet, int64_t *at)
+{
+    int64_t end = 0, row = 0;
+    for (*at = 0; *at < p->background_streams_count; ++*at) {
+        const BackgroundLayout *stream = &p->background_streams[*at];
+        if (stream->first_row != end || stream->end_row < end || stream->end_row > sheet->route_count)
+            return FAULT_BACKGROUND;
+        end = stream->end_row;
+        Sheet rows = *sheet;
+        for (row = stream->first_row; row < end; row++) {
+            if (!WITHIN(rows.route[row], 0, p->routes_count) || p->routes[rows.route[row]].attempts != 1 ||
+                p->routes[rows.route[row]].timeout_s < INFINITY || !is_duration(rows.arrival_s[row]) ||
+                (row > stream->first_row && rows.arrival_s[row] < rows.arrival_s[row - 1]) ||
+                check_visits(p, sheet, row))
+                return FAULT_BACKGROUND;
+        }
+    }
+    return end == sheet->route_count ? FAULT_NONE : FAULT_BACKGROUND;
+}

@@ -1,0 +1,308 @@
+/* What Python calls: makes an engine, has it go on, takes its results, and ends it. */
+
+#if defined(_WIN32)
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+#define FIRST_SLOTS 64
+
+#ifndef KERNEL_SOURCES
+#define KERNEL_SOURCES "unknown"
+#endif
+
+/* The hash of the sources that this library was built from. */
+EXPORTED const char *kernel_sources(void)
+{
+    return KERNEL_SOURCES;
+}
+
+/* Twice the slots, and attempts and tokens for them. */
+static RARE bool add_slots(Engine *e)
+{
+    const Program *program = e->program;
+    int64_t old = e->slot_count, slots = old ? 2 * old : FIRST_SLOTS;
+    int64_t had = old << e->attempt_bits, attempts = slots << e->attempt_bits;
+    if (attempts << e->position_bits > INT32_MAX)
+        return false;
+    int64_t width = program->paths ? 2 * program->roles : 0;
+    int64_t *free_slots = wider(e->free_slots, e->free_count, slots, sizeof *free_slots);
+    if (!free_slots)
+        return false;
+    e->free_slots = free_slots;
+#define WIDEN(array, kept, count)                                    \
+    do {                                                             \
+        void *made = wider(e->array, kept, count, sizeof *e->array); \
+        if (!made)                                                   \
+            return false;                                            \
+        e->array = made;                                             \
+    } while (0)
+    WIDEN(slots, old, slots);
+    WIDEN(attempts, had, attempts);
+    WIDEN(tokens, had << e->position_bits, attempts << e->position_bits);
+    WIDEN(began_s, program->paths ? had << e->position_bits : 0, program->paths ? attempts << e->position_bits : 0);
+    WIDEN(member_of_attempt, had * program->groups_count, attempts * program->groups_count);
+    WIDEN(path_of_attempt, had * width, attempts * width);
+    e->slot_count = slots;
+    for (int64_t slot = old; slot < slots; slot++) {
+        e->slots[slot].is_free = 1;
+        e->free_slots[e->free_count++] = slot;
+    }
+    return true;
+}
+
+/* Room for the results of so many requests. */
+static RARE bool add_results(Engine *e, int64_t requests)
+{
+    Columns *results = &e->results;
+    if (requests <= results->capacity)
+        return true;
+    int64_t capacity = requests > 2 * results->capacity ? requests : 2 * results->capacity;
+    size_t path = e->program->paths ? 1 + 2 * (size_t)e->program->roles : 0;
+    if ((uint64_t)capacity > SIZE_MAX / sizeof(double) / (path + 1))
+        return false;
+#define REALLOC(column, each)                                                                          \
+    do {                                                                                               \
+        void *made = realloc(results->column, (size_t)capacity * (each) * sizeof *results->column + 1); \
+        if (!made)                                                                                     \
+            return false;                                                                              \
+        results->column = made;                                                                        \
+    } while (0)
+    REALLOC(start_s, 1);
+    REALLOC(first_byte_s, 1);
+    REALLOC(end_s, 1);
+    REALLOC(client, 1);
+    REALLOC(failure, 1);
+    REALLOC(attempts, 1);
+    REALLOC(winner, 1);
+    REALLOC(path_s, path);
+    results->capacity = capacity;
+    return true;
+}
+
+static bool make_stations(Engine *e)
+{
+    const Program *program = e->program;
+    int64_t with_classes = 0;
+    for (int64_t i = 0; i < e->station_count; i++) {
+        int64_t discipline = program->stations[i].discipline;
+        with_classes += discipline == DISCIPLINE_PRIORITY || discipline == DISCIPLINE_WEIGHTED_SHARE;
+    }
+    e->stations = room_for(e->station_count, sizeof *e->stations);
+    e->extras = room_for(e->station_count, sizeof *e->extras);
+    e->class_queues = room_for(with_classes * program->classes, sizeof *e->class_queues);
+    if (!e->stations || !e->extras || !e->class_queues)
+        return false;
+    ClassQueue *classes = e->class_queues;
+    for (int64_t i = 0; i < e->station_count; i++) {
+        const StationLayout *of = &program->stations[i];
+        Station *at = &e->stations[i];
+        at->discipline = (uint8_t)of->discipline;
+        at->servers = of->servers < INT32_MAX ? (int32_t)of->servers : INT32_MAX;
+        at->sets_up = of->setup_s != 0;
+        at->caches = of->refill_s > 0;
+        at->speed = e->extras[i].warmth = 1.0;
+        if (has_classes(at)) {
+            e->extras[i].classes = classes;
+            classes += program->classes;
+        }
+    }
+    return true;
+}
+
+static bool make_group(Group *group, const GroupLayout *of, int64_t stations)
+{
+    group->names = of->rows ? stations : of->members;
+    group->present = room_for(group->names, sizeof *group->present);
+    group->outstanding = room_for(group->names, sizeof *group->outstanding);
+    if (!group->present || !group->outstanding)
+        return false;
+    memset(group->present, 1, (size_t)group->names);
+    group->present_count = group->names;
+    if (of->choice != CHOICE_LEAST_OUTSTANDING || of->rows)
+        return true;
+    for (group->leaves = 1; group->leaves < of->members;)
+        group->leaves *= 2;
+    group->best = room_for(2 * group->leaves, sizeof *group->best);
+    if (!group->best)
+        return false;
+    for (int64_t leaf = 0; leaf < group->leaves; leaf++)
+        group->best[group->leaves + leaf] = leaf < of->members ? leaf : NIL;
+    for (int64_t node = group->leaves - 1; node >= 1; node--)
+        group->best[node] = better(group, group->best[2 * node], group->best[2 * node + 1]);
+    return true;
+}
+
+static bool make_routes(Engine *e)
+{
+    e->routes = room_for(e->program->routes_count, sizeof *e->routes);
+    if (!e->routes)
+        return false;
+    for (int64_t i = 0; i < e->program->routes_count; i++)
+        if (e->program->routes[i].quantile > 0 && !(e->routes[i].bins = room_for(1, sizeof(LatencyBins))))
+            return false;
+    return true;
+}
+
+static bool make_state(Engine *e)
+{
+    const Program *program = e->program;
+    int64_t background = e->background->route_count;
+    e->groups = room_for(program->groups_count, sizeof *e->groups);
+    e->streams = room_for(program->background_streams_count, sizeof *e->streams);
+    e->background_end_s = room_for(background, sizeof *e->background_end_s);
+    e->client_parked = room_for(program->clients, sizeof *e->client_parked);
+    if (!e->groups || !e->streams || !e->background_end_s || !e->client_parked)
+        return false;
+    for (int64_t row = 0; row < background; row++)
+        e->background_end_s[row] = NAN;
+    for (int64_t group = 0; group < program->groups_count; group++)
+        if (!make_group(&e->groups[group], &program->groups[group], e->station_count))
+            return false;
+    return make_stations(e) && make_routes(e) && add_slots(e);
+}
+
+/* Put the first events on the clock: the agenda, background work, then clients or the first arrival. */
+static void start(Engine *e)
+{
+    const Program *program = e->program;
+    for (int64_t i = 0; i < program->timed_action_count; i++)
+        push(e, program->timed_at_s[i] + 0.0, ACT, program->timed_action[i]); /* + 0.0: the clock has no -0 */
+    for (int64_t stream = 0; stream < program->background_streams_count; stream++) {
+        if (!program->background_streams[stream].held) {
+            e->streams[stream].released = 1;
+            push(e, 0.0, RELEASED, stream);
+        }
+    }
+    if (program->open_loop)
+        e->arrival_number = e->inserted++;
+    else
+        for (int64_t client = 0; client < program->clients; client++)
+            push(e, (double)client * program->stagger_s, READY, client);
+}
+
+EXPORTED void kernel_destroy(Engine *e)
+{
+    if (!e)
+        return;
+    for (int64_t i = 0; e->extras && i < e->station_count; i++) {
+        free_heap(&e->extras[i].shared);
+        free(e->extras[i].waiting);
+        free(e->extras[i].death_s);
+    }
+    for (int64_t i = 0; e->groups && i < e->program->groups_count; i++) {
+        free(e->groups[i].present);
+        free(e->groups[i].outstanding);
+        free(e->groups[i].best);
+    }
+    for (int64_t i = 0; e->routes && i < e->program->routes_count; i++)
+        free(e->routes[i].bins);
+    free_heap(&e->events);
+    void *arrays[] = {
+        e->stations, e->extras, e->class_queues, e->slots, e->free_slots, e->attempts, e->tokens, e->began_s,
+        e->member_of_attempt, e->path_of_attempt, e->groups, e->routes, e->streams, e->background_end_s,
+        e->client_parked, e->results.start_s, e->results.first_byte_s, e->results.end_s, e->results.path_s,
+        e->results.client, e->results.attempts, e->results.winner, e->results.failure,
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+    free(e);
+}
+
+/* The fault of a program and its background requests, and which element has it. */
+EXPORTED int kernel_check(const Program *program, const Sheet *background, int64_t *at)
+{
+    int fault = check_program(program, at);
+    return fault ? fault : check_background(program, background, at);
+}
+
+/* An engine that executes a program; NULL where memory ran out. Both arguments have to outlive it. */
+EXPORTED Engine *kernel_create(const Program *program, const Sheet *background)
+{
+    Engine *e = room_for(1, sizeof *e);
+    if (!e)
+        return NULL;
+    e->program = program;
+    e->background = background;
+    e->station_count = program->stations_count;
+    e->attempt_bits = (int)program->attempt_bits;
+    e->position_bits = (int)program->position_bits;
+    if (make_state(e))
+        start(e);
+    else
+        e->out_of_memory = true;
+    if (!e->out_of_memory)
+        return e;
+    kernel_destroy(e);
+    return NULL;
+}
+
+/* The fault of the next sheet, and which row has it. */
+EXPORTED int kernel_check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
+{
+    return check_sheet(e->program, sheet, e->last_arrival_s, e->last_phase, at);
+}
+
+/* Execute the next sheet, which has been checked; returns a status. */
+EXPORTED int kernel_advance(Engine *e, const Sheet *sheet)
+{
+    int64_t count = sheet->route_count;
+    if (count) {
+        e->last_arrival_s = sheet->arrival_s[count - 1];
+        e->last_phase = sheet->phase[count - 1];
+    }
+    return advance(e, sheet);
+}
+
+/* The index of the request after those begun. */
+EXPORTED int64_t kernel_begun(const Engine *e)
+{
+    return e->next_row;
+}
+
+/* Bring all integrals up to the end, and requests in flight to the results. */
+EXPORTED void kernel_finish(Engine *e)
+{
+    e->now_s = e->clock_s;
+    for (int64_t i = 0; i < e->station_count; i++) {
+        Station *at = station_at(e, i);
+        if (at->discipline == DISCIPLINE_PROCESSOR_SHARING)
+            settle_shared(e, at);
+        else if (at->discipline == DISCIPLINE_POOL)
+            settle_pool(e, at);
+    }
+    for (int64_t slot = 0; slot < e->slot_count; slot++) {
+        const Slot *request = slot_at(e, slot);
+        if (!request->is_free && !request->ended && request->stream == NIL)
+            put_result(e, request, NAN, FAILURE_NONE, NIL);
+    }
+}
+
+/* Copy the results to where they are wanted: columns of as many elements as there are. */
+EXPORTED void kernel_results(const Engine *e, Results *to)
+{
+    const Columns *from = &e->results;
+    to->clock_s = e->clock_s;
+    to->in_flight = e->outstanding;
+    to->idle_with_queue = e->idle_with_queue;
+#define COPY(column) memcpy(to->column, from->column, (size_t)to->column##_count * sizeof *to->column)
+    if (e->next_row) {
+        COPY(start_s);
+        COPY(first_byte_s);
+        COPY(end_s);
+        COPY(client);
+        COPY(failure);
+        COPY(attempts);
+        COPY(winner);
+        COPY(path_s);
+    }
+    memcpy(to->background_end_s, e->background_end_s, (size_t)to->background_end_s_count * sizeof(double));
+    for (int64_t i = 0; i < e->station_count; i++) {
+        const Station *at = &e->stations[i];
+        to->visits[i] = at->visits;
+        to->busy_s[i] = at->busy_s;
+        to->waiting_s[i] = at->waiting_s;
+        to->held[i] = at->discipline == DISCIPLINE_POOL ? at->busy : 0;
+    }
+}

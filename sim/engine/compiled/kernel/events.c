@@ -1,0 +1,241 @@
+/* What happens at each event; the agenda, clients and background streams. */
+
+/* The agenda has something done. */
+static RARE void act(Engine *e, int64_t action)
+{
+    CHECK(action >= 0 && action < e->program->actions_count);
+    const ActionLayout *of = &e->program->actions[action];
+    switch (of->kind) {
+    case KIND_SPEED:
+        set_speed(e, station_at(e, of->target), of->value);
+        break;
+    case KIND_DOWN:
+    case KIND_SHUT:
+        die(e, station_at(e, of->target));
+        break;
+    case KIND_UP:
+    case KIND_OPEN:
+        revive(e, station_at(e, of->target));
+        break;
+    case KIND_JOIN:
+    case KIND_LEAVE:
+        set_present(e, of->target, of->member, of->kind == KIND_JOIN);
+        break;
+    default: {
+        CHECK(of->kind == KIND_RELEASE && of->target < e->program->background_streams_count);
+        Background *stream = &e->streams[of->target];
+        if (!stream->released) {
+            stream->released = 1;
+            stream->zero_s = e->now_s;
+            push(e, e->now_s, RELEASED, of->target);
+        }
+    }
+    }
+}
+
+/* No request is outstanding: the next row's phase begins, and all parked clients are ready. */
+static RARE void open_phase(Engine *e, int64_t phase)
+{
+    e->phase = phase;
+    for (int64_t client = 0; client < e->program->clients; client++) {
+        if (e->client_parked[client]) {
+            e->client_parked[client] = 0;
+            push(e, e->now_s + (double)client * e->program->stagger_s, READY, client);
+        }
+    }
+}
+
+/* A closed-loop client wants its next request. */
+static void ready(Engine *e, const Sheet *sheet, int64_t client)
+{
+    int64_t row = e->next_row - sheet->first;
+    if (e->now_s >= e->program->limit_s || row >= sheet->route_count)
+        return;
+    if (sheet->phase[row] != e->phase) {
+        e->client_parked[client] = 1;
+        if (e->outstanding == 0)
+            open_phase(e, sheet->phase[row]);
+        return;
+    }
+    double think_s = sheet->think_s[row];
+    if (think_s > 0) {
+        if (e->now_s + think_s < e->program->limit_s)
+            push(e, e->now_s + think_s, ISSUE, take_next(e, sheet, client));
+    } else {
+        begin(e, take_next(e, sheet, client));
+    }
+}
+
+/* Put the stream's next arrival on the clock. */
+static RARE void await_background(Engine *e, int64_t number)
+{
+    const BackgroundLayout *of = &e->program->background_streams[number];
+    const Background *stream = &e->streams[number];
+    int64_t row = of->first_row + stream->next;
+    if (row < of->end_row)
+        push(e, stream->zero_s + e->background->arrival_s[row], BACKGROUND, number);
+}
+
+static RARE void arrive_background(Engine *e, int64_t number)
+{
+    int64_t row = e->program->background_streams[number].first_row + e->streams[number].next++;
+    int64_t slot = take(e, e->background, row, (int32_t)number);
+    slot_at(e, slot)->request = row;
+    await_background(e, number);
+    begin_attempt(e, slot);
+}
+
+static RARE void depart_batch(Engine *e, int64_t first)
+{
+    Station *at = station_at(e, token_at(e, first)->station);
+    bool lost = is_lost(e, at, token_at(e, first));
+    if (!lost)
+        commit_next(e, at);
+    for (int64_t token = first, next; token != NIL; token = next) {
+        next = token_at(e, token)->next; /* what follows may have the token wait elsewhere */
+        if (lost)
+            refuse(e, token, FAILURE_STATION_DOWN);
+        else
+            leave(e, token);
+    }
+}
+
+static void depart(Engine *e, int64_t token, bool served)
+{
+    Station *at = station_at(e, token_at(e, token)->station);
+    if (UNLIKELY(is_lost(e, at, token_at(e, token)))) {
+        refuse(e, token, FAILURE_STATION_DOWN);
+        return;
+    }
+    if (served)
+        serve_next(e, at);
+    leave(e, token);
+}
+
+/* An event happens. */
+static inline void handle(Engine *e, const Sheet *sheet, int kind, int64_t argument, uint32_t detail)
+{
+    switch (kind) {
+    case DEPART_DELAY:
+        depart(e, argument, false);
+        break;
+    case DEPART_SERVED:
+        depart(e, argument, true);
+        break;
+    case DEPART_SHARED:
+        argument = share_depart(e, station_at(e, argument), detail);
+        if (argument != NIL)
+            leave(e, argument);
+        break;
+    case DEPART_BATCH:
+        depart_batch(e, argument);
+        break;
+    case GO_ON:
+        leave(e, argument);
+        break;
+    case READY:
+        ready(e, sheet, argument);
+        break;
+    case ISSUE:
+        begin(e, argument);
+        break;
+    case LOOK_AGAIN:
+        look_again(e, argument);
+        break;
+    case BACKGROUND:
+        arrive_background(e, argument);
+        break;
+    case RELEASED:
+        await_background(e, argument);
+        break;
+    case REFUSED:
+        refuse(e, argument, (int)detail);
+        break;
+    case ACT:
+        act(e, argument);
+        break;
+    default:
+        ring(e, kind, argument, detail);
+    }
+}
+
+/* The next row's arrival happens: it goes before the events on the clock that are later or were inserted later. */
+static inline bool arrives_next(Engine *e, const Sheet *sheet, int64_t row)
+{
+    if (e->events.size == 0)
+        return true;
+    const Entry *top = &e->events.entries[0];
+    double arrival_s = sheet->arrival_s[row];
+    return arrival_s < top->time_s || (arrival_s == top->time_s && e->arrival_number < top->number);
+}
+
+static void arrive(Engine *e, const Sheet *sheet)
+{
+    e->now_s = sheet->arrival_s[e->next_row - sheet->first];
+    int64_t slot = take_next(e, sheet, NIL);
+    e->arrival_number = e->inserted++; /* the next one's, before what this one puts on the clock */
+    begin(e, slot);
+}
+
+#ifndef LOOK_AHEAD_SLOTS
+#define LOOK_AHEAD_SLOTS 1024
+#endif
+
+/* Have what the next events touch on its way from memory. Only worth its while where the state exceeds the caches. */
+static inline void look_ahead(Engine *e)
+{
+    const Entry *entries = e->events.entries;
+    int64_t size = e->events.size;
+    for (int64_t i = 3; i < 7 && i < size; i++)
+        __builtin_prefetch(&e->tokens[entries[i].argument]);
+    for (int64_t i = 1; i < 3 && i < size; i++) {
+        if (entries[i].kind > DEPART_SERVED)
+            continue;
+        const Token *job = &e->tokens[entries[i].argument];
+        __builtin_prefetch(&e->attempts[attempt_of(e, entries[i].argument)]);
+        const Station *at = &e->stations[job->station];
+        __builtin_prefetch(at);
+        if (!position_of(e, job)->is_last && job[1].station >= 0)
+            __builtin_prefetch(&e->stations[job[1].station]);
+        else
+            __builtin_prefetch(&e->slots[slot_of(e, entries[i].argument)]);
+    }
+}
+
+static bool add_slots(Engine *e);
+static bool add_results(Engine *e, int64_t requests);
+
+/* Execute events until all is done or the next Sheet is needed. */
+static int advance(Engine *e, const Sheet *sheet)
+{
+    int64_t count = sheet->route_count;
+    if (!add_results(e, sheet->first + count))
+        return STATUS_OUT_OF_MEMORY;
+    for (int64_t station = 0; station < e->station_count; station++)
+        e->idle_with_queue += idles_with_queue(station_at(e, station));
+    for (;;) {
+        int64_t row = e->next_row - sheet->first;
+        if (row >= count && !sheet->is_last)
+            return STATUS_NEED_SHEET;
+        if (UNLIKELY(e->free_count == 0) && !add_slots(e)) /* an event takes one at most */
+            return STATUS_OUT_OF_MEMORY;
+        if (e->program->open_loop && row < count && arrives_next(e, sheet, row)) {
+            arrive(e, sheet);
+        } else if (e->events.size) {
+            const Entry *top = &e->events.entries[0];
+            if (UNLIKELY(top->time_s < e->now_s))
+                return STATUS_CLOCK_RAN_BACK;
+            e->now_s = top->time_s;
+            e->hole = true;
+            if (e->slot_count >= LOOK_AHEAD_SLOTS)
+                look_ahead(e);
+            handle(e, sheet, top->kind, top->argument, top->detail);
+            if (e->hole)
+                fill_hole(e);
+        } else {
+            return STATUS_DONE;
+        }
+        if (UNLIKELY(e->out_of_memory))
+            return STATUS_OUT_OF_MEMORY;
+    }
+}

@@ -1,0 +1,234 @@
+/* How a member of a group is picked: what `sim/load_balancer.py` does.
+ *
+ * A member goes by its index, or, where members depend on the key, by its first station. Where members are stations and
+ * there may be thousands (gateways), no pick looks at all of them: with all of them present the candidate at a place
+ * follows from which are taken, and the least outstanding one stands at the root of a tournament: a binary tree whose
+ * leaves are the members and whose inner nodes hold the better of their two children, the first of equals.
+ */
+
+/* The station at a position of a group's member. */
+static int64_t station_of_member(Engine *e, int64_t slot, int64_t group, int64_t member, int64_t position)
+{
+    const GroupLayout *of = group_layout(e, group);
+    CHECK(member >= 0 && member < of->members && position < of->positions);
+    int64_t station = e->program->member_station[of->first_member + member * of->positions + position];
+    if (of->rows) {
+        int64_t row = (int64_t)(slot_at(e, slot)->key % (uint64_t)of->rows);
+        CHECK(station >= 0 && station < of->columns);
+        station = e->program->placement_station[of->first_row + row * of->columns + station];
+    }
+    return station;
+}
+
+/* What a member goes by. */
+static inline int64_t name_of(Engine *e, int64_t slot, int64_t group, int64_t member)
+{
+    int64_t name = group_layout(e, group)->rows ? station_of_member(e, slot, group, member, 0) : member;
+    CHECK(name >= 0 && name < e->groups[group].names);
+    return name;
+}
+
+static inline bool is_present(Engine *e, int64_t slot, int64_t group, int64_t member)
+{
+    return e->groups[group].present[name_of(e, slot, group, member)];
+}
+
+static inline int64_t outstanding(Engine *e, int64_t slot, int64_t group, int64_t member)
+{
+    return e->groups[group].outstanding[name_of(e, slot, group, member)];
+}
+
+/* The better of two members; NIL is worse than any. */
+static inline int64_t better(const Group *group, int64_t first, int64_t second)
+{
+    if (first == NIL || second == NIL)
+        return first == NIL ? second : first;
+    return group->outstanding[second] < group->outstanding[first] ? second : first;
+}
+
+/* Play a member's matches again; `plays`: it may win. */
+static void play(Group *group, int64_t member, bool plays)
+{
+    int64_t node = group->leaves + member;
+    CHECK(member >= 0 && member < group->leaves);
+    group->best[node] = plays ? member : NIL;
+    for (node >>= 1; node >= 1; node >>= 1)
+        group->best[node] = better(group, group->best[2 * node], group->best[2 * node + 1]);
+}
+
+static void change_outstanding(Engine *e, int64_t slot, int64_t group, int64_t member, int64_t change)
+{
+    Group *of = &e->groups[group];
+    int64_t name = name_of(e, slot, group, member);
+    of->outstanding[name] += change;
+    CHECK(of->outstanding[name] >= 0);
+    if (of->best)
+        play(of, name, of->present[name]);
+}
+
+static void has_one_less(Engine *e, int64_t slot, int64_t group, int64_t member)
+{
+    change_outstanding(e, slot, group, member, -1);
+}
+
+/* A member joins or leaves; `name` as `name_of` has it. */
+static RARE void set_present(Engine *e, int64_t group, int64_t name, bool present)
+{
+    Group *of = &e->groups[group];
+    CHECK(name >= 0 && name < of->names);
+    of->present_count += present - of->present[name];
+    of->present[name] = present;
+    if (of->best)
+        play(of, name, present);
+}
+
+/* The member that an attempt of the request is bound to; NIL where it is not. */
+static inline int64_t member_of(Engine *e, int64_t slot, int64_t number, int64_t group)
+{
+    return *member_at(e, (slot << e->attempt_bits) + number, group);
+}
+
+/* Whether one of the first `attempts` of the request is bound to the member. */
+static bool is_taken(Engine *e, int64_t slot, int64_t group, int64_t member, int64_t attempts)
+{
+    for (int64_t number = 0; number < attempts; number++)
+        if (member_of(e, slot, number, group) == member)
+            return true;
+    return false;
+}
+
+static inline bool is_candidate(Engine *e, int64_t slot, int64_t group, int64_t member, bool fresh)
+{
+    return is_present(e, slot, group, member) &&
+           !(fresh && is_taken(e, slot, group, member, slot_at(e, slot)->attempts));
+}
+
+/* Members present, or those of them that no attempt of the request is bound to. */
+static int64_t count_candidates(Engine *e, int64_t slot, int64_t group, bool fresh)
+{
+    const GroupLayout *of = group_layout(e, group);
+    int64_t count = 0;
+    if (of->rows) {
+        for (int64_t member = 0; member < of->members; member++)
+            count += is_candidate(e, slot, group, member, fresh);
+        return count;
+    }
+    count = e->groups[group].present_count;
+    for (int64_t number = 0; fresh && number < slot_at(e, slot)->attempts; number++) {
+        int64_t member = member_of(e, slot, number, group);
+        count -= member >= 0 && is_present(e, slot, group, member) && !is_taken(e, slot, group, member, number);
+    }
+    return count;
+}
+
+/* The candidate at a place, in the order of members. */
+static int64_t candidate(Engine *e, int64_t slot, int64_t group, bool fresh, int64_t place)
+{
+    const GroupLayout *of = group_layout(e, group);
+    if (!of->rows && e->groups[group].present_count == of->members) {
+        /* Step over those taken, in ascending order; there are few. */
+        int64_t attempts = fresh ? slot_at(e, slot)->attempts : 0;
+        for (int64_t last = NIL;;) {
+            int64_t least = of->members;
+            for (int64_t number = 0; number < attempts; number++) {
+                int64_t member = member_of(e, slot, number, group);
+                if (member > last && member < least)
+                    least = member;
+            }
+            if (least > place)
+                return place;
+            place++;
+            last = least;
+        }
+    }
+    for (int64_t member = 0; member < of->members; member++)
+        if (is_candidate(e, slot, group, member, fresh) && place-- == 0)
+            return member;
+    CHECK(false);
+    return NIL;
+}
+
+/* The candidate with fewest outstanding, the first of equals. */
+static int64_t least_outstanding(Engine *e, int64_t slot, int64_t group, bool fresh)
+{
+    Group *of = &e->groups[group];
+    if (!of->best) {
+        int64_t best = NIL;
+        for (int64_t member = 0; member < group_layout(e, group)->members; member++)
+            if (is_candidate(e, slot, group, member, fresh) &&
+                (best == NIL || outstanding(e, slot, group, member) < outstanding(e, slot, group, best)))
+                best = member;
+        return best;
+    }
+    int64_t attempts = fresh ? slot_at(e, slot)->attempts : 0;
+    for (int64_t number = 0; number < attempts; number++) /* those taken sit out */
+        if (member_of(e, slot, number, group) >= 0)
+            play(of, member_of(e, slot, number, group), false);
+    int64_t best = of->best[1];
+    for (int64_t number = 0; number < attempts; number++) {
+        int64_t member = member_of(e, slot, number, group);
+        if (member >= 0)
+            play(of, member, of->present[member]);
+    }
+    return best;
+}
+
+static int64_t draw_place(Engine *e, int64_t group, int64_t count)
+{
+    uint64_t word = mixed(e->program->seed, e->station_count + group, e->groups[group].draws++);
+    return (int64_t)(word % (uint64_t)count);
+}
+
+/* The one with fewer outstanding of two candidates drawn at random. */
+static int64_t better_of_two(Engine *e, int64_t slot, int64_t group, bool fresh, int64_t count)
+{
+    int64_t place = draw_place(e, group, count);
+    int64_t other = draw_place(e, group, count > 1 ? count - 1 : 1);
+    other += other >= place && count > 1;
+    int64_t first = candidate(e, slot, group, fresh, place), second = candidate(e, slot, group, fresh, other);
+    return outstanding(e, slot, group, second) < outstanding(e, slot, group, first) ? second : first;
+}
+
+/* A member that is present, if possible one that no attempt of the request is bound to; NIL where none is. */
+static int64_t pick(Engine *e, int64_t slot, int64_t group)
+{
+    bool fresh = true;
+    int64_t count = count_candidates(e, slot, group, true), place;
+    if (count == 0) {
+        fresh = false;
+        count = count_candidates(e, slot, group, false);
+        if (count == 0)
+            return NIL;
+    }
+    switch (group_layout(e, group)->choice) {
+    case CHOICE_LEAST_OUTSTANDING:
+        return least_outstanding(e, slot, group, fresh);
+    case CHOICE_POWER_OF_TWO:
+        return better_of_two(e, slot, group, fresh, count);
+    case CHOICE_HASH:
+        place = (int64_t)(slot_at(e, slot)->key % (uint64_t)count);
+        break;
+    case CHOICE_ROUND_ROBIN:
+        place = e->groups[group].picks++ % count;
+        break;
+    default:
+        place = draw_place(e, group, count);
+    }
+    return candidate(e, slot, group, fresh, place);
+}
+
+/* The station of a run-time binding; NIL where no member is present. */
+static RARE int64_t bind(Engine *e, int64_t token, int64_t code)
+{
+    int64_t group = code / BOUND_POSITIONS, position = code % BOUND_POSITIONS;
+    int64_t slot = slot_of(e, token);
+    int64_t *member = member_at(e, attempt_of(e, token), group);
+    if (*member < 0) {
+        int64_t picked = pick(e, slot, group);
+        if (picked < 0)
+            return NIL;
+        *member = picked;
+        change_outstanding(e, slot, group, picked, 1);
+    }
+    return station_of_member(e, slot, group, *member, position);
+}

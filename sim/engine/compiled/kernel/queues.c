@@ -1,0 +1,173 @@
+/* Jobs that wait at a station.
+ *
+ * A job that gives up while it waits stays in its queue, CANCELLED, until the queue comes to it (lazy deletion).
+ */
+
+/* Refuse a job in an event of its own, so that no station is entered while another is changing. */
+static void refuse_soon(Engine *e, int64_t token, int why)
+{
+    push_detail(e, e->now_s, REFUSED, token, (uint32_t)why);
+}
+
+/* Have a job go on in an event of its own. */
+static void go_on_soon(Engine *e, int64_t token)
+{
+    push(e, e->now_s, GO_ON, token);
+}
+
+/* Give the slot back once its request has ended and nothing of it is left anywhere. */
+static inline void maybe_free(Engine *e, int64_t slot)
+{
+    Slot *of = slot_at(e, slot);
+    if (of->ended && of->busy == 0 && !of->is_free) {
+        of->is_free = 1;
+        CHECK(e->free_count < e->slot_count);
+        e->free_slots[e->free_count++] = slot;
+    }
+}
+
+static inline bool has_classes(const Station *at)
+{
+    return at->discipline == DISCIPLINE_PRIORITY || at->discipline == DISCIPLINE_WEIGHTED_SHARE;
+}
+
+/* The priority of a job's route. */
+static int64_t class_of(Engine *e, int64_t token)
+{
+    int64_t priority = route_layout(e, slot_at(e, slot_of(e, token)))->priority;
+    CHECK(priority < e->program->classes);
+    return priority;
+}
+
+static RARE void wait_in_random_order(Engine *e, Station *at, int64_t token)
+{
+    StationExtra *extra = extra_of(e, at);
+    if (at->queued == extra->waiting_capacity) {
+        int32_t capacity = extra->waiting_capacity ? 2 * extra->waiting_capacity : 16;
+        int32_t *waiting = realloc(extra->waiting, (size_t)capacity * sizeof *waiting);
+        if (!waiting) {
+            e->out_of_memory = true;
+            return;
+        }
+        extra->waiting = waiting;
+        extra->waiting_capacity = capacity;
+    }
+    extra->waiting[at->queued++] = (int32_t)token;
+}
+
+static RARE void wait_in_class(Engine *e, Station *at, int64_t token)
+{
+    StationExtra *extra = extra_of(e, at);
+    ClassQueue *queue = &extra->classes[class_of(e, token)];
+    if (queue->queued++ == 0) {
+        queue->head = (int32_t)token;
+        if (extra->virtual_s > queue->start)
+            queue->start = extra->virtual_s;
+    } else {
+        token_at(e, queue->tail)->next = (int32_t)token;
+    }
+    queue->tail = (int32_t)token;
+}
+
+static void wait(Engine *e, Station *at, int64_t token)
+{
+    token_at(e, token)->state = WAITING;
+    at->live++;
+    if (UNLIKELY(at->discipline == DISCIPLINE_RANDOM_ORDER)) {
+        wait_in_random_order(e, at, token);
+    } else if (UNLIKELY(has_classes(at))) {
+        wait_in_class(e, at, token);
+    } else {
+        if (at->queued++ == 0)
+            at->head = (int32_t)token;
+        else
+            token_at(e, at->tail)->next = (int32_t)token;
+        at->tail = (int32_t)token;
+    }
+}
+
+/* The next random word of a random-order station. */
+static inline uint64_t draw_choice(Engine *e, const Station *at)
+{
+    return mixed(e->program->seed, number_of(e, at), extra_of(e, at)->choices++);
+}
+
+static RARE int64_t dequeue_in_random_order(Engine *e, Station *at)
+{
+    int32_t *waiting = extra_of(e, at)->waiting;
+    int64_t last = --at->queued;
+    int64_t chosen = (int64_t)(draw_choice(e, at) % (uint64_t)(last + 1));
+    double fairness = layout_of(e, at)->fairness;
+    if (fairness != 0 && fraction(draw_choice(e, at)) < fairness) {
+        int64_t other = (int64_t)(draw_choice(e, at) % (uint64_t)(last + 1));
+        if (token_at(e, waiting[other])->since_s < token_at(e, waiting[chosen])->since_s)
+            chosen = other;
+    }
+    int64_t token = waiting[chosen];
+    /* The last takes the place of the chosen one: nothing goes by the order of the queue. */
+    waiting[chosen] = waiting[last];
+    return token;
+}
+
+/* Of the class that is served: the first that waits, or with weights the one that starts first. */
+static RARE int64_t dequeue_of_class(Engine *e, const Station *at)
+{
+    ClassQueue *best = NULL;
+    for (int64_t i = 0; i < e->program->classes; i++) {
+        ClassQueue *one = &extra_of(e, at)->classes[i];
+        if (one->queued &&
+            (!best || (at->discipline == DISCIPLINE_WEIGHTED_SHARE && one->start < best->start)))
+            best = one;
+    }
+    CHECK(best);
+    int64_t token = best->head;
+    best->head = token_at(e, token)->next;
+    best->queued--;
+    return token;
+}
+
+/* The next of the queue, cancelled or not. */
+static inline int64_t dequeue(Engine *e, Station *at)
+{
+    if (UNLIKELY(at->discipline == DISCIPLINE_RANDOM_ORDER))
+        return dequeue_in_random_order(e, at);
+    if (UNLIKELY(has_classes(at)))
+        return dequeue_of_class(e, at);
+    CHECK(at->queued > 0);
+    int64_t token = at->head;
+    at->head = token_at(e, token)->next;
+    at->queued--;
+    return token;
+}
+
+/* The next job that still waits; there is one. */
+static int64_t next_job(Engine *e, Station *at)
+{
+    CHECK(at->live > 0);
+    int64_t token;
+    Token *job;
+    for (;;) {
+        token = dequeue(e, at);
+        job = token_at(e, token);
+        if (LIKELY(job->state != CANCELLED))
+            break;
+        job->state = IDLE;
+        int64_t slot = slot_of(e, token);
+        slot_at(e, slot)->busy--;
+        maybe_free(e, slot);
+    }
+    job->state = IDLE;
+    at->live--;
+    at->waiting_s += e->now_s - job->since_s;
+    return token;
+}
+
+/* A waiting job gives up. */
+static RARE void drop(Engine *e, int64_t token)
+{
+    Token *job = token_at(e, token);
+    Station *at = station_at(e, job->station);
+    at->live--;
+    at->waiting_s += e->now_s - job->since_s;
+    job->state = CANCELLED;
+}

@@ -1,0 +1,303 @@
+/* Requests and their way through the stages: what `sim/simpy_engine.py` does, in the same order. */
+
+/* Copy a request's visits into a slot, so that the Sheet can go before the request does; returns the slot. */
+static int64_t take(Engine *e, const Sheet *sheet, int64_t row, int32_t stream)
+{
+    CHECK(e->free_count > 0 && row >= 0 && row < sheet->route_count);
+    const Program *program = e->program;
+    int64_t slot = e->free_slots[--e->free_count];
+    Slot *request = slot_at(e, slot);
+    uint32_t life = request->life + 1;
+    *request = (Slot){.route = sheet->route[row], .key = sheet->key_hash[row], .stream = stream, .client = -1,
+                      .life = life, .start_s = NAN, .first_byte_s = NAN};
+    const RouteLayout *route = route_layout(e, request);
+    const int32_t *station = &sheet->station[sheet->first_visit[row]];
+    const double *demand_s = &sheet->demand_s[sheet->first_visit[row]];
+    for (int64_t number = 0; number < route->attempts; number++) {
+        int64_t attempt = (slot << e->attempt_bits) + number;
+        *attempt_at(e, attempt) = (Attempt){.stage = (int32_t)route->first_stage};
+        for (int64_t group = 0; group < program->groups_count; group++)
+            *member_at(e, attempt, group) = NIL;
+        if (program->paths)
+            memset(&e->path_of_attempt[attempt * 2 * program->roles], 0, 2 * (size_t)program->roles * sizeof(double));
+        Token *token = token_at(e, attempt << e->position_bits);
+        for (int64_t i = 0; i < route->visits; i++, token++) {
+            token->station = *station++;
+            token->demand_s = *demand_s++;
+            token->position = (int32_t)(route->first_position + i);
+            token->state = IDLE;
+        }
+    }
+    return slot;
+}
+
+static int64_t take_next(Engine *e, const Sheet *sheet, int64_t client)
+{
+    int64_t slot = take(e, sheet, e->next_row - sheet->first, (int32_t)NIL);
+    slot_at(e, slot)->request = e->next_row++;
+    slot_at(e, slot)->client = (int32_t)client;
+    e->outstanding++;
+    return slot;
+}
+
+/* Put a timer of a request on the clock; it is outdated when the request's slot is used again. */
+static inline void set_timer(Engine *e, const Slot *request, double after_s, int kind, int64_t which)
+{
+    push_detail(e, e->now_s + after_s, kind, which, request->life);
+}
+
+/* The visit at the token's position begins. */
+static inline void enter_visit(Engine *e, int64_t token)
+{
+    int64_t station = token_at(e, token)->station;
+    if (UNLIKELY(station < 0)) {
+        station = bind(e, token, -1 - station);
+        if (station < 0) {
+            refuse_soon(e, token, FAILURE_NO_MEMBER);
+            return;
+        }
+        token_at(e, token)->station = (int32_t)station;
+    }
+    enter(e, station, token);
+}
+
+/* Start the branches of the attempt's present stage. */
+static void fork_stage(Engine *e, int64_t attempt)
+{
+    Attempt *one = attempt_at(e, attempt);
+    const StageLayout *stage = stage_layout(e, one->stage);
+    int32_t width = (int32_t)(stage->end_branch - stage->first_branch);
+    one->done = one->failed = 0;
+    one->live += width;
+    slot_at(e, slot_of_attempt(e, attempt))->busy += width;
+    for (int64_t branch = stage->first_branch; branch < stage->end_branch; branch++)
+        enter_visit(e, (attempt << e->position_bits) + e->program->branch_first_position[branch]);
+}
+
+/* The next attempt begins. */
+static void begin_attempt(Engine *e, int64_t slot)
+{
+    Slot *request = slot_at(e, slot);
+    int64_t attempt = (slot << e->attempt_bits) + request->attempts++;
+    attempt_at(e, attempt)->began_s = e->now_s;
+    double timeout_s = route_layout(e, request)->timeout_s;
+    if (timeout_s < INFINITY)
+        set_timer(e, request, timeout_s, TIME_OUT, attempt);
+    fork_stage(e, attempt);
+}
+
+/* A request begins. */
+static void begin(Engine *e, int64_t slot)
+{
+    Slot *request = slot_at(e, slot);
+    const RouteLayout *layout = route_layout(e, request);
+    Route *route = &e->routes[request->route];
+    request->start_s = e->now_s;
+    route->begun++;
+    double second_s = layout->second_s;
+    if (route->bins && route->bins->total >= HEDGE_SAMPLES)
+        second_s = quantile_s(route->bins);
+    if (second_s < INFINITY)
+        set_timer(e, request, second_s, SECOND, slot);
+    begin_attempt(e, slot);
+}
+
+static void act(Engine *e, int64_t action);
+
+/* Keep what happened to a request. */
+static void put_result(Engine *e, const Slot *request, double end_s, int failure, int64_t winner)
+{
+    int64_t at = request->request;
+    Columns *results = &e->results;
+    CHECK(at >= 0 && at < results->capacity);
+    results->start_s[at] = request->start_s;
+    results->first_byte_s[at] = request->first_byte_s;
+    results->end_s[at] = end_s;
+    results->client[at] = request->client;
+    results->failure[at] = (int8_t)failure;
+    results->attempts[at] = request->attempts;
+    results->winner[at] = (int16_t)(winner == NIL ? 0 : (winner & ((INT64_C(1) << e->attempt_bits) - 1)) + 1);
+    if (UNLIKELY(e->program->paths))
+        put_path(e, request, winner);
+}
+
+static void end(Engine *e, int64_t slot, int64_t winner, int why)
+{
+    Slot *request = slot_at(e, slot);
+    const RouteLayout *layout = route_layout(e, request);
+    e->clock_s = e->now_s;
+    request->ended = 1;
+    if (request->stream != NIL) {
+        e->background_end_s[request->request] = e->now_s;
+        return;
+    }
+    put_result(e, request, e->now_s, why, winner);
+    e->outstanding--;
+    e->ended++;
+    if (winner != NIL && e->routes[request->route].bins)
+        see(e->routes[request->route].bins, layout->quantile, e->now_s - request->start_s);
+    if (layout->cancels) {
+        int64_t first = slot << e->attempt_bits;
+        for (int64_t other = first; other < first + request->attempts; other++)
+            if (!attempt_at(e, other)->over)
+                cancel(e, other);
+    }
+    if (!e->program->open_loop)
+        push(e, e->now_s, READY, request->client);
+    while (e->counted < e->program->counted_at_count && e->ended >= e->program->counted_at[e->counted])
+        act(e, e->program->counted_action[e->counted++]);
+}
+
+/* An attempt has failed; another is under way, or a retry is due, or the request has failed. */
+static RARE void give_up(Engine *e, int64_t attempt, int why)
+{
+    if (attempt_at(e, attempt)->over)
+        return;
+    cancel(e, attempt);
+    int64_t slot = slot_of_attempt(e, attempt), first = slot << e->attempt_bits;
+    Slot *request = slot_at(e, slot);
+    if (request->ended)
+        return;
+    if (request->stream == NIL) {
+        if (request->pending)
+            return;
+        for (int64_t other = first; other < first + request->attempts; other++)
+            if (!attempt_at(e, other)->over)
+                return;
+    }
+    const RouteLayout *layout = route_layout(e, request);
+    Route *route = &e->routes[request->route];
+    if (request->retries < layout->retries &&
+        (double)(route->retried + 1) <= layout->retry_share * (double)route->begun) {
+        route->retried++;
+        double pause_s = layout->backoff_s * ldexp(1.0, request->retries);
+        pause_s = pause_s < layout->backoff_max_s ? pause_s : layout->backoff_max_s;
+        if (layout->jitter > 0)
+            pause_s *= 1.0 - layout->jitter *
+                                 fraction(mixed(e->program->seed, JITTER_STREAM + request->retries, request->request));
+        request->retries++;
+        request->pending++;
+        set_timer(e, request, pause_s, RETRY, slot);
+    } else {
+        end(e, slot, NIL, why);
+    }
+}
+
+/* All needed branches of a stage are done: on to the next stage, or the attempt ends. */
+static void join(Engine *e, int64_t attempt)
+{
+    Attempt *one = attempt_at(e, attempt);
+    int64_t slot = slot_of_attempt(e, attempt);
+    Slot *request = slot_at(e, slot);
+    if (stage_layout(e, one->stage)->delivers && request->stream == NIL && isnan(request->first_byte_s))
+        request->first_byte_s = e->now_s;
+    if (one->stage + 1 < route_layout(e, request)->end_stage) {
+        one->stage++;
+        fork_stage(e, attempt);
+        return;
+    }
+    close_attempt(e, attempt);
+    if (!request->ended)
+        end(e, slot, attempt, FAILURE_NONE);
+}
+
+/* The last visit of a branch is over, or a visit of a cancelled attempt is. */
+static void end_branch(Engine *e, int64_t token, bool counts)
+{
+    int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
+    Attempt *one = attempt_at(e, attempt);
+    one->live--;
+    slot_at(e, slot)->busy--;
+    if (counts && position_of(e, token_at(e, token))->stage == one->stage && !one->over &&
+        ++one->done == stage_layout(e, one->stage)->need) {
+        if (UNLIKELY(e->program->paths))
+            add_branch(e, token);
+        join(e, attempt);
+    }
+    if (one->live == 0)
+        drained(e, attempt);
+    maybe_free(e, slot);
+}
+
+/* A visit is over: on to the next of its branch, or to the join. */
+static inline void leave(Engine *e, int64_t token)
+{
+    e->clock_s = e->now_s;
+    bool cancelled = attempt_at(e, attempt_of(e, token))->cancelled;
+    if (!cancelled && !position_of(e, token_at(e, token))->is_last)
+        enter_visit(e, token + 1);
+    else
+        end_branch(e, token, !cancelled);
+}
+
+/* The job's branch has failed; so has its attempt, when too few branches are left. */
+static RARE void refuse(Engine *e, int64_t token, int why)
+{
+    e->clock_s = e->now_s;
+    int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
+    Attempt *one = attempt_at(e, attempt);
+    one->live--;
+    slot_at(e, slot)->busy--;
+    bool gives_up = false;
+    if (position_of(e, token_at(e, token))->stage == one->stage && !one->over) {
+        const StageLayout *stage = stage_layout(e, one->stage);
+        one->failed++;
+        gives_up = one->done < stage->need && stage->end_branch - stage->first_branch - one->failed < stage->need;
+    }
+    if (gives_up)
+        give_up(e, attempt, why);
+    else if (one->live == 0)
+        drained(e, attempt);
+    maybe_free(e, slot);
+}
+
+/* A hedged or tied request's second attempt is due. */
+static void second(Engine *e, int64_t slot)
+{
+    Slot *request = slot_at(e, slot);
+    Route *route = &e->routes[request->route];
+    if (request->ended || request->tied)
+        return;
+    if ((double)(route->hedged + 1) > route_layout(e, request)->hedge_share * (double)route->begun)
+        return;
+    route->hedged++;
+    begin_attempt(e, slot);
+}
+
+/* A timer of an attempt, or of a request; nothing where its slot has been used again since. */
+static RARE void ring(Engine *e, int kind, int64_t which, uint32_t life)
+{
+    int64_t slot = kind == TIME_OUT ? slot_of_attempt(e, which) : which;
+    Slot *request = slot_at(e, slot);
+    if (request->is_free || life != request->life)
+        return;
+    if (kind == TIME_OUT) {
+        give_up(e, which, FAILURE_TIMEOUT);
+        maybe_free(e, slot);
+    } else if (kind == SECOND) {
+        second(e, slot);
+    } else {
+        request->pending--;
+        if (!request->ended)
+            begin_attempt(e, slot);
+    }
+}
+
+/* A job that polls a gate. */
+static RARE void look_again(Engine *e, int64_t token)
+{
+    Token *job = token_at(e, token);
+    Station *at = station_at(e, job->station);
+    const StationLayout *of = layout_of(e, at);
+    bool shut = at->down;
+    if (shut && job->polls < of->poll_limit && !attempt_at(e, attempt_of(e, token))->cancelled) {
+        job->polls += job->polls < INT32_MAX;
+        push(e, e->now_s + of->poll_s, LOOK_AGAIN, token);
+        return;
+    }
+    at->waiting_s += e->now_s - job->since_s;
+    if (shut)
+        refuse(e, token, FAILURE_GATE_SHUT);
+    else
+        leave(e, token);
+}

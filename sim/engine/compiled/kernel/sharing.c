@@ -1,0 +1,68 @@
+/* Shared servers, in virtual time: a heap of the attained service at which jobs are done. */
+
+static double share_rate(const Station *at, int64_t present)
+{
+    return at->speed * (present > at->servers ? (double)at->servers / (double)present : 1.0);
+}
+
+/* Bring a shared server's integrals up to now. */
+static void settle_shared(Engine *e, Station *at)
+{
+    StationExtra *extra = extra_of(e, at);
+    double elapsed_s = e->now_s - extra->last_s;
+    int64_t present = extra->shared.size, beyond = present - at->servers;
+    if (present) {
+        at->busy_s += (double)(beyond > 0 ? at->servers : present) * elapsed_s;
+        at->waiting_s += (double)(beyond > 0 ? beyond : 0) * elapsed_s;
+        extra->attained_s += elapsed_s * share_rate(at, present);
+    }
+    extra->last_s = e->now_s;
+}
+
+static void share_schedule(Engine *e, const Station *at)
+{
+    StationExtra *extra = extra_of(e, at);
+    extra->version++; /* outdates the departure that is on the clock */
+    if (extra->shared.size) {
+        double left_s = extra->shared.entries[0].time_s - extra->attained_s;
+        left_s = left_s > 0.0 ? left_s : 0.0;
+        double due_s = e->now_s + left_s / share_rate(at, extra->shared.size);
+        push_detail(e, due_s, DEPART_SHARED, number_of(e, at), extra->version);
+    }
+}
+
+static void share_enter(Engine *e, Station *at, int64_t token)
+{
+    Heap *shared = &extra_of(e, at)->shared;
+    settle_shared(e, at);
+    if (UNLIKELY(shared->size == shared->capacity) && !grow_heap(shared)) {
+        e->out_of_memory = true;
+        return;
+    }
+    double done_s = extra_of(e, at)->attained_s + token_at(e, token)->demand_s;
+    rise(shared, (Entry){.number = at->visits, .time_s = done_s, .argument = token});
+    share_schedule(e, at);
+    started(e, at, token);
+}
+
+/* The job with least left to do leaves; returns its token. */
+static int64_t share_pop(Heap *shared)
+{
+    int64_t token = shared->entries[0].argument;
+    sink_last(shared);
+    return token;
+}
+
+/* The token that a shared server has done; NIL where a newcomer has outdated the departure. */
+static int64_t share_depart(Engine *e, Station *at, uint32_t version)
+{
+    StationExtra *extra = extra_of(e, at);
+    if (version != extra->version)
+        return NIL;
+    settle_shared(e, at);
+    double attained_s = extra->shared.entries[0].time_s;
+    int64_t token = share_pop(&extra->shared);
+    extra->attained_s = extra->shared.size ? attained_s : 0.0;
+    share_schedule(e, at);
+    return token;
+}

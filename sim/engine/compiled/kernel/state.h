@@ -1,0 +1,297 @@
+/* The state of a run.
+ *
+ * A *slot* is a request in flight, an *attempt* one try at it (slot and number in one integer), a *token* a visit of an
+ * attempt (attempt and position in one integer). So whatever waits or is in service is named by a token, and what
+ * belongs to it is found by shifts. Queues are linked lists through the tokens.
+ *
+ * Arrays that the clock's events touch at random hold a thing's figures together, in one cache line where they fit.
+ */
+#ifndef STATE_H
+#define STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "records.h"
+
+#define NIL INT64_C(-1)
+#define CACHE_LINE 64
+
+/* Two kinds of assertion: CHECK names what the boundary or the code around it assures, in debug builds only. What has
+ * to hold whatever is in memory (the order of time) is a status that Python turns into an error. */
+#ifdef KERNEL_DEBUG
+#include <stdio.h>
+#define CHECK(condition)                                                                     \
+    do {                                                                                     \
+        if (!(condition)) {                                                                  \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);    \
+            abort();                                                                         \
+        }                                                                                    \
+    } while (0)
+#else
+#define CHECK(condition) ((void)0)
+#endif
+
+#define RARE __attribute__((noinline))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* An entry of a heap: least time first, then least number. Time above number is one number of 128 bits. */
+typedef struct {
+    int64_t number;
+    double time_s;
+    int64_t argument;
+    int32_t kind;
+    uint32_t detail;
+} Entry;
+
+/* The two children of an entry share a cache line: the root stands in the second half of one. */
+typedef struct {
+    Entry *entries;
+    int64_t size, capacity;
+} Heap;
+
+/* What every station has and most visits need: one cache line. */
+typedef struct {
+    uint8_t discipline;
+    uint8_t down;    /* dead, or a gate that is shut */
+    uint8_t caches;  /* it has some */
+    uint8_t sets_up; /* setup_s is not 0 */
+    uint32_t died;   /* how often */
+    int32_t servers;
+    int32_t busy;   /* servers at work, or tokens held */
+    int32_t live;   /* jobs that wait, cancelled ones not counted */
+    int32_t queued; /* jobs in the queue, cancelled ones counted */
+    int32_t head, tail; /* of the queue, linked through its tokens; classes have queues of their own */
+    double speed;
+    double busy_s, waiting_s;
+    int64_t visits;
+} Station;
+_Static_assert(sizeof(Station) == CACHE_LINE, "a station is a cache line");
+
+/* A class's queue at a station. */
+typedef struct {
+    int32_t head, tail, queued;
+    double start; /* WEIGHTED_SHARE: virtual time at which the class's next job starts */
+} ClassQueue;
+
+/* What only some stations have. */
+typedef struct {
+    double last_s;       /* up to when the integrals of shared servers and pools are kept */
+    ClassQueue *classes; /* PRIORITY, WEIGHTED_SHARE */
+    double virtual_s;    /* WEIGHTED_SHARE */
+    Heap shared;         /* PROCESSOR_SHARING: by the attained service at which a job is done */
+    double attained_s;   /* PROCESSOR_SHARING: of each job present */
+    uint32_t version;    /* PROCESSOR_SHARING: outdates departures on the clock */
+    int32_t waiting_capacity;
+    int32_t *waiting;    /* RANDOM_ORDER: the queue */
+    int64_t choices;     /* RANDOM_ORDER: random words taken */
+    double warmth, warm_at_s; /* of the caches, and up to when it is known */
+    double *death_s;     /* when it died, each time */
+    int64_t death_capacity;
+} StationExtra;
+
+typedef enum { IDLE, WAITING, CANCELLED, HOLDING } TokenState;
+
+/* Half a cache line: two visits in a row share one. */
+typedef struct {
+    double demand_s;
+    double since_s; /* the visit began */
+    union {
+        int32_t next;  /* token in its queue, or batch */
+        int32_t polls; /* at a gate that is shut */
+    };
+    int32_t station; /* below 0: to be bound */
+    int32_t position;
+    uint32_t life : 24, /* how often its station had died when its service began */
+        state : 8;      /* a TokenState */
+} Token;
+
+typedef struct {
+    double began_s;
+    int32_t stage;
+    int32_t done, failed; /* branches of that stage */
+    int32_t live;         /* branches on their way */
+    int32_t held;         /* tokens of pools */
+    uint8_t cancelled, over;
+} Attempt;
+
+typedef struct {
+    int64_t request; /* or background request */
+    uint64_t key;
+    double start_s, first_byte_s;
+    int32_t route;
+    int32_t client;
+    int32_t stream; /* of background requests, else NIL */
+    int32_t busy;   /* branches of all attempts on their way, and cancelled jobs in queues */
+    uint32_t life;  /* how often the slot has been used: outdates timers */
+    int16_t attempts, retries, pending; /* pending: retries that are due */
+    uint8_t is_free, ended, tied;
+} Slot;
+
+typedef struct {
+    uint8_t *present;     /* by a member's name, see `name_of` */
+    int64_t *outstanding; /* likewise */
+    int64_t names;
+    int64_t present_count; /* members present, where members are stations */
+    int64_t *best;         /* LEAST_OUTSTANDING of stations: a tournament, see groups.c */
+    int64_t leaves;
+    int64_t picks, draws;
+} Group;
+
+/* The quantile of a route's latencies seen so far, as `LatencyBins`. */
+typedef struct {
+    int64_t total, place, below;
+    int64_t count[BINS];
+} LatencyBins;
+
+typedef struct {
+    int64_t begun, retried, hedged;
+    LatencyBins *bins; /* of routes that hedge by a quantile */
+} Route;
+
+typedef struct {
+    int64_t next;
+    double zero_s;
+    uint8_t released;
+} Background;
+
+/* What is kept of each request, column by column: as the results have it. */
+typedef struct {
+    double *start_s, *first_byte_s, *end_s, *path_s;
+    int32_t *client;
+    int16_t *attempts, *winner;
+    int8_t *failure;
+    int64_t capacity;
+} Columns;
+
+typedef struct {
+    double now_s;   /* of the event that happens */
+    double clock_s; /* when the last visit or attempt ended */
+    Heap events;
+    bool hole;        /* the event that happens still stands at the top of the heap */
+    bool out_of_memory;
+    int64_t inserted; /* events put on the clock */
+    int64_t arrival_number; /* the next arrival's insertion number: arrivals stay out of the heap */
+
+    const Program *program;
+    const Sheet *background;
+    int64_t station_count;
+    int attempt_bits, position_bits;
+
+    Station *stations;
+    StationExtra *extras;
+    ClassQueue *class_queues;
+    Slot *slots;
+    int64_t *free_slots; /* a stack */
+    int64_t free_count, slot_count;
+    Attempt *attempts;
+    Token *tokens;
+    double *began_s;            /* when the service of each token's visit began; where paths are wanted */
+    int64_t *member_of_attempt; /* attempts x groups; NIL: not bound */
+    double *path_of_attempt;    /* attempts x roles x (waiting, service); where paths are wanted */
+
+    Group *groups;
+    Route *routes;
+    Background *streams;
+    double *background_end_s;
+    uint8_t *client_parked;
+    Columns results;
+
+    int64_t next_row; /* the next request's index */
+    int64_t outstanding, ended;
+    int64_t phase;
+    double last_arrival_s; /* of the last sheet */
+    int64_t last_phase;
+    int64_t counted; /* actions that waited for a count and have happened */
+    int64_t idle_with_queue;
+} Engine;
+
+static inline Station *station_at(Engine *e, int64_t station)
+{
+    CHECK(station >= 0 && station < e->station_count);
+    return &e->stations[station];
+}
+
+static inline int64_t number_of(const Engine *e, const Station *at)
+{
+    return at - e->stations;
+}
+
+static inline StationExtra *extra_of(Engine *e, const Station *at)
+{
+    return &e->extras[number_of(e, at)];
+}
+
+static inline const StationLayout *layout_of(Engine *e, const Station *at)
+{
+    return &e->program->stations[number_of(e, at)];
+}
+
+static inline Token *token_at(Engine *e, int64_t token)
+{
+    CHECK(token >= 0 && token < e->slot_count << (e->attempt_bits + e->position_bits));
+    return &e->tokens[token];
+}
+
+static inline Attempt *attempt_at(Engine *e, int64_t attempt)
+{
+    CHECK(attempt >= 0 && attempt < e->slot_count << e->attempt_bits);
+    return &e->attempts[attempt];
+}
+
+static inline Slot *slot_at(Engine *e, int64_t slot)
+{
+    CHECK(slot >= 0 && slot < e->slot_count);
+    return &e->slots[slot];
+}
+
+static inline int64_t attempt_of(const Engine *e, int64_t token)
+{
+    return token >> e->position_bits;
+}
+
+static inline int64_t slot_of(const Engine *e, int64_t token)
+{
+    return token >> (e->position_bits + e->attempt_bits);
+}
+
+static inline int64_t slot_of_attempt(const Engine *e, int64_t attempt)
+{
+    return attempt >> e->attempt_bits;
+}
+
+static inline const PositionLayout *position_of(Engine *e, const Token *token)
+{
+    CHECK(token->position >= 0 && token->position < e->program->positions_count);
+    return &e->program->positions[token->position];
+}
+
+static inline const RouteLayout *route_layout(Engine *e, const Slot *slot)
+{
+    CHECK(slot->route >= 0 && slot->route < e->program->routes_count);
+    return &e->program->routes[slot->route];
+}
+
+static inline const StageLayout *stage_layout(Engine *e, int64_t stage)
+{
+    CHECK(stage >= 0 && stage < e->program->stages_count);
+    return &e->program->stages[stage];
+}
+
+static inline const GroupLayout *group_layout(Engine *e, int64_t group)
+{
+    CHECK(group >= 0 && group < e->program->groups_count);
+    return &e->program->groups[group];
+}
+
+static inline int64_t *member_at(Engine *e, int64_t attempt, int64_t group)
+{
+    CHECK(group >= 0 && group < e->program->groups_count);
+    CHECK(attempt >= 0 && attempt < e->slot_count << e->attempt_bits);
+    return &e->member_of_attempt[attempt * e->program->groups_count + group];
+}
+
+#endif

@@ -1,0 +1,257 @@
+/* Stations: what `sim/simpy_stations.py` does, in the same order. */
+
+/* The caches of a station's servers, as `sim/warmth.py` has them. */
+
+/* Bring the warmth up to now, before servers turn idle or busy. */
+static RARE void cool(Engine *e, Station *at)
+{
+    StationExtra *extra = extra_of(e, at);
+    double idle_s = (e->now_s - extra->warm_at_s) * (double)(at->servers - at->busy) / (double)at->servers;
+    extra->warmth = extra->warmth * exp(-idle_s / layout_of(e, at)->cooling_s);
+    extra->warm_at_s = e->now_s;
+}
+
+/* Have the job fill the caches with its work. */
+static RARE void warm(Engine *e, Station *at, Token *job)
+{
+    const StationLayout *of = layout_of(e, at);
+    StationExtra *extra = extra_of(e, at);
+    double work_s = job->demand_s, warmth = extra->warmth;
+    job->demand_s += of->refill_s * (1 - warmth) * (1 - exp(-work_s / of->warming_s));
+    extra->warmth = 1 - (1 - warmth) * exp(-(work_s / (double)at->servers) / of->warming_s);
+}
+
+static RARE void serve_by_weight(Engine *e, Station *at, int64_t token)
+{
+    StationExtra *extra = extra_of(e, at);
+    int64_t class = class_of(e, token);
+    ClassQueue *queue = &extra->classes[class];
+    if (queue->start > extra->virtual_s)
+        extra->virtual_s = queue->start;
+    double weight = e->program->weights[number_of(e, at) * e->program->classes + class];
+    queue->start = extra->virtual_s + token_at(e, token)->demand_s / weight;
+}
+
+/* Put the job's departure on the clock. */
+static inline void serve(Engine *e, Station *at, int64_t token)
+{
+    Token *job = token_at(e, token);
+    if (UNLIKELY(at->discipline == DISCIPLINE_WEIGHTED_SHARE))
+        serve_by_weight(e, at, token); /* before the caches: a class pays for its work alone */
+    if (UNLIKELY(at->caches))
+        warm(e, at, job);
+    double duration_s = job->demand_s / at->speed;
+    at->busy_s += duration_s;
+    push(e, e->now_s + duration_s, at->discipline == DISCIPLINE_DELAY ? DEPART_DELAY : DEPART_SERVED, token);
+    started(e, at, token);
+}
+
+/* A server is free. */
+static inline void serve_next(Engine *e, Station *at)
+{
+    if (UNLIKELY(at->caches))
+        cool(e, at);
+    if (at->live)
+        serve(e, at, next_job(e, at));
+    else
+        at->busy--;
+}
+
+/* A batch begins; its members are linked from `first` on. */
+static void commit(Engine *e, Station *at, int64_t first, int64_t members)
+{
+    double item_s = layout_of(e, at)->batch_item_s;
+    double duration_s = (token_at(e, first)->demand_s + (double)(members - 1) * item_s) / at->speed;
+    at->busy_s += duration_s;
+    push(e, e->now_s + duration_s, DEPART_BATCH, first);
+    for (int64_t token = first; token != NIL; token = token_at(e, token)->next)
+        started(e, at, token);
+}
+
+/* The batch server is free. */
+static void commit_next(Engine *e, Station *at)
+{
+    int64_t members = at->live, limit = layout_of(e, at)->batch_limit;
+    if (members == 0) {
+        at->busy = 0;
+        return;
+    }
+    if (limit && members > limit)
+        members = limit;
+    int64_t first = next_job(e, at), last = first;
+    for (int64_t i = 1; i < members; i++) {
+        int64_t token = next_job(e, at);
+        token_at(e, last)->next = (int32_t)token;
+        last = token;
+    }
+    token_at(e, last)->next = NIL;
+    commit(e, at, first, members);
+}
+
+static RARE void enter_pool(Engine *e, Station *at, int64_t token)
+{
+    if (position_of(e, token_at(e, token))->releases) {
+        int64_t station = number_of(e, at);
+        for (int64_t taken = attempt_of(e, token) << e->position_bits; taken < token; taken++) {
+            if (token_at(e, taken)->state == HOLDING && token_at(e, taken)->station == station) {
+                give_back(e, taken);
+                break;
+            }
+        }
+        go_on_soon(e, token);
+    } else if (at->busy < at->servers) {
+        settle_pool(e, at);
+        at->busy++;
+        grant(e, token);
+    } else if (at->live < layout_of(e, at)->queue_limit) {
+        wait(e, at, token);
+    } else {
+        refuse_soon(e, token, FAILURE_QUEUE_FULL);
+    }
+}
+
+static RARE void enter_gate(Engine *e, Station *at, int64_t token)
+{
+    double poll_s = layout_of(e, at)->poll_s;
+    if (!at->down) {
+        go_on_soon(e, token);
+    } else if (poll_s != 0) {
+        token_at(e, token)->polls = 1;
+        push(e, e->now_s + poll_s, LOOK_AGAIN, token);
+    } else {
+        wait(e, at, token);
+    }
+}
+
+/* A visit begins at a station that is neither a gate nor dead. */
+static inline void admit(Engine *e, Station *at, int64_t token)
+{
+    switch (at->discipline) {
+    case DISCIPLINE_DELAY:
+        serve(e, at, token);
+        return;
+    case DISCIPLINE_PROCESSOR_SHARING:
+        share_enter(e, at, token);
+        return;
+    case DISCIPLINE_POOL:
+        enter_pool(e, at, token);
+        return;
+    default:
+        break;
+    }
+    if (at->busy >= at->servers) {
+        wait(e, at, token);
+    } else if (at->discipline == DISCIPLINE_GROUP_COMMIT) {
+        at->busy = 1;
+        token_at(e, token)->next = NIL;
+        commit(e, at, token, 1);
+    } else {
+        if (UNLIKELY(at->caches))
+            cool(e, at);
+        at->busy++;
+        if (UNLIKELY(at->sets_up))
+            token_at(e, token)->demand_s += layout_of(e, at)->setup_s;
+        serve(e, at, token);
+    }
+}
+
+/* A visit begins. */
+static inline void enter(Engine *e, int64_t station, int64_t token)
+{
+    Station *at = station_at(e, station);
+    token_at(e, token)->since_s = e->now_s;
+    at->visits++;
+    if (UNLIKELY(at->discipline == DISCIPLINE_GATE))
+        enter_gate(e, at, token);
+    else if (UNLIKELY(at->down))
+        refuse_soon(e, token, FAILURE_STATION_DOWN);
+    else
+        admit(e, at, token);
+}
+
+/* Whether the station has died since the job's service began; its time after that was not spent. */
+static inline bool is_lost(Engine *e, Station *at, const Token *job)
+{
+    if (LIKELY(job->life == at->died))
+        return false;
+    CHECK(job->life < at->died);
+    at->busy_s -= e->now_s - extra_of(e, at)->death_s[job->life];
+    return true;
+}
+
+static RARE void note_death(Engine *e, Station *at)
+{
+    StationExtra *extra = extra_of(e, at);
+    if (at->died == extra->death_capacity) {
+        int64_t capacity = extra->death_capacity ? 2 * extra->death_capacity : 4;
+        double *death_s = realloc(extra->death_s, (size_t)capacity * sizeof *death_s);
+        if (!death_s) {
+            e->out_of_memory = true;
+            return;
+        }
+        extra->death_s = death_s;
+        extra->death_capacity = capacity;
+    }
+    extra->death_s[at->died++] = e->now_s;
+}
+
+/* Refuse who waits; who is in service will find out. A gate is shut. */
+static RARE void die(Engine *e, Station *at)
+{
+    if (at->down)
+        return;
+    at->down = 1;
+    if (at->discipline == DISCIPLINE_GATE)
+        return;
+    if (at->caches)
+        cool(e, at);
+    at->busy = 0;
+    note_death(e, at);
+    while (at->live)
+        refuse_soon(e, next_job(e, at), FAILURE_STATION_DOWN);
+    if (at->discipline == DISCIPLINE_PROCESSOR_SHARING) {
+        StationExtra *extra = extra_of(e, at);
+        settle_shared(e, at);
+        while (extra->shared.size)
+            refuse_soon(e, share_pop(&extra->shared), FAILURE_STATION_DOWN);
+        extra->attained_s = 0.0;
+        extra->version++;
+    }
+}
+
+/* The station is back; an opened gate lets pass who waits. */
+static RARE void revive(Engine *e, Station *at)
+{
+    if (!at->down)
+        return;
+    at->down = 0;
+    if (at->discipline == DISCIPLINE_GATE)
+        while (at->live)
+            go_on_soon(e, next_job(e, at));
+}
+
+/* From now on the station serves at `speed` times its speed. */
+static RARE void set_speed(Engine *e, Station *at, double speed)
+{
+    if (at->discipline == DISCIPLINE_PROCESSOR_SHARING) {
+        settle_shared(e, at);
+        at->speed = speed;
+        share_schedule(e, at);
+    } else {
+        at->speed = speed;
+    }
+}
+
+/* Whether a server of the station idles while a job waits, which never is. */
+static bool idles_with_queue(const Station *at)
+{
+    switch (at->discipline) {
+    case DISCIPLINE_DELAY:
+    case DISCIPLINE_PROCESSOR_SHARING:
+        return false;
+    case DISCIPLINE_GATE:
+        return at->live > 0 && !at->down;
+    default:
+        return at->live > 0 && at->busy < at->servers;
+    }
+}

@@ -1,0 +1,117 @@
+"""A Network's structure as the kernel walks it: stations, routes, stages, branches and positions, each numbered through
+the whole network. A *position* is a visit's place in its route."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.network import Network, Route, Station
+from sim.engine.compiled.records import ACTION, GROUP, POSITION, ROUTE, STAGE, STATION, Record
+
+Ints = NDArray[np.int64]
+
+
+def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
+    """The arrays of the `PROGRAM` record that describe a Network, by name."""
+    agenda = network.agenda
+    timed = [i for i, action in enumerate(agenda) if action.after_ended is None]
+    counted = sorted((a.after_ended, i) for i, a in enumerate(agenda) if a.after_ended is not None)
+    roles = {role: i for i, role in enumerate(network.roles)}
+    return {
+        "stations": _records(STATION, [_station(s, roles[s.role]) for s in network.stations]),
+        "weights": _weights(network),
+        **_structure(network),
+        **_groups(network),
+        "actions": _records(ACTION, [(a.kind, a.target, a.member, a.value) for a in agenda]),
+        "timed_action": _ints(timed),
+        "timed_at_s": np.array([agenda[i].at_s for i in timed], np.float64),
+        "counted_action": _ints([i for _, i in counted]),
+        "counted_at": _ints([at for at, _ in counted]),
+    }
+
+
+def class_count(network: Network) -> int:
+    """Classes of priority that the routes have."""
+    return 1 + max((route.priority for route in network.routes), default=0)
+
+
+def _ints(values: Sequence[int]) -> Ints:
+    return np.array(values, np.int64)
+
+
+def _records(record: Record, rows: Sequence[tuple[float, ...]]) -> NDArray[Any]:
+    return np.array(list(rows), record.dtype)
+
+
+def _station(s: Station, role: int) -> tuple[float, ...]:
+    caches = (s.caches.refill_s, s.caches.warming_s, s.caches.cooling_s) if s.caches else (0.0, 1.0, 1.0)
+    return (
+        s.discipline, role, s.servers, s.batch_limit, s.queue_limit, s.poll_limit, s.batch_item_s, s.poll_s, s.setup_s,
+        s.fairness, *caches,
+    )  # fmt: skip
+
+
+def _weights(network: Network) -> NDArray[np.float64]:
+    weights = np.ones((len(network.stations), class_count(network)))
+    for row, station in zip(weights, network.stations, strict=True):
+        if station.weights:
+            given = station.weights[: len(row)]
+            row[: len(given)] = given
+    return weights
+
+
+def _structure(network: Network) -> dict[str, NDArray[Any]]:
+    """Routes, stages, branches and positions."""
+    routes: list[tuple[float, ...]] = []
+    stages: list[tuple[int, ...]] = []
+    branch_first: list[int] = []
+    positions: list[tuple[int, ...]] = []
+    for route in network.routes:
+        first_stage, first_position = len(stages), len(positions)
+        for visit, (i, (stage_of, last)) in zip(route.visits, enumerate(route.places), strict=True):
+            positions.append((first_stage + stage_of, i == last, visit.releases, visit.ties))
+        for stage, firsts in zip(route.stages, route.forks, strict=True):
+            stages.append((stage.need, stage.delivers, len(branch_first), len(branch_first) + len(firsts)))
+            branch_first += firsts
+        routes.append((first_stage, len(stages), first_position, len(route.visits), *_policy(route)))
+    return {
+        "routes": _records(ROUTE, routes),
+        "stages": _records(STAGE, stages),
+        "branch_first_position": _ints(branch_first),
+        "positions": _records(POSITION, positions),
+    }
+
+
+def _policy(route: Route) -> tuple[float, ...]:
+    p = route.policy
+    return (
+        route.priority, p.attempts, p.retries, p.cancels, p.tied_after_s < math.inf, p.timeout_s, p.backoff_s,
+        p.backoff_max_s, p.jitter, p.retry_share, p.hedge_share, min(p.hedge_after_s, p.tied_after_s),
+        p.hedge_quantile,
+    )  # fmt: skip
+
+
+def _groups(network: Network) -> dict[str, NDArray[Any]]:
+    """Groups, their members, and the placement tables that they use."""
+    groups: list[tuple[int, ...]] = []
+    members: list[Ints] = [_ints([])]
+    placements: list[Ints] = [_ints([])]
+    first_member = first_row = 0
+    for group in network.groups:
+        rows, columns = (0, 0) if group.table is None else network.placements[group.table].shape
+        groups.append((group.choice, *group.members.shape, first_member, rows, columns, first_row))
+        members.append(group.members.ravel().astype(np.int64))
+        first_member += group.members.size
+        if group.table is not None:
+            placements.append(network.placements[group.table].ravel().astype(np.int64))
+            first_row += rows * columns
+    return {
+        "groups": _records(GROUP, groups),
+        "member_station": np.concatenate(members),
+        "placement_station": np.concatenate(placements),
+    }

@@ -1,0 +1,263 @@
+"""What Python and the kernel exchange: records and arrays of them, declared once.
+
+`header` turns the declarations into `kernel/records.h`, which `make header` writes. NumPy structures of the same
+declarations are what Python fills. The kernel reads raw memory, so `packed` checks each array's type and contiguity
+before its address leaves Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.agenda import Kind
+from models.network import UNBOUNDED, Choice, Discipline
+from models.policy import HEDGE_SAMPLES
+from models.sheet import POSITIONS
+from sim.latency_bins import BINS, LEAST_EXPONENT, SUB_BINS
+from sim.outcome import JITTER_STREAM, Failure
+
+HEADER = Path(__file__).parent / "kernel" / "records.h"
+
+_C_TYPES = {
+    "float64": "double",
+    "int64": "int64_t",
+    "int32": "int32_t",
+    "int16": "int16_t",
+    "int8": "int8_t",
+    "uint64": "uint64_t",
+    "uint8": "uint8_t",
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A number in a record."""
+
+    name: str
+    dtype: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array in a record: in C a pointer to its elements, followed by `<name>_count`, how many there are.
+
+    Attributes:
+        of: the type of an element: a number's name, or a record.
+        writable: the kernel writes to it.
+    """
+
+    name: str
+    of: str | Record
+    meaning: str = ""
+    writable: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of an element."""
+        return self.of.dtype if isinstance(self.of, Record) else np.dtype(self.of)
+
+    @property
+    def c_type(self) -> str:
+        """The C type of an element."""
+        name = self.of.name if isinstance(self.of, Record) else _C_TYPES[self.of]
+        return name if self.writable else f"const {name}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A C structure, and the NumPy structure of the same layout."""
+
+    name: str
+    meaning: str
+    fields: tuple[Field | Array, ...]
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type; arrays are an address and a count."""
+        fields: list[tuple[str, str]] = []
+        for field in self.fields:
+            if isinstance(field, Array):
+                fields += [(field.name, "uint64"), (f"{field.name}_count", "int64")]
+            else:
+                fields.append((field.name, field.dtype))
+        return np.dtype(fields, align=True)
+
+    def declaration(self) -> str:
+        """The structure in C."""
+        lines = [f"/* {self.meaning} */", "typedef struct {"]
+        for field in self.fields:
+            comment = f" /* {field.meaning} */" if field.meaning else ""
+            if isinstance(field, Array):
+                lines += [f"    {field.c_type} *{field.name};{comment}", f"    int64_t {field.name}_count;"]
+            else:
+                lines.append(f"    {_C_TYPES[field.dtype]} {field.name};{comment}")
+        return "\n".join([*lines, f"}} {self.name};", f"_Static_assert(sizeof({self.name}) == {self.dtype.itemsize},"
+                         f' "{self.name} is laid out as in Python");'])  # fmt: skip
+
+
+def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
+    return tuple(Field(name, dtype, meaning) for name, meaning in meanings.items())
+
+
+STATION = Record("StationLayout", "A service centre.", (
+    *_numbers("int64", discipline="", role="", servers="", batch_limit="0: none", queue_limit="", poll_limit=""),
+    *_numbers("float64", batch_item_s="", poll_s="0: waiting jobs do not poll", setup_s="", fairness="",
+              refill_s="0: no caches", warming_s="", cooling_s=""),
+))  # fmt: skip
+ROUTE = Record("RouteLayout", "The stages of one kind of request, and its client's policy.", (
+    *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",
+              attempts="at most", retries="", cancels="", tied=""),
+    *_numbers("float64", timeout_s="", backoff_s="", backoff_max_s="", jitter="", retry_share="", hedge_share="",
+              second_s="when a second attempt starts; infinity: never, or by a quantile", quantile="0: none"),
+))  # fmt: skip
+STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
+               _numbers("int64", need="", delivers="", first_branch="", end_branch=""))  # fmt: skip
+POSITION = Record("PositionLayout", "A visit's place in its route.",
+                  _numbers("int32", stage="", is_last="of its branch", releases="", ties=""))  # fmt: skip
+GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
+               _numbers("int64", choice="", members="", positions="", first_member="in member_station",
+                        rows="0: members are stations", columns="", first_row="in placement_station"))  # fmt: skip
+ACTION = Record("ActionLayout", "An entry of the agenda.",
+                (*_numbers("int64", kind="", target="", member=""), Field("value", "float64")))  # fmt: skip
+BACKGROUND = Record("BackgroundLayout", "A stream of background requests: rows of the background sheet.",
+                    _numbers("int64", first_row="", end_row="", held="until the agenda releases it"))  # fmt: skip
+
+SHEET = Record("Sheet", "A chunk of requests; see models/sheet.py.", (
+    *_numbers("int64", first="index of its first request", is_last="no request follows it"),
+    Array("route", "int32"), Array("arrival_s", "float64"), Array("think_s", "float64"), Array("phase", "int32"),
+    Array("key_hash", "uint64"), Array("first_visit", "int64"),
+    Array("station", "int32", "below 0: bound at run time"), Array("demand_s", "float64"),
+))  # fmt: skip
+
+PROGRAM = Record("Program", "All that stays the same during a run.", (
+    *_numbers("int64", open_loop="", clients="", classes="of priority", roles="", paths="critical paths are wanted",
+              tied="some route has tied attempts", position_bits="of a token", attempt_bits="of a token"),
+    Field("seed", "uint64"),
+    *_numbers("float64", stagger_s="", limit_s="no request begins from then on"),
+    Array("stations", STATION), Array("weights", "float64", "stations x classes"),
+    Array("routes", ROUTE), Array("stages", STAGE),
+    Array("branch_first_position", "int64", "within its route"),
+    Array("positions", POSITION),
+    Array("groups", GROUP), Array("member_station", "int64", "or column; group after group, member after member"),
+    Array("placement_station", "int64", "the tables that groups use, row after row"),
+    Array("actions", ACTION),
+    Array("timed_action", "int64", "those that happen at a time"), Array("timed_at_s", "float64"),
+    Array("counted_action", "int64", "those that wait for a count, in its order"), Array("counted_at", "int64"),
+    Array("background_streams", BACKGROUND),
+))  # fmt: skip
+
+RESULTS = Record("Results", "What happened: to each request, to each background request, at each station.", (
+    *_numbers("float64", clock_s="when the last visit or attempt ended"),
+    *_numbers("int64", in_flight="", idle_with_queue="stations found with an idle server and a waiting job"),
+    *(Array(name, dtype, writable=True) for name, dtype in (
+        ("start_s", "float64"), ("first_byte_s", "float64"), ("end_s", "float64"), ("client", "int32"),
+        ("failure", "int8"), ("attempts", "int16"), ("winner", "int16"), ("path_s", "float64"),
+        ("background_end_s", "float64"), ("visits", "int64"), ("busy_s", "float64"), ("waiting_s", "float64"),
+        ("held", "int64"),
+    )),
+))  # fmt: skip
+
+RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, ACTION, BACKGROUND, SHEET, PROGRAM, RESULTS)
+
+
+class Status(IntEnum):
+    """Why the kernel returns."""
+
+    DONE = 0
+    NEED_SHEET = 1
+    CLOCK_RAN_BACK = 2
+    OUT_OF_MEMORY = 3
+
+
+class Fault(IntEnum):
+    """What the kernel's check of its input finds."""
+
+    NONE = 0
+    COUNTS = 1
+    STATION = 2
+    ROUTE = 3
+    STAGE = 4
+    POSITION = 5
+    GROUP = 6
+    ACTION = 7
+    BACKGROUND = 8
+    SIZES = 9
+    SHEET_ROUTE = 10
+    SHEET_ARRIVAL = 11
+    SHEET_THINK = 12
+    SHEET_PHASE = 13
+    SHEET_VISITS = 14
+    SHEET_STATION = 15
+    SHEET_DEMAND = 16
+
+
+ENUMS: tuple[type[IntEnum], ...] = (Discipline, Kind, Choice, Failure, Status, Fault)
+_NUMBERS = {
+    "HEDGE_SAMPLES": HEDGE_SAMPLES,
+    "SUB_BINS": SUB_BINS,
+    "BINS": BINS,
+    "LEAST_EXPONENT": LEAST_EXPONENT,
+    "JITTER_STREAM": JITTER_STREAM,
+    "BOUND_POSITIONS": POSITIONS,
+    "UNBOUNDED": UNBOUNDED,
+}
+
+
+def header() -> str:
+    """The declarations as a C header."""
+    enums = [
+        f"enum {{ /* {e.__name__} */\n" + "".join(f"    {e.__name__.upper()}_{m.name} = {m.value},\n" for m in e) + "};"
+        for e in ENUMS
+    ]
+    numbers = [f"#define {name} INT64_C({value})" for name, value in _NUMBERS.items()]
+    parts = ["\n".join(numbers), *enums, *(record.declaration() for record in RECORDS)]
+    first = "/* Made by sim/engine/compiled/records.py (make header); change it there. */"
+    return "\n\n".join([first, "#ifndef RECORDS_H\n#define RECORDS_H\n\n#include <stdint.h>", *parts, "#endif"]) + "\n"
+
+
+def packed(record: Record, **values: Any) -> np.ndarray[Any, Any]:
+    """A record with these values, shape (); arrays by their addresses, which have to outlive it.
+
+    Raises:
+        TypeError: an array is not of the declared type, or not contiguous; or a number is no number.
+    """
+    result = np.zeros((), record.dtype)
+    for field in record.fields:
+        value = values.pop(field.name)
+        if isinstance(field, Array):
+            _check_array(record, field, value)
+            result[field.name] = value.ctypes.data
+            result[f"{field.name}_count"] = value.size
+        else:
+            result[field.name] = value
+    assert not values, f"{record.name} has no {', '.join(values)}"
+    return result
+
+
+def _check_array(record: Record, field: Array, value: Any) -> None:
+    name = f"{record.name}.{field.name}"
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name}: an array of {field.dtype} is needed, not a {type(value).__name__}")
+    if value.dtype != field.dtype:
+        raise TypeError(f"{name}: an array of {field.dtype} is needed, not of {value.dtype}")
+    if not value.flags.c_contiguous or not value.flags.aligned:
+        raise TypeError(f"{name}: the array has to be contiguous and aligned")
+    if field.writable and not value.flags.writeable:
+        raise TypeError(f"{name}: the array has to be writable")
+
+
+def main(write: Callable[[str], Any] = HEADER.write_text) -> None:
+    """Write the header."""
+    write(header())
+
+
+if __name__ == "__main__":
+    main()
