@@ -6,8 +6,8 @@ import contextlib
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
@@ -37,39 +37,25 @@ def process_map(
             initialise(*arguments)
         yield map
         return
-    with _process_pool(workers, initialise, arguments) as pool:
-        yield lambda function, items: _in_order(_finished(pool, function, items))
+    with process_pool(workers, initialise, arguments) as pool:
+        yield lambda function, items: in_order(
+            (i, future.result) for i, future in finished(pool, interruptible(function), items)
+        )
 
 
-def completed(function: Callable[[Any], Any], items: Sequence[Any], workers: int = 1) -> Iterator[tuple[int, Any]]:
-    """The index of each item and what the function makes of it, over so many processes: whichever is done first.
-
-    Raises:
-        InputError: a worker was killed.
-    """
-    workers = min(workers, len(items))
-    if workers <= 1:
-        yield from enumerate(map(function, items))
-        return
-    with _process_pool(workers) as pool:
-        for i, future in _finished(pool, function, items):
-            yield i, future.result()
-
-
-def _in_order(finished: Iterator[tuple[int, Future[Any]]]) -> Iterator[Any]:
-    early: dict[int, Future[Any]] = {}
+def in_order(results: Iterator[tuple[int, Callable[[], Any]]]) -> Iterator[Any]:
+    """The results of items that are done in any order, in the order of their indices."""
+    early: dict[int, Callable[[], Any]] = {}
     following = 0
-    for i, future in finished:
-        early[i] = future
+    for i, result in results:
+        early[i] = result
         while following in early:
-            yield early.pop(following).result()
+            yield early.pop(following)()
             following += 1
 
 
-def _finished(
-    pool: ProcessPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any]
-) -> Iterator[tuple[int, Future[Any]]]:
-    """Whichever item is done first, its index and its future; `_AHEAD` of them under way."""
+def finished(pool: Executor, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[int, Future[Any]]]:
+    """The index and the future of each item, whichever is done first; `_AHEAD` of them are submitted ahead."""
     # Not the pool's own map, nor `as_completed`: Ctrl-C while they hold a lock leaves it locked, and the pool waits for
     # ever. This queue's `get` can be interrupted.
     done: SimpleQueue[tuple[int, Future[Any]]] = SimpleQueue()
@@ -82,7 +68,7 @@ def _finished(
         with _uninterrupted():
             batch = list(islice(waiting, count))
             for index, item in batch:
-                pool.submit(_work, function, item).add_done_callback(partial(hand_in, index))
+                pool.submit(work, item).add_done_callback(partial(hand_in, index))
         return len(batch)
 
     running = submit(_AHEAD)
@@ -112,9 +98,10 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _process_pool(
+def process_pool(
     workers: int, initialise: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
 ) -> Iterator[ProcessPoolExecutor]:
+    """Processes whose work is to be wrapped in `interruptible`."""
     # Spawned, not forked: the compiled engine and Arrow have threads, which a fork does not survive.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (initialise, arguments)) as pool:
         try:
@@ -139,6 +126,11 @@ def _begin(initialise: Callable[..., None] | None, arguments: tuple[Any, ...]) -
 def _end_later(number: int, frame: FrameType | None) -> None:
     global _interrupted
     _interrupted = True
+
+
+def interruptible(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of an item as the processes of a `process_pool` do it."""
+    return partial(_work, function)
 
 
 def _work(function: Callable[[Any], Any], item: Any) -> Any:

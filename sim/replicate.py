@@ -1,4 +1,4 @@
-"""Runs of one model with seeds of their own, in parallel processes, until there are enough.
+"""Runs of one model with seeds of their own, side by side, until there are enough.
 
 A simulation is any function of a seed: ``replicate(partial(simulate, spec, trace), seed=1, replications=20)``.
 """
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from sim.process_map import process_map
 from sim.replications import CONFIDENCE, FIGURES, Figure, Replication, Replications
 from sim.warm_up import settled, settling_times
+from sim.worker_map import WorkerMap
 from traces.errors import InputError
 from traces.run import Run
 from traces.streams import mixed, stream_id
@@ -89,14 +89,15 @@ def replicate(
     """Run a simulation again and again, each time with another seed.
 
     Args:
-        simulation: in this process where there is one worker, else in processes of their own.
+        simulation: what is replicated.
         seed: replication i has the seed ``seed_of(seed, i)``, whatever else is asked for: so variants of a model that
             are given one seed are paired.
         replications: how many; with a precision, how many at a time. The precision is looked at after each such
             batch only, so that the result does not depend on the number of workers.
         precision: go on until it is reached.
         steady: leave the warm-up out of the figures: of all replications the same time, judged by the first `PILOT`.
-        workers: processes. Each needs the memory of one run; this one keeps the latencies of all.
+        workers: threads or processes, see `WorkerMap`. Each needs the memory of one run; this process keeps the
+            latencies of all.
         progress: told how many are done.
 
     Raises:
@@ -104,7 +105,7 @@ def replicate(
     """
     if workers < 1:
         raise InputError(f"workers is {workers}; at least 1 is needed")
-    with process_map(workers) as mapping:
+    with WorkerMap(workers) as mapping:
         return replicate_over(
             mapping,
             simulation,
@@ -126,7 +127,7 @@ def replicate_over(
     steady: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Replications:
-    """`replicate`, over processes that are there already: those of a `process_map`.
+    """`replicate`, over workers that are there already: those of a `WorkerMap`.
 
     Raises:
         InputError: as `replicate` does.

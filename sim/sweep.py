@@ -12,10 +12,10 @@ from typing import Any, Protocol
 from models.spec import Spec
 from sim.cluster_map import completed_on
 from sim.measures import Measures
-from sim.process_map import completed
 from sim.replicate import Precision, replicate_over
 from sim.result_folder import content_key
 from sim.simulate import EngineName, simulate
+from sim.worker_map import WorkerMap
 from traces.errors import InputError
 from traces.generate import generate
 from traces.run import Run
@@ -74,7 +74,7 @@ def sweep(
     """The results of all jobs, in their order; whoever does them, the numbers are the same.
 
     Args:
-        workers: processes on this machine.
+        workers: threads or processes on this machine, see `WorkerMap`.
         scheduler: of a dask cluster that does the jobs instead, as ``tcp://10.0.0.1:8786``.
         cache: asked before a job is done, and told as soon as it is.
         progress: told how many are done.
@@ -99,8 +99,10 @@ def _completed(
     jobs: Sequence[Job], keys: Sequence[str], workers: int, scheduler: str | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     if scheduler is not None:
-        return completed_on(scheduler, simulated, jobs, keys)
-    return completed(simulated, jobs, workers)
+        yield from completed_on(scheduler, simulated, jobs, keys)
+        return
+    with WorkerMap(workers) as mapping:
+        yield from mapping.completed(simulated, jobs)
 
 
 def _point(result: dict[str, Any]) -> Point:
@@ -108,7 +110,7 @@ def _point(result: dict[str, Any]) -> Point:
 
 
 def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: Cache | None = None) -> Point:
-    """The result of one job, its replications over the processes of a `process_map`; found and kept as by `sweep`."""
+    """The result of one job, its replications over the workers of a `WorkerMap`; found and kept as by `sweep`."""
     result = cache.find(job.key) if cache else None
     if result is None:
         result = simulated(job, mapping)

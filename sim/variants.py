@@ -13,8 +13,8 @@ from pydantic import BaseModel, BeforeValidator
 from models.client_policy import Delay
 from models.spec import Spec, spec_of
 from sim.measures import Measures
-from sim.process_map import process_map
 from sim.sweep import Cache, Job, Settings, measured
+from sim.worker_map import WorkerMap
 from traces.errors import InputError
 from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 from traces.yaml_input import load_mapping, override
@@ -38,7 +38,7 @@ class Variants:
         data: the spec as its file has it.
         source: what to call it in a message.
         settings: how each is simulated.
-        workers: processes.
+        workers: threads or processes, see `WorkerMap`.
     """
 
     data: Mapping[str, Any]
@@ -96,14 +96,14 @@ class Variants:
 
     @contextlib.contextmanager
     def simulations(self, cache: Cache | None = None) -> Iterator[Simulations]:
-        """How its variants are simulated, while the processes live; `cache` has those that are done already.
+        """How its variants are simulated, while the workers live; `cache` has those that are done already.
 
         Raises:
             InputError: a count is out of range, or a worker was killed.
         """
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}; at least 1 is needed")
-        with process_map(self.workers) as mapping:
+        with WorkerMap(self.workers) as mapping:
 
             def simulation(assignments: Sequence[str]) -> Measures:
                 found = measured(Job(self.spec(assignments), self.settings), mapping, cache)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sim.process_map import completed, process_map
+from sim.process_map import process_map
 from traces.errors import InputError
 
 
@@ -42,12 +42,11 @@ def ctrl_c() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_map_keeps_the_order_and_completed_does_not(workers):
+def test_a_map_keeps_the_order(workers):
     pauses = [0.3, 0.0, 0.1, 0.0]
     with process_map(workers) as mapping:
         assert list(mapping(paused, pauses)) == pauses
         assert list(mapping(paused, [])) == []
-    assert sorted(completed(paused, pauses, workers)) == list(enumerate(pauses))
 
 
 def test_more_items_than_are_under_way_at_a_time():

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import signal
 import time
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,6 @@ from models.minio import MinioSpec
 from models.spec import spec_of
 from models.spec_paths import paths_of, resolved
 from sim.measures import Measures, difference
-from sim.process_map import completed
 from sim.replicate import Precision, replicate
 from sim.replications import FIGURES, paired
 from sim.simulate import simulate
@@ -29,6 +27,7 @@ from sim.sweep import Job, Settings, simulated, sweep
 from sim.sweep_folder import SweepFolder
 from sim.variation import grid, parse_variation, sampled
 from sim.whatif import Question, whatif
+from sim.worker_map import WorkerMap
 from tests.specs import minio
 from traces.errors import InputError
 
@@ -262,12 +261,8 @@ def test_what_is_interrupted_goes_on(tmp_path, monkeypatch, found):
 
 
 def test_results_come_as_they_are_done():
-    assert next(iter(completed(time.sleep, [1.5, 0.0], workers=2)))[0] == 1
-
-
-def test_a_killed_worker_is_told():
-    with pytest.raises(InputError, match="a worker was killed"):
-        list(completed(signal.raise_signal, [signal.SIGKILL] * 3, workers=2))
+    with WorkerMap(2) as mapping:
+        assert [index for index, _ in mapping.completed(time.sleep, [0.0, 1.5, 0.0])] == [0, 2, 1]
 
 
 # What-ifs
