@@ -153,6 +153,14 @@ def test_a_later_sheet_is_checked_against_the_one_before_it(monkeypatch):
         engine.run(dataclasses.replace(program, draw=draw))
 
 
+def test_a_sheet_that_begins_elsewhere_is_refused():
+    def change(sheet: Sheet) -> Sheet:
+        return dataclasses.replace(sheet, first=1)
+
+    with pytest.raises(ValueError, match="does not begin with the next request"):
+        engine.run(with_sheet(open_loop(), change))
+
+
 def test_a_groups_position_that_does_not_exist_is_refused():
     group = Group(Choice.RANDOM, np.zeros((1, 1), np.int32))
     network = Network((SERVER,), (Route("r", (single(Visit(Bound(0, 0), SECOND)),)),), groups=(group,))

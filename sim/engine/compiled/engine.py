@@ -140,6 +140,7 @@ _FAULTS = {
     Fault.SHEET_VISITS: "request {at} has visits that the sheet does not have",
     Fault.SHEET_STATION: "request {at} visits a station, or a group's position, that does not exist",
     Fault.SHEET_DEMAND: "request {at} has a service demand that is negative or not finite",
+    Fault.SHEET_FIRST: "the sheet does not begin with the next request",
 }
 
 

@@ -197,6 +197,7 @@ class Fault(IntEnum):
     SHEET_VISITS = 14
     SHEET_STATION = 15
     SHEET_DEMAND = 16
+    SHEET_FIRST = 17
 
 
 ENUMS: tuple[type[IntEnum], ...] = (Discipline, Kind, Choice, Failure, Status, Fault)

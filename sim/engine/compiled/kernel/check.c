@@ -155,39 +155,59 @@ static int check_program(const Program *p, int64_t *at)
 }
 
 /* Whether a station's code is one of a station, or of a group's position that all its members have. */
-static bool is_bound_to_group(const Program *p, int64_t code)
+static inline bool is_visitable(const Program *p, int64_t code)
 {
-    int64_t group = code / BOUND_POSITIONS;
-    return group < p->groups_count && code % BOUND_POSITIONS < p->groups[group].positions;
+    if (code >= 0)
+        return code < p->stations_count;
+    int64_t group = (-1 - code) / BOUND_POSITIONS;
+    return group < p->groups_count && (-1 - code) % BOUND_POSITIONS < p->groups[group].positions;
 }
 
-static int check_visits(const Program *p, const Sheet *sheet, int64_t row)
+/* Whether all visits of a sheet are fit: a pass over each column, without a branch so that it can be vectorised. */
+static bool are_visits_fit(const Program *p, const Sheet *sheet)
+{
+    int32_t limit = (int32_t)p->stations_count, beyond = 0, bound = 0, durations = 1, fit = 1;
+    for (int64_t i = 0; i < sheet->station_count; i++) {
+        beyond |= sheet->station[i] >= limit;
+        bound |= sheet->station[i] < 0;
+    }
+    for (int64_t i = 0; bound && i < sheet->station_count; i++)
+        fit &= is_visitable(p, sheet->station[i]);
+    for (int64_t i = 0; i < sheet->demand_s_count; i++)
+        durations &= (sheet->demand_s[i] >= 0) & (sheet->demand_s[i] < INFINITY);
+    return !beyond && fit && durations;
+}
+
+/* `fit`: all of the sheet's visits are. */
+static int check_visits(const Program *p, const Sheet *sheet, int64_t row, bool fit)
 {
     const RouteLayout *route = &p->routes[sheet->route[row]];
     int64_t first = sheet->first_visit[row], count = route->visits * route->attempts;
     if (first < 0 || count > sheet->station_count - first)
         return FAULT_SHEET_VISITS;
-    bool in_range = true, bound = false, durations = true;
-    for (int64_t i = first; i < first + count; i++) { /* without a branch, so that it can be vectorised */
-        in_range &= sheet->station[i] < p->stations_count;
-        bound |= sheet->station[i] < 0;
-        durations &= is_duration(sheet->demand_s[i]);
+    for (int64_t i = first; !fit && i < first + count; i++) {
+        if (!is_visitable(p, sheet->station[i]))
+            return FAULT_SHEET_STATION;
+        if (!is_duration(sheet->demand_s[i]))
+            return FAULT_SHEET_DEMAND;
     }
-    for (int64_t i = first; bound && i < first + count; i++)
-        in_range &= sheet->station[i] >= 0 || is_bound_to_group(p, -1 - (int64_t)sheet->station[i]);
-    return !in_range ? FAULT_SHEET_STATION : durations ? FAULT_NONE : FAULT_SHEET_DEMAND;
+    return FAULT_NONE;
 }
 
-/* Arrivals count in open loops, think times and phases in closed ones; none of them goes back. `since_s`: the last
- * arrival before this sheet; `phase`: the last request's before it. */
-static int check_sheet(const Program *p, const Sheet *sheet, double since_s, int64_t phase, int64_t *at)
+/* Arrivals count in open loops, think times and phases in closed ones; none of them goes back. */
+static int check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
 {
-    int64_t count = sheet->route_count;
+    const Program *p = e->program;
+    double since_s = e->last_arrival_s;
+    int64_t phase = e->last_phase, count = sheet->route_count;
     *at = 0;
-    if (sheet->first < 0 || sheet->arrival_s_count != count || sheet->think_s_count != count ||
+    if (sheet->first != e->next_row)
+        return FAULT_SHEET_FIRST;
+    if (sheet->arrival_s_count != count || sheet->think_s_count != count ||
         sheet->phase_count != count || sheet->key_hash_count != count || sheet->first_visit_count != count ||
         sheet->station_count != sheet->demand_s_count)
         return FAULT_SIZES;
+    bool fit = are_visits_fit(p, sheet);
     for (; *at < count; ++*at) {
         int64_t row = *at;
         if (!WITHIN(sheet->route[row], 0, p->routes_count))
@@ -200,7 +220,7 @@ static int check_sheet(const Program *p, const Sheet *sheet, double since_s, int
             return FAULT_SHEET_PHASE;
         since_s = sheet->arrival_s[row];
         phase = sheet->phase[row];
-        int fault = check_visits(p, sheet, row);
+        int fault = check_visits(p, sheet, row, fit);
         if (fault)
             return fault;
     }
@@ -209,18 +229,17 @@ static int check_sheet(const Program *p, const Sheet *sheet, double since_s, int
 
 static int check_background(const Program *p, const Sheet *sheet, int64_t *at)
 {
-    int64_t end = 0, row = 0;
+    int64_t end = 0;
     for (*at = 0; *at < p->background_streams_count; ++*at) {
         const BackgroundLayout *stream = &p->background_streams[*at];
         if (stream->first_row != end || stream->end_row < end || stream->end_row > sheet->route_count)
             return FAULT_BACKGROUND;
         end = stream->end_row;
-        Sheet rows = *sheet;
-        for (row = stream->first_row; row < end; row++) {
-            if (!WITHIN(rows.route[row], 0, p->routes_count) || p->routes[rows.route[row]].attempts != 1 ||
-                p->routes[rows.route[row]].timeout_s < INFINITY || !is_duration(rows.arrival_s[row]) ||
-                (row > stream->first_row && rows.arrival_s[row] < rows.arrival_s[row - 1]) ||
-                check_visits(p, sheet, row))
+        for (int64_t row = stream->first_row; row < end; row++) {
+            if (!WITHIN(sheet->route[row], 0, p->routes_count) || p->routes[sheet->route[row]].attempts != 1 ||
+                p->routes[sheet->route[row]].timeout_s < INFINITY || !is_duration(sheet->arrival_s[row]) ||
+                (row > stream->first_row && sheet->arrival_s[row] < sheet->arrival_s[row - 1]) ||
+                check_visits(p, sheet, row, false))
                 return FAULT_BACKGROUND;
         }
     }

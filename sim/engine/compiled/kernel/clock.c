@@ -12,6 +12,8 @@ enum {
     READY, ISSUE, BACKGROUND, RELEASED, TIME_OUT, SECOND, RETRY, ACT
 };
 
+#define IN_CACHE 8192 /* entries of a heap that the caches hold */
+
 static inline unsigned __int128 rank(const Entry *entry)
 {
     unsigned __int128 value;
@@ -30,8 +32,10 @@ static inline __attribute__((always_inline)) void sink(Heap *heap, int64_t size,
         int64_t child = 2 * at + 1;
         if (child >= size)
             break;
-        __builtin_prefetch(&entries[2 * child + 1]); /* its children, and its sibling's */
-        __builtin_prefetch(&entries[2 * child + 3]);
+        if (size > IN_CACHE) { /* its children, and its sibling's */
+            __builtin_prefetch(&entries[2 * child + 1]);
+            __builtin_prefetch(&entries[2 * child + 3]);
+        }
         if (child + 1 < size && rank(&entries[child + 1]) < rank(&entries[child]))
             child++;
         if (own < rank(&entries[child]))

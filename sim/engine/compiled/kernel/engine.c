@@ -241,7 +241,7 @@ EXPORTED Engine *kernel_create(const Program *program, const Sheet *background)
 /* The fault of the next sheet, and which row has it. */
 EXPORTED int kernel_check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
 {
-    return check_sheet(e->program, sheet, e->last_arrival_s, e->last_phase, at);
+    return check_sheet(e, sheet, at);
 }
 
 /* Execute the next sheet, which has been checked; returns a status. */

@@ -6,36 +6,35 @@
 
 #define HUGE_PAGE ((size_t)1 << 21)
 
-/* Zeroed memory for `count` elements, at the start of a cache line; NULL where there is none. */
-static void *room_for(int64_t count, size_t size)
+/* Memory for `count` elements at the start of a cache line: those of `old` as far as they go, which is freed, then zeros.
+ * NULL, and `old` as it was, where there is none. */
+static void *wider(void *old, int64_t kept, int64_t count, size_t size)
 {
     if (count <= 0)
         count = 1; /* an array of no elements is no failure */
     if ((uint64_t)count > (SIZE_MAX - HUGE_PAGE) / size)
         return NULL;
     size_t bytes = (size_t)count * size, unit = bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
+    size_t kept_bytes = (size_t)kept * size;
     bytes = (bytes + unit - 1) / unit * unit;
-    void *memory = aligned_alloc(unit, bytes);
+    char *memory = aligned_alloc(unit, bytes);
     if (!memory)
         return NULL;
 #ifdef __linux__
     if (unit == HUGE_PAGE)
         madvise(memory, bytes, MADV_HUGEPAGE); /* where it is refused, pages are small */
 #endif
-    memset(memory, 0, bytes);
+    if (kept_bytes)
+        memcpy(memory, old, kept_bytes);
+    memset(memory + kept_bytes, 0, bytes - kept_bytes);
+    free(old);
     return memory;
 }
 
-/* Memory for `count` elements, of which the first `kept` are those at `old`, which is freed; NULL, and `old` as it
- * was, where there is none. */
-static void *wider(void *old, int64_t kept, int64_t count, size_t size)
+/* Zeroed memory for `count` elements, at the start of a cache line; NULL where there is none. */
+static void *room_for(int64_t count, size_t size)
 {
-    void *memory = room_for(count, size);
-    if (memory && kept)
-        memcpy(memory, old, (size_t)kept * size);
-    if (memory)
-        free(old);
-    return memory;
+    return wider(NULL, 0, count, size);
 }
 
 /* Have a heap hold twice as many entries; false where there is no memory. The first entry's place stays empty. */

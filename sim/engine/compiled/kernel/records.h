@@ -78,6 +78,7 @@ enum { /* Fault */
     FAULT_SHEET_VISITS = 14,
     FAULT_SHEET_STATION = 15,
     FAULT_SHEET_DEMAND = 16,
+    FAULT_SHEET_FIRST = 17,
 };
 
 /* A service centre. */
