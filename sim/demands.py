@@ -13,12 +13,15 @@ from models.demand import ServiceDemand
 from models.network import Discipline, Network, Route, Stage, Visit
 from models.sheet import Requests, Sheet, draw_sheet
 from sim.counted_features import uncounted_feature
-from sim.outcome import CHUNK, Floats, Program
+from sim.outcome import Floats, Program
 from sim.places import Places, Resource, is_done, may_refuse, stations_of
 from sim.station_work import StationWork
 from sim.unhindered import held_s, limited_mean, path_s
 from traces.distributions import Deterministic, Shape
 from traces.errors import InputError
+
+_BLOCK = 4096
+"""Requests whose demands are drawn at a time. Sums are rounded block by block, so it is part of the result."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,8 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
     least = with_laws(network, lambda law: law if isinstance(law.distribution, Deterministic) else law.scaled(0.0))
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(requests), CHUNK):
-            count = min(CHUNK, len(requests) - first)
+        for first in range(0, len(requests), _BLOCK):
+            count = min(_BLOCK, len(requests) - first)
             means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
             yield means, leasts, np.zeros(count, np.int64)
 
@@ -113,8 +116,8 @@ def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
     """
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(winner), CHUNK):
-            sheet = program.draw(first, min(CHUNK, len(winner) - first))
+        for first in range(0, len(winner), _BLOCK):
+            sheet = program.draw(first, min(_BLOCK, len(winner) - first))
             yield sheet, sheet, winner[first : first + len(sheet)].astype(np.int64) - 1
 
     routes = sorted({k for sheet, _, _ in chunks() for k in np.unique(sheet.route).tolist()})
