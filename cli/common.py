@@ -26,7 +26,9 @@ OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Where the r
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the spec; repeatable.")
 ]
-WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, help="Number of workers, threads or processes (default: one per core).")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Number of threads or processes (default: one per core).")
+]
 PageOption = Annotated[Path | None, typer.Option("--report", help="Write a page about it to this HTML file.")]
 
 

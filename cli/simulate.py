@@ -88,7 +88,7 @@ def command(
     figures_to: FiguresOption = None,
     figure_format: FormatOption = "png",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of workers (default: 1 for replications, one per core for a timeline).")
+        int | None, typer.Option(min=1, help="Number of workers (default: 1; for a timeline one per core).")
     ] = None,
     profile: Annotated[
         Path | None, typer.Option("--profile", help="Values from 'tailcast calibrate'; --set goes before them.")
