@@ -14,7 +14,7 @@ import pytest
 from models.demand import ServiceDemand
 from models.network import Discipline, Station
 from sim.engine.compiled import engine
-from sim.outcome import Program
+from sim.outcome import CHUNK, Program
 from sim.worker_map import WorkerMap
 from tests.networks import one_station, poisson
 from traces.distributions import Exponential
@@ -27,7 +27,7 @@ DEMAND = ServiceDemand(constant=0.8, distribution=Exponential())
 def mean_s(seed: int, requests: int = 200_000) -> float:
     """The mean response of M/M/1: nearly all of it is the kernel's work, as the demands are drawn once."""
     program = Program.of(one_station(STATION, DEMAND), poisson(requests, 1.0, seed), seed)
-    sheets = {first: program.draw(first, 4096) for first in range(0, requests + 1, 4096)}
+    sheets = {first: program.draw(first, CHUNK) for first in range(0, requests + 1, CHUNK)}
     kept = Program(program.network, lambda first, count: sheets[first], seed)
     total = 0.0
     for _ in range(20):
