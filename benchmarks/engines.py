@@ -19,16 +19,16 @@ from collections.abc import Callable
 import idiomatic_simpy
 import numpy as np
 
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Member, Network, Stage, Station, Visit, single
-from models.network import Route as NetworkRoute
-from models.policy import NO_POLICY, Policy
-from models.sheet import Requests, Sheet
-from sim import simpy_engine
+from models.network.demand_sheet import Requests, Sheet
+from models.network.network import Bound, Choice, Discipline, Group, Member, Network, Stage, Station, Visit, single
+from models.network.network import Route as NetworkRoute
+from models.network.retry_policy import NO_POLICY, Policy
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
-from traces.distributions import Exponential
-from traces.streams import uniforms
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
+from traces.random_streams import uniforms
+from traces.workload.distributions import Exponential
 
 DRIVES, HOSTS, GROUPS = 112, 7, 1024
 FRONT = DRIVES + 1 + HOSTS  # the gateways' first station

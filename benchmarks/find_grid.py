@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from sim.find import find_best, find_limit
-from sim.goal import Goal, parse_target
-from sim.measures import Measures
-from sim.slo import parse_slo
-from sim.sweep import Job, Settings, sweep
-from sim.variants import Variants, assignment
+from sim.experiments.find import find_best, find_limit
+from sim.experiments.goal import Goal, parse_target
+from sim.experiments.measures import Measures
+from sim.experiments.sweep import Job, Settings, sweep
+from sim.experiments.variants import Variants, assignment
+from sim.replication.slo import parse_slo
 
 TOLERANCE = 0.01
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from scipy import optimize
 
-from models.spec import spec_of
-from traces.yaml_input import load_mapping, override
-from validate.parameters import Parameter, value_at
+from models.store import spec_of
+from traces.spec_file import load_mapping, override
+from validate.calibration.parameters import Parameter, value_at
 from validate.reference.cases import DURATION, Case, Row, case_named
 from validate.reference.forecast import duration_s, forecast
 

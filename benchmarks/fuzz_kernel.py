@@ -70,7 +70,7 @@ def batch(seed: int) -> None:
     from hypothesis import seed as with_seed
 
     from sim.engine.compiled import engine
-    from sim.outcome import InvariantError
+    from sim.engine.outcome import InvariantError
     from tests.networks import programs
 
     draw = random.Random(seed)

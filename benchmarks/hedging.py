@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from latency_laws import Floats, Points, asked, law, law_quantile_ms, never_queued, poisson, ran
 
-from models.demand import ServiceDemand
-from models.network import Stage, Visit, single
-from models.policy import NO_POLICY, Policy
+from models.network.network import Stage, Visit, single
+from models.network.retry_policy import NO_POLICY, Policy
+from models.network.service_demand import ServiceDemand
 from traces.trace import Pacing
 
 # Dean and Barroso, "The tail at scale", CACM 56(2), 2013: table 1, leaves of a large fan-out service as the root sees

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from latency_laws import Floats, poisson, ran
 
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
-from models.policy import NO_POLICY, Policy
-from traces.distributions import Exponential, SlowMode
+from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
+from models.network.retry_policy import NO_POLICY, Policy
+from models.network.service_demand import ServiceDemand
+from traces.workload.distributions import Exponential, SlowMode
 
 HEDGES_AT = 0.95
 UTILISATIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

@@ -6,10 +6,10 @@ import random
 
 import simpy
 
-from models.network import Discipline, Network
-from models.policy import HEDGE_SAMPLES
-from models.sheet import Sheet, bound_of
-from sim.latency_bins import LatencyBins
+from models.network.demand_sheet import Sheet, bound_of
+from models.network.network import Discipline, Network
+from models.network.retry_policy import HEDGE_SAMPLES
+from sim.engine.latency_histogram import LatencyBins
 
 
 def fork_join(network: Network, sheet: Sheet) -> list[float]:

@@ -16,11 +16,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from models.spec import Spec, spec_of
+from models.store import Spec, spec_of
 from sim.simulate import simulate
-from traces.generate import generate
 from traces.run import Run
-from validate.judge import judge
+from traces.workload.generate import generate
+from validate.compare.run_quality import judge
 
 STORE = {
     "store": "minio",

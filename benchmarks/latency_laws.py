@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from models.demand import ServiceDemand
-from models.network import Discipline, Network, Route, Stage, Station
-from models.policy import NO_POLICY, Policy
-from models.sheet import Requests
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network, Route, Stage, Station
+from models.network.retry_policy import NO_POLICY, Policy
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Outcome, Program
-from traces.distributions import Empirical, Exponential
-from traces.streams import stream_id, uniforms
+from sim.engine.outcome import Outcome, Program
+from traces.random_streams import stream_id, uniforms
 from traces.trace import Pacing
+from traces.workload.distributions import Empirical, Exponential
 
 Floats = NDArray[np.float64]
 Points = Mapping[float, float]

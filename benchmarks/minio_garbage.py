@@ -21,12 +21,12 @@ from dataclasses import asdict, dataclass
 
 from minio_sweep import lab_store
 
-from traces.generate import generate
-from traces.workload import Workload
-from traces.yaml_input import validated
-from validate.lab import Store
-from validate.minio import FORMS
-from validate.replay import replay
+from traces.spec_file import validated
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
+from validate.lab.lab import Store
+from validate.lab.minio import FORMS
+from validate.replay.replay import replay
 
 SIZES = ("4KiB", "32KiB", "128KiB", "256KiB", "1MiB", "8MiB")
 OPERATIONS = {"GET": SIZES, "PUT": SIZES, "HEAD": SIZES[:1], "DELETE": SIZES[:1], "LIST": SIZES[:1]}

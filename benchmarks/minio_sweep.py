@@ -36,11 +36,11 @@ from sweep_cells import Cell, Window, all_cells, capacity_ops, summary
 
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics import quantiles
-from validate import lab
-from validate.lab import Store
-from validate.minio import FORMS
-from validate.replay import replay
+from traces.statistics.summary import quantiles
+from validate.lab import lab
+from validate.lab.lab import Store
+from validate.lab.minio import FORMS
+from validate.replay.replay import replay
 
 TRIES = 3
 

@@ -23,17 +23,17 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from models.spec import spec_of
+from models.store import spec_of
 from sim.simulate import simulate
-from traces.generate import generate
+from traces.random_streams import stream_id, uniforms
 from traces.run import Run
-from traces.streams import stream_id, uniforms
-from traces.yaml_input import load_mapping, override
-from validate.calibrate import calibrate
-from validate.cpu import modelled_cpu_s
-from validate.figures import CPU_NOISE
-from validate.parameters import Parameter, chosen, spec_at, value_at
-from validate.profile import Profile
+from traces.spec_file import load_mapping, override
+from traces.workload.generate import generate
+from validate.calibration.calibrate import calibrate
+from validate.calibration.parameters import Parameter, chosen, spec_at, value_at
+from validate.calibration.profile import Profile
+from validate.compare.figures import CPU_NOISE
+from validate.replay.cpu_usage import modelled_cpu_s
 
 SPEC = Path(__file__).resolve().parent.parent / "examples" / "minio.yaml"
 CELLS = tuple((clients, op, size) for clients in (1, 4) for op in ("GET", "PUT") for size in ("4KiB", "1MiB"))

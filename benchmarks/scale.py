@@ -24,14 +24,26 @@ from pathlib import Path
 import numpy as np
 from engines import PUT_RATE_OPS, exponential, mm1, put_ec42, requests
 
-from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
-from models.sheet import Requests, Sheet, draw_sheet
-from models.spec import load_spec
+from models.network.demand_sheet import Requests, Sheet, draw_sheet
+from models.network.network import (
+    Bound,
+    Choice,
+    Discipline,
+    Group,
+    Member,
+    Network,
+    Route,
+    Stage,
+    Station,
+    Visit,
+    single,
+)
+from models.store import load_spec
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
-from traces.generate import generate
-from traces.streams import uniforms
+from sim.engine.outcome import Program
+from traces.random_streams import uniforms
 from traces.trace import Pacing
+from traces.workload.generate import generate
 
 NETWORKS = {"put_ec42": (put_ec42, PUT_RATE_OPS), "mm1": (mm1, 1.0)}
 SIZES = {"put_ec42": (10**4, 10**5, 10**6), "mm1": (10**4, 10**5, 10**6, 10**7)}

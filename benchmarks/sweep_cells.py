@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
-from traces.generate import generate
-from traces.keys import UniformKeys
 from traces.run import Run
-from traces.statistics import summarise
+from traces.spec_file import validated
+from traces.statistics.summary import summarise
 from traces.tables import OPS
 from traces.trace import Trace
-from traces.workload import Workload
-from traces.yaml_input import validated
+from traces.workload.generate import generate
+from traces.workload.keys import UniformKeys
+from traces.workload.workload import Workload
 
 MIXES = {"GET": {"GET": 1.0}, "PUT": {"PUT": 1.0}, "mix": {"GET": 0.7, "PUT": 0.3}}
 CLIENTS = (1, 2, 4, 8, 16, 32)

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models.spec import load_spec
-from sim.replicate import replicate
-from sim.replications import Figure, Replications
+from models.store import load_spec
+from sim.replication.replicate import replicate
+from sim.replication.summaries import Figure, Replications
 from sim.simulate import simulate
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

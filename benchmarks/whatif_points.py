@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import sim.sweep
+import sim.experiments.sweep
 from models.ceph.spec import CephSpec
-from models.spec import spec_of
+from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.measures import Measures
-from sim.replications import Replication
-from sim.sweep import Job, Settings, sweep
-from sim.variation import grid, parse_variation
+from sim.experiments.measures import Measures
+from sim.experiments.sweep import Job, Settings, sweep
+from sim.experiments.variation import grid, parse_variation
+from sim.replication.summaries import Replication
 from traces.run import Run
-from traces.yaml_input import load_mapping, override
+from traces.spec_file import load_mapping, override
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "redhat-112-hdd.yaml"
 VARIED = ("gateways.count=5..14", "buckets.shards=8,16,32,64,128", "client.hedge.after=null,p95")
@@ -35,7 +35,7 @@ VARIED = ("gateways.count=5..14", "buckets.shards=8,16,32,64,128", "client.hedge
 PARTS: dict[str, tuple[Any, str]] = {
     "engine": (compiled_engine, "run"),
     "networks built": (CephSpec, "compile"),
-    "requests generated": (sim.sweep, "generate"),
+    "requests generated": (sim.experiments.sweep, "generate"),
     "tables of the Runs": (Run, "of"),
     "figures of the Runs": (Replication, "of"),
     "figures of the points": (Measures, "of"),

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from cli.tables import Grid, rich_table
+from cli.tables.tables import Grid, rich_table
 from sim.engine.compiled.library import missing
 
 stderr = Console(stderr=True, highlight=False)

@@ -9,7 +9,20 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from cli import calibrate, compare, demo, lab, plan, reference, replay, report, simulate, trace, validate, whatif
+from cli.commands import (
+    calibrate,
+    compare,
+    demo,
+    lab,
+    plan,
+    reference,
+    replay,
+    report,
+    simulate,
+    trace,
+    validate,
+    whatif,
+)
 from traces.errors import InputError
 
 

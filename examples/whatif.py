@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.find import find_best, find_limit
-from sim.goal import Goal
-from sim.sensitivity import Range, sensitivity
-from sim.slo import parse_slo
-from sim.sweep import Settings
-from sim.variants import Variants
-from sim.variation import parse_variation
-from sim.whatif import Question, whatif
+from sim.experiments.find import find_best, find_limit
+from sim.experiments.goal import Goal
+from sim.experiments.sensitivity import Range, sensitivity
+from sim.experiments.sweep import Settings
+from sim.experiments.variants import Variants
+from sim.experiments.variation import parse_variation
+from sim.experiments.whatif import Question, whatif
+from sim.replication.slo import parse_slo
 
 SPEC = Path(__file__).parent / "minio.yaml"
 OPEN_LOOP = ["workload.rate=600/s", "workload.duration=null", "workload.operations=4000"]

@@ -9,10 +9,10 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field
 
-from models.policy import HEDGE_SAMPLES, Policy
-from traces.distributions import Strict
+from models.network.retry_policy import HEDGE_SAMPLES, Policy
 from traces.units import Seconds, parse_seconds
-from traces.workload import Op
+from traces.workload.distributions import Strict
+from traces.workload.workload import Op
 
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from traces.distributions import Strict
+from traces.workload.distributions import Strict
 
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

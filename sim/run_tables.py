@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from models.network import Discipline, Network
-from models.sheet import Requests
-from sim.outcome import Failure, Outcome
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network
+from sim.engine.outcome import Failure, Outcome
 from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA
 from traces.tables import label
 from traces.trace import Trace

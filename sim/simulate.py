@@ -11,18 +11,18 @@ from typing import Literal
 
 import numpy as np
 
-from models.network import Network
-from models.sheet import Requests
-from models.spec import Spec
-from sim import simpy_engine
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.store import Spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
-from sim.outcome import Outcome, Program
+from sim.engine.outcome import Outcome, Program
+from sim.engine.reference import engine as simpy_engine
 from sim.run_tables import critical_path_table, request_table, station_table
 from traces.errors import InputError
-from traces.generate import generate
 from traces.run import Run
 from traces.trace import Trace
+from traces.workload.generate import generate
 
 _VERSIONS = {"tailcast": metadata.version("tailcast"), "python": platform.python_version()}
 

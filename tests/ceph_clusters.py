@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from models.ceph.spec import CephSpec
-from models.network import Network, Route, Stage, Visit
-from models.sheet import Requests
-from models.spec import spec_of
+from models.network.demand_sheet import Requests
+from models.network.network import Network, Route, Stage, Visit
+from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Outcome, Program
+from sim.engine.outcome import Outcome, Program
 from tests.small_traces import trace_of
-from traces.distributions import Deterministic
-from traces.yaml_input import override
+from traces.spec_file import override
+from traces.workload.distributions import Deterministic
 
 HOP, READ_CPU, WRITE_CPU = 0.05e-3, 0.3e-3, 0.2e-3
 READ, WRITE, LOG_WRITE, COMMIT, COMMIT_MEMBER = 5e-3, 3e-3, 0.1e-3, 0.02e-3, 0.01e-3

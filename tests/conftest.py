@@ -15,8 +15,8 @@ from typing import Any
 import boto3
 import pytest
 
-from validate import lab, minio
-from validate.lab import Store
+from validate.lab import lab, minio
+from validate.lab.lab import Store
 
 ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characters0000"
 

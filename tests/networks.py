@@ -8,9 +8,8 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from models.agenda import Action, Kind
-from models.demand import ServiceDemand
-from models.network import (
+from models.network.demand_sheet import Requests, draw_sheet
+from models.network.network import (
     UNBOUNDED,
     Bound,
     Caches,
@@ -25,12 +24,13 @@ from models.network import (
     Visit,
     single,
 )
-from models.policy import Policy
-from models.sheet import Requests, draw_sheet
-from sim.outcome import Program, Stream
-from traces.distributions import Deterministic, Exponential, Hyperexponential, Lognormal, SlowMode
-from traces.streams import uniforms
+from models.network.retry_policy import Policy
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
+from sim.engine.outcome import Program, Stream
+from traces.random_streams import uniforms
 from traces.trace import Pacing
+from traces.workload.distributions import Deterministic, Exponential, Hyperexponential, Lognormal, SlowMode
 
 SHAPES = (
     Deterministic(), Exponential(), Lognormal(cv=1.5), Hyperexponential(cv=2), SlowMode(probability=0.1, factor=10),

@@ -6,13 +6,13 @@ import dataclasses
 
 import pytest
 
-from models.agenda import Action, Kind
-from models.demand import ServiceDemand
-from models.network import Choice, Discipline, Network, Route, Station, Visit, single
-from models.policy import Policy
-from models.sheet import draw_sheet
+from models.network.demand_sheet import draw_sheet
+from models.network.network import Choice, Discipline, Network, Route, Station, Visit, single
+from models.network.retry_policy import Policy
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Failure, Program, Stream
+from sim.engine.outcome import Failure, Program, Stream
 from tests.test_theory_features import NOTHING, PRIORITY, SHARE, at, balanced, fifo, job, once
 
 

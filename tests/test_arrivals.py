@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from traces.arrivals import Constant, Diurnal, Mmpp2, Poisson, Profile, RateStep, arrival_times
 from traces.errors import InputError
+from traces.workload.arrivals import Constant, Diurnal, Mmpp2, Poisson, Profile, RateStep, arrival_times
 
 BURSTY = Mmpp2(burst_factor=10, burst_share=0.2, burst_duration=0.5)
 DAILY = Diurnal(period=10, amplitude=0.9)

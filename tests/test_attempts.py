@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from models.policy import HEDGE_SAMPLES, Policy
-from validate.attempts import Attempts, Outcome, retryable
-from validate.s3 import Answer
+from models.network.retry_policy import HEDGE_SAMPLES, Policy
+from validate.replay.attempts import Attempts, Outcome, retryable
+from validate.s3.account import Answer
 
 GOOD = Answer(200, 10)
 BUSY = Answer(503, error="SlowDown: Please reduce your request rate.")

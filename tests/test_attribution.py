@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli import phrases
-from cli.tables import attribution_grid
+from cli import words as phrases
+from cli.tables.tables import attribution_grid
 from tests.runs import run_of
-from traces.attribution import ATTRIBUTED, CLIENT_LAG, attribution
 from traces.run import EARLIER_ATTEMPTS, Run
-from traces.statistics import QUANTILES, latencies, quantiles
+from traces.statistics.critical_path import ATTRIBUTED, CLIENT_LAG, attribution
+from traces.statistics.summary import QUANTILES, latencies, quantiles
 
 
 def rows_of(role, waiting_s, service_s):

@@ -11,35 +11,24 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from models.agenda import Action, Kind
-from models.demand import ServiceDemand
-from models.network import (
-    UNBOUNDED,
-    Choice,
-    Discipline,
-    Member,
-    Network,
-    Route,
-    Stage,
-    Station,
-    Visit,
-    single,
-)
-from models.policy import Policy
-from models.sheet import Requests, Sheet, draw_sheet
-from models.spec import load_spec
-from sim.bound_notes import may_fail
-from sim.bounds import bounds
-from sim.counted_features import uncounted_feature
-from sim.demands import Demands, drawn_demands, mean_demands, with_laws
+from models.network.demand_sheet import Requests, Sheet, draw_sheet
+from models.network.network import UNBOUNDED, Choice, Discipline, Member, Network, Route, Stage, Station, Visit, single
+from models.network.retry_policy import Policy
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
+from models.store import load_spec
+from sim.analysis.bound_notes import may_fail
+from sim.analysis.bounds import bounds
+from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_laws
+from sim.analysis.supported_features import uncounted_feature
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Outcome, Program, Stream
+from sim.engine.outcome import Outcome, Program, Stream
 from tests.networks import SHAPES, closed, networks, one_station, poisson, policies, programs, requests_for
 from tests.test_spec import EXAMPLE
-from traces.distributions import Deterministic, Exponential, Lognormal
 from traces.errors import InputError
-from traces.generate import generate
 from traces.trace import Pacing
+from traces.workload.distributions import Deterministic, Exponential, Lognormal
+from traces.workload.generate import generate
 
 ROUNDING = 1e-9
 ROWS = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")

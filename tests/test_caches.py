@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.demand import ServiceDemand
-from models.network import Caches, Discipline, Station
-from models.spec import spec_of
-from sim import simpy_engine
+from models.network.network import Caches, Discipline, Station
+from models.network.service_demand import ServiceDemand
+from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, one_station, poisson
 from tests.small_traces import trace_of
 from traces.trace import Pacing

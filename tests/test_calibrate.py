@@ -12,23 +12,23 @@ import pytest
 import recover_truth
 import yaml
 
-from cli.calibration_page import write_calibration_page
+from cli.pages.calibration import write_calibration_page
 from models.client_policy import ClientPolicies
-from models.spec import spec_of
+from models.store import spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
 from tests.runs import run_of
 from tests.specs import minio
 from tests.test_cli_simulate import tailcast
 from traces.errors import InputError
-from traces.generate import generate
 from traces.run import Run
-from traces.yaml_input import override
-from validate.calibrate import calibrate
-from validate.figures import labels_of
-from validate.parameters import Parameter, chosen, matters, parameters_of, spec_at
-from validate.profile import Profile
-from validate.targets import Measured, targets_of
+from traces.spec_file import override
+from traces.workload.generate import generate
+from validate.calibration.calibrate import calibrate
+from validate.calibration.parameters import Parameter, chosen, matters, parameters_of, spec_at
+from validate.calibration.profile import Profile
+from validate.calibration.targets import Measured, targets_of
+from validate.compare.figures import labels_of
 
 SPEC = minio()
 TRUTH = {"host.cpu.GET.constant": 0.0012, "host.cpu.GET.distribution.cv": 1.1}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from models.ceph.access import Mysql, Rados
-from models.ceph.bluestore import METADATA_BYTES, BlueStore
-from models.ceph.laws import Laws
-from models.spec import load_spec
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore
+from models.store import load_spec
 from sim.simulate import simulate
 from tests.ceph_clusters import (
     COMMIT,

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.ceph.bluestore import METADATA_BYTES, BlueStore, deferred_write_s, kv_commit_demand
-from models.ceph.compression import Compression
-from models.ceph.redundancy import Protection
-from models.ceph.releases import RELEASES
-from models.demand import ServiceDemand
+from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore, deferred_write_s, kv_commit_demand
+from models.ceph.mechanisms.compression import Compression
+from models.ceph.mechanisms.redundancy import Protection
+from models.ceph.mechanisms.releases import RELEASES
+from models.network.service_demand import ServiceDemand
 
 KIB, MIB = 1 << 10, 1 << 20
 EC42, EC21, THREE = Protection(data=4, parity=2), Protection(data=2, parity=1), Protection(replicas=3)

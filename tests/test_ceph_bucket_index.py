@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ceph.bucket_index import (
-    default_min_shards,
-    entries_per_shard,
-    needs_reshard,
-    next_shards,
-)
-from models.ceph.releases import RELEASES
+from models.ceph.mechanisms.bucket_index import default_min_shards, entries_per_shard, needs_reshard, next_shards
+from models.ceph.mechanisms.releases import RELEASES
 
 PRIMES = {n for n in range(2, 2000) if all(n % d for d in range(2, n))}
 

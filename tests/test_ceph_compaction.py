@@ -6,14 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.compaction import (
-    bursts,
-    slow_write_share,
-    write_amplification,
-    written_per_byte,
-)
-from models.ceph.releases import RELEASES
-from models.ceph.rocksdb import level_targets, place, rocksdb_defaults
+from models.ceph.mechanisms.compaction import bursts, slow_write_share, write_amplification, written_per_byte
+from models.ceph.mechanisms.releases import RELEASES
+from models.ceph.mechanisms.rocksdb import level_targets, place, rocksdb_defaults
 
 GB, MIB, GIB = 1e9, 1 << 20, 1 << 30
 LUMINOUS, REEF = rocksdb_defaults("luminous"), rocksdb_defaults("reef")

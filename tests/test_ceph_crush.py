@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.crush import NO_OSD, place, recovery
-from models.ceph.redundancy import Protection
+from models.ceph.mechanisms.crush import NO_OSD, place, recovery
+from models.ceph.mechanisms.redundancy import Protection
 from traces.errors import InputError
 
 shapes = st.tuples(st.integers(1, 6), st.integers(6, 9), st.integers(1, 5), st.sampled_from(["osd", "host"]))

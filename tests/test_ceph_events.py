@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.agenda import Kind
-from models.ceph.crush import NO_OSD, place, recovery
-from models.ceph.laws import Laws
-from models.ceph.osd_map import Outage, acting, epochs, min_size, rebuilding_s, recovery_s
-from models.ceph.redundancy import Protection
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.faults.osd_map import Outage, acting, epochs, min_size, rebuilding_s, recovery_s
+from models.ceph.mechanisms.crush import NO_OSD, place, recovery
+from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Stations
-from models.network import Discipline
-from models.spec import load_spec, spec_of
-from sim import simpy_engine
+from models.network.network import Discipline
+from models.network.scenario import Kind
+from models.store import load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Failure, Outcome, Program
+from sim.engine.outcome import Failure, Outcome, Program
+from sim.engine.reference import engine as simpy_engine
 from sim.simulate import simulate
 from tests.test_engines import assert_identical
 from traces.errors import InputError
-from traces.generate import generate
+from traces.workload.generate import generate
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "ceph"
 EC = Protection(data=4, parity=2)

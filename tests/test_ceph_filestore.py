@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.ceph.filestore import FileStore
+from models.ceph.mechanisms.filestore import FileStore
 
 STORE = FileStore()
 GIB = 1 << 30

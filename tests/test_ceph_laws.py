@@ -11,20 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cli.main import main
-from models.ceph.laws import Laws
-from models.ceph.releases import RELEASES
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.spec import CephSpec
-from models.devices import PRESETS
-from models.spec import spec_of
-from sim import simpy_engine
-from sim.bounds import bounds
+from models.devices.devices import PRESETS
+from models.store import spec_of
+from sim.analysis.bounds import bounds
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Outcome, Program
+from sim.engine.outcome import Outcome, Program
+from sim.engine.reference import engine as simpy_engine
 from tests.ceph_clusters import alone, ceph, compiled, latency_s, of_role
 from tests.test_engines import assert_identical
 from traces.errors import InputError
-from traces.generate import generate
 from traces.trace import Pacing
+from traces.workload.generate import generate
 
 CLUSTERS = int(os.environ.get("TAILCAST_CLUSTERS", "25"))
 HDD = ("device=hdd-7k2", 'db={"device": "optane", "size": "80GB"}')

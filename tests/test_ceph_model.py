@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from models.agenda import Action, Kind
-from models.network import Network
+from models.network.network import Network
+from models.network.scenario import Action, Kind
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
 from tests.ceph_clusters import (
     COMMIT,
     COMMIT_MEMBER,
@@ -30,7 +30,7 @@ from tests.ceph_clusters import (
     of_name,
     of_role,
 )
-from traces.generate import generate
+from traces.workload.generate import generate
 
 MIB = 1 << 20
 LOG = LOG_WRITE + COMMIT + COMMIT_MEMBER  # a commit on block.db

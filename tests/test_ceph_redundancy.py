@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from models.ceph.redundancy import Protection, ProtectionField, default_plugin, round_up, stripes
+from models.ceph.mechanisms.redundancy import Protection, ProtectionField, default_plugin, round_up, stripes
 
 READ = TypeAdapter(ProtectionField)
 EC42 = Protection(data=4, parity=2)

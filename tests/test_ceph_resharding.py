@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.ceph.releases import RELEASES
-from models.ceph.reshard_gates import Gates
-from models.ceph.resharding import (
+from models.ceph.faults.reshard_gates import Gates
+from models.ceph.mechanisms.releases import RELEASES
+from models.ceph.mechanisms.resharding import (
     Reshard,
     Resharding,
     copy_entries_per_s,
@@ -23,11 +23,11 @@ from models.ceph.resharding import (
     reshard,
     schedule,
 )
-from models.demand import ServiceDemand
-from models.network import Discipline, Network, Route, Station, Visit, single
-from sim import simpy_engine
+from models.network.network import Discipline, Network, Route, Station, Visit, single
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Failure, Outcome, Program
+from sim.engine.outcome import Failure, Outcome, Program
+from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed
 from tests.test_engines import assert_identical
 from traces.errors import InputError

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.ceph.releases import RELEASES
-from models.ceph.rocksdb import (
+from models.ceph.mechanisms.releases import RELEASES
+from models.ceph.mechanisms.rocksdb import (
     Placement,
     RocksDb,
     block_cache_hit_share,

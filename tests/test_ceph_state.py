@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.rocksdb import level_targets, rocksdb_defaults
-from models.ceph.state import ONODE_BYTES, StateInputs, cache_bytes, events, state_at
+from models.ceph.demands.state import ONODE_BYTES, StateInputs, cache_bytes, events, state_at
+from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
 from traces.errors import InputError
 
 GB, KIB, GIB = 1e9, 1 << 10, 1 << 30

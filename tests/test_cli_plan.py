@@ -8,17 +8,17 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-import sim.checkup
+import sim.capacity.health
 from cli.main import main
-from cli.plan_page import _objective, write_plan_page
-from cli.plan_tables import evidence, figure, found, plan_grids
-from sim.checkup import examine
-from sim.growth import Growth
-from sim.plan import plan
-from sim.slo import parse_slo
+from cli.pages.plan import _objective, write_plan_page
+from cli.tables.plan import evidence, figure, found, plan_grids
+from sim.capacity.growth import Growth
+from sim.capacity.health import examine
+from sim.capacity.plan import plan
+from sim.replication.slo import parse_slo
 from tests.browser import CHROMIUM, opened
 from tests.specs import minio
-from traces.yaml_input import load_mapping, validated
+from traces.spec_file import load_mapping, validated
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 BILLION, GROWTH = EXAMPLES / "ceph" / "billion-objects.yaml", EXAMPLES / "ceph" / "growth.yaml"
@@ -29,7 +29,7 @@ SLO = "GET.p99<2.2ms"
 
 @pytest.fixture(autouse=True)
 def _fewer_requests(monkeypatch):
-    monkeypatch.setattr(sim.checkup, "_ROWS", 1000)
+    monkeypatch.setattr(sim.capacity.health, "_ROWS", 1000)
 
 
 @pytest.fixture
@@ -81,14 +81,14 @@ def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
 
     asked = (spec, "--growth", growth, "--slo", SLO, "--window", "0.2s", "--replications", "2", "--workers", "1")
     with monkeypatch.context() as patch:
-        patch.setattr("sim.checkup.examine", look)
+        patch.setattr("sim.capacity.health.examine", look)
         code, text, said = tailcast(capsys, *asked, "--json", "--out", str(out))
     assert (code, text) == (130, "")
     assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
     assert {file.stem for file in (out / "moments").iterdir()} == {checkup.key for checkup in looked_at}
     whole = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out))[1])
     assert len(list((out / "moments").iterdir())) > 5
-    monkeypatch.setattr("sim.checkup.examine", None)  # nothing is left to look at, be prices what they are
+    monkeypatch.setattr("sim.capacity.health.examine", None)  # nothing is left to look at, be prices what they are
     again = tailcast(capsys, *asked, "--json", "--out", str(out))
     assert json.loads(again[1]) == whole
     dearer = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out), "--set", "prices.core=70")[1])

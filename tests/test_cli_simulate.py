@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from cli.main import main
-from cli.phrases import seconds
-from models.spec import load_spec
-from sim.replicate import seed_of
+from cli.words import seconds
+from models.store import load_spec
+from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from tests.runs import run_of
 from tests.small_traces import trace_of
 from tests.test_spec import EXAMPLE
-from traces.attribution import attribution
 from traces.run import Run
-from traces.statistics import summarise
+from traces.statistics.critical_path import attribution
+from traces.statistics.summary import summarise
 from traces.trace import Pacing
 
 
@@ -74,7 +74,7 @@ def attributed(monkeypatch):
     info = {"kind": "simulated", "engine": {"name": "compiled", "wall_s": 1.0, "visits": 200}}
     station = {"name": "cpu", "role": "host cpu", "servers": 2, "visits": 200, "utilization": 0.5, "mean_queue": 1.0}
     run = run_of(wait_s + 1e-3, info=info, stations=[station], critical_path=spent)
-    monkeypatch.setattr("cli.simulate.simulate", lambda *_, **__: run)
+    monkeypatch.setattr("cli.commands.simulate.simulate", lambda *_, **__: run)
     return run
 
 
@@ -115,7 +115,7 @@ PRODUCT_FORM = [
 
 
 def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch):
-    monkeypatch.setattr("cli.simulate.simulate", None)
+    monkeypatch.setattr("cli.commands.simulate.simulate", None)
     arguments = ["simulate", str(EXAMPLE), "--bounds", *(a for value in PRODUCT_FORM for a in ("--set", value))]
     code, out, _ = tailcast(capsys, *arguments, "--json")
     result = json.loads(out)

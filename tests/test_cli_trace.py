@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from cli.main import main
-from traces.generate import generate
 from traces.trace import Trace
-from traces.workload import load_workload
+from traces.workload.generate import generate
+from traces.workload.workload import load_workload
 
 WORKLOAD = "rate: 100/s\noperations: 500\nobject_size: 64KiB\nkeys: zipf\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from cli.main import main
 from traces.trace import Trace
-from traces.workload import load_workload
+from traces.workload.workload import load_workload
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RUN = EXAMPLES / "recorded" / "mix-32KiB-c16"

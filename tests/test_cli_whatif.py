@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from cli.main import main
-from cli.whatif_tables import findings, points_grids
-from models.spec import load_spec
-from sim.replicate import seed_of
+from cli.tables.whatif import findings, points_grids
+from models.store import load_spec
+from sim.experiments.sweep import simulated
+from sim.replication.replicate import seed_of
 from sim.simulate import simulate
-from sim.sweep import simulated
 from tests.specs import minio
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +95,7 @@ def test_what_is_done_is_not_done_again(capsys, spec, tmp_path, monkeypatch):
     out = tmp_path / "sweep"
     arguments = ["--vary", "host.cores=1..3", "--out", out, "--json"]
     first = json.loads(whatif(capsys, spec, *arguments)[0])
-    monkeypatch.setattr("sim.sweep.simulated", None)
+    monkeypatch.setattr("sim.experiments.sweep.simulated", None)
     again = json.loads(whatif(capsys, spec, *arguments, "--slo", "GET.p99<3ms", "--set", "prices.core=1")[0])
     assert [point["ops"] for point in again["points"]] == [point["ops"] for point in first["points"]]
     assert [point["cost"] for point in again["points"]] == [6, 7, 8]
@@ -142,30 +142,30 @@ def interrupted_after(calls: int, function):
 def test_an_interrupted_search_goes_on(capsys, spec, tmp_path, monkeypatch):
     out, find = tmp_path / "kept", ["--find", "min host.cores in 1..9", "--slo", "GET.p99<3ms", "--json"]
     with monkeypatch.context() as patch:
-        patch.setattr("sim.sweep.simulated", interrupted_after(2, simulated))
+        patch.setattr("sim.experiments.sweep.simulated", interrupted_after(2, simulated))
         code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, *find, "--out", out)
     assert (code, printed) == (130, "")
     assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
     assert len(list((out / "points").iterdir())) == 2
     whole = json.loads(whatif(capsys, spec, *find)[0])
     with monkeypatch.context() as patch:
-        patch.setattr("sim.sweep.simulated", interrupted_after(len(whole["trials"]) - 2, simulated))
+        patch.setattr("sim.experiments.sweep.simulated", interrupted_after(len(whole["trials"]) - 2, simulated))
         assert json.loads(whatif(capsys, spec, *find, "--out", out)[0]) == whole
     assert json.loads((out / "find.json").read_text()) == whole
-    monkeypatch.setattr("sim.sweep.simulated", None)
+    monkeypatch.setattr("sim.experiments.sweep.simulated", None)
     swept = json.loads(whatif(capsys, spec, "--vary", f"host.cores={whole['value']}", "--json", "--out", out)[0])
     assert swept["points"][0]["ops"]["GET"]["count"] == 1500, "a sweep finds what a search has simulated"
 
 
 def test_what_is_interrupted_without_a_folder_says_so(capsys, spec, monkeypatch):
-    monkeypatch.setattr("sim.sweep.simulated", interrupted_after(1, simulated))
+    monkeypatch.setattr("sim.experiments.sweep.simulated", interrupted_after(1, simulated))
     code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, "--vary", "host.cores=1..3")
     assert (code, printed) == (130, "")
     assert said == "tailcast: interrupted; nothing is kept; with --out FOLDER it goes on where it was interrupted\n"
 
 
 def test_ctrl_c_is_a_line_of_any_command(capsys, spec, monkeypatch):
-    monkeypatch.setattr("cli.simulate.simulate", interrupted_after(0, simulate))
+    monkeypatch.setattr("cli.commands.simulate.simulate", interrupted_after(0, simulate))
     assert tailcast(capsys, "simulate", spec) == (130, "", "tailcast: interrupted\n")
 
 
@@ -225,7 +225,7 @@ def test_samples_and_precision(capsys, spec):
 )
 def test_mistakes_are_one_line(capsys, spec, monkeypatch, arguments, said):
     monkeypatch.chdir(spec.parent)
-    monkeypatch.setattr("cli.whatif.warn_if_slow", lambda: None)
+    monkeypatch.setattr("cli.commands.whatif.warn_if_slow", lambda: None)
     code, out, err = tailcast(capsys, "whatif", spec, *arguments)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1

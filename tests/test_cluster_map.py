@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-import sim.cluster_map
-from models.spec import spec_of
-from sim.cluster_map import completed_on
-from sim.sweep import Job, Settings, sweep
+import sim.parallel.dask_pool
+from models.store import spec_of
+from sim.experiments.sweep import Job, Settings, sweep
+from sim.parallel.dask_pool import completed_on
 from tests.specs import minio
 from traces.errors import InputError
 
@@ -118,14 +118,14 @@ def _wait_for_workers(address: str, count: int) -> None:
 @needs_dask
 def test_a_worker_with_other_source_is_refused(cluster, monkeypatch):
     cluster.worker()
-    monkeypatch.setattr(sim.cluster_map, "code", lambda: "another")
+    monkeypatch.setattr(sim.parallel.dask_pool, "code", lambda: "another")
     with pytest.raises(InputError, match="another version of tailcast"):
         list(completed_on(cluster.address, abs, [-1], ["a"]))
 
 
 @needs_dask
 def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
-    monkeypatch.setattr(sim.cluster_map, "_CONNECT_S", 0.2)
+    monkeypatch.setattr(sim.parallel.dask_pool, "_CONNECT_S", 0.2)
     with pytest.raises(InputError, match="does not answer"):
         list(completed_on("tcp://127.0.0.1:9", abs, [-1], ["a"]))
     with (

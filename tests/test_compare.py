@@ -12,7 +12,7 @@ from scipy import stats
 from cli.main import main
 from tests.runs import run_of
 from traces.errors import InputError
-from validate.compare import compare
+from validate.compare.compare import compare
 
 
 def lognormal(n: int, seed: int, factor: float = 1.0, **columns):

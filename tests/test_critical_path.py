@@ -7,14 +7,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
-from models.policy import Policy
-from models.sheet import Requests
-from models.spec import load_spec
-from sim import simpy_engine
+from models.network.demand_sheet import Requests
+from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
+from models.network.retry_policy import Policy
+from models.network.service_demand import ServiceDemand
+from models.store import load_spec
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
 from sim.simulate import simulate
 from tests.networks import one_station, poisson
 from traces.run import EARLIER_ATTEMPTS

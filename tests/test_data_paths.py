@@ -11,11 +11,11 @@ from tests.conftest import StubStore
 from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
-from validate.bucket import Payload
-from validate.data_paths import DATA_PATHS, connect
-from validate.replay import replay
-from validate.replay_plan import MOST_PARTS, Options, plan_of
-from validate.s3 import Account, Answer, Target
+from validate.replay.buckets import Payload
+from validate.replay.plan import MOST_PARTS, Options, plan_of
+from validate.replay.replay import replay
+from validate.s3.account import Account, Answer, Target
+from validate.s3.clients import DATA_PATHS, connect
 
 Stub = Callable[..., StubStore]
 MIB = 1 << 20

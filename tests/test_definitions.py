@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from traces.definitions.convert import convert
-from traces.definitions.converted import Converted
-from traces.distributions import SizeDistribution
+from traces.benchmarks.convert import convert
+from traces.benchmarks.converted import Converted
 from traces.errors import InputError
-from traces.generate import generate
-from traces.workload import Workload
-from traces.yaml_input import validated
+from traces.spec_file import validated
+from traces.workload.distributions import SizeDistribution
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
 
 COSBENCH = """<?xml version="1.0" encoding="UTF-8" ?>
 <workload name="s" description="d">

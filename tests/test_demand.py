@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.demand import ServiceDemand
-from traces.distributions import Exponential, Lognormal
+from models.network.service_demand import ServiceDemand
+from traces.workload.distributions import Exponential, Lognormal
 
 
 def test_mean_is_constant_plus_bytes_plus_blocks():

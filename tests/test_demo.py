@@ -8,7 +8,8 @@ import pytest
 
 from tests.test_cli_simulate import tailcast
 from traces.run import Run
-from validate import demo, lab, minio
+from validate import demo
+from validate.lab import lab, minio
 
 
 def test_recorded_runs_are_those_of_the_traces():

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from traces.describe import WINDOWS, describe
-from traces.generate import generate
+from traces.spec_file import validated
+from traces.statistics.describe import WINDOWS, describe
 from traces.tables import OPS
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
-from traces.workload import Workload
-from traces.yaml_input import validated
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
 
 
 def by_hand(rows: list[tuple[float, str, str, str, int]], pacing: Pacing | None = None) -> Trace:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from models.devices import PRESETS, Device, DeviceField, write_amplification
-from models.hdd import Hdd, Seek
+from models.devices.devices import PRESETS, Device, DeviceField, write_amplification
+from models.devices.hdd import Hdd, Seek
 
 DEVICE = TypeAdapter(DeviceField)
 SIZE = np.array([4096])

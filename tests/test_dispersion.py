@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traces.arrivals import Constant, Mmpp2, Poisson, arrival_times
-from traces.dispersion import dispersion, lengths, tick
+from traces.statistics.burstiness import dispersion, lengths, tick
+from traces.workload.arrivals import Constant, Mmpp2, Poisson, arrival_times
 
 
 def test_a_poisson_process_has_1_in_every_window() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from scipy import stats
 
-from traces.distributions import (
+from traces.workload.distributions import (
     Deterministic,
     Empirical,
     Exponential,

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from models.demand import ServiceDemand
-from models.network import Discipline, Network, Route, Stage, Station, Visit, single
-from models.sheet import Requests
-from sim import outcome, simpy_engine
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network, Route, Stage, Station, Visit, single
+from models.network.service_demand import ServiceDemand
+from sim.engine import outcome
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import InvariantError, Outcome, Program
+from sim.engine.outcome import InvariantError, Outcome, Program
+from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, one_station, poisson, programs
 from traces.trace import Pacing
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from models.spec import load_spec
-from sim import simpy_engine
+from models.store import load_spec
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
 from tests.test_engines import assert_identical
-from traces.generate import generate
-from traces.yaml_input import load_mapping
+from traces.spec_file import load_mapping
+from traces.workload.generate import generate
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 STORES = sorted(p for p in EXAMPLES.rglob("*.yaml") if {"store", "workload"} <= load_mapping(p).keys())

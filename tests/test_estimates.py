@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from sim.simulate import simulate
 from tests.specs import minio
-from traces.generate import generate
-from traces.yaml_input import override
-from validate.cpu import modelled_cpu_s
-from validate.estimates import slow_mode, staged_estimates
-from validate.parameters import chosen, matters, spec_at, value_at
-from validate.targets import Measured
+from traces.spec_file import override
+from traces.workload.generate import generate
+from validate.calibration.initial_estimates import slow_mode, staged_estimates
+from validate.calibration.parameters import chosen, matters, spec_at, value_at
+from validate.calibration.targets import Measured
+from validate.replay.cpu_usage import modelled_cpu_s
 
 DATA = minio("workload.operations=3000")
 TRUTH = {

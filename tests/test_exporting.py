@@ -11,9 +11,9 @@ import pytest
 from cli.main import main
 from tests.runs import run_of
 from traces.errors import InputError
-from traces.exporting import export, percentiles
 from traces.logs.importing import import_logs
 from traces.run import RUN_SCHEMA, Run
+from traces.transform.export import export, percentiles
 
 
 def warp_lines(path: Path) -> list[list[str]]:

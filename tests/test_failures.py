@@ -13,28 +13,28 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.failures_page import write_failures_page
-from cli.failures_tables import failure_grids, findings
 from cli.main import main
-from models.agenda import Kind
-from models.minio_degraded import read_quorum, write_quorum
-from models.spec import Spec, load_spec, spec_of
-from sim import simpy_engine
+from cli.pages.failures import write_failures_page
+from cli.tables.failures import failure_grids, findings
+from models.minio.degraded import read_quorum, write_quorum
+from models.network.scenario import Kind
+from models.store import Spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.failure_kinds import parse_failure
-from sim.failure_windows import Times
-from sim.failures import Question, failures
-from sim.outcome import Failure as Reason
-from sim.outcome import Outcome, Program
-from sim.replicate import Precision, seed_of
+from sim.engine.outcome import Failure as Reason
+from sim.engine.outcome import Outcome, Program
+from sim.engine.reference import engine as simpy_engine
+from sim.experiments.failure_kinds import parse_failure
+from sim.experiments.failure_windows import Times
+from sim.experiments.failures import Question, failures
+from sim.experiments.sweep import Settings
+from sim.replication.replicate import Precision, seed_of
+from sim.replication.slo import parse_slo
 from sim.simulate import simulate
-from sim.slo import parse_slo
-from sim.sweep import Settings
 from tests.browser import CHROMIUM, opened
 from tests.test_engines import assert_identical
 from traces.errors import InputError
-from traces.generate import generate
-from traces.workload import Workload
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "minio-12-hdd.yaml"
 
@@ -332,7 +332,7 @@ def test_ctrl_c_says_that_nothing_is_kept(capsys, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sim.failures.simulate", interrupted)
+    monkeypatch.setattr("sim.experiments.failures.simulate", interrupted)
     out = ("--out", tmp_path / "kept")
     for kept in ((), out):
         code, printed, err = tailcast(capsys, "whatif", EXAMPLE, "--workers", 1, "--failure", "drive", *kept)

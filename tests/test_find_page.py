@@ -7,14 +7,14 @@ from importlib.util import find_spec
 import pytest
 import yaml
 
-from cli.find_figures import best_figures, effects, limit_figures, strengths
-from cli.find_page import write_best_page, write_limit_page, write_sensitivity_page
+from cli.figures.find import best_figures, effects, limit_figures, strengths
 from cli.main import main
-from sim.find import find_best, find_limit
-from sim.goal import Goal
-from sim.slo import parse_slo
-from sim.sweep import Settings
-from sim.variants import Variants
+from cli.pages.find import write_best_page, write_limit_page, write_sensitivity_page
+from sim.experiments.find import find_best, find_limit
+from sim.experiments.goal import Goal
+from sim.experiments.sweep import Settings
+from sim.experiments.variants import Variants
+from sim.replication.slo import parse_slo
 from tests.browser import CHROMIUM, opened
 from tests.specs import minio
 from tests.test_report import answers, downloads, without_scripts

@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 
 from tests.runs import run_of
 from tests.small_traces import trace_of
-from traces.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep, arrival_times
-from traces.distributions import Gamma, HistogramSize, LognormalSize, MixtureSize
 from traces.errors import InputError
 from traces.fitting.arrivals import fit_arrivals
-from traces.fitting.comparison import generated_trace, likenesses
-from traces.fitting.loops import find_loop, fit_shape
+from traces.fitting.closed_loop import find_loop, fit_shape
+from traces.fitting.similarity import generated_trace, likenesses
 from traces.fitting.sizes import fit_sizes, ks_distance
 from traces.fitting.workload import Fitted, fit_workload
-from traces.generate import generate
+from traces.random_streams import uniforms
 from traces.run import Run
 from traces.run_trace import read_asked, trace_of_run
-from traces.streams import uniforms
+from traces.spec_file import validated
+from traces.statistics.characteristics import figures
 from traces.tables import OPS
-from traces.texture import figures
 from traces.trace import Pacing, Trace
-from traces.workload import Workload
-from traces.yaml_input import validated
+from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep, arrival_times
+from traces.workload.distributions import Gamma, HistogramSize, LognormalSize, MixtureSize
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
 
 RECORDED = Path(__file__).parent.parent / "examples" / "recorded"
 

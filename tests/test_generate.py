@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traces.generate import CYCLE, PAGE, generate
+from traces.spec_file import validated
 from traces.tables import OPS
 from traces.trace import Pacing, Trace
-from traces.workload import Workload
-from traces.yaml_input import validated
+from traces.workload.generate import CYCLE, PAGE, generate
+from traces.workload.workload import Workload
 
 SIZES = {"kind": "lognormal", "mean": "64KiB", "cv": 2}
 MIX = {"GET": 5, "PUT": 3, "HEAD": 1, "DELETE": 2, "LIST": 1}

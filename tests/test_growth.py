@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from models.ceph.spec import CephSpec
 from models.prices import cost
-from models.spec import spec_of
-from sim.growth import Growth, Range, check_growth, likely, read_growth, scenarios, spec_at
+from models.store import spec_of
+from sim.capacity.growth import Growth, Range, check_growth, likely, read_growth, scenarios, spec_at
 from tests.ceph_clusters import WITH_DB, ceph
 from tests.specs import minio
 from traces.errors import InputError
-from traces.yaml_input import validated
+from traces.spec_file import validated
 
 GROWTH = {
     "months": 12,

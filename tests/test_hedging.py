@@ -8,8 +8,8 @@ import latency_laws as laws
 import numpy as np
 import pytest
 
-from models.network import Visit, single
-from models.policy import Policy
+from models.network.network import Visit, single
+from models.network.retry_policy import Policy
 
 
 @pytest.mark.parametrize("points", [hedging.LEAF_MS, hedging.MINIO_MS])

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 
 from cli.main import main
-from models.spec import load_spec
+from models.store import load_spec
 from tests.access_logs import at, line, log
 from traces.errors import InputError
 from traces.logs.importing import import_logs
 from traces.origin import Origin
 from traces.run import Run
-from traces.statistics import summarise
+from traces.statistics.summary import summarise
 from traces.trace import Trace
-from validate.compare import compare
-from validate.judge import judge
-from validate.validation import validate
+from validate.compare.compare import compare
+from validate.compare.run_quality import judge
+from validate.forecast.validation import validate
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from models.spec import load_spec
+from models.store import load_spec
 from sim.simulate import simulate
 from tests.runs import run_of
 from tests.test_spec import EXAMPLE
 from traces.run import Run
-from validate import drift
-from validate.judge import judge
+from validate.compare import drift
+from validate.compare.run_quality import judge
 
 CLOSED = {"pacing": {"loop": "closed"}}
 OPEN = {"pacing": {"loop": "open"}, "max_in_flight": 256}

@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cli.main import _exit_code
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
-from models.sheet import Sheet
-from models.spec import load_spec
+from models.network.demand_sheet import Sheet
+from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
+from models.network.service_demand import ServiceDemand
+from models.store import load_spec
 from sim import simulate as simulate_module
 from sim.engine.compiled import build, engine, library, records
-from sim.outcome import Outcome, Program, Stream
+from sim.engine.outcome import Outcome, Program, Stream
 from sim.simulate import simulate
 from tests.networks import closed, one_station, poisson, programs
 from tests.test_spec import EXAMPLE
@@ -270,7 +270,7 @@ def test_a_library_of_other_sources_is_refused(monkeypatch):
 
 
 def test_only_imports_of_logs_need_numba():
-    code = "import sys, sim.simulate, models.spec; assert 'numba' not in sys.modules, 'numba is imported'"
+    code = "import sys, sim.simulate, models.store; assert 'numba' not in sys.modules, 'numba is imported'"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
 
 

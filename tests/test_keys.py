@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from traces import keys as module
-from traces.keys import SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
+from traces.workload import keys as module
+from traces.workload.keys import SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
 
 
 @given(

@@ -13,11 +13,11 @@ import pytest
 
 from cli.main import main
 from traces.errors import InputError
-from validate import lab, minio
-from validate.lab import Store
-from validate.machine import process_cpu_s, process_start_ticks
-from validate.minio import FORMS
-from validate.s3 import Account
+from validate.compare.machine import process_cpu_s, process_start_ticks
+from validate.lab import lab, minio
+from validate.lab.lab import Store
+from validate.lab.minio import FORMS
+from validate.s3.account import Account
 
 HEALTHY = """
 import http.server, pathlib, sys, urllib.parse

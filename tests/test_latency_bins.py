@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.latency_bins import BINS, LatencyBins, bin_of, upper_edge_s
+from sim.engine.latency_histogram import BINS, LatencyBins, bin_of, upper_edge_s
 
 
 @given(st.floats(1e-9, 1e5))

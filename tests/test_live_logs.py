@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.spec import load_spec
+from models.store import load_spec
 from sim.simulate import simulate
-from traces.edit import cut
 from traces.logs.importing import import_logs
 from traces.tables import OPS
 from traces.trace import Trace
-from validate.compare import compare
-from validate.lab import Store
-from validate.replay import replay
+from traces.transform.edit import cut
+from validate.compare.compare import compare
+from validate.lab.lab import Store
+from validate.replay.replay import replay
 
 pytestmark = pytest.mark.live
 

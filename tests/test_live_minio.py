@@ -13,16 +13,16 @@ import pytest
 
 from models.client_policy import ClientPolicies, Hedge
 from tests.small_traces import reads, trace_of
-from traces.statistics import summarise
+from traces.statistics.summary import summarise
 from traces.trace import Pacing
-from validate import lab
-from validate.admin_trace import recording
-from validate.data_paths import DATA_PATHS
-from validate.lab import Store
-from validate.replay import replay
-from validate.replay_plan import Options
-from validate.s3 import Account
-from validate.server_trace import read_server_trace, server_times
+from validate.compare.admin_trace import recording
+from validate.compare.server_trace import read_server_trace, server_times
+from validate.lab import lab
+from validate.lab.lab import Store
+from validate.replay.plan import Options
+from validate.replay.replay import replay
+from validate.s3.account import Account
+from validate.s3.clients import DATA_PATHS
 
 pytestmark = pytest.mark.live
 

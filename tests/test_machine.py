@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from validate import machine
-from validate.machine import CpuSample
+from validate.compare import machine
+from validate.compare.machine import CpuSample
 
 SPIN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nprint(flush=True); input()"
 

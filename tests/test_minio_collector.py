@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.minio import MinioSpec
-from models.minio_collector import COLLECTING, Collector
-from models.spec import spec_of
-from sim import simpy_engine
+from models.minio.garbage_collector import COLLECTING, Collector
+from models.minio.spec import MinioSpec
+from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
 from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.tables import GET, PUT

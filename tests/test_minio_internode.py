@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio import Drives, MinioSpec
-from models.spec import spec_of
+from models.minio.spec import Drives, MinioSpec
+from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
 from tests.small_traces import trace_of
 from tests.test_minio_model import BASE, alone
 from traces.errors import InputError
-from validate.cpu import modelled_cpu_s
+from validate.replay.cpu_usage import modelled_cpu_s
 
 CALL_S, BYTE_S, WAY_S = 0.5e-3, 3e-9, 0.25e-3
 INTERNODE = {"call": {"constant": CALL_S, "per_byte": BYTE_S}, "latency": WAY_S}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio import Drives, MinioSpec
-from models.policy import NO_POLICY, Policy
-from models.spec import spec_of
+from models.minio.spec import Drives, MinioSpec
+from models.network.retry_policy import NO_POLICY, Policy
+from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
 from tests.small_traces import trace_of
 from traces.errors import InputError
 

@@ -3,10 +3,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.agenda import Action, Kind
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
-from models.policy import Policy
+from models.network.network import (
+    Bound,
+    Choice,
+    Discipline,
+    Group,
+    Member,
+    Network,
+    Route,
+    Stage,
+    Station,
+    Visit,
+    single,
+)
+from models.network.retry_policy import Policy
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
 
 VISIT = Visit(0, ServiceDemand())
 STATION = Station("s", "server", Discipline.FIFO)

@@ -10,11 +10,11 @@ import pytest
 
 from tests.conftest import StubStore
 from tests.small_traces import reads
-from validate import pinning
-from validate.pinning import Pinning, cores_here, pinned, pinning_of
-from validate.replay import replay
-from validate.replay_plan import Options
-from validate.s3 import Target
+from validate.replay import pinning
+from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
+from validate.replay.plan import Options
+from validate.replay.replay import replay
+from validate.s3.account import Target
 
 two_cores = pytest.mark.skipif(len(cores_here()) < 2, reason="needs two cores")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from models.placement import key_hashes
+from models.network.placement import key_hashes
 from tests.small_traces import trace_of
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
-from models.policy import NO_POLICY, Policy
-from sim.bounds import bounds
-from sim.demands import mean_demands
-from sim.places import Places
+from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
+from models.network.retry_policy import NO_POLICY, Policy
+from sim.analysis.bounds import bounds
+from sim.analysis.service_demands import mean_demands
+from sim.analysis.visit_places import Places
 from tests.networks import closed, poisson
 from tests.test_bounds import constant, simulated
 from traces.trace import Pacing

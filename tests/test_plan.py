@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sim.checkup
-from models.ceph.rocksdb import level_targets, rocksdb_defaults
+import sim.capacity.health
+from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
 from models.prices import cost
-from models.spec import spec_of
-from sim.changes import candidates
-from sim.checkup import Checkup, Examiner, examine, state_of
-from sim.growth import Growth, likely, scenarios, spec_at, with_object_size
-from sim.limits import RANGE, Course
-from sim.plan import plan
-from sim.slo import parse_slo
+from models.store import spec_of
+from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
+from sim.capacity.health import Checkup, Examiner, examine, state_of
+from sim.capacity.limits import RANGE, Course
+from sim.capacity.plan import plan
+from sim.capacity.remedies import candidates
+from sim.replication.slo import parse_slo
 from tests.ceph_clusters import ceph
 from tests.specs import minio
 from traces.errors import InputError
-from traces.yaml_input import load_mapping, override, validated
+from traces.spec_file import load_mapping, override, validated
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "billion-objects.yaml"
 CORES, RATE, MONTHS = 8, 4000.0, 24
@@ -39,7 +39,7 @@ GATEWAY_BOUND: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _fewer_requests(monkeypatch):
-    monkeypatch.setattr(sim.checkup, "_ROWS", 1000)
+    monkeypatch.setattr(sim.capacity.health, "_ROWS", 1000)
 
 
 def growth(**fields: Any) -> Growth:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.keys import UniformKeys, ZipfKeys
-from traces.popularity import fit_zipf
-from traces.reuse import previous, reuse_distances
+from traces.statistics.popularity import fit_zipf
+from traces.statistics.reuse_distance import previous, reuse_distances
+from traces.workload.keys import UniformKeys, ZipfKeys
 
 
 def hits(keys: UniformKeys | ZipfKeys, requests: int, seed: int = 3) -> np.ndarray:

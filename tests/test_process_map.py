@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sim.process_map import process_map
+from sim.parallel.process_pool import process_map
 from traces.errors import InputError
 
 

@@ -14,11 +14,11 @@ from tests.conftest import StubStore
 from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
-from validate.attempts import Outcome
-from validate.loops import Clock, ClosedLoop, OpenLoop, Share, Turn, drive
-from validate.replay import replay
-from validate.replay_plan import Options, plan_of
-from validate.s3 import Answer, Target
+from validate.replay.attempts import Outcome
+from validate.replay.issue import Clock, ClosedLoop, OpenLoop, Share, Turn, drive
+from validate.replay.plan import Options, plan_of
+from validate.replay.replay import replay
+from validate.s3.account import Answer, Target
 
 Stub = Callable[..., StubStore]
 

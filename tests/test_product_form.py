@@ -12,19 +12,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from models.agenda import Action, Kind
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
-from models.policy import Policy
-from models.sheet import Requests
-from sim.bounds import bounds
+from models.network.demand_sheet import Requests
+from models.network.network import (
+    Bound,
+    Choice,
+    Discipline,
+    Group,
+    Member,
+    Network,
+    Route,
+    Stage,
+    Station,
+    Visit,
+    single,
+)
+from models.network.retry_policy import Policy
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
+from sim.analysis.bounds import bounds
+from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
-from sim.product_form import closed_means, open_means, why_not
+from sim.engine.outcome import Program
 from tests.networks import closed, one_station, poisson
-from traces.distributions import Deterministic, Exponential, Hyperexponential
-from traces.streams import uniforms
+from traces.random_streams import uniforms
 from traces.trace import Pacing
+from traces.workload.distributions import Deterministic, Exponential, Hyperexponential
 
 REPLICATIONS, CUSTOMERS = 30, 40_000
 CONFIDENCE = 0.999

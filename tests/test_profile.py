@@ -7,12 +7,12 @@ import json
 import pytest
 import yaml
 
-from models.spec import spec_of
+from models.store import spec_of
 from tests.specs import minio
 from tests.test_cli_simulate import tailcast
 from tests.test_spec import EXAMPLE
 from traces.errors import InputError
-from validate.profile import Estimate, FittedRun, Profile, Residual
+from validate.calibration.profile import Estimate, FittedRun, Profile, Residual
 
 VALUES = {
     "host.cpu.GET.constant": 0.0123,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.main import _exit_code
-from models.spec import load_spec
+from models.store import load_spec
 from tests.runs import run_of
 from traces.errors import InputError
 from validate.reference.cases import CASES, case_named, spec_file

@@ -19,11 +19,11 @@ from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Pacing, Trace
-from validate import bucket
-from validate.data_paths import DATA_PATHS
-from validate.replay import replay
-from validate.replay_plan import Options, Plan, plan_of
-from validate.s3 import Account, Target
+from validate.replay import buckets as bucket
+from validate.replay.plan import Options, Plan, plan_of
+from validate.replay.replay import replay
+from validate.s3.account import Account, Target
+from validate.s3.clients import DATA_PATHS
 
 FLOOR_S = 0.010
 """How much the stub, the client and a busy machine may add to the known latency, at the median."""

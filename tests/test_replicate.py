@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from models.spec import load_spec
-from sim.replicate import Precision, replicate, seed_of
-from sim.replications import Replications, paired
+from models.store import load_spec
+from sim.replication.replicate import Precision, replicate, seed_of
+from sim.replication.summaries import Replications, paired
 from sim.simulate import simulate
 from tests.small_traces import trace_of
 from tests.test_replications import mm1, theory

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from models.demand import ServiceDemand
-from models.network import Discipline, Station
+from models.network.network import Discipline, Station
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
-from sim.replicate import replicate
-from sim.replications import FIGURES, RATES, Figure, Replication, Replications, paired
+from sim.engine.outcome import Program
+from sim.replication.replicate import replicate
+from sim.replication.summaries import FIGURES, RATES, Figure, Replication, Replications, paired
 from tests.networks import one_station, poisson
 from tests.runs import run_of
-from traces.distributions import Exponential
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics import QUANTILES, describe, summarise
+from traces.statistics.summary import QUANTILES, describe, summarise
+from traces.workload.distributions import Exponential
 
 samples_of = arrays(np.float64, st.integers(1, 60), elements=st.floats(1e-3, 10))
 several = st.lists(samples_of, min_size=2, max_size=5)

@@ -14,17 +14,18 @@ import plotly.graph_objects as go
 import pytest
 from rich.console import Console
 
-from cli import figures, phrases
+from cli import words as phrases
+from cli.commands.report import write_report
+from cli.figures import figures
 from cli.main import main
-from cli.page import Header, Section, write_page
-from cli.report import write_report
-from cli.tables import Grid, comparison_grid, rich_table, stations_grid, summary_grid
+from cli.pages.page import Header, Section, write_page
+from cli.tables.tables import Grid, comparison_grid, rich_table, stations_grid, summary_grid
 from tests.browser import CHROMIUM, opened
 from tests.runs import run_of
-from traces.attribution import attribution
 from traces.errors import InputError
 from traces.run import Run
-from validate.compare import compare
+from traces.statistics.critical_path import attribution
+from validate.compare.compare import compare
 
 NASTY = "a</script><b>&\"'"
 MINIO = Path(__file__).parent.parent / "examples" / "minio.yaml"

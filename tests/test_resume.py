@@ -18,10 +18,10 @@ from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Pacing, Trace
-from validate.replay import Progress, replay, resume
-from validate.replay_plan import Options
-from validate.resume import left_of, unissued
-from validate.s3 import Target
+from validate.replay.plan import Options
+from validate.replay.replay import Progress, replay, resume
+from validate.replay.resume import left_of, unissued
+from validate.s3.account import Target
 
 Stub = Callable[..., StubStore]
 

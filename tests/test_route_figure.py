@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.page import Header, Section, write_page
-from cli.route import forks_of
-from cli.route_figure import route_figures
-from models.demand import ServiceDemand
-from models.network import Discipline, Network, Route, Stage, Station, Visit, single
-from models.sheet import Requests
-from models.spec import load_spec
-from sim.demands import mean_demands
+from cli.commands.route import forks_of
+from cli.figures.route import route_figures
+from cli.pages.page import Header, Section, write_page
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network, Route, Stage, Station, Visit, single
+from models.network.service_demand import ServiceDemand
+from models.store import load_spec
+from sim.analysis.service_demands import mean_demands
 from tests.browser import CHROMIUM, opened
 from tests.ceph_clusters import ceph
-from traces.generate import generate
+from traces.workload.generate import generate
 
 MINIO = Path(__file__).parent.parent / "examples" / "minio.yaml"
 NASTY = "a</script><b>&\"'"

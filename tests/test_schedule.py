@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from validate.schedule import schedule_of, sentence
+from validate.replay.schedule import schedule_of, sentence
 
 
 def table(arrival_s: object, start_s: object, end_s: object) -> pa.Table:

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.spec import spec_of
-from models.spec_paths import resolved
-from sim.bounds import bounds
-from sim.find import find_best, find_limit
-from sim.goal import Goal, parse_target
-from sim.measures import Measures
-from sim.replicate import replicate
-from sim.search import Scale, bisect, bracket, least, probes, reversals
-from sim.slo import parse_slo
-from sim.sweep import Settings
-from sim.variants import Variants, value_at
+from models.field_paths import resolved
+from models.store import spec_of
+from sim.analysis.bounds import bounds
+from sim.experiments.find import find_best, find_limit
+from sim.experiments.goal import Goal, parse_target
+from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
+from sim.experiments.measures import Measures
+from sim.experiments.sweep import Settings
+from sim.experiments.variants import Variants, value_at
+from sim.replication.replicate import replicate
+from sim.replication.slo import parse_slo
 from tests.specs import minio
 from traces.errors import InputError
-from traces.generate import generate
+from traces.workload.generate import generate
 
 WHOLE, REAL = Scale(True), Scale(False, 0.01)
 OPEN_LOOP = ("workload.rate=200/s", "workload.operations=1500")

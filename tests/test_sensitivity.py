@@ -8,13 +8,13 @@ import runpy
 import numpy as np
 import pytest
 
-import sim.sensitivity
-from cli.find_tables import sensitivity_grid
+import sim.experiments.sensitivity
 from cli.main import main
-from sim.measures import Measures
-from sim.sensitivity import Range, sensitivity
-from sim.sweep import Settings
-from sim.variants import Variants
+from cli.tables.find import sensitivity_grid
+from sim.experiments.measures import Measures
+from sim.experiments.sensitivity import Range, sensitivity
+from sim.experiments.sweep import Settings
+from sim.experiments.variants import Variants
 from tests.specs import minio
 from tests.test_spec import EXAMPLE
 from traces.errors import InputError
@@ -39,7 +39,7 @@ def law(monkeypatch, latency) -> None:
     def swept(jobs, **how):
         return [_Formula(latency(job.spec)) for job in jobs]
 
-    monkeypatch.setattr(sim.sensitivity, "sweep", swept)
+    monkeypatch.setattr(sim.experiments.sensitivity, "sweep", swept)
 
 
 class _Formula(Measures):

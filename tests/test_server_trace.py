@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.spec import spec_of
+from models.store import spec_of
 from sim.simulate import simulate
 from tests.runs import MEASURED, run_of
 from tests.specs import minio
 from traces.errors import InputError
-from traces.generate import generate
 from traces.run import Run
-from traces.statistics import Floats
-from validate.calibrate import calibrate
-from validate.figures import labels_of
-from validate.parameters import Parameter, spec_at
-from validate.server_share import shares_of, simulate_shares
-from validate.server_trace import Handled, matched, read_server_trace, server_times
+from traces.statistics.summary import Floats
+from traces.workload.generate import generate
+from validate.calibration.calibrate import calibrate
+from validate.calibration.parameters import Parameter, spec_at
+from validate.compare.figures import labels_of
+from validate.compare.server_share import shares_of, simulate_shares
+from validate.compare.server_trace import Handled, matched, read_server_trace, server_times
 
 BEGAN_S = datetime.fromisoformat(str(MEASURED["started_at"])).timestamp()
 APIS = {"GET": "s3.GetObject", "PUT": "s3.PutObject"}

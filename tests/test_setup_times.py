@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.demand import ServiceDemand
-from models.network import Discipline, Station
+from models.network.network import Discipline, Station
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import Program
+from sim.engine.outcome import Program
 from tests.networks import one_station, poisson
-from traces.distributions import Exponential
+from traces.workload.distributions import Exponential
 
 WITH_QUEUE = (Discipline.FIFO, Discipline.RANDOM_ORDER, Discipline.PRIORITY, Discipline.WEIGHTED_SHARE)
 

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.demand import ServiceDemand
-from models.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
-from models.sheet import draw_sheet
+from models.network.demand_sheet import draw_sheet
+from models.network.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
+from models.network.service_demand import ServiceDemand
 from tests.networks import networks, poisson, requests_for
-from traces.distributions import Exponential
+from traces.workload.distributions import Exponential
 
 
 def visits_of(network, sheet):

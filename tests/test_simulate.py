@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.spec import load_spec, spec_of
+from models.store import load_spec, spec_of
 from sim.simulate import simulate
 from tests.small_traces import trace_of
 from tests.test_spec import EXAMPLE

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sim.measures import Measures
-from sim.replications import Replication, Replications
-from sim.slo import Slo, overall, parse_slo
+from sim.experiments.measures import Measures
+from sim.replication.slo import Slo, overall, parse_slo
+from sim.replication.summaries import Replication, Replications
 from tests.runs import run_of
 from traces.errors import InputError
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from validate.figures import Floats
-from validate.fit import Linear, Problem
-from validate.parameters import Parameter
-from validate.simulations import Point, Simulations
-from validate.targets import Targets
+from validate.calibration.fit import Linear, Problem
+from validate.calibration.parameters import Parameter
+from validate.calibration.simulations import Point, Simulations
+from validate.calibration.targets import Targets
+from validate.compare.figures import Floats
 
 SLOPES = np.array([[1.0, 0.2, 0.0], [0.0, 1.0, 0.1], [0.3, 0.0, 1.0]])
 NOISE = 0.1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from models.spec import json_schema, load_spec
+from models.store import json_schema, load_spec
 from traces.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from tests.runs import run_of
-from traces.bootstrap import interval, resample
-from traces.statistics import (
+from traces.statistics.bootstrap import interval, resample
+from traces.statistics.summary import (
     QUANTILES,
     latencies,
     ops_of,
@@ -116,7 +116,7 @@ def test_block_bootstrap_covers_the_mean_and_the_median_of_correlated_latencies(
 def test_resamples_have_the_quantiles_of_the_sorted_resample():
     values = np.random.default_rng(3).exponential(size=50)
     drawn = resample(run_of(values), "GET", ["p50", "p90"], seed=5)
-    from traces.bootstrap import _blocks  # the starts are the only way to redo a resample by hand
+    from traces.statistics.bootstrap import _blocks  # the starts are the only way to redo a resample by hand
 
     starts, length = _blocks(50, 5, "bootstrap")
     for i in (0, 17, 399):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from traces.streams import mixed, stream_id, uniforms
+from traces.random_streams import mixed, stream_id, uniforms
 
 words = st.integers(0, 2**64 - 1)
 

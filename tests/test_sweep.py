@@ -13,21 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sim.sweep
+import sim.experiments.sweep
 from models.ceph.spec import CephSpec
-from models.minio import MinioSpec
-from models.spec import spec_of
-from models.spec_paths import paths_of, resolved
-from sim.measures import Measures, difference
-from sim.replicate import Precision, replicate
-from sim.replications import FIGURES, paired
+from models.field_paths import paths_of, resolved
+from models.minio.spec import MinioSpec
+from models.store import spec_of
+from sim.experiments.measures import Measures, difference
+from sim.experiments.sweep import Job, Settings, simulated, sweep
+from sim.experiments.sweep_folder import SweepFolder
+from sim.experiments.variation import grid, parse_variation, sampled
+from sim.experiments.whatif import Question, whatif
+from sim.parallel.worker_map import WorkerMap
+from sim.replication.replicate import Precision, replicate
+from sim.replication.slo import parse_slo
+from sim.replication.summaries import FIGURES, paired
 from sim.simulate import simulate
-from sim.slo import parse_slo
-from sim.sweep import Job, Settings, simulated, sweep
-from sim.sweep_folder import SweepFolder
-from sim.variation import grid, parse_variation, sampled
-from sim.whatif import Question, whatif
-from sim.worker_map import WorkerMap
 from tests.specs import minio
 from traces.errors import InputError
 
@@ -223,7 +223,7 @@ def test_a_key_is_of_all_that_counts():
 
 
 def test_traces_are_shared_and_let_go():
-    traces = sim.sweep._Traces(most=1000)
+    traces = sim.experiments.sweep._Traces(most=1000)
     workloads = [job(f"workload.clients={n}").spec.workload for n in (1, 2, 3)]
     first = traces.of(workloads[0], 0)
     assert traces.of(workloads[0], 0) is first
@@ -245,12 +245,12 @@ def test_what_is_interrupted_goes_on(tmp_path, monkeypatch, found):
         done.append(one)
         return simulated(one)
 
-    monkeypatch.setattr(sim.sweep, "simulated", interrupted)
+    monkeypatch.setattr(sim.experiments.sweep, "simulated", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sweep(jobs, cache=SweepFolder(tmp_path / "out"))
     assert len(list((tmp_path / "out" / "points").iterdir())) == 2
     done.clear()
-    monkeypatch.setattr(sim.sweep, "simulated", lambda one: done.append(one) or simulated(one))
+    monkeypatch.setattr(sim.experiments.sweep, "simulated", lambda one: done.append(one) or simulated(one))
     told: list[int] = []
     assert same(sweep(jobs, cache=SweepFolder(tmp_path / "out"), progress=told.append), found)
     assert len(done) == 4
@@ -340,7 +340,7 @@ def test_a_point_that_cannot_be_is_told_and_the_others_go_on():
     ],
 )
 def test_questions_without_sense_are_refused_before_the_work(monkeypatch, varied, slos, said):
-    monkeypatch.setattr(sim.sweep, "simulated", None)
+    monkeypatch.setattr(sim.experiments.sweep, "simulated", None)
     with pytest.raises(InputError, match=re.escape(said)):
         whatif(question(*varied, slos=slos))
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from models.demand import ServiceDemand
-from models.network import Discipline, Network, Station
-from models.sheet import Requests
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network, Station
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.outcome import CHUNK, Outcome, Program
+from sim.engine.outcome import CHUNK, Outcome, Program
 from tests.networks import closed, one_station, poisson
-from traces.distributions import Deterministic, Exponential, Hyperexponential
 from traces.trace import Pacing
+from traces.workload.distributions import Deterministic, Exponential, Hyperexponential
 
 REPLICATIONS, CUSTOMERS, WARM_UP = 100, 40_000, 4_000
 CONFIDENCE = 0.99

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from models.agenda import Action
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
-from models.policy import Policy
-from models.sheet import Requests, draw_sheet
+from models.network.demand_sheet import Requests, draw_sheet
+from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
+from models.network.retry_policy import Policy
+from models.network.scenario import Action
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
-from sim.latency_bins import bin_of, upper_edge_s
-from sim.outcome import Failure, Outcome, Program
+from sim.engine.latency_histogram import bin_of, upper_edge_s
+from sim.engine.outcome import Failure, Outcome, Program
 from tests.networks import poisson
 from tests.test_theory import CUSTOMERS, REPLICATIONS, WARM_UP, assert_holds, erlang_c, mean_time_in_system, replicate
-from traces.distributions import Deterministic, Exponential, Hyperexponential
-from traces.streams import uniforms
+from traces.random_streams import uniforms
+from traces.workload.distributions import Deterministic, Exponential, Hyperexponential
 
 ROUTE_STREAM = 999
 NOTHING = ServiceDemand()

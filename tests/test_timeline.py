@@ -10,22 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sim.timeline
-from cli import phrases, timeline_page
+import sim.capacity.timeline
+from cli import words as phrases
 from cli.main import main
-from cli.timeline_tables import millions
+from cli.pages import timeline as timeline_page
+from cli.tables.timeline import millions
 from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
-from models.spec import load_spec, spec_of
+from models.store import load_spec, spec_of
+from sim.capacity.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simulated, timeline
+from sim.capacity.timeline_folder import TimelineFolder, table
 from sim.simulate import simulate
-from sim.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simulated, timeline
-from sim.timeline_folder import TimelineFolder, table
 from tests.browser import CHROMIUM, opened
 from tests.runs import run_of
 from tests.specs import minio
 from tests.test_report import answers
 from traces.errors import InputError
-from traces.generate import generate
-from traces.yaml_input import override
+from traces.spec_file import override
+from traces.workload.generate import generate
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "billion-objects.yaml"
 
@@ -271,7 +272,7 @@ def test_windows_that_are_done_are_found_again(tmp_path, found, monkeypatch):
         timeline(small(), PLAN, cache=TimelineFolder(tmp_path / "t"), progress=until_two)
     assert len(list((tmp_path / "t" / "windows").iterdir())) == 2
     asked = []
-    monkeypatch.setattr(sim.timeline, "simulated", lambda window: asked.append(window) or simulated(window))
+    monkeypatch.setattr(sim.capacity.timeline, "simulated", lambda window: asked.append(window) or simulated(window))
     resumed = timeline(small(), PLAN, cache=TimelineFolder(tmp_path / "t"))
     assert len(asked) == 1
     assert without_times(resumed) == without_times(found)

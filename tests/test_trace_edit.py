@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.small_traces import reads, trace_of
-from traces.dispersion import dispersion
-from traces.edit import cut, merge, sample_keys
 from traces.errors import InputError
-from traces.generate import generate
 from traces.origin import Origin
-from traces.popularity import objects_of
-from traces.reuse import reuse_distances
-from traces.scale import scale
+from traces.spec_file import validated
+from traces.statistics.burstiness import dispersion
+from traces.statistics.popularity import objects_of
+from traces.statistics.reuse_distance import reuse_distances
 from traces.trace import Pacing, Trace
-from traces.workload import Workload
-from traces.yaml_input import validated
+from traces.transform.edit import cut, merge, sample_keys
+from traces.transform.scale import scale
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
 
 CLOSED = Pacing("closed", clients=2)
 

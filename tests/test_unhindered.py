@@ -7,17 +7,29 @@ import math
 import numpy as np
 import pytest
 
-import sim.demands
-from models.demand import ServiceDemand
-from models.network import Bound, Choice, Discipline, Group, Member, Network, Route, Stage, Station, Visit, single
-from models.policy import Policy
-from sim.bounds import bounds
-from sim.demands import mean_demands
-from sim.unhindered import held_s
+import sim.analysis.service_demands
+from models.network.network import (
+    Bound,
+    Choice,
+    Discipline,
+    Group,
+    Member,
+    Network,
+    Route,
+    Stage,
+    Station,
+    Visit,
+    single,
+)
+from models.network.retry_policy import Policy
+from models.network.service_demand import ServiceDemand
+from sim.analysis.bounds import bounds
+from sim.analysis.no_contention import held_s
+from sim.analysis.service_demands import mean_demands
 from tests.networks import closed, poisson
 from tests.test_bounds import GIVE_BACK, ROUNDING, TAKE, constant, exponential, simulated
-from traces.distributions import SlowMode
 from traces.trace import Pacing
+from traces.workload.distributions import SlowMode
 
 
 def wire(seconds: float) -> Visit:
@@ -88,7 +100,7 @@ def test_pools_alike_are_looked_at_together(monkeypatch):
         [np.arange(pools), np.where(np.arange(pools) % 2, np.arange(pools), (np.arange(pools) + 1) % pools)]
     )
     network = Network(stations, (Route("r", (stage,)),), (rows.T.astype(np.int32),))
-    monkeypatch.setattr(sim.demands, "held_s", lambda *given: calls.append(1) or held_s(*given))
+    monkeypatch.setattr(sim.analysis.service_demands, "held_s", lambda *given: calls.append(1) or held_s(*given))
     requests = poisson(pools, 1.0, seed=1)
     requests.key_hash[:] = np.arange(pools)
     demands = mean_demands(network, requests)

@@ -13,21 +13,21 @@ import pytest
 from scipy import stats
 
 from cli.main import main
-from models.spec import load_spec, spec_of
+from models.store import load_spec, spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
 from tests.runs import MEASURED, run_of
 from tests.test_spec import EXAMPLE
 from traces.errors import InputError
-from traces.generate import generate
 from traces.run import Run
-from traces.statistics import latencies, summarise
-from traces.yaml_input import load_mapping
-from validate.cells import asked_of, asked_trace, cells_of, labels_of
-from validate.prediction import end_to_end, pair_errors
-from validate.profile import Estimate, FittedRun, Profile
-from validate.recorded_policies import recorded_policies
-from validate.validation import TOLERANCES, measures, validate
+from traces.spec_file import load_mapping
+from traces.statistics.summary import latencies, summarise
+from traces.workload.generate import generate
+from validate.calibration.profile import Estimate, FittedRun, Profile
+from validate.forecast.configurations import asked_of, asked_trace, cells_of, labels_of
+from validate.forecast.prediction import end_to_end, pair_errors
+from validate.forecast.validation import TOLERANCES, measures, validate
+from validate.replay.recorded_policies import recorded_policies
 
 SLOWER = ["host.cpu.GET.constant=0.75ms", "host.cpu.PUT.constant=3.2ms", "network.latency=0.25ms"]  # some 40 % more
 LOADS = {

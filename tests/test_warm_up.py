@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sim.warm_up import BATCH, settled, settling_times, warm_up
+from sim.replication.warm_up import BATCH, settled, settling_times, warm_up
 from tests.runs import run_of
-from traces.statistics import summarise
-from traces.streams import uniforms
+from traces.random_streams import uniforms
+from traces.statistics.summary import summarise
 
 series = arrays(np.float64, st.integers(0, 400), elements=st.floats(0, 100))
 

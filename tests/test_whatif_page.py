@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.whatif_figures import cost_against_tail, curve, differences, heat_map
-from cli.whatif_measures import measures_of
-from cli.whatif_page import write_whatif_page
-from cli.whatif_parallel import parallel
-from sim.slo import parse_slo
-from sim.sweep import Settings
-from sim.variation import parse_variation
-from sim.whatif import Question, whatif
+from cli.commands.whatif_measures import measures_of
+from cli.figures.parallel_coordinates import parallel
+from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
+from cli.pages.whatif import write_whatif_page
+from sim.experiments.sweep import Settings
+from sim.experiments.variation import parse_variation
+from sim.experiments.whatif import Question, whatif
+from sim.replication.slo import parse_slo
 from tests.browser import CHROMIUM, opened
 from tests.test_report import answers, downloads, without_scripts
-from traces.yaml_input import load_mapping, override
+from traces.spec_file import load_mapping, override
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "minio.yaml"
 PRICES = "prices={host: 1000, core: 150, drive: 90}"

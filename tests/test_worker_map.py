@@ -11,14 +11,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from models.demand import ServiceDemand
-from models.network import Discipline, Station
+from models.network.network import Discipline, Station
+from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine
-from sim.outcome import CHUNK, Program
-from sim.worker_map import WorkerMap
+from sim.engine.outcome import CHUNK, Program
+from sim.parallel.worker_map import WorkerMap
 from tests.networks import one_station, poisson
-from traces.distributions import Exponential
 from traces.errors import InputError
+from traces.workload.distributions import Exponential
 
 STATION = Station("s", "server", Discipline.FIFO)
 DEMAND = ServiceDemand(constant=0.8, distribution=Exponential())

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.arrivals import Mmpp2
 from traces.errors import InputError
-from traces.keys import WriteOnceReadOnce
-from traces.workload import Workload, load_workload
-from traces.yaml_input import validated
+from traces.spec_file import validated
+from traces.workload.arrivals import Mmpp2
+from traces.workload.keys import WriteOnceReadOnce
+from traces.workload.workload import Workload, load_workload
 
 BARE = "operations: 10\nobject_size: 64KiB\n"
 

@@ -6,10 +6,10 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from traces.distributions import Deterministic, Shape, SizeDistribution, Strict
 from traces.errors import InputError
+from traces.spec_file import BareKind, load_mapping, override, validated
 from traces.units import Seconds
-from traces.yaml_input import BareKind, load_mapping, override, validated
+from traces.workload.distributions import Deterministic, Shape, SizeDistribution, Strict
 
 
 class Part(Strict):

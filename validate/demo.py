@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from models.spec import spec_of
+from models.store import spec_of
 from sim.simulate import simulate
 from traces.errors import InputError
-from traces.generate import generate
 from traces.run import Run
+from traces.spec_file import load_mapping, override
 from traces.trace import Trace
-from traces.yaml_input import load_mapping, override
-from validate.calibrate import calibrate
-from validate.compare import compare
-from validate.profile import Profile
-from validate.replay import Progress, replay
-from validate.s3 import Target
+from traces.workload.generate import generate
+from validate.calibration.calibrate import calibrate
+from validate.calibration.profile import Profile
+from validate.compare.compare import compare
+from validate.replay.replay import Progress, replay
+from validate.s3.account import Target
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "demo"
 """The demo's spec, and Runs that were recorded on a real MinIO."""

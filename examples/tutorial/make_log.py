@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from models.spec import spec_of
+from models.store import spec_of
 from sim.simulate import simulate
 from traces.run import Run
-from traces.yaml_input import load_mapping
+from traces.spec_file import load_mapping
 
 HERE = Path(__file__).parent
 BEGIN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from traces.distributions import Strict
+from traces.spec_file import BareKind
 from traces.units import Bytes
-from traces.workload import Op
-from traces.yaml_input import BareKind
+from traces.workload.distributions import Strict
+from traces.workload.workload import Op
 
 _ROW_BYTES = 210
 """A row of sysbench's tables: two 4-byte integers, char(120), char(60), and InnoDB's header (about 20)."""

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from models.ceph.bucket_index import next_shards
-from models.ceph.laws import Laws
-from models.ceph.resharding import release_times, reshard
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.demands.state import FULL_SHARES, Event, events
+from models.ceph.mechanisms.bucket_index import next_shards
+from models.ceph.mechanisms.resharding import release_times, reshard
 from models.ceph.spec import CephSpec
-from models.ceph.state import FULL_SHARES, Event, events
 from traces.trace import Trace
 
 

@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.ceph.redundancy import ProtectionField
-from models.ceph.resharding import Resharding
+from models.ceph.mechanisms.redundancy import ProtectionField
+from models.ceph.mechanisms.resharding import Resharding
 from models.client_policy import ClientPolicies
-from models.demand import Demand, ServiceDemand
-from models.devices import PRESETS, DeviceField
-from traces.distributions import Lognormal, Strict
+from models.devices.devices import PRESETS, DeviceField
+from models.network.service_demand import Demand, ServiceDemand
 from traces.units import Bytes, BytesPerSecond, Seconds
-from traces.workload import Op
+from traces.workload.distributions import Lognormal, Strict
+from traces.workload.workload import Op
 
 _CPU_SHAPE = Lognormal(cv=0.5)  # assumed
 

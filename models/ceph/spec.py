@@ -9,27 +9,27 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from models.ceph.access import S3, AccessPath
-from models.ceph.below import DirectRoutes, MysqlRoutes
-from models.ceph.bluestore import BlueStore
-from models.ceph.events import Event, check_events
-from models.ceph.filestore import FileStore
-from models.ceph.laws import Laws
-from models.ceph.redundancy import RGW_OBJECT_BYTES
-from models.ceph.releases import Release
-from models.ceph.rocksdb import RocksDb
-from models.ceph.routes import Kind, Routes
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.faults.faults import Event, check_events
+from models.ceph.mechanisms.bluestore import BlueStore
+from models.ceph.mechanisms.filestore import FileStore
+from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
+from models.ceph.mechanisms.releases import Release
+from models.ceph.mechanisms.rocksdb import RocksDb
+from models.ceph.rados_routes import DirectRoutes, MysqlRoutes
+from models.ceph.rgw_routes import Kind, Routes
 from models.ceph.sections import Buckets, Clients, Database, Gateways, Holdings, Hosts, Links, Osd, Pools
 from models.ceph.stations import Stations
-from models.devices import PRESETS, DeviceField
-from models.network import Network
-from models.placement import key_hashes
+from models.devices.devices import PRESETS, DeviceField
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.placement import key_hashes
 from models.prices import CephPrices
-from models.sheet import Requests
-from traces.distributions import Strict
 from traces.errors import InputError
 from traces.tables import DELETE
 from traces.trace import Trace
-from traces.workload import Op, Workload
+from traces.workload.distributions import Strict
+from traces.workload.workload import Op, Workload
 
 _ROUTES: dict[str, type[Routes]] = {"s3": Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
 _MAX_OBJECTS = 64  # RADOS objects of an S3 object that are told apart; of larger ones each is larger

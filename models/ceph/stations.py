@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from models.agenda import Action, Kind
 from models.ceph.access import Mysql
-from models.ceph.disruptions import disruptions, gateway_outages
-from models.ceph.gatehouse import Gatehouse
-from models.ceph.osd_map import Epoch
-from models.ceph.rows import LANES, Pool, Rows
-from models.events import speeds
-from models.network import UNBOUNDED, Bound, Choice, Discipline, Group, Member, Station, Visit
+from models.ceph.faults.fault_timeline import disruptions, gateway_outages
+from models.ceph.faults.osd_map import Epoch
+from models.ceph.faults.peering_gates import Gatehouse
+from models.ceph.placement_rows import LANES, Pool, Rows
+from models.faults import speeds
+from models.network.network import UNBOUNDED, Bound, Choice, Discipline, Group, Member, Station, Visit
+from models.network.scenario import Action, Kind
 
 if TYPE_CHECKING:
-    from models.ceph.laws import Laws
+    from models.ceph.demands.cost_functions import Laws
     from models.ceph.spec import CephSpec
 
 _CHOICES = {

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep
-from traces.dispersion import Floats, dispersion
 from traces.fitting.mmpp import Binned, fit_mmpp2
+from traces.statistics.burstiness import Floats, dispersion
+from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep
 
 _BINS = 50
 _PENALTY = 4.0  # of a cut, in units of ln(bins): BIC's 2 parameters (level and place), twice over

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from traces.arrivals import Mmpp2, Profile
-from traces.dispersion import Dispersion, Floats, tick
+from traces.statistics.burstiness import Dispersion, Floats, tick
+from traces.workload.arrivals import Mmpp2, Profile
 
 _MOST_BINS = 16_384
 _RESOLVED = 8.0  # bins that a burst takes, at least, to be seen

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.distributions import (
+from traces.workload.distributions import (
     FixedSize,
     Floats,
     HistogramSize,

@@ -9,14 +9,14 @@ import numpy as np
 
 from traces.errors import InputError
 from traces.fitting.arrivals import fit_arrivals
-from traces.fitting.loops import Loop, find_loop, fit_shape
-from traces.fitting.objects import Requested, fit_objects
+from traces.fitting.closed_loop import Loop, find_loop, fit_shape
+from traces.fitting.popularity import Requested, fit_objects
 from traces.fitting.sizes import fit_sizes
 from traces.run import Run
+from traces.spec_file import validated
 from traces.tables import GET, OPS, PUT
 from traces.trace import Trace
-from traces.workload import Workload
-from traces.yaml_input import validated
+from traces.workload.workload import Workload
 
 _DIGITS = 5  # that fitted figures are written with
 

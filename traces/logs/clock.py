@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.streams import stream_id, uniforms
+from traces.random_streams import stream_id, uniforms
 
 TICKS_NS = (1_000_000_000, 4_000_000, 1_000_000, 1_000, 1)
 """Ticks that clocks of logs have: of access logs, of a kernel's coarse clock (CONFIG_HZ 250 or 1000), of finer ones."""

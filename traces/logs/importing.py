@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.logs.clock import spread
 from traces.logs.files import files_in, formats_of
-from traces.logs.measured import imported_info, run_writer
-from traces.logs.names import Hashed, anonymous_error, told_error
+from traces.logs.pseudonyms import Hashed, anonymous_error, told_error
 from traces.logs.records import LogRecords, Progress, read_logs
+from traces.logs.run_writer import imported_info, run_writer
 from traces.logs.tables import Names, run_table, trace_table
 from traces.origin import Origin
 from traces.readers.formats import Format

@@ -11,8 +11,8 @@ import pyarrow as pa
 from traces.errors import InputError
 from traces.logs.clock import Clock
 from traces.logs.external_sort import ExternalSort
-from traces.logs.names import Numbering, Objects
-from traces.logs.sizes import Sizes
+from traces.logs.object_sizes import Sizes
+from traces.logs.pseudonyms import Numbering, Objects
 from traces.logs.tables import NUMBERED
 from traces.readers.formats import Format
 from traces.readers.source import Source

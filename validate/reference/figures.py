@@ -10,16 +10,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.bluestore import BLOCK_BYTES
-from models.ceph.compression import Compressed
-from models.ceph.laws import Laws
-from models.ceph.resharding import Reshard, Resharding, reshard
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.mechanisms.bluestore import BLOCK_BYTES
+from models.ceph.mechanisms.compression import Compressed
+from models.ceph.mechanisms.resharding import Reshard, Resharding, reshard
 from models.ceph.spec import CephSpec
-from models.spec import Spec
+from models.store import Spec
 from traces.errors import InputError
-from traces.generate import generate
 from traces.run import Run
 from traces.tables import OPS
+from traces.workload.generate import generate
 
 Floats = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from models.spec import Spec, load_spec
-from sim.process_map import process_map
-from sim.replicate import seed_of
+from models.store import Spec, load_spec
+from sim.parallel.process_pool import process_map
+from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from validate.reference.cases import DURATION, Case, Row, spec_file
 from validate.reference.figures import figure, figures_of_spec

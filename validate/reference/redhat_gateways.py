@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.ceph.resharding import Reshard, Resharding, schedule
+from models.ceph.mechanisms.resharding import Reshard, Resharding, schedule
 from validate.reference.statements import Statement, Values, Wanted, is_steady, listed, rises
 
 SMALL, LARGE = "64KiB", "32MB"

@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models.sheet import Sheet
+from models.network.demand_sheet import Sheet
 from sim.engine.compiled.layout import arrays_of, class_count
 from sim.engine.compiled.library import library
 from sim.engine.compiled.records import BACKGROUND, PROGRAM, RESULTS, SHEET, Fault, Status, packed
-from sim.outcome import CHUNK, InvariantError, Outcome, Program
+from sim.engine.outcome import CHUNK, InvariantError, Outcome, Program
 
 cancelled = threading.Event()
 """While it is set, runs in threads other than the main one end: Ctrl-C reaches the main one only."""

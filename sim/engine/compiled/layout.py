@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network import Network, Route, Station
+from models.network.network import Network, Route, Station
 from sim.engine.compiled.records import ACTION, GROUP, POSITION, ROUTE, STAGE, STATION, Record
 
 Ints = NDArray[np.int64]

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from models.agenda import Kind
-from models.network import UNBOUNDED, Choice, Discipline
-from models.policy import HEDGE_SAMPLES
-from models.sheet import POSITIONS
-from sim.latency_bins import BINS, LEAST_EXPONENT, SUB_BINS
-from sim.outcome import JITTER_STREAM, Failure
+from models.network.demand_sheet import POSITIONS
+from models.network.network import UNBOUNDED, Choice, Discipline
+from models.network.retry_policy import HEDGE_SAMPLES
+from models.network.scenario import Kind
+from sim.engine.latency_histogram import BINS, LEAST_EXPONENT, SUB_BINS
+from sim.engine.outcome import JITTER_STREAM, Failure
 
 HEADER = Path(__file__).parent / "kernel" / "records.h"
 
@@ -130,7 +130,7 @@ ACTION = Record("ActionLayout", "An entry of the agenda.",
 BACKGROUND = Record("BackgroundLayout", "A stream of background requests: rows of the background sheet.",
                     _numbers("int64", first_row="", end_row="", held="until the agenda releases it"))  # fmt: skip
 
-SHEET = Record("Sheet", "A chunk of requests; see models/sheet.py.", (
+SHEET = Record("Sheet", "A chunk of requests; see models/network/demand_sheet.py.", (
     *_numbers("int64", first="index of its first request", is_last="no request follows it"),
     Array("route", "int32"), Array("arrival_s", "float64"), Array("think_s", "float64"), Array("phase", "int32"),
     Array("key_hash", "uint64"), Array("first_visit", "int64"),

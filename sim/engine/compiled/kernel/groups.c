@@ -1,4 +1,4 @@
-/* How a member of a group is picked: what `sim/load_balancer.py` does.
+/* How a member of a group is picked: what `sim/engine/reference/load_balancer.py` does.
  *
  * A member goes by its index, or, where members depend on the key, by its first station. Where members are stations and
  * there may be thousands (gateways), no pick looks at all of them: with all of them present the candidate at a place

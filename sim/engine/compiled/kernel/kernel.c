@@ -1,4 +1,4 @@
-/* The compiled engine: the machine of docs/engine.md, for a reader who knows `sim/simpy_engine.py`. One translation
+/* The compiled engine: the machine of docs/engine.md, for a reader who knows `sim/engine/reference/engine.py`. One translation
  * unit, a file for each subject, each of which uses those above it.
  *
  * Python makes an engine of a Program, hands it Sheets until it is done, and has it put the results where it says. The

@@ -1,4 +1,4 @@
-/* A quantile of the latencies seen so far, kept up at each one: `sim/latency_bins.py`. */
+/* A quantile of the latencies seen so far, kept up at each one: `sim/engine/latency_histogram.py`. */
 
 /* One latency more. */
 static void see(LatencyBins *bins, double quantile, double latency_s)

@@ -1,6 +1,6 @@
 /* Random words that cannot be drawn beforehand: pure functions of the run's seed, a stream and an index. */
 
-/* As `traces.streams.mixed`. */
+/* As `traces.random_streams.mixed`. */
 static inline uint64_t mixed(uint64_t seed, int64_t stream, int64_t index)
 {
     uint64_t value = seed + UINT64_C(0x9E3779B97F4A7C15) * ((uint64_t)stream + 1);

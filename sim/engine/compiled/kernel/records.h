@@ -168,7 +168,7 @@ typedef struct {
 } BackgroundLayout;
 _Static_assert(sizeof(BackgroundLayout) == 24, "BackgroundLayout is laid out as in Python");
 
-/* A chunk of requests; see models/sheet.py. */
+/* A chunk of requests; see models/network/demand_sheet.py. */
 typedef struct {
     int64_t first; /* index of its first request */
     int64_t is_last; /* no request follows it */

@@ -1,4 +1,4 @@
-/* Requests and their way through the stages: what `sim/simpy_engine.py` does, in the same order. */
+/* Requests and their way through the stages: what `sim/engine/reference/engine.py` does, in the same order. */
 
 /* Copy a request's visits into a slot, so that the Sheet can go before the request does; returns the slot. */
 static int64_t take(Engine *e, const Sheet *sheet, int64_t row, int32_t stream)

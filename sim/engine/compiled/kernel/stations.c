@@ -1,6 +1,6 @@
-/* Stations: what `sim/simpy_stations.py` does, in the same order. */
+/* Stations: what `sim/engine/reference/stations.py` does, in the same order. */
 
-/* The caches of a station's servers, as `sim/warmth.py` has them. */
+/* The caches of a station's servers, as `sim/engine/cpu_caches.py` has them. */
 
 /* Bring the warmth up to now, before servers turn idle or busy. */
 static RARE void cool(Engine *e, Station *at)

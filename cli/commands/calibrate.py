@@ -1,0 +1,104 @@
+"""`tailcast calibrate`: a spec's parameters fitted to measured Runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.commands.compare import run_names
+from cli.commands.validate import run_folders
+from cli.common import (
+    JsonOption,
+    OutOption,
+    PageOption,
+    SeedOption,
+    SetOption,
+    WorkersOption,
+    print_grid,
+    print_json,
+    progress,
+    say,
+    stdout,
+    warn_if_slow,
+)
+from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
+from traces.run import Run
+from traces.spec_file import load_mapping, override
+from validate.calibration.calibrate import calibrate
+from validate.calibration.parameters import Parameter, chosen
+from validate.compare.server_trace import IN_RUN, matched
+
+
+def command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The store.", show_default=False)],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of measured Runs, or folders that hold such; light loads."),
+    ],
+    added: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", metavar="PATH=LOW..HIGH", help="Fit this value too, or between these bounds."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--fix", metavar="PATH", help="Leave this value, or all below it, as it is.")
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Fit also Runs that were disturbed, drifted or the like.")
+    ] = False,
+    server_trace: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"What the server says of the same requests: output of 'mc admin trace --json'. A Run's own {IN_RUN} "
+            "is taken too.",
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    workers: WorkersOption = None,
+    report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit a model to measured Runs; the values go into a profile for --profile of other commands.
+
+    What is fitted are the demands and distributions that the spec names and the Runs depend on.
+    """
+    data = override(load_mapping(spec), assignments or ())
+    parameters = chosen(data, [Parameter.parse(text) for text in added or ()], fixed or (), str(spec))
+    folders = run_folders(runs)
+    named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
+    server_s = matched(named, [*(server_trace or ()), *(path for f in folders if (path := f / IN_RUN).exists())])
+    pages = PageFiles(report, figures_to, figure_format)
+    warn_if_slow()
+    with progress("calibrating", total=1) as advance:
+        profile = calibrate(
+            data,
+            named,
+            parameters,
+            source=str(spec),
+            seed=seed or 0,
+            confidence=confidence,
+            workers=workers or len(os.sched_getaffinity(0)),
+            anyway=anyway,
+            server_s=server_s,
+            progress=advance,
+        )
+    if out is not None:
+        profile.write(out)
+        say(f"wrote {out}")
+    pages.write(lambda path: write_calibration_page(profile, path))
+    if as_json:
+        result: dict[str, Any] = profile.model_dump(mode="json")
+        print_json(result)
+        return
+    for grid in (values_grid(profile), residuals_grid(profile)):
+        print_grid(grid)
+    stdout.print(*words(profile), sep="\n", markup=False)

@@ -1,0 +1,128 @@
+"""`tailcast demo`: the whole way once, from a measurement to a forecast that is checked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli import words as phrases
+from cli.commands.replay import bars
+from cli.commands.report import write_report
+from cli.common import JsonOption, SeedOption, print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.pages.calibration import values_grid
+from cli.tables.tables import Grid, comparison_grid
+from traces.errors import InputError
+from traces.run import Run
+from traces.statistics.summary import summarise
+from validate import demo
+from validate.demo import HEAVY_CLIENTS, LIGHT_CLIENTS, Demonstration
+from validate.lab import lab, minio
+from validate.s3.account import Target
+
+_NAMES = f"forecast of {HEAVY_CLIENTS} clients", "measured"
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report and the Runs.")] = Path("out/demo"),
+    use_recorded: Annotated[bool, typer.Option("--recorded", help="Use the recorded Runs, start no store.")] = False,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit MinIO's model to light loads, forecast a heavier one, and hold that against its measurement.
+
+    Measures a live MinIO on loopback where the server is built already; else takes Runs recorded on a real one.
+    """
+    source, measurements = _measurements(use_recorded)
+    *light, heavy = measurements
+    warn_if_slow()
+    with progress("fitting the model to the light loads", total=1) as update:
+        found = demo.demonstrate(tuple(light), heavy, seed or 0, len(os.sched_getaffinity(0)), update)
+    page = _write(found, measurements, out, source)
+    say(f"report: {page}")
+    if as_json:
+        print_json(_facts(found, source, page))
+        return
+    print_grid(_parameters(found))
+    print_grid(comparison_grid(found.comparison, _NAMES, f"{HEAVY_CLIENTS} clients: {source}"))
+    stdout.print(phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison), sep="\n", markup=False)
+
+
+def _measurements(use_recorded: bool) -> tuple[str, list[Run]]:
+    """Where the measurements come from, and those of the light loads and the heavy one."""
+    loads = (*LIGHT_CLIENTS, HEAVY_CLIENTS)
+    if use_recorded or minio.find() is None:
+        if not use_recorded:
+            say("MinIO is not built here, so the demo takes Runs that were recorded on a real MinIO.")
+            say(
+                "To measure a live one: 'tailcast lab install minio' (some ten minutes, needs Go), then the demo again."
+            )
+        measurements = [demo.recorded(clients) for clients in loads]
+        return f"Runs recorded on a real MinIO at {measurements[-1].info['started_at'][:10]}", measurements
+    measurements = []
+    with _store() as target:
+        for clients in loads:
+            say(f"measuring a live MinIO with {clients} client{'s' if clients > 1 else ''}")
+            with bars() as report:
+                measurements.append(demo.measured(clients, target, report))
+    return "a live MinIO on this machine", measurements
+
+
+@contextlib.contextmanager
+def _store() -> Iterator[Target]:
+    """The lab's store; one that was not up is taken down afterwards."""
+    running = lab.status()
+    form = minio.FORMS["one-drive"]
+    if running is not None and running.form != form:
+        raise InputError(f"the lab's store is up with {running.form}, the demo needs {form}; 'tailcast lab down' first")
+    store = lab.up(form, say)
+    try:
+        yield store.target
+    finally:
+        if running is None:
+            lab.down()
+
+
+def _write(found: Demonstration, measurements: list[Run], out: Path, source: str) -> Path:
+    """Write the Runs and the report; returns the report's path."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be made: {error.strerror}") from error
+    for run, clients in zip(measurements, (*LIGHT_CLIENTS, HEAVY_CLIENTS), strict=True):
+        run.write(out / demo.run_name(clients))
+    found.forecast.write(out / "forecast")
+    page = out / "report.html"
+    light = " and ".join(map(str, LIGHT_CLIENTS))
+    note = (
+        f"The model of one MinIO was fitted to {light} clients on {source}; with {HEAVY_CLIENTS} clients, which it had "
+        "not seen, it forecast what is compared here with the measurement."
+    )
+    write_report(
+        [(_NAMES[0], found.forecast), (_NAMES[1], found.measured)], page, "tailcast demo",
+        comparison=found.comparison, notes=[note], grids=[_parameters(found)],
+    )  # fmt: skip
+    return page
+
+
+def _parameters(found: Demonstration) -> Grid:
+    return values_grid(found.profile, f"Fitted to {' and '.join(map(str, LIGHT_CLIENTS))} clients")
+
+
+def _facts(found: Demonstration, source: str, page: Path) -> dict[str, Any]:
+    return {
+        "source": source,
+        "fit": {
+            "values": found.profile.values,
+            "rms_log_error": found.profile.rms_log_error,
+            "simulations": found.profile.simulations,
+        },
+        "measured": summarise(found.measured),
+        "forecast": summarise(found.forecast),
+        "comparison": found.comparison,
+        "report": str(page),
+    }

@@ -1,0 +1,205 @@
+"""`tailcast replay`: a trace on a real store."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_grid, print_json, progress, say, stdout
+from cli.tables.tables import mean_attempts, summary_grid
+from models.client_policy import ClientPolicies
+from models.store import load_spec
+from traces.errors import InputError
+from traces.run import Run
+from traces.spec_file import override, validated
+from traces.statistics.summary import summarise
+from traces.tables import check_folder
+from traces.trace import Trace
+from traces.units import parse_bytes
+from validate.compare.admin_trace import recording
+from validate.compare.server_trace import IN_RUN
+from validate.lab import lab
+from validate.replay.plan import Options, plan_of
+from validate.replay.replay import Progress, replay, resume
+from validate.replay.resume import left_of
+from validate.replay.schedule import sentence
+from validate.s3.account import Target
+
+_DEFAULT = Options()
+
+
+def command(
+    trace: Annotated[Path, typer.Argument(help="The trace: parquet, or CSV by the name's end.")],
+    endpoint_url: Annotated[
+        str | None, typer.Option("--endpoint-url", help="The store's URL; else as the AWS configuration says.")
+    ] = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Profile of the AWS configuration.")] = None,
+    use_lab: Annotated[bool, typer.Option("--lab", help="The store that 'tailcast lab up' started.")] = False,
+    speed: Annotated[float, typer.Option(help="Open loop: how much faster than the trace.")] = _DEFAULT.speed,
+    max_in_flight: Annotated[
+        int, typer.Option(help="Open loop: requests under way at most; later ones are late.")
+    ] = _DEFAULT.max_in_flight,
+    processes: Annotated[int, typer.Option(help="Client processes that share the load.")] = _DEFAULT.processes,
+    pin: Annotated[
+        bool, typer.Option("--pin", help="Cores of their own for clients and store, where there are enough.")
+    ] = False,
+    data_path: Annotated[str, typer.Option(help="The client: obstore or boto3.")] = _DEFAULT.data_path,
+    timeout: Annotated[float, typer.Option(help="Seconds an attempt may take at most.")] = _DEFAULT.timeout_s,
+    multipart_threshold: Annotated[
+        str, typer.Option(metavar="SIZE", help="Objects above it are uploaded in parts; the most is S3's own limit.")
+    ] = "5GiB",
+    part_size: Annotated[str, typer.Option(metavar="SIZE", help="Size of these parts.")] = "8MiB",
+    policy: Annotated[
+        Path | None, typer.Option(metavar="SPEC.yaml", help="Retry and hedge as the clients of this spec do.")
+    ] = None,
+    assignments: SetOption = None,
+    resumed: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="RUN", help="An interrupted replay of the trace: do the rest of it."),
+    ] = None,
+    server_pid: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="The store's process here, for its CPU time; repeatable; --lab knows it."),
+    ] = None,
+    server_trace: Annotated[
+        bool,
+        typer.Option("--server-trace", help="MinIO: keep in the Run what the server tells of each request; costs CPU."),
+    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the buckets and objects there.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; touch nothing.")] = False,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Issue a trace's requests on a real store and record what happens.
+
+    Requests go into buckets that are made for it and removed afterwards; nothing else on the store is touched.
+    Retries and hedged requests: --set client.retry.retries=2 --set client.hedge.after=p95, or --policy SPEC.yaml.
+    """
+    options = Options(
+        speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
+        multipart_threshold_bytes=_size("--multipart-threshold", multipart_threshold),
+        part_bytes=_size("--part-size", part_size), policies=_policies(policy, assignments or []),
+        keep=keep, seed=seed or 0,
+    )  # fmt: skip
+    asked = Trace.read(trace)
+    partial = None if resumed is None else Run.read(resumed)
+    if dry_run:
+        facts = plan_of(asked if partial is None else left_of(asked, options, partial), options).facts()
+        print_json({"dry_run": facts}) if json else _print_plan(facts)
+        return 0
+    if out is not None:
+        check_folder(out)
+    elif server_trace:
+        raise InputError("--server-trace goes into the Run's folder: give --out too")
+    target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))
+    with recording(target, server_trace) as told, bars() as report:
+        if partial is None:
+            run = replay(asked, target, options, report)
+        else:
+            run = resume(partial, asked, target, options, report)
+    if out is not None:
+        run.write(out)
+    if told is not None and out is not None:
+        told.write(out / IN_RUN)
+    return _tell(run, options, out, json)
+
+
+def _tell(run: Run, options: Options, out: Path | None, json: bool) -> int:
+    """Print what came out of it; the exit code."""
+    _warn(run, options)
+    summary = summarise(run) | {name: run.info[name] for name in ("schedule", "cpu", "aborted")}
+    if options.policies != ClientPolicies():
+        for op, figures in summary["ops"].items():
+            figures["attempts"] = mean_attempts(run, op)
+    print_json(summary) if json else _print_summary(run)
+    if not run.info["aborted"]:
+        return 0
+    hint = f"; --resume {out} does the rest" if out is not None and "unissued" in run.info else ""
+    say(f"interrupted: {len(run)} requests had been issued{hint}")
+    return 130
+
+
+def _size(name: str, text: str) -> int:
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
+    """What the clients of a spec do, or those of no spec with `assignments` alone."""
+    if spec is not None:
+        client = load_spec(spec, assignments).client
+        return ClientPolicies(timeout=client.timeout, retry=client.retry, hedge=client.hedge)
+    data = override({}, assignments)
+    if others := [name for name in data if name != "client"]:
+        raise InputError(f"--set {others[0]}: a replay has the client's policies only: client.timeout, client.retry.…, "
+                         "client.hedge.…")  # fmt: skip
+    return validated(ClientPolicies, data.get("client", {}), "--set", "client")
+
+
+def _target(endpoint_url: str | None, profile: str | None, use_lab: bool, server_pids: tuple[int, ...]) -> Target:
+    if not use_lab:
+        return Target(endpoint_url, profile, server_pids=server_pids)
+    if endpoint_url is not None or profile is not None:
+        raise InputError("--lab has its own endpoint and credentials; give either it or --endpoint-url and --profile")
+    store = lab.status()
+    if store is None:
+        raise InputError("the lab's store is not up; start it by 'tailcast lab up minio'")
+    return store.target
+
+
+@contextmanager
+def bars() -> Iterator[Progress]:
+    """A progress bar for each stage, one after the other."""
+    names = {"prepare": "writing the objects that are read", "replay": "replaying"}
+    with ExitStack() as stack:
+        shown: dict[str, Any] = {}
+
+        def report(stage: str, done: float, total: float) -> None:
+            if stage not in shown:
+                stack.close()
+                shown[stage] = stack.enter_context(progress(names[stage], total))
+            shown[stage](done)
+
+        yield report
+
+
+def _print_plan(facts: dict[str, Any]) -> None:
+    for name, value in facts.items():
+        stdout.print(f"{name}: {jsonlib.dumps(value) if isinstance(value, dict) else value}", markup=False)
+
+
+def _warn(run: Run, options: Options) -> None:
+    """What should not be overlooked, also by who reads the figures only."""
+    for line in run.info["left_behind"]:
+        say(f"warning: {line}")
+    if refused := (run.info["pinning"] or {}).get("refused"):
+        say(f"warning: nothing was pinned: {refused}")
+    if options.policies.hedge.cancel and not run.info["client_policies"]["hedge"]["cancel"]:
+        say("note: attempts that lost ran to their end, as they could not be taken back; the simulation that does so "
+            "has client.hedge.cancel=false")  # fmt: skip
+    if len(run) and not run.info["schedule"]["kept"]:
+        say(f"warning: {sentence(run.info['schedule'], run.info['max_in_flight'], run.info['cpu'])}")
+
+
+def _print_summary(run: Run) -> None:
+    print_grid(summary_grid(run))
+    schedule, cpu = run.info["schedule"], run.info["cpu"]
+    if not len(run) or schedule["kept"]:
+        stdout.print(sentence(schedule, run.info["max_in_flight"], cpu), markup=False, soft_wrap=True)
+    if len(run):
+        shares = {"other load": cpu["other_share"], "steal": cpu["steal_share"]}
+        told = [f"{name} {100 * share:.1f} %" for name, share in shares.items() if share is not None]
+        server = cpu["server_per_op_s"]
+        told += [f"server {1000 * server:.2f} ms/op"] if server is not None else []
+        stdout.print(f"CPU: client {1000 * cpu['client_per_op_s']:.2f} ms/op", *told, sep=", ")
+    errors = sorted({e for e in run.requests.column("error").to_pylist() if e})
+    for text in errors[:3]:
+        stdout.print(f"error: {text}", markup=False)

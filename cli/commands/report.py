@@ -1,0 +1,145 @@
+"""`tailcast report`: one Run, or two held against each other, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import plotly.graph_objects as go
+import typer
+
+from cli import words as phrases
+from cli.commands.compare import ToleranceOption, run_names
+from cli.common import JsonOption, SeedOption, print_json, progress
+from cli.figures import figures
+from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures.route import route_figures
+from cli.pages.page import Header, Section, write_page
+from cli.tables.tables import Grid, attribution_grid, comparison_grid, stations_grid, summary_grid
+from models.store import spec_of
+from traces.errors import InputError
+from traces.run import Run
+from traces.statistics.critical_path import attribution
+from traces.statistics.summary import summarise
+from validate.compare.compare import compare
+
+_ROUTE = (
+    "Stages follow each other from left to right and line by line. The branches of a fork are below each other, those "
+    "that are alike as one with their number. In each box: the kind of station, and the mean time of service there "
+    "without any waiting. The colour is the mean utilisation of the stations that the visit may be to."
+)
+
+
+def command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN [REFERENCE]", help="The folders of one Run or two.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="The page's title; else the names of the Runs.")] = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
+    tolerance: ToleranceOption = 0.15,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a page about one Run, or about two and how they differ; it works without a network."""
+    if len(runs) > 2:
+        raise InputError(f"report takes one Run or two, not {len(runs)}")
+    pages = PageFiles(out, figures_to, figure_format)
+    named = list(zip(run_names(runs), [Run.read(folder) for folder in runs], strict=True))
+    comparison = None
+    if len(named) == 2:
+        with progress("comparing", total=1) as advance:
+            comparison = compare(named[0][1], named[1][1], tolerance=tolerance, seed=seed or 0, progress=advance)
+    heading = title or " against ".join(name for name, _ in named)
+    files = pages.write(lambda path: write_report(named, path, heading, comparison=comparison))
+    if as_json:
+        result = {"report": str(out), "runs": {name: summarise(run) for name, run in named}, "comparison": comparison}
+        print_json(result | ({"figures": [str(file) for file in files]} if files else {}))
+
+
+def write_report(
+    runs: Sequence[tuple[str, Run]],
+    path: Path,
+    title: str,
+    *,
+    comparison: dict[str, Any] | None = None,
+    notes: Sequence[str] = (),
+    grids: Sequence[Grid] = (),
+) -> list[go.Figure]:
+    """Write a page about one Run, or about two: the second is the reference.
+
+    Args:
+        runs: names and Runs, one or two.
+        path: the HTML file.
+        title: the page's heading.
+        comparison: what `compare` said of the two; required for two Runs, absent for one.
+        notes: paragraphs that follow the header.
+        grids: tables that go after the key figures.
+
+    Returns:
+        the page's figures.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    header, sections = _one(runs[0][1]) if comparison is None else _two(runs, comparison)
+    first, *others = sections
+    sections = [replace(first, paragraphs=[*notes, *first.paragraphs], grids=[*first.grids, *grids]), *others]
+    return write_page(path, title, header, sections)
+
+
+def _one(run: Run) -> tuple[Header, list[Section]]:
+    header = Header(phrases.asked(run), phrases.found(run), phrases.sure(run))
+    return header, [Section("", (), [summary_grid(run, "Key figures")]), *_charts([("", run)])]
+
+
+def _two(runs: Sequence[tuple[str, Run]], comparison: dict[str, Any]) -> tuple[Header, list[Section]]:
+    names = runs[0][0], runs[1][0]
+    asked = f"Whether {names[0]} agrees with {names[1]}, to within ±{comparison['tolerance'] * 100:g}%."
+    summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
+    ratios = [figures.ratios(comparison, names)]
+    return Header(asked, phrases.verdict(comparison, names), phrases.doubt(comparison)), [
+        Section("", [f"{name}: {phrases.asked(run)}" for name, run in runs], summaries),
+        Section("Quantile by quantile", (), [comparison_grid(comparison, names)], ratios),
+        *_charts(runs),
+    ]
+
+
+def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
+    sections = []
+    if any(len(run) for _, run in runs):
+        sections = [
+            Section("Latency", charts=[figures.cdf(runs), figures.tail(runs)]),
+            Section("Over time", charts=[figures.latency_over_time(runs), figures.throughput_over_time(runs)]),
+        ]
+    attributions = [attribution(run) for _, run in runs]
+    colours = figures.role_colours(attributions)
+    for (name, run), found in zip(runs, attributions, strict=True):
+        if found:
+            sections.append(_where_the_time_went(name, found, colours))
+        if run.stations is not None:
+            table = [station for station in run.stations.to_pylist() if station["visits"]]
+            heading = f"Stations of {name}" if name else "Stations"
+            sections.append(Section(heading, (), [stations_grid(table)], [figures.stations(table)]))
+            sections += _routes(name, run, table)
+    return sections
+
+
+def _routes(name: str, run: Run, stations: Sequence[dict[str, Any]]) -> list[Section]:
+    """The routes of a Run that says what it simulated."""
+    if run.trace is None or "spec" not in run.info:
+        return []
+    heading = f"The way of a request: {name}" if name else "The way of a request"
+    try:
+        network, requests = spec_of(run.info["spec"], "its spec").compile(run.trace)
+    except InputError as error:  # the Run is older than what specs look like now
+        return [Section(heading, [f"It cannot be drawn: {error}."])]
+    return [Section(heading, [_ROUTE], charts=route_figures(network, requests, stations))]
+
+
+def _where_the_time_went(name: str, found: dict[str, Any], colours: dict[str, str]) -> Section:
+    words = [phrases.ATTRIBUTION, *(phrases.tail_parts(op, bands) for op, bands in found.items())]
+    bars = [figures.attribution(op, bands, colours) for op, bands in found.items()]
+    heading = f"Where the time went: {name}" if name else "Where the time went"
+    return Section(heading, words, [attribution_grid(found)], bars)

@@ -1,0 +1,97 @@
+"""`tailcast trace`: make traces and look into them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cli.commands import trace_convert, trace_edit, trace_export, trace_fit, trace_import
+from cli.common import JsonOption, OutOption, PageOption, SeedOption, SetOption, print_json, say, stdout
+from cli.pages.trace import write_trace_page
+from traces.run_trace import read_asked
+from traces.statistics.characteristics import figures as texture_figures
+from traces.statistics.describe import describe
+from traces.workload.generate import generate
+from traces.workload.workload import load_workload
+
+app = typer.Typer(help="Make traces of requests and look into them.")
+app.command("import")(trace_import.command)
+app.command("fit")(trace_fit.command)
+app.command("convert")(trace_convert.command)
+app.command("cut")(trace_edit.cut_command)
+app.command("scale")(trace_edit.scale_command)
+app.command("sample")(trace_edit.sample_command)
+app.command("merge")(trace_edit.merge_command)
+app.command("export")(trace_export.command)
+
+
+@app.command("generate")
+def generate_command(
+    workload: Annotated[Path, typer.Argument(help="YAML file: a workload, or a spec with the section workload.")],
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the trace of a workload; written with --out as parquet, or as CSV where the name ends in .csv."""
+    trace = generate(load_workload(workload, assignments or ()), seed or 0)
+    if out is not None:
+        trace.write(out)
+    else:
+        say("The trace is not kept; give --out to write it.")
+    _show({"seed": seed or 0, "out": None if out is None else str(out), **describe(trace)}, as_json)
+
+
+@app.command()
+def info(
+    trace: trace_fit.TraceOrRun,
+    report: PageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Describe a trace: operations, sizes, arrivals and their bursts, popularity and reuse of keys, workers."""
+    asked, run = read_asked(trace)
+    figures = texture_figures(asked, run)
+    if report is not None:
+        write_trace_page(asked, figures, report, f"Trace {trace.name}")
+        say(f"wrote {report}")
+    _show(figures, as_json)
+
+
+def _show(figures: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(figures)
+        return
+    facts = Table("what", "value", box=None, pad_edge=False, show_header=False)
+    for name, value in figures.items():
+        if name not in ("ops", "dispersion") and value is not None:
+            _add_facts(facts, name, value)
+    sizes = Table("op", "count", "mean B", "min B", "p50 B", "p90 B", "p99 B", "max B", box=None, pad_edge=False)
+    for op, figure in figures["ops"].items():
+        sizes.add_row(op, *map(_text, (figure["count"], *figure["size_bytes"].values())))
+    stdout.print(facts, "", sizes, sep="\n")
+    if figures.get("dispersion"):
+        bursts = Table("window s", "arrivals", "index of dispersion", box=None, pad_edge=False)
+        for row in figures["dispersion"]:
+            bursts.add_row(*(f"{row[name]:.3g}" for name in ("window_s", "mean", "idc")))
+        stdout.print("", bursts, sep="\n")
+
+
+def _add_facts(facts: Table, name: str, value: Any) -> None:
+    if isinstance(value, dict):
+        for part, figure in value.items():
+            _add_facts(facts, f"{name} {part}", figure)
+    else:
+        facts.add_row(name, _text(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str("-" if value is None else value)

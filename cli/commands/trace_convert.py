@@ -1,0 +1,37 @@
+"""`tailcast trace convert`: a benchmark's definition as a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.trace_fit import workload_text, write_workload
+from cli.common import JsonOption, OutOption, SetOption, print_json, say, stdout
+from traces.benchmarks.convert import convert
+
+
+def command(
+    definition: Annotated[
+        Path, typer.Argument(metavar="FILE", help="COSBench XML, or the YAML of warp or gosbench.", show_default=False)
+    ],
+    out: OutOption = None,
+    part: Annotated[
+        str | None, typer.Option("--part", help="Which workstage or test of several; the first unless told.")
+    ] = None,
+    assignments: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Turn the definition of a benchmark (COSBench, warp, gosbench) into a workload, and say what it cannot hold."""
+    found = convert(definition, part, tuple(assignments or ()))
+    title = f"From {definition.name}, a definition of {found.tool}: {found.part}."
+    for note in found.notes:
+        say(f"not carried over: {note}")
+    if out is not None:
+        write_workload(out, found.fields, title, found.notes)
+    if as_json:
+        parts = {"tool": found.tool, "part": found.part, "parts": list(found.parts)}
+        print_json({**parts, "workload": found.fields, "notes": list(found.notes)})
+    elif out is None:
+        stdout.print(workload_text(found.fields, title, found.notes), markup=False, soft_wrap=True, end="")

@@ -1,0 +1,139 @@
+"""`tailcast validate`: a model held against measured Runs that it was not fitted on."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.compare import run_names
+from cli.common import (
+    JsonOption,
+    OutOption,
+    PageOption,
+    SeedOption,
+    SetOption,
+    WorkersOption,
+    json_text,
+    print_grid,
+    print_json,
+    progress,
+    say,
+    stdout,
+    warn_if_slow,
+)
+from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.pages.validation import write_validation_page
+from cli.tables.validation import cell_grids, left_out_grid, summary_grid, verdict, worst_cases
+from models.store import spec_of
+from traces.errors import InputError
+from traces.spec_file import load_mapping, override
+from traces.tables import whole_file
+from validate.calibration.profile import Profile
+from validate.forecast.validation import TOLERANCES, validate
+
+_FIGURES = {"throughput": "throughput_ops", "p50": "p50", "p99": "p99", "w1": "w1"}
+_DEFAULTS = ", ".join(f"{name}={TOLERANCES[figure]:g}" for name, figure in _FIGURES.items())
+
+
+def command(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The store.", show_default=False)],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of measured Runs, or folders that hold such.")
+    ],
+    profile: Annotated[
+        Path | None, typer.Option("--profile", help="Calibrated values; its own Runs are not counted as held out.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 unless the held-out errors are within tolerance or noise.")
+    ] = False,
+    tolerances: Annotated[
+        list[str] | None,
+        typer.Option("--tolerance", metavar="FIGURE=SHARE", help=f"Median error allowed; repeatable. [{_DEFAULTS}]"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=2, help="Simulations of each workload.")] = 5,
+    workers: WorkersOption = None,
+    report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge measured Runs, predict those that the model was not fitted on, and say how far off it is.
+
+    Errors are shown beside the noise band: how far a measurement is from its own repetition.
+    """
+    data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()
+    if profile is not None:
+        found = Profile.read(profile)
+        data, fitted = found.applied_to(data, str(spec)), frozenset((r.started_at, r.requests) for r in found.runs)
+    store = spec_of(override(data, assignments or ()), str(spec))
+    allowed = _tolerances(tolerances or ())
+    folders = run_folders(runs)
+    pages = PageFiles(report, figures_to, figure_format)
+    warn_if_slow()
+    with progress("validating", total=1) as advance:
+        result = validate(
+            store,
+            dict(zip(run_names(folders), folders, strict=True)),
+            fitted=fitted,
+            tolerances=allowed,
+            seeds=seeds,
+            seed=seed or 0,
+            workers=workers or len(os.sched_getaffinity(0)),
+            progress=advance,
+        )
+    result = {"spec": str(spec), "profile": None if profile is None else str(profile), **result}
+    if out is not None:
+        with whole_file(out) as temporary:
+            temporary.write_text(json_text(result))
+        say(f"wrote {out}")
+    pages.write(lambda path: write_validation_page(result, path))
+    if as_json:
+        print_json(result)
+    else:
+        for grid in (*left_out_grid(result), *cell_grids(result), summary_grid(result)):
+            print_grid(grid)
+        stdout.print(verdict(result), worst_cases(result), sep="\n", markup=False)
+    if check and result["verdict"] != "pass":
+        raise typer.Exit(1)
+
+
+def run_folders(paths: Sequence[Path]) -> list[Path]:
+    """The folders of Runs among paths: a Run's own, or all beneath it; each once.
+
+    Raises:
+        InputError: there is no Run in one of them.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        inside = [path] if (path / "run.json").is_file() else sorted(file.parent for file in path.rglob("run.json"))
+        # A folder that is still being written has a name that begins with a dot.
+        inside = [f for f in inside if f == path or not any(p.startswith(".") for p in f.relative_to(path).parts)]
+        if not inside:
+            raise InputError(f"{path}: there is no Run in it: no folder with a run.json")
+        for folder in inside:
+            found.setdefault(folder.resolve(), folder)
+    return list(found.values())
+
+
+def _tolerances(given: Sequence[str]) -> dict[str, float]:
+    tolerances = dict(TOLERANCES)
+    for text in given:
+        name, _, value = text.partition("=")
+        if name not in _FIGURES:
+            raise InputError(f"--tolerance {text}: {name!r} is no figure; allowed are {', '.join(_FIGURES)}")
+        try:
+            share = float(value)
+        except ValueError:
+            share = math.nan
+        if not 0 < share < math.inf:
+            raise InputError(f"--tolerance {text}: {value!r} is no share above 0, such as 0.1 for 10 %")
+        tolerances[_FIGURES[name]] = share
+    return tolerances

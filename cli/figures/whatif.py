@@ -1,0 +1,255 @@
+"""Figures of a what-if: curves, heat maps, parallel coordinates, differences to the base, cost against the tail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from cli.commands.whatif_measures import Estimate, Measure, Point, are_numbers, ordered, simulated
+from cli.figures.figures import COLOURS, blank, escaped, with_room
+from cli.tables.whatif import setting, written
+from cli.words import LABELS, number
+
+_VERDICTS = {
+    "pass": ("keeps all objectives", "#109e78"),
+    "unsure": ("cannot be told", "#e08a00"),
+    "fail": ("breaks one", "#d5521a"),
+}
+PLAIN, GREY = "#3b82d6", "#808a97"
+_HEAT = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [1.0, "#e0655a"]]
+_MARKS = {"pass": "✓", "unsure": "?", "fail": "✗"}
+MOST_TICKS, _MOST_DIFFERENCES = 9, 30
+
+
+def curve(result: dict[str, Any], measures: Sequence[Measure]) -> go.Figure:
+    """Measures of one unit against the one value that varies, with intervals, and their limits dashed."""
+    ((path, values),) = result["vary"].items()
+    points = simulated(result)
+    title = ", ".join(dict.fromkeys(measure.name for measure in measures))
+    figure = blank(escaped(title), escaped(path), measures[0].unit)
+    for i, measure in enumerate(measures):
+        found = [measure.of(point) for point in points]
+        colour = COLOURS.get(measure.subject or "", list(COLOURS.values())[i % len(COLOURS)])
+        figure.add_scatter(
+            x=_places(values, points, path),
+            y=[estimate.value for estimate in found],
+            error_y=bars(found),
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            marker={"size": 6},
+            name=escaped(measure.name),
+            text=[exactly(measure, estimate) for estimate in found],
+            hovertemplate=f"{escaped(path)} %{{x}}: %{{text}}",
+        )
+        if measure.limit is not None:
+            figure.add_hline(y=measure.limit, line={"color": colour, "width": 1.5, "dash": "dash"})
+    figure.update_xaxes(**value_axis(values))
+    is_latency = measures[0].is_latency
+    every = [measure.of(point) for measure in measures for point in points]
+    figure.update_yaxes(**(latency_axis(every) if is_latency else {"rangemode": "tozero"}))
+    return with_room(figure)
+
+
+def heat_map(result: dict[str, Any], measure: Measure) -> go.Figure:
+    """A measure over the grid of two values: in each cell its figure and verdict; the objective's limit is a line."""
+    (x_path, x_values), (y_path, y_values) = ((path, ordered(values)) for path, values in result["vary"].items())
+    cells = {(written(p["set"][x_path]), written(p["set"][y_path])): p for p in simulated(result)}
+    rows = [[cells.get((written(x), written(y))) for x in x_values] for y in y_values]
+    z = np.array([[measure.of(point).value if point else math.nan for point in row] for row in rows])
+    shown = np.log10(np.where(z > 0, z, math.nan)) if measure.is_latency else z
+    figure = blank(_with_limit(measure), escaped(x_path), escaped(y_path))
+    figure.add_heatmap(
+        z=shown,
+        text=[[_in_cell(measure, point) for point in row] for row in rows],
+        texttemplate="%{text}",
+        hovertext=[[_of_point(measure, point) if point else "cannot be" for point in row] for row in rows],
+        hovertemplate="%{hovertext}<extra></extra>",
+        colorscale=_reversed(_HEAT) if _more_is_better(measure) else _HEAT,
+        showscale=False,
+        xgap=1,
+        ygap=1,
+    )
+    if measure.limit is not None and np.isfinite(shown).any():
+        level = math.log10(measure.limit) if measure.is_latency and measure.limit > 0 else measure.limit
+        figure.add_contour(
+            z=shown,
+            contours={"start": level, "end": level, "size": 1, "coloring": "none"},
+            line={"color": "#1d2530", "width": 2.5},
+            showscale=False,
+            hoverinfo="skip",
+            connectgaps=False,
+        )
+    for update, values in ((figure.update_xaxes, x_values), (figure.update_yaxes, y_values)):
+        update(**steps(len(values), [written(value) for value in values]), showgrid=False, zeroline=False)
+    rows_of_csv = [
+        [written(x), written(y), *(measure.of(point) if point else [None] * 3), _verdict(measure, point)]
+        for y, row in zip(y_values, rows, strict=True)
+        for x, point in zip(x_values, row, strict=True)
+    ]
+    figure.update_layout(margin_b=60)  # there is no legend
+    return with_table(figure, [x_path, y_path, measure.label, "low", "high", "verdict"], rows_of_csv)
+
+
+def differences(result: dict[str, Any], measure: Measure) -> go.Figure:
+    """By how much each point is above the base, with intervals; grey where the interval holds 0."""
+    base = result["points"][result["base"]]
+    others = [point for point in simulated(result) if point is not base]
+    found = [(point, measure.difference(point)) for point in others]
+    found = [(point, estimate) for point, estimate in found if math.isfinite(estimate.value)]
+    largest = sorted(found, key=lambda pair: -abs(pair[1].value))[:_MOST_DIFFERENCES]
+    shown = [pair for pair in found if any(pair[0] is point for point, _ in largest)]
+    hidden = f" (largest {len(shown)} of {len(found)})" if len(shown) < len(found) else ""
+    figure = blank(f"{escaped(measure.name)}: difference to the base{hidden}", f"difference ({measure.unit})", "")
+    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    for sure, colour, name in ((True, PLAIN, "differs"), (False, GREY, "interval holds 0")):
+        mine = [(point, e) for point, e in shown if (e.low > 0 or e.high < 0) == sure]
+        if mine:
+            figure.add_scatter(
+                x=[estimate.value for _, estimate in mine],
+                y=[_in_short(point) for point, _ in mine],
+                error_x=bars([estimate for _, estimate in mine]),
+                mode="markers",
+                marker={"size": 8, "color": colour},
+                name=name,
+                text=[f"{named(point)}: {exactly(measure, estimate)}" for point, estimate in mine],
+                hovertemplate="%{text}",
+            )
+    order = [_in_short(point) for point, _ in shown]
+    figure.update_yaxes(autorange="reversed", ticksuffix=" ", type="category", categoryarray=order, showgrid=True)
+    rows = [[*map(written, point["set"].values()), *estimate] for point, estimate in found]
+    columns = [*result["vary"], f"difference in {measure.label}", "low", "high"]
+    return with_table(figure.update_layout(height=190 + 22 * len(shown)), columns, rows)
+
+
+def cost_against_tail(result: dict[str, Any], op: str) -> go.Figure:
+    """Cost and the operation's tail of each point; the Pareto front is a line."""
+    front = result["pareto"][op]
+    measure = Measure(op, front["figure"])
+    points = [p for p in simulated(result) if p.get("cost") is not None and op in p["ops"]]
+    figure = blank(f"{op}: cost against {LABELS[front['figure']]}", "cost", measure.label)
+    best = [result["points"][i] for i in front["points"]]
+    figure.add_scatter(
+        x=[point["cost"] for point in best],
+        y=[measure.of(point).value for point in best],
+        mode="lines",
+        line={"color": GREY, "width": 2, "shape": "hv"},
+        name="Pareto front",
+        hoverinfo="skip",
+    )
+    for name, colour, mine in by_verdict(result, points):
+        found = [measure.of(point) for point in mine]
+        figure.add_scatter(
+            x=[point["cost"] for point in mine],
+            y=[estimate.value for estimate in found],
+            error_y=bars(found),
+            mode="markers",
+            marker={"size": 8, "color": colour},
+            name=name,
+            text=[f"{named(p)}; {exactly(measure, e)}" for p, e in zip(mine, found, strict=True)],
+            hovertemplate="cost %{x}: %{text}<extra></extra>",
+        )
+    figure.update_yaxes(**latency_axis([measure.of(point) for point in points]))
+    return with_room(figure)
+
+
+def by_verdict(result: dict[str, Any], points: Sequence[Point]) -> list[tuple[str, str, list[Point]]]:
+    """What to call the points of each verdict that there is, their colour, and the points."""
+    if not result["slos"]:
+        return [("points", PLAIN, list(points))]
+    groups = [(v, [point for point in points if point["verdict"] == v]) for v in _VERDICTS]
+    return [(*_VERDICTS[verdict], mine) for verdict, mine in groups if mine]
+
+
+def latency_axis(found: Sequence[Estimate]) -> dict[str, Any]:
+    """Logarithmic, but where all values are of one size."""
+    known = [estimate.value for estimate in found if estimate.value > 0 and math.isfinite(estimate.value)]
+    if not known or max(known) < 4 * min(known):
+        return {"rangemode": "tozero"}
+    return {"type": "log", "dtick": "D2", "tickformat": "~g"}
+
+
+def bars(found: Sequence[Estimate]) -> dict[str, Any]:
+    """Bars from the lower to the upper bound of each estimate; none where there is no bound."""
+    above = [e.high - e.value if math.isfinite(e.high - e.value) else 0.0 for e in found]
+    below = [e.value - e.low if math.isfinite(e.value - e.low) else 0.0 for e in found]
+    return {"type": "data", "array": above, "arrayminus": below, "width": 4, "thickness": 1.2}
+
+
+def exactly(measure: Measure, estimate: Estimate) -> str:
+    """A measure and its interval, as figures take text."""
+    known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
+    between = f" ({estimate.low:.6g} … {estimate.high:.6g})" if known else ""
+    return f"{escaped(measure.name)} {estimate.value:.6g} {measure.unit}{between}"
+
+
+def _of_point(measure: Measure, point: Point) -> str:
+    verdict = _verdict(measure, point)
+    return f"{named(point)}<br>{exactly(measure, measure.of(point))}{f': {verdict}' if verdict else ''}"
+
+
+def named(point: Point) -> str:
+    """What was set at a point, as figures take text."""
+    return escaped(setting(point))
+
+
+def _in_short(point: Point) -> str:
+    """Its values alone."""
+    return escaped(", ".join(map(written, point["set"].values())))
+
+
+def _verdict(measure: Measure, point: Point | None) -> str:
+    """Of the measure's own objective."""
+    return point["slo"].get(measure.slo.text, "") if point and measure.slo else ""
+
+
+def _in_cell(measure: Measure, point: Point | None) -> str:
+    if point is None:
+        return ""
+    return f"{number(measure.of(point).value)} {_MARKS.get(_verdict(measure, point), '')}"
+
+
+def _with_limit(measure: Measure) -> str:
+    """The name of a measure, with its objective."""
+    return escaped(f"{measure.label}; line: {measure.slo.text}" if measure.slo else measure.label)
+
+
+def _more_is_better(measure: Measure) -> bool:
+    return measure.figure.startswith("throughput")
+
+
+def _reversed(scale: list[list[Any]]) -> list[list[Any]]:
+    return [[1 - place, colour] for place, colour in reversed(scale)]
+
+
+def _places(values: Sequence[Any], points: Sequence[Point], path: str) -> list[Any]:
+    """Where points are on the axis of a varied value: at the number it is, or at its name."""
+    return [point["set"][path] if are_numbers(values) else escaped(written(point["set"][path])) for point in points]
+
+
+def value_axis(values: Sequence[Any]) -> dict[str, Any]:
+    """The axis of a varied value: logarithmic where its numbers are of several sizes, names side by side."""
+    if not are_numbers(values):
+        return {"type": "category", "categoryarray": [escaped(written(value)) for value in values]}
+    is_log = min(values) > 0 and max(values) >= 20 * min(values)
+    kind = {"type": "log", "dtick": "D2"} if is_log else {"type": "linear"}  # labels at 1, 2, 5, 10 …
+    return {**kind, "tickformat": ",~g", **({"tickvals": list(values)} if len(values) <= MOST_TICKS else {})}
+
+
+def steps(count: int, labels: Sequence[str]) -> dict[str, Any]:
+    """An axis with one step for each label."""
+    return {"tickvals": list(range(count)), "ticktext": list(labels), "range": [-0.5, count - 0.5]}
+
+
+def with_table(figure: go.Figure, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> go.Figure:
+    """The figure with what its CSV holds."""
+    return figure.update_layout(
+        meta={"table": {"columns": list(columns), "rows": [list(map(_finite, r)) for r in rows]}}
+    )
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

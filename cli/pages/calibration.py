@@ -1,0 +1,216 @@
+"""What a calibration found, as tables, words and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from cli.figures.figures import COLOURS, blank, escaped, ratio_axis, with_room
+from cli.pages.page import Header, Section, write_page
+from cli.tables.tables import Grid
+from cli.words import LABELS, number, percent, seconds
+from traces.tables import OPS
+from validate.calibration.profile import Estimate, Profile, Residual
+
+_TIMES = ("constant", "per_byte", "per_block", "latency", "commit_member")
+_SHOWN = ("throughput_ops", "p50", "p90", "p99")
+_CPU = {"client_cpu_s": "client CPU", "server_cpu_s": "server CPU"}
+_RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6", "#8a8f1f", "#1f95a8")
+
+
+def values_grid(profile: Profile, title: str = "Fitted values") -> Grid:
+    """The parameters with their intervals; those that the Runs do not tell are marked ``unsure``."""
+    rows = [
+        [
+            path,
+            _value(path, estimate.value),
+            f"{_value(path, estimate.low)} … {_value(path, estimate.high)}",
+            _value(path, estimate.guess),
+            "" if estimate.identified else "unsure",
+        ]
+        for path, estimate in profile.parameters.items()
+    ]
+    return Grid(title, ["parameter", "value", f"{profile.confidence * 100:g}% interval", "first guess", "told"], rows)
+
+
+def residuals_grid(profile: Profile, title: str = "Fitted over measured") -> Grid:
+    """How far the fitted model is from each Run, by operation."""
+    rows = []
+    for run in profile.runs:
+        of_run = [r for r in profile.residuals if r.run == run.name]
+        cpu = {r.figure: percent(r.log_ratio) for r in of_run if r.figure in _CPU}
+        for op in dict.fromkeys(r.op for r in of_run if r.figure not in _CPU):
+            ratios = {r.figure: percent(r.log_ratio) for r in of_run if r.op == op} | cpu
+            rows.append([run.cell, op, *(ratios.get(name, number(None)) for name in (*_SHOWN, *_CPU))])
+    return Grid(title, ["Runs of", "op", *(LABELS[name] for name in _SHOWN), *_CPU.values()], rows, labels=2)
+
+
+def words(profile: Profile) -> list[str]:
+    """How good the fit is, and what else there is to know of it."""
+    fit = (
+        f"{_count(len(profile.runs), 'Run')} fitted with {len(profile.parameters)} parameters: the figures are off "
+        f"by {percent(profile.rms_log_error).removeprefix('+')} (root mean square)"
+    )
+    missed = f"{percent(profile.misfit).removeprefix('+')} beyond their noise: what the model lacks"
+    return [f"{fit}, {missed if profile.misfit > 0 else 'which is their noise'}.", *map(_sentence, profile.findings)]
+
+
+def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
+    """Write a page about a calibration; its figures.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    noise = ", ".join(f"{_label(name)} {percent(sd).removeprefix('+')}" for name, sd in profile.noise.items())
+    about = (
+        "What the Runs were asked was simulated, and the values were chosen with which quantiles, throughput and CPU "
+        "time per request come nearest to the measured ones. Intervals hold the noise of the Runs and of the "
+        "simulations, and what the model lacks."
+    )
+    fit, *findings = words(profile)
+    sections = [
+        Section("", [*findings, about], [values_grid(profile)], [_intervals(profile)]),
+        Section(
+            "Measured and fitted",
+            ["Points are measured, with bars of two standard deviations of noise; lines are fitted."],
+            charts=[_quantiles(profile, op) for op in OPS if any(r.op == op for r in profile.residuals)],
+        ),
+        Section(
+            "What is left", [f"Noise from one Run to the next: {noise}."], [residuals_grid(profile)], _left(profile)
+        ),
+        Section("The Runs", (), [_runs_grid(profile)]),
+    ]
+    asked = f"With which values of {_count(len(profile.parameters), 'parameter')} {profile.spec} comes nearest to "
+    header = Header(f"{asked}{_count(len(profile.runs), 'Run')}.", fit, _sure(profile))
+    return write_page(path, f"Calibration of {profile.spec}", header, sections)
+
+
+def _sure(profile: Profile) -> str:
+    """How many of the values the Runs tell."""
+    told = sum(estimate.identified for estimate in profile.parameters.values())
+    untold = len(profile.parameters) - told
+    rest = f"; the other {untold} they do not tell" if untold else ""
+    return (
+        f"The Runs tell {told} of {len(profile.parameters)} values, with {profile.confidence * 100:g}% intervals{rest}."
+    )
+
+
+def _count(number_of: int, noun: str) -> str:
+    return f"{number_of} {noun}{'' if number_of == 1 else 's'}"
+
+
+def _value(path: str, value: float) -> str:
+    name = path.rpartition(".")[2]
+    if name.startswith("per_byte"):
+        return f"{value * 1e9:.3g} ns"
+    return seconds(value) if name in _TIMES else f"{value:.3g}"
+
+
+def _label(figure: str) -> str:
+    return _CPU.get(figure) or LABELS.get(figure, figure)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _runs_grid(profile: Profile) -> Grid:
+    rows = [[run.name, run.cell, run.started_at, f"{run.requests:,}"] for run in profile.runs]
+    return Grid("", ["Run", "asked", "begun", "requests"], rows, labels=3)
+
+
+def _intervals(profile: Profile) -> go.Figure:
+    """Each value's interval and first guess, as shares of the value, on a logarithmic axis."""
+    figure = blank(f"Values: {profile.confidence * 100:g}% intervals and first guesses", "over the fitted value", "")
+    for told, colour, name in ((True, COLOURS["GET"], "told by the Runs"), (False, COLOURS["DELETE"], "not told")):
+        chosen = {path: e for path, e in profile.parameters.items() if e.identified is told}
+        if chosen:
+            _interval_points(figure, chosen, colour, name)
+    guesses = [e.guess / e.value for e in profile.parameters.values()]
+    names = [escaped(path) for path in profile.parameters]
+    style = {"mode": "markers", "marker": {"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": "#808080"}}}
+    texts = [_value(path, e.guess) for path, e in profile.parameters.items()]
+    figure.add_scatter(x=guesses, y=names, name="first guess", text=texts, hovertemplate="%{y}: %{text}", **style)
+    ends = [end / e.value for e in profile.parameters.values() for end in (e.low, e.high)]
+    figure.update_xaxes(**ratio_axis([value for value in (*ends, *guesses) if value > 0]))
+    figure.update_yaxes(autorange="reversed", ticksuffix=" ", categoryorder="array", categoryarray=names)
+    return figure.update_layout(height=170 + 24 * len(names))
+
+
+def _interval_points(figure: go.Figure, chosen: dict[str, Estimate], colour: str, name: str) -> None:
+    found = list(chosen.values())
+    figure.add_scatter(
+        x=[1.0] * len(found),
+        y=[escaped(path) for path in chosen],
+        error_x={
+            "type": "data",
+            "array": [e.high / e.value - 1 for e in found],
+            "arrayminus": [1 - e.low / e.value for e in found],
+            "width": 4,
+        },
+        mode="markers",
+        marker={"size": 8, "color": colour},
+        name=name,
+        text=[f"{_value(p, e.value)} ({_value(p, e.low)} … {_value(p, e.high)})" for p, e in chosen.items()],
+        hovertemplate="%{y}: %{text}",
+    )
+
+
+def _quantiles(profile: Profile, op: str) -> go.Figure:
+    """Quantiles of an operation's latency in each Run: measured as points, fitted as lines."""
+    figure = blank(f"{op}: latency quantiles", "", "latency (ms)")
+    of_runs = [(run, _quantiles_of(profile, run.name, op)) for run in profile.runs]
+    shown = [(run, residuals) for run, residuals in of_runs if residuals]
+    for i, (run, residuals) in enumerate(shown):
+        colour, x = _RUN_COLOURS[i % len(_RUN_COLOURS)], [LABELS[r.figure] for r in residuals]
+        name = escaped(run.cell)
+        error = {"type": "data", "array": [2e3 * r.noise * r.measured for r in residuals], "width": 3}
+        figure.add_scatter(
+            x=x,
+            y=[r.measured * 1e3 for r in residuals],
+            error_y=error,
+            mode="markers",
+            marker={"size": 7, "color": colour},
+            name=name,
+            legendgroup=run.name,
+            meta={"series": f"{name} measured"},
+            hovertemplate="%{x} measured: %{y:.6~g} ms",
+        )
+        figure.add_scatter(
+            x=x,
+            y=[r.fitted * 1e3 for r in residuals],
+            mode="lines",
+            line={"color": colour, "width": 2},
+            name=name,
+            legendgroup=run.name,
+            showlegend=False,
+            meta={"series": f"{name} fitted"},
+            hovertemplate="%{x} fitted: %{y:.6~g} ms",
+        )
+    figure.update_yaxes(**ratio_axis([value for trace in figure.data for value in trace.y]))
+    return with_room(figure)
+
+
+def _quantiles_of(profile: Profile, run: str, op: str) -> list[Residual]:
+    return [r for r in profile.residuals if r.run == run and r.op == op and r.figure.startswith("p")]
+
+
+def _left(profile: Profile) -> Sequence[go.Figure]:
+    """Residuals by figure, each Run a line of points."""
+    figure = blank("Fitted over measured", "", "ratio")
+    for i, run in enumerate(profile.runs):
+        of_run = [r for r in profile.residuals if r.run == run.name]
+        figure.add_scatter(
+            x=[f"{_label(r.figure)}" if r.op == "all" else f"{r.op} {_label(r.figure)}" for r in of_run],
+            y=[r.fitted / r.measured for r in of_run],
+            mode="markers",
+            marker={"size": 8, "color": _RUN_COLOURS[i % len(_RUN_COLOURS)]},
+            name=escaped(run.cell),
+            text=[f"{percent(r.log_ratio)}, noise {percent(r.noise)}" for r in of_run],
+            hovertemplate="%{x}: %{text}",
+        )
+    figure.add_hline(y=1, line={"color": "rgba(128,128,128,0.8)", "width": 1})
+    figure.update_yaxes(**ratio_axis([value for trace in figure.data for value in trace.y]))
+    return [with_room(figure)]

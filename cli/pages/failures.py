@@ -1,0 +1,142 @@
+"""The page about failures: latency and throughput as each begins, lasts and is over, and tables of the windows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+
+from cli.figures.figures import COLOURS, LABEL_GROUND, blank, with_room
+from cli.pages.page import Header, Section, write_page
+from cli.tables.failures import described, failure_grids, findings
+from cli.words import seconds
+
+_SHADE = "rgba(213,90,26,0.14)"
+_FAILED = "#b3261e"
+
+
+def write_failures_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
+    """Write a page about what `sim.experiments.failures.failures` found; its figures.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    found = findings(result)
+    sections = [
+        Section(
+            f"{row['failure']}: {described(row)}",
+            [sentence] if len(found) > 1 else (),
+            failure_grids(result, row),
+            [latency(result, row), throughput(result, row)],
+        )
+        for row, sentence in zip(result["failures"], found, strict=True)
+    ]
+    header = Header(_asked(result), found[0] if len(found) == 1 else _worst(result), _sure(result))
+    return write_page(path, f"What if {Path(result['spec']).name} had failures", header, sections)
+
+
+def _asked(result: dict[str, Any]) -> str:
+    what = "; ".join(described(row) for row in result["failures"])
+    times = f"from {seconds(result['at_s'])} to {seconds(min(result['until_s'], result['end_s']))}"
+    return f"What requests take before, during and after a failure {times} of {seconds(result['end_s'])}: {what}."
+
+
+def _worst(result: dict[str, Any]) -> str:
+    """Which failure is the worst for each operation while it lasts: by its errors, then by its tail."""
+    parts = []
+    for op in dict.fromkeys(op for row in result["failures"] for op in row["windows"]["during"]["ops"]):
+        having = [row for row in result["failures"] if op in row["windows"]["during"]["ops"]]
+
+        def badness(row: dict[str, Any], op: str = op) -> tuple[float, float]:
+            figures = row["windows"]["during"]["ops"][op]
+            tail = figures["latency_s"]["p99"]
+            return round(figures["errors"] / figures["count"], 3), tail if math.isfinite(tail) else math.inf
+
+        worst = max(having, key=badness)
+        failed, tail = badness(worst)
+        errors = f", and {failed:.1%} fail" if failed else ""
+        what = "all fail" if failed == 1 else f"p99 is {seconds(tail)}{errors}"
+        parts.append(f"{op}s suffer most while {described(worst)}: {what}")
+    if result["slos"]:
+        count = sum("fail" in row["windows"]["during"]["slo"].values() for row in result["failures"])
+        parts.append(f"{count} of {len(result['failures'])} failures break an objective while they last")
+    return f"{'; '.join(parts)}."
+
+
+def _sure(result: dict[str, Any]) -> str:
+    counts = sorted({row["replications"] for row in result["failures"]})
+    times = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    widths = [
+        ((high - low) / 2 / figures["latency_s"]["p99"], f"{op} {name}, {row['failure']}")
+        for row in result["failures"]
+        for name, window in row["windows"].items()
+        for op, figures in window["ops"].items()
+        for low, high in [figures["interval"]["latency_s"]["p99"]]
+        if figures["latency_s"]["p99"] and math.isfinite(high - low)
+    ]
+    how = f"Each failure was simulated {times} times, and as often without it by the same random numbers"
+    if not widths:
+        return f"{how}; that is too few for intervals."
+    widest, where = max(widths)
+    return f"{how}; the widest {result['confidence']:.0%} interval of a p99 is ± {widest:.1%} ({where})."
+
+
+def latency(result: dict[str, Any], row: dict[str, Any]) -> go.Figure:
+    """p50 and p99 by intended start; dashed, p99 without the failure."""
+    figure = _axes(
+        result, "Latency: p50 (thin), p99 (bold), healthy p99 (dashed)", "intended start (s)", "latency (ms)"
+    )
+    over = row["timeline"]
+    for op, healthy in over["healthy"].items():
+        failing = over["failing"].get(op, {})
+        for name, values, width, dash in (
+            (f"{op} healthy p99", healthy["p99"], 1.2, "dash"),
+            (f"{op} p50", failing.get("p50", []), 1.2, "solid"),
+            (f"{op} p99", failing.get("p99", []), 2.6, "solid"),
+        ):
+            line = {"color": COLOURS[op], "width": width, "dash": dash}
+            in_ms = [value * 1e3 for value in values]
+            figure.add_scatter(x=_middles(over), y=in_ms, mode="lines", name=name, line=line)
+    figure.update_yaxes(type="log", dtick="D2", tickformat="~g")
+    return with_room(figure)
+
+
+def throughput(result: dict[str, Any], row: dict[str, Any]) -> go.Figure:
+    """Successes a second by end, dashed without the failure; failures by intended start."""
+    figure = _axes(result, "Throughput; healthy is dashed, errors dotted", "time (s)", "requests a second")
+    over = row["timeline"]
+    for op, healthy in over["healthy"].items():
+        failing = over["failing"].get(op, {"throughput_ops": [], "errors_ops": []})
+        lines = [
+            (f"{op} healthy", healthy["throughput_ops"], COLOURS[op], "dash", 1.2),
+            (op, failing["throughput_ops"], COLOURS[op], "solid", 2.4),
+        ]
+        if any(failing["errors_ops"]):
+            lines.append((f"{op} errors", failing["errors_ops"], _FAILED, "dot", 1.6))
+        for name, values, colour, dash, width in lines:
+            line = {"color": colour, "width": width, "dash": dash, "shape": "hvh"}
+            figure.add_scatter(x=_middles(over), y=values, mode="lines", name=name, line=line)
+    figure.update_yaxes(rangemode="tozero")
+    return with_room(figure)
+
+
+def _middles(over: dict[str, Any]) -> list[float]:
+    return [(start + end) / 2 for start, end in zip(over["start_s"], over["end_s"], strict=True)]
+
+
+def _axes(result: dict[str, Any], title: str, x: str, y: str) -> go.Figure:
+    """An empty chart over time with the failure's window shaded, and all windows named."""
+    figure = blank(title, x, y)
+    until_s = min(result["until_s"], result["end_s"])
+    figure.add_vrect(x0=result["at_s"], x1=until_s, fillcolor=_SHADE, line_width=0, layer="below")
+    edges = {"before": (0.0, result["at_s"]), "during": (result["at_s"], until_s), "after": (until_s, result["end_s"])}
+    for name, (start, end) in edges.items():
+        if end > start:
+            figure.add_annotation(
+                x=(start + end) / 2, y=1, yref="paper", yanchor="top", text=name, showarrow=False,
+                font={"size": 11}, bgcolor=LABEL_GROUND,
+            )  # fmt: skip
+    figure.update_xaxes(range=[0, result["end_s"]])
+    return figure

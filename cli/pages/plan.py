@@ -1,0 +1,146 @@
+"""The page about a plan: when which limit is reached, what changes cost and do, and the likely path."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+
+from cli.figures.figures import blank, escaped, with_room
+from cli.pages.page import Header, Section, write_page
+from cli.tables.plan import asked, change_text, evidence, figure, found, month, plan_grids, sure
+from cli.tables.timeline import millions
+from sim.experiments.measures import ERRORS
+from sim.replication.slo import UTILIZATION, Slo, parse_slo
+
+_KINDS = {"state": "#3b82d6", "station": "#e08a00", "slo": "#d5521a"}
+_NAMES = {"state": "what the store holds", "station": "a station", "slo": "an objective"}
+_HOLDS = {True: ("holds", "#109e78"), False: ("does not hold", "#7f8896")}
+_LINES = "#3b82d6", "#e08a00", "#109e78", "#b86aa8", "#7f6fd6", "#d8577f"
+_GREY = "rgba(128,128,128,0.8)"
+_MOST_CHANGES = 30
+_NAME_LENGTH = 40
+
+
+def write_plan_page(result: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
+    """Write a page about what `sim.capacity.plan.plan` found; its figures.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    charts = [_timeline(result)] if result["limits"] else []
+    charts += [_objective(result, text) for text in result["slos"]]
+    charts += [_shares(result)] if any(m["loads"] or m["fill_share"] for m in result["likely"]) else []
+    charts += [_costs(result)] if len(result["changes"]) > 1 and result["cost"] is not None else []
+    sections = [Section("", charts=charts), Section("In figures", evidence(result), plan_grids(result))]
+    return write_page(path, title, Header(asked(result), found(result), sure(result)), sections)
+
+
+def _timeline(result: dict[str, Any]) -> go.Figure:
+    """A bar from the earliest to the latest month of each limit, with a mark at the likely one."""
+    limits, end = result["limits"], result["months"]
+    shown = blank("When each limit is reached", "months from now", "")
+    names = [escaped(limit["name"]) for limit in limits]
+    for kind, colour in _KINDS.items():
+        mine = [(name, limit) for name, limit in zip(names, limits, strict=True) if limit["kind"] == kind]
+        for i, (name, limit) in enumerate(mine):
+            low, high = (end if limit["month"][edge] is None else limit["month"][edge] for edge in ("low", "high"))
+            shown.add_bar(
+                y=[name], x=[high - low], base=[low], orientation="h", name=_NAMES[kind], legendgroup=kind,
+                showlegend=i == 0, marker={"color": colour, "opacity": 0.45},
+                hovertemplate=f"{name}: {escaped(_when(limit))}<extra></extra>",
+            )  # fmt: skip
+        likely = [(name, limit) for name, limit in mine if limit["month"]["likely"] is not None]
+        shown.add_scatter(
+            y=[name for name, _ in likely], x=[limit["month"]["likely"] for _, limit in likely], mode="markers",
+            marker={"color": colour, "size": 11, "symbol": "diamond"}, legendgroup=kind, showlegend=False,
+            hovertext=[escaped(f"{limit['name']}: {_when(limit)}") for _, limit in likely],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )  # fmt: skip
+    shown.update_xaxes(range=[-0.02 * end, 1.02 * end])
+    shown.update_yaxes(categoryorder="array", categoryarray=names[::-1], ticksuffix=" ")
+    return shown.update_layout(height=210 + 36 * len(limits), barmode="overlay", bargap=0.4)
+
+
+def _when(limit: dict[str, Any]) -> str:
+    months = limit["month"]
+    objects = f", {millions(limit['objects'])} objects" if limit["objects"] else ""
+    return f"likely month {month(months['likely'])}, {month(months['low'])} to {month(months['high'])}{objects}"
+
+
+def _objective(result: dict[str, Any], text: str) -> go.Figure:
+    """An objective's figure along the likely path, and its limit."""
+    slo = parse_slo(text)
+    scale, unit = _unit(slo)
+    shown = blank(f"{escaped(text)} in the likely scenario", "months from now", unit)
+    moments = [moment for moment in result["likely"] if text in moment["slos"]]
+    judged = [moment["slos"][text] for moment in moments]
+    y = [j["value"] * scale for j in judged]
+    half = [(j["high"] - j["value"]) * scale if math.isfinite(j["high"]) else 0.0 for j in judged]
+    below = [min(down, value) for down, value in zip(half, y, strict=True)]  # no figure can be less than 0
+    shown.add_scatter(
+        x=[moment["month"] for moment in moments], y=y, mode="lines+markers", name=escaped(slo.figure),
+        line={"color": _LINES[0]},
+        error_y={"type": "data", "array": half, "arrayminus": below, "symmetric": False, "width": 3, "thickness": 1},
+        hovertext=[figure(text, j["value"]) for j in judged], hovertemplate="month %{x}: %{hovertext}<extra></extra>",
+        showlegend=False,
+    )  # fmt: skip
+    shown.add_hline(y=slo.limit * scale, line={"color": _KINDS["slo"], "dash": "dash", "width": 1.5})
+    shown.update_yaxes(rangemode="tozero")
+    return shown
+
+
+def _unit(slo: Slo) -> tuple[float, str]:
+    if slo.figure in (ERRORS, UTILIZATION):
+        return 100.0, "%"
+    if slo.figure == "throughput_bytes":
+        return 1e-6, "MB/s"
+    return (1.0, "requests a second") if slo.above else (1e3, "latency (ms)")
+
+
+def _shares(result: dict[str, Any]) -> go.Figure:
+    """Fill and the load of each role along the likely path."""
+    shown = blank("How full and how busy it is", "months from now", "share")
+    moments = result["likely"]
+    lines = {"OSDs full": [m["fill_share"] for m in moments]} if moments[0]["fill_share"] is not None else {}
+    roles = {role: None for moment in moments for role, load in moment["loads"].items() if load >= 0.05}
+    lines |= {f"{role} busy": [moment["loads"].get(role) for moment in moments] for role in roles}
+    for i, (name, values) in enumerate(lines.items()):
+        shown.add_scatter(
+            x=[m["month"] for m in moments], y=values, mode="lines+markers", name=escaped(name),
+            line={"color": _LINES[i % len(_LINES)]}, showlegend=True,
+        )  # fmt: skip
+    shown.add_hline(y=1, line={"color": _GREY, "dash": "dot", "width": 1})
+    shown.update_yaxes(tickformat=".0%", rangemode="tozero")
+    return with_room(shown)
+
+
+def _costs(result: dict[str, Any]) -> go.Figure:
+    """What each change costs: those that hold, and those that do not; the cheapest of both."""
+    changes = sorted((c for c in result["changes"] if c["set"]), key=lambda c: (not c["holds"], c["cost"]))
+    changes = changes[:_MOST_CHANGES]
+    more = f" (the first {_MOST_CHANGES})" if len(result["changes"]) - 1 > _MOST_CHANGES else ""
+    shown = blank(f"What changes cost{more}", "cost, in the unit of the prices", "")
+    names = [escaped(_short(change_text(change["set"]))) for change in changes]
+    for holds, (label, colour) in _HOLDS.items():
+        mine = [(name, change) for name, change in zip(names, changes, strict=True) if change["holds"] == holds]
+        shown.add_bar(
+            y=[name for name, _ in mine], x=[change["cost"] for _, change in mine], orientation="h", name=label,
+            marker_color=colour, showlegend=True, hovertext=[_done(result, change) for _, change in mine],
+            hovertemplate="%{y}: %{x:,.0f}<br>%{hovertext}<extra></extra>",
+        )  # fmt: skip
+    shown.update_yaxes(categoryorder="array", categoryarray=names[::-1], ticksuffix=" ", dtick=1)
+    return shown.update_layout(height=200 + 22 * len(names), bargap=0.3)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"
+
+
+def _done(result: dict[str, Any], change: dict[str, Any]) -> str:
+    """The objectives' figures at the end of the period, or why there are none."""
+    end = change["evidence"]
+    told = [f"{text}: {figure(text, judged['value'])}" for text, judged in end["slos"].items()]
+    return escaped(end["reason"] or ", ".join(told))

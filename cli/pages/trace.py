@@ -1,0 +1,158 @@
+"""The page about a trace: its rate over time, sizes, popularity, reuse and bursts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from cli.figures.figures import COLOURS, blank, with_room
+from cli.pages.page import Header, Section, write_page
+from cli.tables.tables import Grid
+from cli.words import number, seconds, size
+from traces.errors import InputError
+from traces.statistics.popularity import objects_of
+from traces.statistics.reuse_distance import MOST, reuse_distances
+from traces.statistics.summary import tail_points
+from traces.tables import OPS
+from traces.trace import Trace
+
+_BINS = 200
+_POINTS = 400
+_MEASURED, _EXPECTED = "#3b82d6", "#7f8896"
+
+
+def write_trace_page(trace: Trace, figures: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
+    """Write a page about a trace and its `traces.statistics.characteristics.figures`; its charts.
+
+    Raises:
+        InputError: the trace has no requests, or the file cannot be written.
+    """
+    if not len(trace):
+        raise InputError("the trace has no requests; there is nothing to show")
+    charts = [_rate(trace)] if trace.pacing.loop == "open" and len(trace) > 1 else []
+    charts += [_dispersion(figures["dispersion"])] if figures["dispersion"] else []
+    charts += [_sizes(trace)]
+    objects = objects_of(trace)
+    if len(objects):
+        charts += [_popularity(trace, figures["popularity"]), _reuse(objects)]
+    header = Header(_asked(figures), _found(figures), _sure(trace))
+    sections = [Section("", charts=charts), Section("Sizes by operation", grids=[_grid(figures)])]
+    return write_page(path, title, header, sections)
+
+
+def _asked(figures: dict[str, Any]) -> str:
+    mix = ", ".join(f"{op} {f['count'] / figures['requests']:.3g}" for op, f in figures["ops"].items())
+    moved = size(float(figures["transfer_bytes"]))
+    return f"What {figures['requests']:,} requests are like (by share: {mix}; {moved} of payload)."
+
+
+def _found(figures: dict[str, Any]) -> str:
+    parts = []
+    arrivals, workers = figures["arrivals"], figures["workers"]
+    if workers is not None:
+        pause = seconds(workers["think_s"]["mean"])
+        parts.append(f"{workers['clients']:,} workers wait for their answers and pause for {pause} on average")
+    elif arrivals is not None and arrivals["rate_ops"] is not None:
+        bursts = max((row["idc"] for row in figures["dispersion"]), default=None)
+        much = f"up to {number(bursts)} times as much as" if bursts is not None and bursts >= 1.5 else "as"
+        chance = f"their counts vary {much} chance makes them"
+        parts.append(f"they come at {number(arrivals['rate_ops'])} a second, and {chance}")
+    if figures["keys"] is not None:
+        keys = figures["keys"]
+        laws = (f"{op}s {number(law['exponent'])} over {law['count']:,}" for op, law in figures["popularity"].items())
+        once = f"{keys['distinct']:,} objects, {keys['one_hit_share']:.0%} of these once"
+        parts.append(f"they name {once}, and their Zipf exponents are: {', '.join(laws)}")
+    text = "; ".join(parts) or "there is nothing to find"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _sure(trace: Trace) -> str:
+    if trace.origin is None:
+        return "All requests of the trace are counted; the Zipf law is the likeliest, not a measured one."
+    origin = trace.origin
+    read = f"Read from {', '.join(origin.formats)}, times to {seconds(origin.clock_s)}"
+    return f"{read}; the Zipf law is the likeliest, not a measured one."
+
+
+def _rate(trace: Trace) -> go.Figure:
+    """Requests a second by operation."""
+    figure = blank("Rate over time", "time (s)", "requests a second")
+    edges = np.linspace(0, float(trace.arrival_s[-1]) or 1.0, min(_BINS, max(len(trace) // 10, 2)) + 1)
+    for i, op in enumerate(OPS):
+        if (trace.op == i).any():
+            counts, _ = np.histogram(trace.arrival_s[trace.op == i], bins=edges)
+            style = {"color": COLOURS[op], "width": 2.0, "shape": "hvh"}
+            figure.add_scatter(x=(edges[1:] + edges[:-1]) / 2, y=counts / edges[1], name=op, mode="lines", line=style)
+    figure.update_yaxes(rangemode="tozero")
+    return with_room(figure)
+
+
+def _dispersion(rows: list[dict[str, float]]) -> go.Figure:
+    """The index of dispersion against the window."""
+    figure = blank("Bursts: index of dispersion", "window (s)", "variance over mean of counts")
+    window = [row["window_s"] for row in rows]
+    marks = {"color": _MEASURED, "size": 7}
+    figure.add_scatter(x=window, y=[row["idc"] for row in rows], name="this trace", mode="lines+markers", marker=marks)
+    line = {"color": _EXPECTED, "dash": "dash"}
+    figure.add_scatter(x=window, y=[1.0] * len(rows), name="Poisson", mode="lines", line=line)
+    return figure.update_xaxes(type="log").update_yaxes(type="log")
+
+
+def _sizes(trace: Trace) -> go.Figure:
+    """The distribution of the sizes of the objects that requests name."""
+    figure = blank("Sizes of the objects named", "size (bytes)", "share of requests")
+    for i, op in enumerate(OPS):
+        sizes = trace.size_bytes[(trace.op == i) & (trace.size_bytes > 0)].astype(np.float64)
+        if op != "LIST" and len(sizes):
+            values, above = tail_points(sizes)
+            values, below = np.append(values[0], values), np.concatenate([[0.0], 1 - above[1:], [1.0]])
+            style = {"color": COLOURS[op], "width": 2.0, "shape": "hv"}
+            figure.add_scatter(x=values, y=below, name=op, mode="lines", line=style)
+    figure.update_xaxes(type="log", dtick="D2", tickformat="~s")
+    figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+    return with_room(figure)
+
+
+def _popularity(trace: Trace, laws: dict[str, Any]) -> go.Figure:
+    """Requests of each object against its rank by operation, and what the Zipf law makes expect."""
+    figure = blank("Popularity: requests of each object (dashed: Zipf law)", "rank of the object", "requests")
+    for op, law in laws.items():
+        hits = np.sort(np.unique(objects_of(trace, trace.op == OPS.index(op)), return_counts=True)[1])[::-1]
+        rank = np.unique(np.geomspace(1, len(hits), _POINTS).astype(np.int64))
+        marks = {"color": COLOURS[op], "size": 5}
+        figure.add_scatter(x=rank, y=hits[rank - 1], name=op, mode="markers", marker=marks)
+        every = np.unique(np.geomspace(1, law["count"], 10_000).astype(np.int64))
+        total = float((every ** -law["exponent"] * np.diff(every, append=law["count"] + 1)).sum())
+        expected = hits.sum() * (1 - law["one_hit"]) * rank ** -law["exponent"] / total
+        shown = (expected >= 0.5) & (rank <= law["count"])
+        line = {"color": COLOURS[op], "dash": "dash", "width": 1.2}
+        name = f"{op}: Zipf"
+        figure.add_scatter(x=rank[shown], y=expected[shown], name=name, mode="lines", line=line, showlegend=False)
+    figure.update_xaxes(type="log")
+    return with_room(figure.update_yaxes(type="log"))
+
+
+def _reuse(objects: np.ndarray[Any, Any]) -> go.Figure:
+    """The share of requests that an LRU cache of a size answers."""
+    figure = blank("Reuse: hits of an LRU cache", "objects that the cache holds", "share of requests")
+    first = max((len(objects) - MOST) // 2, 0)
+    taken = objects[first : first + MOST]
+    distances = np.sort(reuse_distances(taken))
+    held = np.unique(np.geomspace(1, max(int(distances[-1]) + 1 if len(distances) else 1, 2), _POINTS).astype(np.int64))
+    share = np.searchsorted(distances, held) / len(taken)  # a cache of n answers distances below n
+    line = {"color": _MEASURED, "width": 2.0}
+    figure.add_scatter(x=held, y=share, name="share answered", mode="lines", line=line, showlegend=False)
+    figure.update_xaxes(type="log")
+    return figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+
+
+def _grid(figures: dict[str, Any]) -> Grid:
+    columns = ["op", "requests", "mean", "min", "p50", "p90", "p99", "max"]
+    rows = [
+        [op, f"{f['count']:,}", *(size(float(value)) for value in f["size_bytes"].values())]
+        for op, f in figures["ops"].items()
+    ]
+    return Grid("", columns, rows)

@@ -1,0 +1,111 @@
+"""What failures do, as tables and in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from cli.tables.tables import Grid
+from cli.tables.whatif import plus_minus
+from cli.words import number, seconds, share
+
+_TAIL = "p99"
+_WHAT = {
+    "osd_down": "OSD {osd} is down",
+    "drive_down": "drive {drive} is down",
+    "gateway_down": "gateway {gateway} is down",
+    "noisy_neighbour": "a neighbour takes {share:.0%} of a host's {takes}",
+}
+
+
+def described(row: dict[str, Any]) -> str:
+    """What has failed: ``drive 0 is 10 times slower``."""
+    event = row["event"]
+    kind = event["kind"]
+    if kind == "host_down":
+        return f"host {event['host']} is down" if "host" in event else "the host is down"
+    if kind == "slow_drive":
+        drive = f"drive of OSD {event['osd']}" if "osd" in event else f"drive {event['drive']}"
+        return f"{drive} is {1 / event['speed']:.3g} times slower"
+    return _WHAT[kind].format(**event)
+
+
+def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:
+    """A table for each operation with a row for each window, and one of the objectives."""
+    windows = row["windows"]
+    ops = list(dict.fromkeys(op for window in windows.values() for op in window["ops"]))
+    columns = ["window", "requests", "errors", "op/s", "healthy", "p50", "p99", "p99 − healthy"]
+    grids = [
+        Grid(f"{op}: {described(row)}", columns, [_cells(name, w, op) for name, w in windows.items() if op in w["ops"]])
+        for op in ops
+    ]
+    if result["slos"]:
+        judged = [[name, *(window["slo"][text] for text in result["slos"])] for name, window in windows.items()]
+        grids.append(Grid(f"Objectives: {described(row)}", ["window", *result["slos"]], judged))
+    return grids
+
+
+def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
+    figures = window["ops"][op]
+    healthy = window["healthy"]["ops"].get(op, {}).get("throughput_ops")
+    against = window["difference"]["ops"].get(op)
+    return [
+        name,
+        f"{figures['count']:,}",
+        share(figures["errors"], figures["count"]),
+        number(figures["throughput_ops"]),
+        number(healthy),
+        seconds(figures["latency_s"]["p50"]),
+        seconds(figures["latency_s"][_TAIL]),
+        number(None) if against is None else _change(against["latency_s"][_TAIL]),
+    ]
+
+
+def _change(figure: dict[str, float]) -> str:
+    """A difference to the healthy store, if there is any."""
+    if not math.isfinite(figure["value"]):
+        return number(None)
+    return plus_minus(figure) if any(figure.values()) else "none"
+
+
+def findings(result: dict[str, Any]) -> list[str]:
+    """What each failure does, some sentences each."""
+    return [_finding(result, row) for row in result["failures"]]
+
+
+def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
+    during, after = row["windows"]["during"], row["windows"].get("after")
+    what = described(row)
+    sentences = [f"While {what}, {_of_ops(during)}"]
+    if after and after["ops"]:
+        sentences.append(f"Afterwards, {_of_ops(after)}")
+    if result["slos"]:
+        broken = [(text, [n for n, w in row["windows"].items() if w["slo"][text] == "fail"]) for text in result["slos"]]
+        said = [f"{text} is broken {_listed(windows)} the failure" for text, windows in broken if windows]
+        sentences += said or ["No objective is broken"]
+    if row["precise"] is False:
+        sentences.append("The precision was not reached")
+    return " ".join(f"{sentence}." for sentence in (*sentences, *row["notes"]))
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _of_ops(window: dict[str, Any]) -> str:
+    """The tail and the errors of each operation in a window."""
+    parts = []
+    for op, figures in window["ops"].items():
+        failed = figures["errors"] / figures["count"]
+        if failed == 1:
+            parts.append(f"all {op}s fail")
+            continue
+        against = window["difference"]["ops"].get(op)
+        more = [] if against is None else [f"change: {_change(against['latency_s'][_TAIL])}"]
+        more += [f"{failed:.2%} fail"] if failed else []
+        told = f" ({'; '.join(more)})" if more else ""
+        parts.append(f"{op} p99 is {seconds(figures['latency_s'][_TAIL])}{told}")
+    return _listed(parts) if parts else "nobody asks"

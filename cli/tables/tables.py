@@ -1,0 +1,304 @@
+"""Tables of Runs and comparisons, as text: one content for the terminal and the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from cli.words import LABELS, byte_rate, number, percent, percent_between, seconds, share, tail_of
+from traces.run import Run
+from traces.statistics.summary import latencies, summarise, tukey_classes
+from traces.tables import OPS
+from validate.compare.compare import JUDGED
+
+_WIDEST = 8  # columns that a terminal takes
+_LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text: the first `labels` columns are names, the others figures; a title may be empty."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    labels: int = 1
+
+
+def rich_table(grid: Grid, turn: bool = True) -> Table:
+    """The grid without its title; one too wide for 80 characters is turned, if it may be: its columns become rows."""
+    if turn and len(grid.columns) > _WIDEST:
+        columns, *rows = zip(grid.columns, *grid.rows, strict=True)
+        grid = Grid(grid.title, columns, rows)
+    # Text, not str: rich takes brackets in a str for markup.
+    table = Table()
+    for i, column in enumerate(grid.columns):
+        table.add_column(Text(column), justify="left" if i < grid.labels else "right", overflow="fold")
+    for row in grid.rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def summary_grid(run: Run, title: str = "") -> Grid:
+    """The key figures of a Run, a row for each operation; attempts per request where there were further ones."""
+    rows, repeated = [], bool((run.column("attempts") > 1).any())
+    for op, figures in summarise(run)["ops"].items():
+        samples, latency = latencies(run, op), figures["latency_s"]
+        outliers = tukey_classes(samples)
+        mild, severe = (outliers[f"low_{kind}"] + outliers[f"high_{kind}"] for kind in ("mild", "severe"))
+        rows.append([
+            op,
+            f"{figures['count']:,}",
+            share(figures["errors"], figures["count"]),
+            *([f"{mean_attempts(run, op):.3f}"] if repeated else []),
+            number(figures["throughput_ops"]),
+            byte_rate(figures["throughput_bytes"]),
+            *(seconds(latency[name]) for name in _LATENCIES),
+            share(mild, len(samples)),
+            share(severe, len(samples)),
+        ])  # fmt: skip
+    columns = ["op", "requests", "errors", *(["attempts"] if repeated else []), "op/s", "payload"]
+    columns += [*(LABELS[name] for name in _LATENCIES), "mild outliers", "severe outliers"]
+    return Grid(title, columns, rows)
+
+
+def mean_attempts(run: Run, op: str) -> float:
+    """Attempts per request of an operation: by how much retries and hedges multiply its load."""
+    return float(run.column("attempts")[run.op == OPS.index(op)].mean())
+
+
+_MANY = 30
+"""More stations than this are shown by role."""
+
+
+def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
+    """Stations with what they served, how busy they were and how many jobs waited, the busiest first.
+
+    Of many stations, each role's: visits of all, their mean load, and the busiest one's load and queue.
+    """
+    ordered = sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]))
+    if len(ordered) > _MANY:
+        return _roles_grid(ordered, title)
+    rows = [
+        [
+            s["name"],
+            s["role"],
+            _servers(s["servers"]),
+            f"{s['visits']:,}",
+            _load(s["utilization"], s["servers"]),
+            number(s["mean_queue"]),
+        ]
+        for s in ordered
+    ]
+    return Grid(title, ["station", "role", "servers", "visits", "utilisation", "mean queue"], rows, labels=2)
+
+
+def _roles_grid(ordered: Sequence[dict[str, Any]], title: str) -> Grid:
+    """Stations that come busiest first, by role."""
+    rows = []
+    for first, alike in _by_role(ordered):
+        mean = sum(s["utilization"] for s in alike) / len(alike)
+        rows.append([
+            first["role"],
+            f"{len(alike)}",
+            _servers(first["servers"]),
+            f"{sum(s['visits'] for s in alike):,}",
+            _load(mean, first["servers"]),
+            first["name"],
+            _load(first["utilization"], first["servers"]),
+            number(first["mean_queue"]),
+        ])  # fmt: skip
+    columns = ["role", "stations", "servers", "visits", "mean util.", "busiest", "utilisation", "mean queue"]
+    return Grid(title, columns, rows)
+
+
+def _by_role(ordered: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The first station of each role, and all of that role."""
+    roles: dict[str, list[dict[str, Any]]] = {}
+    for s in ordered:
+        roles.setdefault(s["role"], []).append(s)
+    return [(alike[0], alike) for alike in roles.values()]
+
+
+def _shown(ordered: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """The stations with what to call them; of many, the first of each role."""
+    if len(ordered) <= _MANY:
+        return [(s["name"], s) for s in ordered]
+    return [(s["name"] + (f" (first of {len(alike)})" if len(alike) > 1 else ""), s) for s, alike in _by_role(ordered)]
+
+
+def _servers(count: int | None) -> str:
+    return "∞" if count is None else f"{count}"
+
+
+def _load(utilization: float | None, servers: int | None) -> str:
+    """Utilisation; of an infinite server, how many are busy."""
+    if utilization is None or not math.isfinite(utilization):
+        return number(None)
+    return f"{number(utilization)} busy" if servers is None else f"{utilization * 100:.1f}%"
+
+
+def attribution_grid(attribution: dict[str, Any], title: str = "") -> Grid:
+    """What median and tail consist of (`critical_path.attribution`) by operation; most of the tail comes first."""
+    tail = tail_of({name for bands in attribution.values() for name in bands})
+    rows = []
+    for op, bands in attribution.items():
+        in_tail = bands[tail_of(bands)]["roles"]
+        for role in sorted(in_tail, key=lambda role: -sum(in_tail[role].values())):
+            spent = [bands[name]["roles"][role] if name in bands else {} for name in ("p50", tail)]
+            rows.append([op, role, *(seconds(s.get(kind)) for s in spent for kind in ("waiting_s", "service_s"))])
+    columns = [f"{LABELS[name]} {what}" for name in ("p50", tail) for what in ("waiting", "service")]
+    return Grid(title, ["op", "role", *columns], rows, labels=2)
+
+
+def replications_grid(result: dict[str, Any]) -> Grid:
+    """The figures of replications with their intervals (`Replications.summary`, and a `Precision.verdict` if any)."""
+    rows = []
+    for op, figures in result["ops"].items():
+        rows.append([op, "requests", f"{figures['count']:,}", ""])
+        rows.append([op, "errors", share(figures["errors"], figures["count"]), ""])
+        if figures["left_out"]:
+            rows.append([op, "left out as warm-up", f"{figures['left_out']:,}", ""])
+        rows.append([op, "op/s", *_estimate(figures["throughput_ops"], number)])
+        rows.append([op, "payload", *_estimate(figures["throughput_bytes"], byte_rate)])
+        latency = figures["latency_s"]
+        rows += [[op, LABELS[name], *_estimate(latency[name], seconds)] for name in _LATENCIES]
+    title = f"{result['replications']} replications"
+    if "precision" in result:
+        verdict = result["precision"]
+        widest = f"{verdict['widest'] * 100:.1f}%" if math.isfinite(verdict["widest"]) else "unknown"
+        reached = "reached" if verdict["reached"] else "not reached"
+        title += f"; ± {verdict['wanted'] * 100:g}% {reached}: {verdict['figure'] or 'no operation'} is ± {widest}"
+    return Grid(title, ["op", "measure", "estimate", f"{result['confidence'] * 100:g}% interval"], rows, labels=2)
+
+
+def station_intervals_grid(stations: Sequence[dict[str, Any]]) -> Grid:
+    """The load of stations in replications, with intervals, the busiest first."""
+    rows = []
+    for name, s in _shown(sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]["value"]))):
+        load = _estimate(s["utilization"], partial(_load, servers=s["servers"]))
+        rows.append([name, _servers(s["servers"]), *load, *_estimate(s["mean_queue"], number)])
+    return Grid("", ["station", "servers", "utilisation", "interval", "mean queue", "interval"], rows)
+
+
+def _estimate(figure: dict[str, float], write: Callable[[float | None], str]) -> list[str]:
+    """A value and its interval; none where it has no bounds."""
+    known = math.isfinite(figure["low"]) and math.isfinite(figure["high"])
+    return [write(figure["value"]), _between(figure, write) if known else number(None)]
+
+
+def bounds_grids(result: dict[str, Any]) -> list[Grid]:
+    """What `bounds.bounds` found: of the whole network, its stations, its routes; and what that rests on."""
+    notes = [Grid("", ["note"], [[note] for note in result["notes"]])] if result["notes"] else []
+    return [_whole_grid(result), _demands_grid(result), _routes_grid(result), *notes]
+
+
+def _whole_grid(result: dict[str, Any]) -> Grid:
+    rows = []
+    for label, found in (("bounds", result), ("balanced job bounds", result["balanced_job"])):
+        if "reason" not in found:
+            rows.append([label, _between(found["throughput_ops"], _per_second), _between(found["response_s"], seconds)])
+    exact = result["exact"]
+    if "reason" in exact:
+        title = f"No exact means: {exact['reason'].removeprefix('no product form: ')}"
+    else:
+        title = ""
+        rows.append(["exact", _per_second(exact["throughput_ops"]), seconds(exact["response_s"])])
+    return Grid(title, ["without simulation", "throughput", "mean response"], rows)
+
+
+def _per_second(value: float | None) -> str:
+    return number(None) if value is None else f"{number(value)} op/s"
+
+
+def _demands_grid(result: dict[str, Any]) -> Grid:
+    exact = {s["name"]: number(s["mean_jobs"]) for s in result["exact"].get("stations", [])}
+    kinds = {"station": "", "pool": " (tokens)", "group": " (together)"}
+    rows = [
+        [
+            name + kinds[s["kind"]],
+            _servers(s["servers"]),
+            number(s["visits"]),
+            _between(s["demand_s"], seconds),
+            number(s["max_throughput_ops"]),
+            _between(s["utilization"], partial(_load, servers=s["servers"])),
+            *([exact[s["name"]]] if exact else []),
+        ]
+        for name, s in _shown(result["stations"])
+    ]
+    columns = ["station", "servers", "visits", "demand", "op/s at most", "utilisation"]
+    first = result["bottleneck"]
+    title = f"Bottleneck: {first}, at {number(result['max_throughput_ops'])} op/s" if first else "No bottleneck"
+    return Grid(title, [*columns, *(["mean jobs"] if exact else [])], rows)
+
+
+def _routes_grid(result: dict[str, Any]) -> Grid:
+    exact = {route["name"]: seconds(route["response_s"]) for route in result["exact"].get("routes", [])}
+    rows = [
+        [
+            route["name"],
+            f"{route['share'] * 100:.1f}%",
+            ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route["demand_s"].items() if demand_s),
+            seconds(route["response_s"]["low"]),
+            *([exact[route["name"]]] if exact else []),
+        ]
+        for route in result["routes"]
+    ]
+    columns = ["request", "share", "demands", "mean response at least", *(["exact"] if exact else [])]
+    return Grid("", columns, rows)
+
+
+def _between(bounds: dict[str, Any], write: Callable[[float | None], str]) -> str:
+    """``low … high``, or the one value of both; None stands for no bound."""
+    if bounds["high"] is None and bounds["low"] is not None:
+        return f"at least {write(bounds['low'])}"
+    low, high = write(bounds["low"]), write(bounds["high"])
+    return low if low == high else f"{low} … {high}"
+
+
+def comparison_grid(comparison: dict[str, Any], names: tuple[str, str], title: str = "") -> Grid:
+    """A comparison, a row for each measure of each operation; `names` are those of A and B."""
+    rows = [row for op, result in comparison["ops"].items() for row in _op_rows(op, result)]
+    columns = [
+        "op",
+        "measure",
+        names[0],
+        names[1],
+        "ratio",
+        f"{comparison['confidence'] * 100:g}% interval",
+        "verdict",
+    ]
+    return Grid(title, columns, rows, labels=2)
+
+
+def _op_rows(op: str, result: dict[str, Any]) -> list[list[str]]:
+    def judged(name: str) -> str:
+        if name in result["differs_in"]:
+            return "differs"
+        return "unsure" if name in result["unsure_of"] else "within" if name in JUDGED else ""
+
+    rows = [
+        [op, "requests", *(f"{result['count'][side]:,}" for side in "ab"), "", "", judged("count")],
+        [op, "errors", *(share(result["errors"][side], result["count"][side]) for side in "ab"), "", "", ""],
+    ]
+    if "latency_s" not in result:
+        return rows
+    for name, measure in {"throughput_ops": result["throughput_ops"], **result["latency_s"]}.items():
+        write = (lambda value: f"{number(value)} op/s") if name == "throughput_ops" else seconds
+        rows.append([
+            op, LABELS[name], write(measure["a"]), write(measure["b"]), percent(measure["log_ratio"]),
+            percent_between(measure["interval"]), judged(name),
+        ])  # fmt: skip
+    low, high = result["w1"]["interval"]
+    w1 = [f"{result['w1']['value'] * 100:.1f}%", f"{low * 100:.1f} … {high * 100:.1f}%"]
+    return [
+        *rows,
+        [op, "W1 / mean", "", "", *w1, judged("w1")],
+        [op, "KS", "", "", f"{result['ks'] * 100:.1f}%", "", ""],
+    ]

@@ -1,0 +1,67 @@
+"""Tables of a timeline: a row for each state, and between them what begins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cli.tables.tables import Grid
+from cli.words import number, seconds, size
+
+
+def state_grids(result: dict[str, Any]) -> list[Grid]:
+    """What `timeline.timeline` found state by state: of each operation, and of reshards if there are any."""
+    ops = {op: None for state in result["states"] for op in state["ops"]}
+    return [*(_op_grid(result, op) for op in ops), *_reshards_grids(result)]
+
+
+def events_grids(result: dict[str, Any]) -> list[Grid]:
+    """What begins at how many objects; no table where nothing does."""
+    rows = [[event["name"], millions(event["objects"]), event["text"]] for event in result["events"]]
+    return [Grid("", ["begins", "objects", "what"], rows, labels=3)] if rows else []
+
+
+def _op_grid(result: dict[str, Any], op: str) -> Grid:
+    rows = [(state["objects"], _state_row(state, state["ops"][op])) for state in result["states"] if op in state["ops"]]
+    rows += [
+        (event["objects"], [millions(event["objects"]), "", "", "", "", "", "", event["name"]])
+        for event in result["events"]
+    ]
+    title = f"{op} by objects stored (± {result['confidence']:.0%} interval)"
+    columns = ["objects", "fill", "spilled", "op/s", "±", "p50", "p99", "busiest"]
+    return Grid(title, columns, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
+
+
+def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
+    latency, busiest, rate = figures["latency_s"], figures["busiest"], figures["throughput_ops"]
+    half = figures["interval"]["throughput_ops"][1] - rate
+    return [
+        millions(state["objects"]),
+        f"{state['fill_share']:.0%}",
+        size(state["spilled_bytes"]) if state["spilled_bytes"] else "",
+        number(rate),
+        f"{half / rate:.1%}" if rate and math.isfinite(half) else number(None),
+        seconds(latency["p50"]),
+        seconds(latency["p99"]),
+        f"{busiest['role']} {busiest['utilization']:.0%}",
+    ]
+
+
+def _reshards_grids(result: dict[str, Any]) -> list[Grid]:
+    rows = [
+        [millions(state["objects"]), f"{state['index_shards']:,}", f"{state['reshards']:,}", _lost(state)]
+        for state in result["states"]
+        if state["reshards"]
+    ]
+    return (
+        [Grid("Reshards since the state before", ["objects", "shards", "reshards", "time lost"], rows)] if rows else []
+    )
+
+
+def _lost(state: dict[str, Any]) -> str:
+    return f"{state['lost_to_reshards']:.2%}"
+
+
+def millions(objects: float) -> str:
+    """``12.3 M`` objects, or ``12,345`` where they are fewer than a million."""
+    return f"{objects:,.0f}" if objects < 1e6 else f"{objects / 1e6:,.4g} M"

@@ -1,0 +1,1 @@
+"""What a Ceph cluster's spec, devices and state make of every service demand."""

@@ -1,0 +1,327 @@
+"""The service demands of a Ceph cluster that follow from its spec, its devices and what it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from models.ceph.demands.state import ClusterState, StateInputs, state_at
+from models.ceph.mechanisms.bluestore import (
+    METADATA_BYTES,
+    BlueStoreSettings,
+    WritePlan,
+    deferred_write_s,
+    kv_commit_demand,
+)
+from models.ceph.mechanisms.bucket_index import entries_per_shard
+from models.ceph.mechanisms.compaction import bursts
+from models.ceph.mechanisms.redundancy import stripes
+from models.ceph.mechanisms.rocksdb import RocksDbOptions, place
+from models.devices.devices import Device
+from models.network.service_demand import ServiceDemand
+from traces.workload.distributions import (
+    Deterministic,
+    Empirical,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    Lognormal,
+    Occasional,
+)
+from traces.workload.generate import PAGE
+from traces.workload.workload import Op
+
+if TYPE_CHECKING:
+    from models.ceph.spec import CephSpec
+
+NOTHING = ServiceDemand()
+
+Way = Literal["up", "down"]
+"""Bytes that a machine sends, or that it receives."""
+
+TLS_FACTOR: dict[Op, float] = {"GET": 1.40, "PUT": 1.71}
+"""CPU of a gateway with TLS over that without, at 4 MiB (IBM Storage Ceph, published)."""
+
+_COMPACTION_BYTES = 2 << 20
+"""compaction_readahead_size of bluestore_rocksdb_options: what a compaction reads or writes at once."""
+_TOUCHED = 1e-3  # of an empty device: accesses go over some of it
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access to a device: what it takes beside others, and what it keeps others from the device."""
+
+    beside: ServiceDemand
+    alone: ServiceDemand
+
+
+class Laws:
+    """Derives the demands. `object_bytes` is the mean size of the objects that are written and held."""
+
+    def __init__(self, spec: CephSpec, object_bytes: float):
+        self.spec, self.object_bytes = spec, object_bytes
+        self.is_filestore = spec.osd.backend == "filestore"
+
+    @cached_property
+    def bluestore(self) -> BlueStoreSettings:
+        """BlueStore's settings with the release's defaults."""
+        return self.spec.bluestore.resolved(self.spec.release, self.spec.device.rotational)
+
+    @cached_property
+    def rocksdb(self) -> RocksDbOptions:
+        """RocksDB's options with the release's defaults."""
+        return self.spec.rocksdb.options(self.spec.release)
+
+    @cached_property
+    def state_inputs(self) -> StateInputs:
+        """What the slow state follows from."""
+        spec = self.spec
+        chunks = self._chunks
+        allocated = sum(self.bluestore.write_plan(chunk).allocated_bytes for chunk in chunks) / len(chunks)
+        return StateInputs(
+            object_bytes=self.object_bytes,
+            shards_per_object=float(len(chunks) * spec.pools.data.width),
+            allocated_bytes_per_shard=allocated,
+            alloc_unit_bytes=self.bluestore.min_alloc_bytes,
+            osds=spec.osds,
+            device_bytes=float(spec.device.capacity),
+            db_bytes=float(spec.db.size) if spec.db else 0.0,
+            rocks=self.rocksdb,
+            memory_target_bytes=float(spec.osd.memory_target),
+            buckets=spec.workload.buckets,
+            shards_per_bucket=spec.buckets.shards,
+            churn=spec.stored.churn,
+            working_set_objects=spec.stored.working_set,
+        )
+
+    @property
+    def _chunks(self) -> list[int]:
+        """Bytes of a shard of each RADOS object of an object."""
+        size = round(self.object_bytes)
+        parts = stripes(size) if self.spec.access.cuts else (size,)
+        return [self.spec.pools.data.chunk_bytes(part) for part in parts]
+
+    @cached_property
+    def state(self) -> ClusterState:
+        """What the cluster is like with the objects that it holds."""
+        return state_at(self.state_inputs, self.spec.stored.objects)
+
+    @cached_property
+    def drive(self) -> Device:
+        """The data device, as full as it is; a hard disk puts the accesses that wait in order.
+
+        Accesses go over the objects that are read, and writes go on behind the newest.
+        """
+        fill = min(max(self.state.fill_share, _TOUCHED), 1.0)
+        held, asked = self.spec.stored.objects, self.spec.stored.working_set
+        newest = min(1.0, max(asked / held, _TOUCHED)) if asked and held else 1.0
+        return self.spec.device.filled(fill, newest).at_depth(self.spec.osd.read_depth)
+
+    @property
+    def log_device(self) -> Device:
+        """The device that has RocksDB's log."""
+        return self.spec.db.device if self.spec.db else self.spec.device
+
+    # Reads
+
+    def read_accesses(self, chunk_bytes: int) -> tuple[Access, ...]:
+        """Accesses to the data device for reading a shard: what finding it takes, and its bytes as they are stored."""
+        cold = 1 - self.spec.stored.warm
+        stored = self._stored(chunk_bytes)
+        data = Access(
+            share_of(_bytes(self.drive.read_latency, stored), cold), share_of(_bytes(self.drive.read, stored), cold)
+        )
+        return (*self.metadata_accesses, *((data,) if cold else ()))
+
+    @cached_property
+    def metadata_accesses(self) -> tuple[Access, ...]:
+        """Accesses to the data device for finding an object."""
+        if self.is_filestore:
+            return self._lookups(self._file_lookups)
+        return self._lookups((1 - self.state.onode_hit_share) * self.state.slow_reads_per_lookup)
+
+    @property
+    def target_accesses(self) -> tuple[Access, ...]:
+        """Accesses to the data device for finding what a write goes to: an object that is there, or a new one."""
+        return self.metadata_accesses if self.spec.access.overwrites else self.absent_accesses
+
+    @cached_property
+    def absent_accesses(self) -> tuple[Access, ...]:
+        """Accesses to the data device for finding that a new object is not there."""
+        return self._lookups(self._file_lookups) if self.is_filestore else self.entry_accesses
+
+    @cached_property
+    def entry_accesses(self) -> tuple[Access, ...]:
+        """Accesses to the data device for finding that a new index entry is not there; FileStore's are in memory."""
+        return () if self.is_filestore else self._lookups(self.state.slow_reads_per_absent_lookup)
+
+    @property
+    def _file_lookups(self) -> float:
+        groups = max(1, self.spec.pools.pg_num * self.spec.pools.data.width // self.spec.osds)
+        return self.spec.filestore.metadata_reads_per_open(self.state.shard_objects, groups)
+
+    def _lookups(self, count: float) -> tuple[Access, ...]:
+        """So many small reads of the data device, on average."""
+        small = of_size(self.drive.read, 4096)
+        beside = of_size(self.drive.read_latency, 4096)
+        whole = [Access(beside, small)] * int(count)
+        part = count - int(count)
+        return (*whole, Access(share_of(beside, part), share_of(small, part))) if part > 1e-6 else tuple(whole)
+
+    # Writes
+
+    def plan(self, chunk_bytes: int) -> WritePlan:
+        """What BlueStore does with a shard that is written."""
+        store = self.bluestore
+        return store.overwrite_plan(chunk_bytes) if self.spec.access.overwrites else store.write_plan(chunk_bytes)
+
+    def is_deferred(self, chunk_bytes: int) -> bool:
+        """Whether a write of a shard is acknowledged before its bytes are at their place."""
+        return self.is_filestore or self.plan(chunk_bytes).deferred_bytes > 0
+
+    def write_access(self, chunk_bytes: int) -> Access:
+        """Writing a shard to its place on the data device, as it is stored.
+
+        New space is allocated in a row, so on a hard disk only some writes need a move of the arm and a turn.
+        """
+        stored = self._stored(chunk_bytes)
+        write = _bytes(self.drive.write, stored)
+        if self.drive.rotational:
+            write = write.model_copy(update={"constant": write.constant * self.spec.osd.scattered})
+        return Access(_bytes(self.drive.write_latency, stored), write)
+
+    def _stored(self, chunk_bytes: int) -> float:
+        """Bytes on the data device for each byte of a shard: compressed, and padded to blocks."""
+        if self.is_filestore or not chunk_bytes:
+            return 1.0
+        plan = self.plan(chunk_bytes)
+        return (plan.data_bytes_before_commit + plan.deferred_bytes) / chunk_bytes
+
+    def log_bytes(self, chunk_bytes: int) -> float:
+        """Bytes of the log for a write of a shard; 0 bytes: metadata alone."""
+        if self.is_filestore:
+            return float(self.spec.filestore.write_plan(chunk_bytes).journal_bytes)
+        return self.plan(chunk_bytes).wal_bytes if chunk_bytes else float(METADATA_BYTES)
+
+    def commit(self, chunk_bytes: int) -> ServiceDemand:
+        """The kv_sync thread's time for a write of a shard that is committed alone."""
+        first_s, _ = self._commit_s(self.log_bytes(chunk_bytes))
+        return ServiceDemand(constant=first_s, distribution=Lognormal(cv=0.3))  # spread assumed
+
+    @cached_property
+    def commit_item_s(self) -> float:
+        """What each further transaction of a batch adds, as the mean of a PUT's: its data, its index entry twice.
+
+        Of one that overwrites, metadata alone count: only parts of an allocation unit go through the log.
+        """
+        pools, access = self.spec.pools, self.spec.access
+        chunks = [0] if access.overwrites else self._chunks
+        data, index = len(chunks) * pools.data.width, 2 * pools.index_replicas * access.via_gateways
+        data_bytes = pools.data.width * sum(self.log_bytes(chunk) for chunk in chunks)
+        return self._commit_s((data_bytes + index * self.log_bytes(0)) / (data + index))[1]
+
+    def _commit_s(self, log_bytes: float) -> tuple[float, float]:
+        device, osd = self.log_device, self.spec.osd
+        alone = device.write.model_copy(update={"constant": device.write.constant + device.write_latency.constant})
+        here = log_bytes if self.spec.db else 0.0
+        return kv_commit_demand(alone, device.flush, here, osd.commit, osd.commit_member)
+
+    def log_write(self, chunk_bytes: int) -> ServiceDemand:
+        """The log's bytes on the data device, if it is there: what is committed together saves accesses, not bytes."""
+        if self.spec.db:
+            return NOTHING
+        return ServiceDemand(constant=self.log_bytes(chunk_bytes) * self.drive.write.per_byte)
+
+    @property
+    def deferred_limit(self) -> int:
+        """Deferred writes of an OSD under way together: one batch.
+
+        What the throttle lets pile up beyond that (bluestore_throttle_deferred_bytes) only delays the moment from which
+        the drive sets the pace; a window of a long run is after that.
+        """
+        return self.spec.filestore.flusher_ios if self.is_filestore else self.bluestore.deferred_batch_ops
+
+    def deferred_write(self, chunk_bytes: int) -> ServiceDemand:
+        """Writing a shard to its place after it was acknowledged, in one batch with others.
+
+        New space is allocated in a row, so of a batch only some writes need a move of the arm and a turn of their own;
+        the others are passed one after the other, after one move for all and a turn for the flush.
+        """
+        disk = self.drive.disk
+        late = chunk_bytes if self.is_filestore else self.plan(chunk_bytes).deferred_bytes
+        if disk is None:
+            return of_size(self.drive.write, late)
+        seek = disk.write_seek
+        curve = seek.track, seek.root, seek.linear
+        per_byte_s = 1 / float(disk.rate(np.array([disk.at]))[0])
+        apart_s = deferred_write_s(self.deferred_limit, late, curve, disk.span, disk.turn_s, per_byte_s)
+        batch_s = deferred_write_s(1, 0, curve, disk.span, disk.turn_s, per_byte_s) + disk.turn_s
+        in_a_row_s = batch_s / self.deferred_limit + max(late, self.bluestore.min_alloc_bytes) * per_byte_s
+        scattered = 1.0 if self.spec.access.overwrites else self.spec.osd.scattered  # written over where it was
+        mean_s = scattered * apart_s + (1 - scattered) * in_a_row_s
+        if self.is_filestore:
+            block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
+            mean_s += self.spec.filestore.metadata_writes * block_s
+        return ServiceDemand(constant=mean_s, distribution=Lognormal(cv=0.5))  # spread assumed
+
+    @cached_property
+    def compaction_accesses(self) -> tuple[Access, ...]:
+        """What the metadata of a write cost the data device later: RocksDB's flushes and compactions on it."""
+        if self.is_filestore:
+            return ()
+        placed = place(self.rocksdb, self.state.metadata_bytes, self.state_inputs.db_bytes)
+        rate = 1.0  # bytes a second: only the ratio counts
+        moved = sum((b.read_bytes + b.write_bytes) / b.every_s for b in bursts(self.rocksdb, placed, rate) if b.on_slow)
+        share = moved * self.rocksdb.metadata_bytes_per_object / self.rocksdb.compression_ratio / _COMPACTION_BYTES
+        if share <= 0:
+            return ()
+        return (Access(NOTHING, share_of(of_size(self.drive.write, _COMPACTION_BYTES), min(share, 1.0))),)
+
+    # CPU and network
+
+    def gateway_cpu(self, op: Op) -> ServiceDemand:
+        """CPU of a gateway for an operation."""
+        law = self.spec.gateways.cpu.get(op, NOTHING)
+        return law.scaled(TLS_FACTOR.get(op, 1.0)) if self.spec.gateways.tls else law
+
+    def compress_s(self, chunk_bytes: int) -> float:
+        """CPU of an OSD for compressing each byte of a shard that it writes."""
+        return 0.0 if self.is_filestore or not chunk_bytes else self.plan(chunk_bytes).compress_s / chunk_bytes
+
+    def decompress_s(self, chunk_bytes: int) -> float:
+        """CPU of an OSD for decompressing each byte of a shard that it reads."""
+        return 0.0 if self.is_filestore or not chunk_bytes else self.plan(chunk_bytes).decompress_s / chunk_bytes
+
+    def nic(self, per_s: float, way: Way) -> ServiceDemand:
+        """Bytes on a network interface."""
+        network = self.spec.network
+        return ServiceDemand(per_byte=1 / (per_s * (network.sent if way == "up" else network.received)))
+
+    @property
+    def listed(self) -> ServiceDemand:
+        """CPU of a bucket index shard for its part of a LIST."""
+        entries = entries_per_shard(PAGE + 1, self.spec.buckets.shards)
+        return ServiceDemand(constant=entries * self.spec.buckets.listed_entry)
+
+
+def _bytes(law: ServiceDemand, share: float) -> ServiceDemand:
+    """The law of accesses that move this share of the bytes."""
+    return law.model_copy(update={"per_byte": law.per_byte * share})
+
+
+def of_size(law: ServiceDemand, size_bytes: float) -> ServiceDemand:
+    """The law of accesses of one size, whatever the request's."""
+    return law.without_bytes.model_copy(update={"constant": law.constant + law.per_byte * size_bytes})
+
+
+def share_of(law: ServiceDemand, share: float) -> ServiceDemand:
+    """The law where only a share of the visits need the access."""
+    if share >= 1 or not law.takes_time:
+        return law
+    shape = law.distribution
+    simple = (Deterministic, Exponential, Hyperexponential, Lognormal, Gamma, Empirical)
+    of = shape if isinstance(shape, simple) else Lognormal(cv=shape.scv**0.5)
+    return law.scaled(share).model_copy(update={"distribution": Occasional(probability=share, of=of)})

@@ -1,0 +1,213 @@
+"""What a cluster has become after so many objects: fill, RocksDB's size and spill, cache hits, index entries.
+
+All OSDs are taken to hold the same, and all objects that are read at all to be read equally often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
+from models.ceph.mechanisms.compaction import slow_write_share
+from models.ceph.mechanisms.rocksdb import (
+    RocksDbOptions,
+    block_cache_hit_share,
+    place,
+    slow_reads_per_absent_lookup,
+    slow_reads_per_lookup,
+)
+from traces.errors import InputError
+
+ONODE_BYTES = 6 << 10
+"""An onode in BlueStore's cache, with its extents and blobs: assumed (4 to 8 KiB)."""
+
+FULL_SHARES = {"nearfull": 0.85, "backfillfull": 0.90, "full": 0.95}
+"""mon_osd_nearfull_ratio, mon_osd_backfillfull_ratio, mon_osd_full_ratio."""
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class StateInputs:
+    """What the state follows from, besides the number of objects."""
+
+    object_bytes: float
+    """mean size of an object"""
+    shards_per_object: float
+    """objects that OSDs hold for one: RADOS objects x (replicas, or k + m)"""
+    allocated_bytes_per_shard: float
+    alloc_unit_bytes: int
+    """min_alloc_size"""
+    osds: int
+    device_bytes: float
+    """the data device of an OSD"""
+    db_bytes: float
+    """block.db of an OSD; 0: none"""
+    rocks: RocksDbOptions
+    memory_target_bytes: float
+    """osd_memory_target"""
+    buckets: int
+    shards_per_bucket: int
+    churn: float = 0.0
+    """share of writes that go into space that a delete has freed"""
+    working_set_objects: float | None = None
+    """reads are for the newest so many objects; None: for all"""
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """A cluster with so many objects; bytes and shard objects are those of one OSD."""
+
+    objects: float
+    shard_objects: float
+    stored_bytes: float
+    """bytes of clients' objects, without redundancy"""
+    allocated_bytes: float
+    fill_share: float
+    """of the data device, spilled metadata included; above 1: it does not hold them"""
+    metadata_bytes: float
+    """RocksDB, compressed"""
+    level_bytes: tuple[float, ...]
+    spilled_bytes: float
+    """RocksDB's bytes on the data device"""
+    level_slow_shares: tuple[float, ...]
+    onode_hit_share: float
+    block_cache_hit_share: float
+    entries_per_index_shard: float
+    fragmented_share: float
+    """writes that need more than one extent"""
+    slow_reads_per_lookup: float
+    """reads of the data device to find the onode of an object that is there and not in the onode cache"""
+    slow_reads_per_absent_lookup: float
+    """the same for an object that is not there yet"""
+    slow_write_share: float
+    """of the bytes that flushes and compactions write"""
+
+
+@dataclass(frozen=True)
+class Event:
+    """The number of objects at which an effect begins."""
+
+    name: str
+    objects: int
+    text: str
+
+
+def cache_bytes(memory_target_bytes: float) -> tuple[float, float]:
+    """BlueStore's caches in bytes: onodes, and RocksDB's block cache.
+
+    The whole is ``osd_memory_target x (1 - osd_memory_expected_fragmentation 0.15) - osd_memory_base 768 MiB``, at
+    least osd_memory_cache_min 128 MiB (BlueStore::MempoolThread). Its split is the one that auto-tuning starts from:
+    bluestore_cache_meta_ratio 0.45, bluestore_cache_kv_ratio 0.45 and bluestore_cache_kv_onode_ratio 0.04.
+    """
+    whole = max(128 * _MIB, 0.85 * memory_target_bytes - 768 * _MIB)
+    return 0.45 * whole, 0.49 * whole
+
+
+def state_at(inputs: StateInputs, objects: float) -> ClusterState:
+    """The state of a cluster that holds so many objects.
+
+    Raises:
+        InputError: `objects` is negative.
+    """
+    if objects < 0:
+        raise InputError(f"objects is {objects}; a cluster holds 0 or more")
+    rocks = inputs.rocks
+    per_osd = inputs.shards_per_object / inputs.osds
+    shard_objects = objects * per_osd
+    read_objects = min(objects, inputs.working_set_objects or objects) * per_osd
+    metadata_each = rocks.metadata_bytes_per_object / rocks.compression_ratio
+    metadata, asked = shard_objects * metadata_each, read_objects * metadata_each
+    placed = place(rocks, metadata, inputs.db_bytes)
+    allocated = shard_objects * inputs.allocated_bytes_per_shard
+    fill = (allocated + placed.spilled_bytes) / inputs.device_bytes
+    onode_cache, block_cache = cache_bytes(inputs.memory_target_bytes)
+    return ClusterState(
+        objects=objects,
+        shard_objects=shard_objects,
+        stored_bytes=objects * inputs.object_bytes / inputs.osds,
+        allocated_bytes=allocated,
+        fill_share=fill,
+        metadata_bytes=metadata,
+        level_bytes=placed.level_bytes,
+        spilled_bytes=placed.spilled_bytes,
+        level_slow_shares=placed.slow_shares,
+        onode_hit_share=min(1.0, onode_cache / (read_objects * ONODE_BYTES)) if read_objects else 1.0,
+        block_cache_hit_share=block_cache_hit_share(rocks, metadata, block_cache, asked),
+        entries_per_index_shard=objects / (inputs.buckets * inputs.shards_per_bucket),
+        fragmented_share=_fragmented_share(inputs, fill),
+        slow_reads_per_lookup=slow_reads_per_lookup(rocks, placed, block_cache, asked),
+        slow_reads_per_absent_lookup=slow_reads_per_absent_lookup(rocks, placed, block_cache),
+        slow_write_share=slow_write_share(rocks, placed),
+    )
+
+
+def _fragmented_share(inputs: StateInputs, fill: float) -> float:
+    """Writes that find no run of free units long enough (assumed).
+
+    Space never used before is one run. In space that deletes have freed, each unit is free with probability
+    ``1 - fill``, so a write of n units finds the n - 1 units behind a free one free with ``(1 - fill) ** (n - 1)``.
+    """
+    units = max(1.0, inputs.allocated_bytes_per_shard / inputs.alloc_unit_bytes)
+    return float(inputs.churn * (1 - max(0.0, 1 - fill) ** (units - 1)))
+
+
+def events(inputs: StateInputs, objects_low: int, objects_high: int) -> tuple[Event, ...]:
+    """The effects that begin between two numbers of objects, in order; those that hold at the lower are left out."""
+    found = []
+    for name, text, holds in _effects(inputs):
+        objects = _first(inputs, holds, objects_low, objects_high)
+        if objects is not None:
+            found.append(Event(name, objects, text))
+    return tuple(sorted(found, key=lambda event: event.objects))
+
+
+_Effect = tuple[str, str, Callable[[ClusterState], bool]]
+
+
+def _effects(inputs: StateInputs) -> list[_Effect]:
+    effects: list[_Effect] = [
+        (
+            "onode cache",
+            "fewer than half of the onodes that are read fit into BlueStore's cache",
+            lambda state: state.onode_hit_share < 0.5,
+        ),
+        (
+            "block cache",
+            "fewer than half of RocksDB's blocks that are read fit into its cache",
+            lambda state: state.block_cache_hit_share < 0.5,
+        ),
+        (
+            "index shards",
+            f"more than {OBJECTS_PER_SHARD:,} entries in an index shard: resharding, or a health warning",
+            lambda state: state.entries_per_index_shard > OBJECTS_PER_SHARD,
+        ),
+    ]
+    effects += [_full(name, share) for name, share in FULL_SHARES.items()]
+    if inputs.db_bytes:
+        effects += [_spill(level) for level in range(inputs.rocks.levels)]
+    return effects
+
+
+def _full(name: str, share: float) -> _Effect:
+    text = f"OSDs are {share:.0%} full" + (": a real cluster refuses writes" if name == "full" else "")
+    return name, text, lambda state: state.fill_share >= share
+
+
+def _spill(level: int) -> _Effect:
+    return (
+        f"spill L{level}",
+        f"level {level} of RocksDB begins to spill from block.db to the data device",
+        lambda state: state.level_bytes[level] * state.level_slow_shares[level] > 0,
+    )
+
+
+def _first(inputs: StateInputs, holds: Callable[[ClusterState], bool], low: int, high: int) -> int | None:
+    """The least number of objects above `low`, up to `high`, from which on `holds` is true; None: there is none."""
+    if holds(state_at(inputs, low)) or not holds(state_at(inputs, high)):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(state_at(inputs, middle)) else (middle, high)
+    return high

@@ -1,0 +1,99 @@
+"""Reshards as data of a Network: gates that a bucket's index writes pass, and what the agenda does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.ceph.mechanisms.releases import Release
+from models.ceph.mechanisms.resharding import Reshard, Resharding, one_by_one
+from models.network.network import Bound, Choice, Discipline, Group, Station, Visit
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The gates of one bucket: a passage that is always open, and as many gates as are shut for a reshard.
+
+    A group binds each index write to one of them. The passage is its only member until writes are blocked; then it
+    leaves and the gates join, and whoever comes takes the gate with fewest behind it, the first among equals. So the
+    k-th blocked request has gate k for itself, which opens k - 1 rounds after the first; newcomers have the passage
+    again by then. Where a release lets all through together there is one gate for all.
+
+    Attributes:
+        group: index of their group in the network.
+        first: index of the passage among the stations; the gates follow.
+        count: gates.
+        poll_s, poll_limit: as in `Station`.
+        columns: the placement table and the column there that has the passage, with the gates in the columns after it,
+            where keys belong to several buckets; None: all keys belong to one.
+    """
+
+    group: int
+    first: int
+    count: int
+    poll_s: float
+    poll_limit: int
+    columns: tuple[int, int] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        settings: Resharding,
+        release: Release,
+        *,
+        group: int,
+        first: int,
+        writers: int,
+        columns: tuple[int, int] | None = None,
+    ) -> Gates:
+        """As many as are needed where at most so many writers are blocked together."""
+        return cls(group, first, writers if one_by_one(release) else 1, settings.poll, settings.poll_limit, columns)
+
+    def stations(self, bucket: str) -> tuple[Station, ...]:
+        """The passage and the gates of the bucket of that name; their place in the network is from `first` on."""
+        passage = Station(f"{bucket} index passage", "reshard", Discipline.GATE)
+        return passage, *(
+            Station(
+                f"{bucket} index gate {k}", "reshard", Discipline.GATE, poll_s=self.poll_s, poll_limit=self.poll_limit
+            )
+            for k in range(1, self.count + 1)
+        )
+
+    def choice(self) -> Group:
+        """The group; the same for all buckets of a placement table."""
+        table, first = self.columns or (None, self.first)
+        members = np.arange(first, first + self.count + 1, dtype=np.int32)[:, None]
+        return Group(Choice.LEAST_OUTSTANDING, members, table)
+
+    def visit(self) -> Visit:
+        """What an index write does before it goes to its shard."""
+        return Visit(Bound(self.group), ServiceDemand())
+
+    def agenda(self, events: Iterable[Reshard], zero_s: float = 0.0) -> tuple[Action, ...]:
+        """What happens to the gates.
+
+        Args:
+            events: reshards of this bucket, in the order they begin; those that are over at time 0 are left out.
+            zero_s: the run's time 0 on the clock of the events.
+        """
+        gates = range(1, self.count + 1)
+        actions = [self._member(Kind.LEAVE, k, 0.0) for k in gates]
+        for event in events:
+            shut_s, open_s = max(event.blocked_from_s - zero_s, 0.0), event.end_s - zero_s
+            if open_s <= 0:
+                continue
+            actions += [Action(Kind.SHUT, self.first + k, shut_s) for k in gates]
+            actions += [self._member(Kind.JOIN, k, shut_s) for k in gates]
+            actions.append(self._member(Kind.LEAVE, 0, shut_s))
+            actions.append(self._member(Kind.JOIN, 0, open_s))
+            actions += [self._member(Kind.LEAVE, k, open_s) for k in gates]
+            actions += [Action(Kind.OPEN, self.first + k, open_s + (k - 1) * self.poll_s) for k in gates]
+        return tuple(actions)
+
+    def _member(self, kind: Kind, k: int, at_s: float) -> Action:
+        """A member that joins or leaves: a row of the group, or where keys have buckets a station."""
+        return Action(kind, self.group, at_s, member=k if self.columns is None else self.first + k)

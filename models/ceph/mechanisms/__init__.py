@@ -1,0 +1,1 @@
+"""Mechanisms of Ceph as pure functions, each with its sources."""

@@ -1,0 +1,169 @@
+"""CRUSH: which OSDs hold a placement group.
+
+As straw2 buckets do (Ceph's src/crush/mapper.c): every failure domain draws ln(u) / weight with a u that is a function
+of placement group and domain alone, the highest draws win, and in each winner the OSDs draw likewise. So a share of
+data follows the weights, and a change of one weight moves only what it must. OSDs are numbered host by host, hosts rack
+by rack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ceph.mechanisms.redundancy import Protection
+from traces.errors import InputError
+from traces.random_streams import stream_id, uniforms
+
+FailureDomain = Literal["osd", "host", "rack"]
+
+NO_OSD = -1
+_BLOCK = 8192  # placement groups mapped at a time, which bounds the memory
+
+
+def place(
+    pgs: int,
+    width: int,
+    hosts: int,
+    drives_per_host: int,
+    failure_domain: FailureDomain = "host",
+    *,
+    racks: int = 1,
+    weights: NDArray[np.float64] | None = None,
+    down: Collection[int] = frozenset(),
+    seed: int = 0,
+) -> NDArray[np.int32]:
+    """The OSDs of each placement group.
+
+    Args:
+        pgs: placement groups.
+        width: OSDs of each: replicas, or k + m.
+        hosts, drives_per_host: the OSDs, one a drive.
+        failure_domain: a placement group has at most one OSD in each of these.
+        racks: the hosts are spread over so many, equally.
+        weights: of the OSDs, shape (hosts x drives_per_host,); None: all alike.
+        down: OSDs that are out: each placement group that had one gets another, in that same place.
+        seed: another seed, another map.
+
+    Returns:
+        shape (pgs, width): OSD indices, the primary first; `NO_OSD` where `down` leaves no failure domain to go to.
+
+    Raises:
+        InputError: fewer failure domains (with a weight) than `width`, hosts that do not divide among the racks,
+            weights of another shape or below 0, or a `down` OSD that does not exist.
+    """
+    osds = hosts * drives_per_host
+    weight = np.ones(osds) if weights is None else weights
+    domains = {"osd": osds, "host": hosts, "rack": racks}[failure_domain]
+    if failure_domain == "rack" and hosts % racks:
+        raise InputError(f"racks: {hosts} hosts do not divide among {racks} racks; give a divisor of the hosts")
+    if weight.shape != (osds,) or not (weight >= 0).all():
+        raise InputError(f"weights: allowed are {osds} numbers of at least 0, one for each OSD")
+    usable = int((weight.reshape(domains, -1).sum(axis=1) > 0).sum())
+    if usable < width:
+        raise InputError(
+            f"failure_domain: {width} OSDs of a placement group need as many {failure_domain}s, there are {usable}; "
+            "allowed are a smaller width, or a smaller failure domain"
+        )
+    up = np.ones(osds, bool)
+    for osd in down:
+        if not 0 <= osd < osds:
+            raise InputError(f"down: there is no OSD {osd}; allowed are 0 to {osds - 1}")
+        up[osd] = False
+    blocks = [
+        _Straws(seed, first, min(_BLOCK, pgs - first), weight, domains).mapped(width, up)
+        for first in range(0, pgs, _BLOCK)
+    ]
+    table: NDArray[np.int32] = np.concatenate(blocks)
+    return table
+
+
+@dataclass(frozen=True)
+class _Straws:
+    """The draws of placement groups `first` … `first + count - 1`."""
+
+    seed: int
+    first: int
+    count: int
+    weight: NDArray[np.float64]  # of each OSD
+    domains: int
+
+    def _draws(self, kind: str, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Straws of the items `kind`, shape (count, items)."""
+        straws = np.empty((len(weight), self.count))
+        for item in range(len(weight)):
+            straws[item] = uniforms(self.seed, stream_id(f"crush/{kind}/{item}"), self.first, self.count)
+        np.log(straws, out=straws)
+        with np.errstate(divide="ignore"):
+            straws /= weight[:, None]
+        return straws.T
+
+    def mapped(self, width: int, up: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The OSDs, shape (count, width)."""
+        by_domain = self.weight.reshape(self.domains, -1)
+        straws = self._draws("domain", by_domain.sum(axis=1))
+        best = np.argpartition(-straws, width - 1, axis=1)[:, :width]
+        order = np.argsort(-np.take_along_axis(straws, best, axis=1), axis=1)
+        chosen = np.take_along_axis(best, order, axis=1)
+        alone = by_domain.shape[1] == 1  # then the domain's draw has decided
+        leaves = np.zeros((self.count, self.domains)) if alone else self._draws("osd", self.weight)
+        leaves = leaves.reshape(self.count, *by_domain.shape)
+        table = self._leaf(leaves, chosen)
+        if not up.all():
+            self._replace(table, chosen, np.where(up.reshape(by_domain.shape), leaves, -np.inf), up)
+        return table
+
+    @staticmethod
+    def _leaf(leaves: NDArray[np.float64], chosen: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The OSD with the highest draw in each chosen domain, same shape as `chosen`."""
+        winner = np.take_along_axis(leaves.argmax(axis=2), chosen, axis=1)
+        osds: NDArray[np.int32] = (chosen * leaves.shape[2] + winner).astype(np.int32)
+        return osds
+
+    def _replace(
+        self, table: NDArray[np.int32], chosen: NDArray[np.int64], leaves: NDArray[np.float64], up: NDArray[np.bool_]
+    ) -> None:
+        """Gives each place of an OSD that is out to another, in a domain that the placement group does not use yet.
+
+        CRUSH draws again, over all domains, until it finds one; so the domain that lost the OSD takes part too.
+        """
+        left = np.where(up, self.weight, 0.0).reshape(self.domains, -1).sum(axis=1)
+        again = self._draws("domain/again", self.weight.reshape(self.domains, -1).sum(axis=1))
+        again = np.where(left > 0, again, -np.inf)
+        for column in range(table.shape[1]):
+            rows = np.flatnonzero(~up[table[:, column]])
+            free = again[rows]
+            np.put_along_axis(free, np.delete(chosen[rows], column, axis=1), -np.inf, axis=1)
+            domain = free.argmax(axis=1)
+            found = np.isfinite(free[np.arange(len(rows)), domain])
+            chosen[rows[found], column] = domain[found]
+            table[rows, column] = np.where(found, self._leaf(leaves[rows], domain[:, None])[:, 0], NO_OSD)
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Bytes read and written, over all OSDs, to make up for lost ones."""
+
+    read_bytes: float
+    written_bytes: float
+
+
+def recovery(
+    table: NDArray[np.int32], osds: Collection[int], protection: Protection, pg_chunk_bytes: float
+) -> Recovery:
+    """What it takes to rebuild the chunks of OSDs (all of a host's, or one) that are lost for good.
+
+    Each placement group that lost some reads as many of its chunks as hold data, once, and writes those that it lost.
+
+    Args:
+        table: from `place`.
+        pg_chunk_bytes: bytes that a placement group has on each of its OSDs.
+    """
+    lost = np.isin(table, list(osds)).sum(axis=1)
+    return Recovery(
+        float((lost > 0).sum() * protection.data_shards * pg_chunk_bytes), float(lost.sum() * pg_chunk_bytes)
+    )

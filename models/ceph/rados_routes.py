@@ -1,0 +1,98 @@
+"""The routes of requests that come to the OSDs without a gateway: RADOS, RBD volumes, databases on volumes.
+
+Neither a gateway nor a bucket index is visited; reads and writes of RADOS objects are those of `routes`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+
+from models.ceph.access import Mysql
+from models.ceph.demands.cost_functions import NOTHING, of_size, share_of
+from models.ceph.placement_rows import LANES
+from models.ceph.rgw_routes import Branch, Kind, Routes
+from models.network.network import Stage, Visit, single
+from models.network.service_demand import ServiceDemand
+
+
+class DirectRoutes(Routes):
+    """Clients ask the primaries of RADOS objects themselves."""
+
+    def _get(self, kind: Kind) -> list[Stage]:
+        return [*self._begin(kind), *self._read(kind), single(self._client_nic("down"), delivers=True)]
+
+    def _put(self, kind: Kind) -> list[Stage]:
+        later = [*self._deferred_writes(kind), *self._compactions()]
+        return [*self._begin(kind), *self._sent(kind), *self._afterwards(later)]
+
+    def _head(self, kind: Kind) -> list[Stage]:
+        return [*self._begin(kind), self._stat()]
+
+    def _delete(self, kind: Kind) -> list[Stage]:
+        return [*self._begin(kind), *self._remove()]
+
+    def _begin(self, kind: Kind) -> list[Stage]:
+        """The client's own time, if it takes any."""
+        asks = self._asks(kind.op)
+        return [single(*asks)] if asks else []
+
+    def _sent(self, kind: Kind) -> list[Stage]:
+        """The client sends bytes, and they are committed."""
+        return [single(self._client_nic("up")), *self._write(kind)]
+
+    def _afterwards(self, branches: list[Branch]) -> list[Stage]:
+        return [self._not_waited_for(*branches)] if branches else []
+
+
+class MysqlRoutes(DirectRoutes):
+    """A transaction reads pages one after the other, then waits for its logs; pages it changed are written later.
+
+    Servers are not told apart: a transaction waits for its turn at the logs where all servers' turns are taken. Log
+    writes of transactions that commit together are not joined, so with group commit their load is overstated.
+    """
+
+    def _put(self, kind: Kind) -> list[Stage]:
+        database = self.spec.access
+        assert isinstance(database, Mysql)
+        log_bytes = database.log_write
+        log = replace(kind, deferred=self.laws.is_deferred(log_bytes), chunk_bytes=log_bytes)
+        sized = partial(of_size, size_bytes=log_bytes)
+        later = list(_repeated(database.write_backs, lambda lane: self._written_back(replace(kind, lane=lane))))
+        stages = [*self._begin(kind)]
+        for pages in _repeated(database.reads(kind.chunk_bytes), lambda lane: [self._page(kind, lane)]):
+            stages += [single(*page) for page in pages]
+        if database.log_writers:
+            stages.append(single(Visit(self.at.logs, NOTHING)))
+        for number in range(database.log_writes):
+            turn = replace(log, lane=number % LANES)
+            stages += [_changed(stage, sized) for stage in self._sent(turn)]
+            later.append(self._deferred_writes(turn))
+        if database.log_writers:
+            stages.append(single(Visit(self.at.logs, NOTHING, releases=True)))
+        return [*stages, *self._afterwards([*(branch for some in later for branch in some), *self._compactions()])]
+
+    def _page(self, kind: Kind, lane: int) -> Branch:
+        """A page is read from its volume."""
+        return (*self._read_replica(kind, lane), self._client_nic("down"))
+
+    def _written_back(self, kind: Kind) -> list[Branch]:
+        """A page is written to its volume, with nobody waiting for any part of it."""
+        return [*(branch for stage in self._sent(kind) for branch in stage.branches), *self._deferred_writes(kind)]
+
+
+def _repeated(times: float, branches: Callable[[int], list[Branch]]) -> Iterable[list[Branch]]:
+    """What happens so many times on average, each time elsewhere; the last may happen in a share of the requests."""
+    for number in range(math.ceil(times)):
+        law = partial(share_of, share=min(1.0, times - number))
+        yield [_branch(branch, law) for branch in branches(number % LANES)]
+
+
+def _changed(stage: Stage, law: Callable[[ServiceDemand], ServiceDemand]) -> Stage:
+    return replace(stage, branches=tuple(_branch(branch, law) for branch in stage.branches))
+
+
+def _branch(branch: Branch, law: Callable[[ServiceDemand], ServiceDemand]) -> Branch:
+    return tuple(replace(visit, demand=law(visit.demand)) for visit in branch)

@@ -1,0 +1,244 @@
+"""Storage devices: what a random read and a random write take, by the figures of data sheets and reviews.
+
+An access takes two times. While it has the device to itself (`read`, `write`: 1 / IOPS for a small one, 1 / bandwidth
+for each byte) others wait; the rest of its latency (`read_latency`, `write_latency`) it spends beside others. So three
+published figures hold together: the latency of one access at a time, the IOPS of many, and the bandwidth of large
+transfers, be it one or many. A hard disk has one arm, and so no second time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+from scipy import special
+
+from models.devices.hdd import Hdd, Seek
+from models.network.service_demand import Demand, ServiceDemand
+from traces.units import Bytes, Seconds
+from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
+
+BLOCK_BYTES = 4096
+"""The access that data sheets give latency and IOPS of."""
+
+NOTHING = ServiceDemand()
+
+
+class Device(Strict):
+    """One drive.
+
+    `read` and `write` are left out where `disk` says them.
+    """
+
+    read: Demand = Field(description="what a random read keeps others from the device")
+    write: Demand = Field(description="what a random write keeps others from the device")
+    read_latency: Demand = Field(NOTHING, description="what a read takes besides, while others go on")
+    write_latency: Demand = Field(NOTHING, description="what a write takes besides, while others go on")
+    queue_depth: int = Field(1, ge=1, description="accesses that have their read or write time together")
+    capacity: Bytes = Field(gt=0, description="bytes that it holds")
+    flush: Seconds = Field(0.0, description="what making a write durable adds; 0 with protection against power loss")
+    over_provisioning: float | None = Field(
+        None,
+        gt=0,
+        le=10,
+        description="spare flash, as a share of the capacity; absent: written in place, nothing to collect",
+    )
+    disk: Hdd | None = Field(None, description="the mechanism of a hard disk")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_mechanism(cls, data: Any) -> Any:
+        """A hard disk's times follow from its mechanism."""
+        if not isinstance(data, Mapping) or data.get("disk") is None or {"read", "write"} <= data.keys():
+            return data
+        disk = Hdd.model_validate(data["disk"])
+        return {"read": disk.access("read"), "write": disk.access("write"), **data}
+
+    @property
+    def rotational(self) -> bool:
+        """Whether it is a hard disk."""
+        return self.disk is not None
+
+    def filled(self, share: float, newest: float = 1.0) -> Device:
+        """The device when data are on this share of it, of which this newest share is asked for.
+
+        A hard disk is filled from its outer blocks on, as file systems and BlueStore do (assumed), and its accesses go
+        over those asked for only. Flash
+        collects less garbage than full, which its published figures are of; bytes of large writes cost the same.
+
+        Raises:
+            ValueError: the share is not above 0 and at most 1.
+        """
+        if not 0 < share <= 1 or not 0 < newest <= 1:
+            raise ValueError(f"share is {share}, newest is {newest}; above 0 and at most 1 is allowed")
+        if self.disk is not None:
+            return self._with(self.disk.model_copy(update={"at": share * (1 - newest), "span": share * newest}))
+        if self.over_provisioning is None:
+            return self
+        relative = write_amplification(share, self.over_provisioning) / write_amplification(1, self.over_provisioning)
+        write = self.write.model_copy(update={"constant": self.write.constant * relative})
+        return self.model_copy(update={"write": write})
+
+    def at_depth(self, depth: int) -> Device:
+        """The device when it may choose among so many accesses: a hard disk serves the one it reaches first.
+
+        Flash gains nothing: its figures are those of many accesses already.
+
+        Raises:
+            ValueError: the depth is below 1.
+        """
+        if depth < 1:
+            raise ValueError(f"depth is {depth}; at least 1 is allowed")
+        return self if self.disk is None else self._with(self.disk.model_copy(update={"depth": depth}))
+
+    def _with(self, disk: Hdd) -> Device:
+        """The device with its mechanism used otherwise; times that a spec gave change in proportion."""
+        assert self.disk is not None
+        read = _changed(self.read, self.disk.access("read"), disk.access("read"))
+        write = _changed(self.write, self.disk.access("write"), disk.access("write"))
+        return self.model_copy(update={"disk": disk, "read": read, "write": write})
+
+
+def write_amplification(utilization: float, over_provisioning: float) -> float:
+    """Flash pages written for each page of uniformly random writes, under greedy garbage collection.
+
+    ``a / (a + W(-a exp(-a)))`` with a = physical over used pages and W Lambert's function (Xiang and Kurkoski,
+    arXiv 1110.4245, 2011; Desnoyers, SYSTOR 2012, has the same for blocks collected in order).
+
+    Args:
+        utilization: share of the capacity that holds data, above 0 and at most 1.
+        over_provisioning: spare flash as a share of the capacity, above 0.
+    """
+    a = (1 + over_provisioning) / utilization
+    return a / (a + float(special.lambertw(-a * math.exp(-a)).real))
+
+
+def _changed(demand: ServiceDemand, before: ServiceDemand, after: ServiceDemand) -> ServiceDemand:
+    """`after` where the demand is `before`, the mechanism's; else the demand changed in proportion."""
+    if demand == before:
+        return after
+    return demand.model_copy(
+        update={
+            "constant": demand.constant * after.constant / before.constant,
+            "per_byte": demand.per_byte * after.per_byte / before.per_byte,
+        }
+    )
+
+
+def _alone(iops: float, bandwidth: float) -> ServiceDemand:
+    """The time that an access has the device to itself. `bandwidth` in bytes a second."""
+    per_byte_s = 1 / bandwidth
+    return ServiceDemand(constant=max(1 / iops - BLOCK_BYTES * per_byte_s, 0.0), per_byte=per_byte_s)
+
+
+def _rest(latency_s: float, iops: float, shape: Shape) -> ServiceDemand:
+    """The rest of the latency of one access at a time."""
+    return ServiceDemand(constant=latency_s - 1 / iops, distribution=shape)
+
+
+def _lognormal(latency_s: float, iops: float, probability: float, quantile_s: float) -> Lognormal:
+    """The shape (assumed lognormal) of the rest of a latency whose mean and one quantile are published."""
+    ratio = (quantile_s - 1 / iops) / (latency_s - 1 / iops)
+    z = float(special.ndtri(probability))
+    sigma = z - math.sqrt(z**2 - 2 * math.log(ratio))  # quantile / mean = exp(z sigma - sigma² / 2)
+    return Lognormal(cv=math.sqrt(math.expm1(sigma**2)))
+
+
+def _hdd(disk: Hdd, capacity: str) -> Device:
+    # The block behind the last one written has just passed under the head.
+    return Device.model_validate({"disk": disk, "capacity": capacity, "flush": disk.turn_s})
+
+
+_OVER_PROVISIONING = 0.145  # assumed: 4096 GiB of flash sold as 3.84 TB
+_READ_SHAPE = _lognormal(110e-6, 72_000, 0.999, 300e-6)  # the S4500's; assumed for flash with no published quantile
+_WRITE_SHAPE = _lognormal(52e-6, 33_000, 0.999, 800e-6)
+_OPTANE_READ_SHAPE = Empirical(
+    probabilities=(0.0, 0.99, 0.99999, 1.0), values=tuple(t - 1.82e-6 for t in (7.5e-6, 10e-6, 37e-6, 60e-6))
+)
+
+PRESETS: dict[str, Device] = {
+    # Average seek: HGST Ultrastar 7K4000 (SAS specification, table 6). Rotation and rates: Seagate Constellation ES.3.
+    # Single track: WD Ultrastar DC HC310 (OEM specification, table 6). Full stroke: 2.3 times the average, as the
+    # Constellation.2's (assumed). Overhead: the Constellation.2's.
+    "hdd-7k2": _hdd(
+        Hdd(
+            read_seek=Seek(track=0.23e-3, average=8.2e-3, full_stroke=18.9e-3),
+            write_seek=Seek(track=0.32e-3, average=8.2e-3, full_stroke=18.9e-3),
+            rpm=7200, outer=175e6, inner=83e6, overhead=0.2e-3,
+        ),
+        "4TB",
+    ),
+    # Seagate Constellation.2 (product manual): all figures.
+    "hdd-7k2-2.5in": _hdd(
+        Hdd(
+            read_seek=Seek(track=0.23e-3, average=7.5e-3, full_stroke=17.26e-3),
+            write_seek=Seek(track=0.44e-3, average=8.5e-3, full_stroke=18.28e-3),
+            rpm=7200, outer=163e6, inner=84e6, overhead=0.2e-3,
+        ),
+        "1TB",
+    ),
+    # Hitachi 5K320 (specification): seeks and rotation. Rates and overhead: assumed.
+    "hdd-5k4": _hdd(
+        Hdd(
+            read_seek=Seek(track=1.0e-3, average=12e-3, full_stroke=20e-3),
+            write_seek=Seek(track=1.1e-3, average=13e-3, full_stroke=21e-3),
+            rpm=5400, outer=80e6, inner=40e6, overhead=0.2e-3,
+        ),
+        "320GB",
+    ),
+    # Intel SSD DC S4500 (product specification): 4 KB random at depth 32 over all blocks, typical and 99.9 % latencies.
+    "sata-ssd": Device(
+        read=_alone(72_000, 500e6), read_latency=_rest(110e-6, 72_000, _READ_SHAPE),
+        write=_alone(33_000, 490e6), write_latency=_rest(52e-6, 33_000, _WRITE_SHAPE),
+        capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
+    ),
+    # Samsung PM983 3.84 TB (specification 1.0, January 2018): sustained random IOPS, typical latencies. Bandwidths:
+    # assumed.
+    "nvme": Device(
+        read=_alone(540_000, 3.0e9), read_latency=_rest(85e-6, 540_000, _READ_SHAPE),
+        write=_alone(50_000, 1.9e9), write_latency=_rest(50e-6, 50_000, _WRITE_SHAPE),
+        capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
+    ),
+    # Intel SSD DC P3700 2 TB (product specification 330566-005): IOPS, bandwidths, and the sequential write latency, as
+    # writes go to its buffer. Read latency measured (AnandTech 11209). Its spare flash: assumed (10 writes a day).
+    "nvme-p3700": Device(
+        read=_alone(460_000, 2.8e9), read_latency=_rest(77.9e-6, 460_000, _READ_SHAPE),
+        write=_alone(175_000, 2.0e9), write_latency=_rest(20e-6, 175_000, _WRITE_SHAPE),
+        capacity="2TB", over_provisioning=0.28,
+    ),
+    # Intel Optane SSD DC P4800X 375 GB (AnandTech 11209, 11930): IOPS and bandwidths by specification; reads one at a
+    # time as measured (mean 8.9 us, p99 10, p99.999 37; least and most: assumed); writes' mean assumed as reads', their
+    # p99.999 by specification.
+    "optane": Device(
+        read=_alone(550_000, 2.4e9), read_latency=_rest(8.9e-6, 550_000, _OPTANE_READ_SHAPE),
+        write=_alone(500_000, 2.0e9),
+        write_latency=_rest(8.9e-6, 500_000, _lognormal(8.9e-6, 500_000, 0.99999, 100e-6)),
+        capacity="375GB",
+    ),
+}  # fmt: skip
+
+
+def _as_device(value: Any) -> Any:
+    """A preset's name, or a mapping that may begin from a preset."""
+    if not isinstance(value, str | Mapping):
+        return value
+    fields = {"preset": value} if isinstance(value, str) else dict(value)
+    if "preset" not in fields:
+        return fields
+    name = fields.pop("preset")
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ValueError(
+            f"{name!r} is no preset of a device; allowed are {', '.join(PRESETS)}, or a mapping of its fields"
+        )
+    preset = PRESETS[name]
+    derived = {"read", "write"} if "disk" in fields else set()  # the preset's times are those of its own mechanism
+    disk = fields.get("disk")
+    if preset.disk is not None and isinstance(disk, Mapping):
+        fields["disk"] = {**preset.disk.model_dump(), **disk}
+    return {field: getattr(preset, field) for field in Device.model_fields if field not in derived} | fields
+
+
+DeviceField = Annotated[Device, BeforeValidator(_as_device)]
+"""A `Device` in a spec: a preset's name (``nvme``), or a mapping of fields, over a preset's with ``preset: nvme``."""

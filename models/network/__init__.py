@@ -1,0 +1,1 @@
+"""The Network and the Sheet: the language between the store models and the engines."""

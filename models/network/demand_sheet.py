@@ -1,0 +1,135 @@
+"""The Sheet: the station and the service demand of every visit of a chunk of requests, as flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.network.network import Bound, Member, Network, Route
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What a Trace asks of a Network: n requests, taken again from the top where `repeat` is set.
+
+    Attributes:
+        route: index of each request's route, shape (n,).
+        size_bytes: bytes each request moves, shape (n,).
+        key_hash: picks the group in a placement table, shape (n,).
+        arrival_s, think_s, phase: as in the Trace, shape (n,).
+        repeat: the rows are endless.
+    """
+
+    route: NDArray[np.int32]
+    size_bytes: NDArray[np.int64]
+    key_hash: NDArray[np.uint64]
+    arrival_s: NDArray[np.float64]
+    think_s: NDArray[np.float64]
+    phase: NDArray[np.int32]
+    repeat: bool = False
+
+    def __len__(self) -> int:
+        return len(self.route)
+
+    def rows(self, first: int, count: int) -> NDArray[np.int64]:
+        """The row of each of the requests `first` … `first + count - 1`; fewer where the rows end."""
+        if self.repeat:
+            return np.arange(first, first + count) % len(self)
+        return np.arange(first, min(first + count, len(self)))
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A chunk of requests, ready to be executed.
+
+    Attributes:
+        first: index of its first request.
+        route, arrival_s, think_s, phase: shape (n,). Phases never descend, also where rows repeat.
+        key_hash: picks a group's member where the group goes by hash, shape (n,).
+        first_visit: where each request's visits begin, shape (n,); they are in the order of `Route.visits`, once for
+            each attempt that its policy allows.
+        station: shape (visits,); below 0: bound at run time, see `bound_code`.
+        demand_s: shape (visits,).
+    """
+
+    first: int
+    route: NDArray[np.int32]
+    arrival_s: NDArray[np.float64]
+    think_s: NDArray[np.float64]
+    phase: NDArray[np.int32]
+    key_hash: NDArray[np.uint64]
+    first_visit: NDArray[np.int64]
+    station: NDArray[np.int32]
+    demand_s: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.route)
+
+
+POSITIONS = 1 << 16
+"""Positions of a group's members at most."""
+
+
+def bound_code(bound: Bound) -> int:
+    """What stands in a Sheet for a station that is bound at run time: -1 - (65536 x group + position)."""
+    return -1 - (POSITIONS * bound.group + bound.position)
+
+
+def bound_of(code: int) -> Bound:
+    """What `bound_code` stands for."""
+    return Bound(*divmod(-1 - code, POSITIONS))
+
+
+def draw_sheet(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:
+    """The Sheet of requests `first` … `first + count - 1`: a pure function of its arguments.
+
+    Each visit's demand is draw i of the visit's own stream, i the index of the request; so neither the chunking
+    nor what other visits a network has changes it.
+    """
+    rows = requests.rows(first, count)
+    route = requests.route[rows]
+    size, key_hash = requests.size_bytes[rows], requests.key_hash[rows]
+    present = np.bincount(route, minlength=len(network.routes))
+    widths = np.array([len(r.streams) for r in network.routes])
+    starts = np.concatenate([[0], np.cumsum(present * widths)])
+    first_visit = np.empty(len(rows), np.int64)
+    station = np.empty(starts[-1], np.int32)
+    demand_s = np.empty(starts[-1], np.float64)
+    for k in np.flatnonzero(present):
+        chosen = None if present[k] == len(rows) else np.flatnonzero(route == k)
+        start, width = starts[k], int(widths[k])
+        at = slice(start, starts[k + 1])
+        mine = slice(None) if chosen is None else chosen
+        first_visit[mine] = start + width * np.arange(present[k])
+        drawn = network.routes[k]
+        once = _stations(network, drawn, key_hash[mine])
+        station[at].reshape(len(once), -1, len(drawn.visits))[:] = once[:, None, :]
+        block = demand_s[at].reshape(-1, width)
+        for v, (visit, stream) in enumerate(zip(drawn.visits * drawn.policy.attempts, drawn.streams, strict=True)):
+            block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[mine])
+    phase = requests.phase[rows]
+    if requests.repeat and len(requests):
+        lap = np.arange(first, first + len(rows)) // len(requests)
+        last = int(requests.phase[-1])
+        phase = (phase + lap * (last + 1 if last else 0)).astype(np.int32)
+    arrival_s, think_s = requests.arrival_s[rows], requests.think_s[rows]
+    return Sheet(first, route, arrival_s, think_s, phase, key_hash, first_visit, station, demand_s)
+
+
+def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """The station of each visit, shape (requests, visits)."""
+    where = [visit.station for visit in route.visits]
+    codes = [0 if isinstance(w, Member) else bound_code(w) if isinstance(w, Bound) else w for w in where]
+    result = np.broadcast_to(np.array(codes, np.int32), (len(key_hash), len(where)))
+    if not any(isinstance(w, Member) for w in where):
+        return result
+    result = result.copy()
+    for t, table in enumerate(network.placements):
+        placed = [(v, w.position) for v, w in enumerate(where) if isinstance(w, Member) and w.table == t]
+        if placed:
+            columns, positions = zip(*placed, strict=True)
+            group = (key_hash % np.uint64(len(table))).astype(np.int64)
+            result[:, columns] = table[group][:, positions]
+    return result

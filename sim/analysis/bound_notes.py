@@ -1,0 +1,154 @@
+"""What bounds without simulation rest on, in sentences for the user."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from models.network.network import Bound, Choice, Discipline, Network, Route
+from models.network.retry_policy import Policy
+from models.network.scenario import Kind
+from sim.analysis.service_demands import Demands
+from sim.analysis.visit_places import is_even, is_keyed, may_refuse, names_of, stations_of, targets
+
+_CHOICES = {
+    Choice.HASH: "by the hash of its key",
+    Choice.ROUND_ROBIN: "in turn",
+    Choice.RANDOM: "at random",
+    Choice.LEAST_OUTSTANDING: "by the fewest requests under way",
+    Choice.POWER_OF_TWO: "by the fewer requests under way of two",
+}
+
+
+def may_fail(network: Network, route: Route) -> bool:
+    """Whether an attempt at a request of the route may fail."""
+    return route.policy.timeout_s < math.inf or any(may_refuse(network, visit) for visit in route.visits)
+
+
+def has_background(network: Network) -> bool:
+    """Whether the agenda releases work besides the requests'."""
+    return any(action.kind is Kind.RELEASE for action in network.agenda)
+
+
+def no_worst_case(network: Network, routes: Sequence[Route]) -> list[str]:
+    """Why requests may take any time, in words; empty where the work that is asked for bounds it."""
+    reasons = {
+        "tokens are held while others wait": bool(_pools(network, routes)),
+        "the agenda changes the network": bool(network.agenda),
+        "idle servers have to wake": any(station.setup_s for station in network.stations),
+        "idle servers lose their caches": any(station.caches for station in network.stations),
+        "requests may fail": any(may_fail(network, route) for route in routes),
+    }
+    return [reason for reason, holds in reasons.items() if holds]
+
+
+def notes(network: Network, routes: Sequence[Route], demands: Demands) -> list[str]:
+    """Sentences on what the bounds of these routes, and their demands, take for granted or leave out."""
+    return [
+        *_on_groups(network, routes),
+        *_on_policies(routes),
+        *_on_failures(network, routes),
+        *_on_pools(network, routes, demands),
+        *_on_agenda(network),
+        *_on_branches(routes),
+        *_on_worst_case(network, routes),
+    ]
+
+
+def _names(routes: Iterable[Route]) -> str:
+    return ", ".join(route.name for route in routes)
+
+
+def _on_groups(network: Network, routes: Sequence[Route]) -> Iterator[str]:
+    for g, group in enumerate(network.groups):
+        bound = [r for r in routes if any(isinstance(v.station, Bound) and v.station.group == g for v in r.visits)]
+        places = [Bound(g, position) for position in range(group.members.shape[1])]
+        members = names_of(network, sorted({k for place in places for k in stations_of(network, place)}))
+        how = _CHOICES[group.choice]
+        keyed = [route for route in bound if is_keyed(network, route, g)]
+        even = [route for route in bound if is_even(network, route, g)]
+        free = [route for route in bound if route not in keyed and route not in even]
+        if keyed:
+            yield f"{_names(keyed)}: bound to one of {members} {how}; demands are those of the keys asked for, exact."
+        if even:
+            order = ", as long as their order has no pattern" if group.choice is Choice.ROUND_ROBIN else ""
+            yield f"{_names(even)}: bound to one of {members} {how}; demands are spread evenly, exact{order}."
+        if free:
+            moves = (
+                "" if group.choice > Choice.RANDOM else ", and further attempts or members that come and go change that"
+            )
+            yield (
+                f"{_names(free)}: bound to one of {members} {how}{moves}; they count as one station with the "
+                "servers of all, which is optimistic."
+            )
+
+
+def _on_policies(routes: Sequence[Route]) -> Iterator[str]:
+    for policy in dict.fromkeys(route.policy for route in routes if route.policy.second):
+        asked = _names(route for route in routes if route.policy == policy)
+        yield (
+            f"{asked}: a second attempt starts {_when(policy)}; demands are those of one attempt at least, so the "
+            "throughput is optimistic, and a response is counted only until the second attempt may have answered."
+        )
+
+
+def _when(policy: Policy) -> str:
+    if policy.hedge_quantile:
+        return f"after the {100 * policy.hedge_quantile:g} % quantile of the latencies"
+    return f"after {min(policy.hedge_after_s, policy.tied_after_s):g} s"
+
+
+def _on_failures(network: Network, routes: Sequence[Route]) -> Iterator[str]:
+    late = [route for route in routes if route.policy.timeout_s < math.inf]
+    refused = [route for route in routes if any(may_refuse(network, visit) for visit in route.visits)]
+    if late:
+        yield f"{_names(late)}: given up when late; the mean response counts those, too, with the time they took."
+    if refused:
+        yield f"{_names(refused)}: may be refused; the mean response leaves those out, and counts random demands as 0."
+    if late or refused:
+        yield (
+            "Throughput is that of the requests that are answered, if they come in the mix that is asked for; failed "
+            "and repeated attempts only add work, so it is optimistic."
+        )
+
+
+def _pools(network: Network, routes: Sequence[Route]) -> list[int]:
+    stations = {k for route in routes for visit in route.visits for k in stations_of(network, visit.station)}
+    return sorted(k for k in stations if network.stations[k].discipline is Discipline.POOL)
+
+
+def _on_pools(network: Network, routes: Sequence[Route], demands: Demands) -> Iterator[str]:
+    pools = _pools(network, routes)
+    if pools:
+        yield (
+            f"Pools ({names_of(network, pools)}): a token counts as held for as long as a request takes that waits for "
+            "nothing meanwhile, which is optimistic."
+        )
+    if demands.unknown_pools:
+        names = ", ".join(demands.unknown_pools)
+        yield f"Pools without a limit of their own ({names}): a visit may give back what another has taken."
+
+
+def _on_agenda(network: Network) -> Iterator[str]:
+    if network.agenda:
+        yield (
+            "The bounds are those of the network before the agenda changes it; what the agenda takes away, or adds as "
+            "background work, makes them optimistic."
+        )
+    if targets(network, Kind.SPEED):
+        yield "Stations whose speed the agenda changes are taken at the greatest speed that they ever have."
+
+
+def _on_branches(routes: Sequence[Route]) -> Iterator[str]:
+    partly = [route for route in routes if any(stage.need < len(stage.branches) for stage in route.stages)]
+    if partly:
+        yield (
+            f"{_names(partly)}: branches that nobody waits for count as work, too; a run that ends before they are "
+            "done may show more throughput."
+        )
+
+
+def _on_worst_case(network: Network, routes: Sequence[Route]) -> Iterator[str]:
+    reasons = no_worst_case(network, routes)
+    if reasons:
+        yield f"There is no worst case: {', '.join(reasons)}."

@@ -1,0 +1,267 @@
+"""What can be said of a Network without simulation: demands, the bottleneck, bounds, and exact means where they exist.
+
+Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10, 1978; Lazowska,
+Zahorjan, Graham, Sevcik, "Quantitative system performance", 1984, chapter 5; Zahorjan, Sevcik, Eager, Galler,
+"Balanced job bound analysis of queueing networks", CACM 25, 1982.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network
+from sim.analysis.bound_notes import has_background, may_fail, no_worst_case, notes
+from sim.analysis.product_form import closed_means, open_means, why_not
+from sim.analysis.service_demands import Demands, mean_demands
+from sim.engine.outcome import Floats
+from traces.errors import InputError
+
+Bounds = dict[str, Any]
+
+
+def bounds(network: Network, requests: Requests, demands: Demands | None = None) -> Bounds:
+    """Bounds that every long run of the network keeps, whatever its service-demand laws.
+
+    They rest on work alone: no station works more than its servers can, and no pool gives more tokens than it has; a
+    response takes at least its critical path; and while a request is under way and not at an infinite server, at least
+    one server works (unless tokens of a pool are held meanwhile, a gate is shut, or a client pauses before a retry:
+    then there is no worst case). A finite run keeps them but for its start and its end, and for the sampling error of
+    its demands, unless `demands` are its own. `notes` say what else they rest on.
+
+    Args:
+        network, requests: the mix of requests is that of the rows, each taken once.
+        demands: of that mix; None: expected ones (`mean_demands`).
+
+    Returns:
+        a mapping that JSON can write; None stands for "no bound":
+
+        - ``loop``; ``clients`` and ``think_s``, or ``offered_ops``
+        - ``bottleneck``: what saturates first, ``max_throughput_ops``: where it does
+        - ``throughput_ops`` of the requests that are answered, ``response_s``: ``{"low", "high"}``; responses are means
+          over the mix, of all requests that are not refused: those that time out count with the time they took
+        - ``stations``, those that serve, pools, and the members of groups taken together, the most loaded first:
+          ``name``, ``role``, ``kind`` (``station``, ``pool``, ``group``), ``servers`` (or tokens; None: infinite),
+          ``visits`` and ``demand_s`` ``{"low", "high"}`` per request (pool: the time a token is held),
+          ``max_throughput_ops``, ``utilization`` ``{"low", "high"}`` (infinite server: mean busy)
+        - ``routes``, those that are asked for: ``name``, ``share``, ``demand_s`` by role of station, ``response_s``
+        - ``exact``: means of a network in product form: ``throughput_ops``, ``response_s``, ``stations`` (``name``,
+          ``residence_s``, ``mean_jobs``), ``routes`` (``name``, ``response_s``); or ``reason``
+        - ``balanced_job``: ``throughput_ops`` and ``response_s``, ``{"low", "high"}``; or ``reason``
+        - ``notes``: sentences
+
+    Raises:
+        InputError: there are no requests, an open loop's arrive all at once, or demands do not account for a feature.
+    """
+    mix = _Mix(network, requests, demands or mean_demands(network, requests))
+    closed = network.pacing.loop == "closed"
+    asked = {"clients": mix.clients, "think_s": mix.think_s} if closed else {"offered_ops": mix.offered_ops}
+    limits = _closed(mix) if closed else _open(mix)
+    exact = _exact(mix, requests)
+    return {
+        "loop": network.pacing.loop,
+        **asked,
+        "bottleneck": mix.bottleneck,
+        "max_throughput_ops": _finite(mix.max_ops.min()),
+        **limits,
+        "stations": _station_rows(mix, limits["throughput_ops"]),
+        "routes": _route_rows(mix),
+        "exact": exact,
+        "balanced_job": _balanced_job(mix, exact) if closed else {"reason": "they are bounds of a closed loop"},
+        "notes": notes(network, mix.routes, mix.demands),
+    }
+
+
+class _Mix:
+    """A mix of requests, how it is asked for, and what it needs of resources, as arrays of shape (resources,)."""
+
+    def __init__(self, network: Network, requests: Requests, demands: Demands):
+        self.network, self.demands = network, demands
+        self.routes = [network.routes[k] for k in np.flatnonzero(demands.share)]
+        self.clients, self.think_s = network.pacing.clients, float(requests.think_s.mean())
+        self.offered_ops = math.inf if network.pacing.loop == "closed" else _offered_ops(network, requests)
+        self.servers = np.array([resource.servers for resource in demands.resources])
+        self.low_s, self.high_s = demands.low_s, demands.high_s
+        self.may_fail = any(may_fail(network, route) for route in self.routes)
+        self.queueing_s = math.inf if no_worst_case(network, self.routes) else demands.queueing_s
+        self.alone_s = float(demands.share @ demands.alone_s)
+        with np.errstate(divide="ignore", over="ignore"):
+            self.max_ops = np.divide(
+                self.servers, self.low_s, out=np.full_like(self.low_s, np.inf), where=self.low_s > 0
+            )
+        # By station, for exact means.
+        self.is_delay = np.array([s.discipline is Discipline.DELAY for s in network.stations])
+        self.demand_s = demands.share @ demands.mean_s
+        self.queues = ~self.is_delay & (self.demand_s > 0)
+        self.delay_s = float(self.demand_s[self.is_delay].sum())
+
+    @property
+    def bottleneck(self) -> str | None:
+        """The resource that saturates first."""
+        first = int(self.max_ops.argmin())
+        return self.demands.resources[first].name if math.isfinite(self.max_ops[first]) else None
+
+    @property
+    def ranked(self) -> list[int]:
+        """The resources visited, by demand per server; infinite servers last."""
+        gates = {k for k, s in enumerate(self.network.stations) if s.discipline is Discipline.GATE}
+        shown = [
+            k
+            for k, r in enumerate(self.demands.resources)
+            if self.demands.asked[k] and not gates.issuperset(r.stations)
+        ]
+        load = np.where(np.isinf(self.high_s), self.low_s, self.high_s) / self.servers
+        return sorted(shown, key=lambda k: (math.isinf(self.servers[k]), -load[k]))
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _range(low: float, high: float) -> Bounds:
+    return {"low": _finite(low), "high": _finite(high)}
+
+
+def _per(count: float, time_s: float) -> float:
+    return count / time_s if time_s else math.inf
+
+
+def _closed(mix: _Mix) -> Bounds:
+    """Asymptotic bounds of a closed loop.
+
+    All clients thinking or at infinite servers takes 1/clients of those times per request, the rest of the time
+    some server works: hence the lower throughput. Failed requests may end sooner than servers can answer them, so where
+    there are any saturation says nothing of the response.
+    """
+    clients, most = mix.clients, float(mix.max_ops.min())
+    slowest_s = mix.demands.delay_s + clients * mix.queueing_s
+    least_s = mix.alone_s if mix.may_fail else max(mix.alone_s, clients / most - mix.think_s)
+    fastest = min(most, _per(clients, mix.think_s + mix.alone_s))
+    return {
+        "throughput_ops": _range(_per(clients, mix.think_s + slowest_s), fastest),
+        "response_s": _range(least_s, slowest_s),
+    }
+
+
+def _open(mix: _Mix) -> Bounds:
+    """Bounds of an open loop; without more than means, a response may take any time.
+
+    While requests pile up, some server works: the least that is done is what one server for all demands would do.
+    """
+    low, high = (min(mix.offered_ops, most) for most in (_per(1, mix.queueing_s), float(mix.max_ops.min())))
+    return {"throughput_ops": _range(low, high), "response_s": _range(mix.alone_s, math.inf)}
+
+
+def _offered_ops(network: Network, requests: Requests) -> float:
+    """Mean arrival rate."""
+    span_s = network.pacing.duration_s or float(requests.arrival_s[-1])
+    if not span_s:
+        raise InputError("all requests arrive at once, so an open loop has no rate to bound anything by")
+    return len(requests) / span_s
+
+
+def _station_rows(mix: _Mix, throughput_ops: Bounds) -> list[Bounds]:
+    """Utilisation law: throughput times demand per server; requests that are not answered work, too."""
+    unknown = mix.may_fail or has_background(mix.network) or throughput_ops["high"] is None
+    rows = []
+    for k in mix.ranked:
+        resource, delay = mix.demands.resources[k], math.isinf(mix.servers[k])
+        servers = 1.0 if delay else mix.servers[k]
+        high = math.inf if unknown else throughput_ops["high"] * mix.high_s[k] / servers
+        rows.append({
+            "name": resource.name,
+            "role": resource.role,
+            "kind": resource.kind,
+            "servers": None if delay else int(resource.servers),
+            "visits": float(mix.demands.asked[k]),
+            "demand_s": _range(mix.low_s[k], mix.high_s[k]),
+            "max_throughput_ops": _finite(mix.max_ops[k]),
+            "utilization": _range(
+                (throughput_ops["low"] or 0.0) * mix.low_s[k] / servers, high if delay else min(high, 1.0)
+            ),
+        })  # fmt: skip
+    return rows
+
+
+def _route_rows(mix: _Mix) -> list[Bounds]:
+    demands, rows = mix.demands, []
+    for k in np.flatnonzero(demands.share):
+        by_role: dict[str, float] = {}
+        for at in np.flatnonzero(demands.visits[k]):
+            role = mix.network.stations[at].role
+            by_role[role] = by_role.get(role, 0.0) + float(demands.mean_s[k, at])
+        rows.append({
+            "name": mix.network.routes[k].name,
+            "share": float(demands.share[k]),
+            "demand_s": dict(sorted(by_role.items(), key=lambda item: -item[1])),
+            "response_s": _range(demands.alone_s[k], math.inf),
+        })  # fmt: skip
+    return rows
+
+
+def _exact(mix: _Mix, requests: Requests) -> Bounds:
+    """Means of a network in product form, or the reason why there are none."""
+    reason = why_not(mix.network, requests)
+    if reason is not None:
+        return {"reason": f"no product form: {reason}"}
+    demand_s, servers = mix.demand_s[mix.queues], _servers(mix)
+    try:
+        if mix.network.pacing.loop == "closed":
+            throughput_ops, jobs = closed_means(demand_s, servers, mix.think_s + mix.delay_s, mix.clients)
+        else:
+            throughput_ops, jobs = mix.offered_ops, open_means(demand_s, servers, mix.offered_ops)
+    except ValueError as error:
+        return {"reason": str(error)}
+    mean_jobs = throughput_ops * mix.demand_s
+    mean_jobs[mix.queues] = jobs
+    return {"throughput_ops": throughput_ops, **_residences(mix, mean_jobs / throughput_ops, throughput_ops)}
+
+
+def _servers(mix: _Mix) -> Floats:
+    """Of the stations that make requests wait."""
+    return np.array([float(mix.network.stations[k].servers) for k in np.flatnonzero(mix.queues)])
+
+
+def _residences(mix: _Mix, residence_s: Floats, throughput_ops: float) -> Bounds:
+    """Little's law; the residence of a route's requests at a station is proportional to what they demand there."""
+    stretch = np.divide(residence_s, mix.demand_s, out=np.zeros_like(residence_s), where=mix.demand_s > 0)
+    response_s = mix.demands.mean_s @ stretch
+    order = [k for k in mix.ranked if k < len(residence_s)]
+    return {
+        "response_s": float(residence_s.sum()),
+        "stations": [
+            {
+                "name": mix.network.stations[k].name,
+                "residence_s": float(residence_s[k]),
+                "mean_jobs": float(throughput_ops * residence_s[k]),
+            }
+            for k in order
+        ],
+        "routes": [
+            {"name": mix.network.routes[k].name, "response_s": float(response_s[k])}
+            for k in np.flatnonzero(mix.demands.share)
+        ],
+    }
+
+
+def _balanced_job(mix: _Mix, exact: Bounds) -> Bounds:
+    """Balanced job bounds with terminals: Lazowska et al., table 5.2; infinite servers count as think time."""
+    if "reason" in exact:
+        return exact
+    if (_servers(mix) > 1).any():
+        return {"reason": "a station has several servers"}
+    if not mix.queues.any():
+        return {"reason": "no station makes requests wait"}
+    clients, demand_s = mix.clients, mix.demand_s[mix.queues]
+    total_s, think_s = demand_s.sum(), mix.think_s + mix.delay_s
+    even_s = (clients - 1) * demand_s.mean() / (1 + think_s / total_s)
+    skew_s = (clients - 1) * demand_s.max() / (1 + think_s / (clients * total_s))
+    low_s = max(clients * demand_s.max() - think_s, total_s + even_s)
+    high_s = total_s + skew_s
+    return {
+        "throughput_ops": _range(clients / (high_s + think_s), clients / (low_s + think_s)),
+        "response_s": _range(mix.delay_s + low_s, mix.delay_s + high_s),
+    }

@@ -1,0 +1,296 @@
+"""What a mix of requests demands of each station, and how long a request takes when nobody is in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.network.demand_sheet import Requests, Sheet, draw_sheet
+from models.network.network import Discipline, Network, Route, Stage, Visit
+from models.network.scenario import Kind
+from models.network.service_demand import ServiceDemand
+from sim.analysis.no_contention import held_s, limited_mean, path_s
+from sim.analysis.station_work import StationWork
+from sim.analysis.supported_features import uncounted_feature
+from sim.analysis.visit_places import Places, Resource, is_done, may_refuse, stations_of
+from sim.engine.outcome import Floats, Program
+from traces.errors import InputError
+from traces.workload.distributions import Deterministic, Shape
+
+_BLOCK = 4096
+"""Requests whose demands are drawn at a time. Sums are rounded block by block, so it is part of the result."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """Service demands per request that is answered.
+
+    A GROUP_COMMIT station's own time for a request depends on how its batches fall, and that of a group's member on
+    who is bound to it, so they are known between `low_s` and `high_s` only. So are those of a request that may be
+    asked several times: one attempt is the least, all that its policy allows are the most. A pool's demand is the time
+    that its tokens are held: at least that of a request that waits for nothing, at most anything.
+
+    Attributes:
+        resources: the stations, and the members of groups taken together.
+        share: of each route among the requests, shape (routes,).
+        visits: visits of one attempt, spread evenly over the members of groups, shape (routes, stations).
+        mean_s: service of one attempt, each visit as if served by itself, shape (routes, stations).
+        asked: visits of one attempt of the mix (pools: tokens taken), shape (resources,).
+        low_s, high_s: the resource's working time per request of the mix, shape (resources,).
+        queueing_s, delay_s: per request of the mix, all attempts one after the other: at most at stations where one
+            waits, and at infinite servers.
+        alone_s: lower bound of a route's mean response time, shape (routes,): the critical path of its forks, with no
+            waiting anywhere. Requests that time out count with the time they took, refused ones do not count.
+        unknown_pools: pools whose tokens are held for a time that nothing is known of.
+    """
+
+    resources: tuple[Resource, ...]
+    share: Floats
+    visits: Floats
+    mean_s: Floats
+    asked: Floats
+    low_s: Floats
+    high_s: Floats
+    queueing_s: float
+    delay_s: float
+    alone_s: Floats
+    unknown_pools: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Answered requests of one route: what they ask for in the attempt that answers, shape (requests, visits)."""
+
+    k: int
+    route: Route
+    place: NDArray[np.int64]
+    demand_s: Floats
+    least_s: Floats
+    every_s: Floats
+    """Of all attempts, shape (requests, attempts, visits)."""
+
+
+_Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
+"""Sheets with each visit's demand, with the least that it may be, and the attempt that answers each request, or -1."""
+
+
+def mean_demands(network: Network, requests: Requests) -> Demands:
+    """Expected demands of all rows of `requests`, each taken once, from the means of the service-demand laws.
+
+    Where a stage needs all of its branches, the expectation of the last is at least the largest of the branches'
+    expectations. Who is the first of several branches or attempts is done no earlier than the least value of its law
+    allows; so laws other than deterministic ones count as 0 in `alone_s` where a stage needs only some of its branches,
+    and where another attempt may be sooner, only the time until then counts.
+
+    Stations that a visit surely comes to have its demand in expectation also where requests are hedged, cancelled or
+    time out: whoever is in service stays to the end, and a visit begins before its demand matters to anybody.
+
+    Raises:
+        InputError: there are no requests, or the network has a feature that demands do not account for.
+    """
+    mean = with_laws(network, lambda law: law.model_copy(update={"distribution": Deterministic()}))
+    least = with_laws(network, lambda law: law if isinstance(law.distribution, Deterministic) else law.scaled(0.0))
+
+    def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
+        for first in range(0, len(requests), _BLOCK):
+            count = min(_BLOCK, len(requests) - first)
+            means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
+            yield means, leasts, np.zeros(count, np.int64)
+
+    background = any(action.kind is Kind.RELEASE for action in network.agenda)
+    return _Sums(network, np.unique(requests.route).tolist(), background, expected=True).demands(chunks)
+
+
+def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
+    """The demands that the requests of a run have drawn: operational laws hold for them exactly.
+
+    Args:
+        program: what was run.
+        winner: which attempt answered each request, counted from 1; 0: none did, and it is left out.
+
+    Raises:
+        InputError: as for `mean_demands`.
+    """
+
+    def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
+        for first in range(0, len(winner), _BLOCK):
+            sheet = program.draw(first, min(_BLOCK, len(winner) - first))
+            yield sheet, sheet, winner[first : first + len(sheet)].astype(np.int64) - 1
+
+    routes = sorted({k for sheet, _, _ in chunks() for k in np.unique(sheet.route).tolist()})
+    return _Sums(program.network, routes, bool(program.background), expected=False).demands(chunks)
+
+
+def with_laws(network: Network, law: Callable[[ServiceDemand], ServiceDemand]) -> Network:
+    """The network with another law in place of each."""
+
+    def stage_of(stage: Stage) -> Stage:
+        return replace(
+            stage, branches=tuple(tuple(replace(v, demand=law(v.demand)) for v in b) for b in stage.branches)
+        )
+
+    routes = (replace(route, stages=tuple(map(stage_of, route.stages))) for route in network.routes)
+    return replace(network, routes=tuple(routes))
+
+
+class _Sums:
+    """Sums over the requests of a network, by place."""
+
+    def __init__(self, network: Network, routes: list[int], background: bool, expected: bool):
+        feature = uncounted_feature(network)
+        if feature is not None:
+            raise InputError(f"no demands without simulation: they do not account for {feature}")
+        self.network, self.expected = network, expected
+        self.places = Places(network, routes, expected)
+        self.work = StationWork(network, self.places, background)
+        shape = (len(network.routes), len(self.places))
+        self.present = np.zeros(len(network.routes))
+        self.visits, self.total_s, self.taken = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
+        self.held_s, self.unknown = np.zeros(shape[1]), set[int]()
+        self.alone_s = np.zeros(shape[0])
+
+    def demands(self, chunks: _Chunks) -> Demands:
+        for sheet, least, winner in chunks():
+            self.work.see(*self._all(sheet, least))
+            for block in self._blocks(sheet, least, winner):
+                self._add(block)
+        count = self.present.sum()
+        if not count:
+            raise InputError("there are no requests, so nothing is demanded of any station")
+        # How long a commit takes at least depends on all of the requests.
+        for sheet, least, winner in chunks():
+            for block in self._blocks(sheet, least, winner):
+                self._add_alone(block)
+        asked = np.maximum(self.present, 1)
+        resources = self.places.resources()
+        low_s, high_s = self.work.totals_s(self.held_s)
+        is_pool = np.array([r.kind == "pool" for r in resources])
+        holds = [any(self.work.holds[k] for k in r.stations) for r in resources]
+        visits = self.places.certain(self.visits.sum(axis=0))
+        return Demands(
+            resources=resources,
+            share=self.present / count,
+            visits=self.places.evenly(self.visits) / asked[:, None],
+            mean_s=self.places.evenly(self.total_s) * ~self.work.is_idle[: self.places.stations] / asked[:, None],
+            asked=np.where(is_pool, self.places.certain(self.taken), visits) / count,
+            low_s=low_s / count,
+            high_s=np.where(holds & (self.places.possible(self.taken) > 0), np.inf, high_s / count),
+            queueing_s=float(self.work.queueing_s / count),
+            delay_s=float(self.work.delay_s / count),
+            alone_s=self.alone_s / asked,
+            unknown_pools=tuple(self.network.stations[k].name for k in sorted(self.unknown)),
+        )
+
+    def _all(self, sheet: Sheet, least: Sheet) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """The places, demands and least demands of all visits of all attempts, each shape (visits,)."""
+        place = np.zeros(len(sheet.station), np.int64)
+        for k, mine, at in self._rows(sheet):
+            route = self.network.routes[k]
+            once = self.places.of(route, sheet.station[at[:, 0]], sheet.key_hash[mine])
+            place[at] = once[:, None, :]
+        return place, sheet.demand_s, least.demand_s
+
+    def _rows(self, sheet: Sheet) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Of each route its requests, and where their visits stand in the Sheet: shape (requests, attempts, visits)."""
+        for k, route in enumerate(self.network.routes):
+            mine = np.flatnonzero(sheet.route == k)
+            if len(mine):
+                width, attempts = len(route.visits), route.policy.attempts
+                steps = np.arange(attempts * width).reshape(attempts, width)
+                yield k, mine, sheet.first_visit[mine][:, None, None] + steps
+
+    def _blocks(self, sheet: Sheet, least: Sheet, winner: NDArray[np.int64]) -> Iterator[_Block]:
+        for k, mine, at in self._rows(sheet):
+            answered = winner[mine] >= 0
+            mine, at = mine[answered], at[answered]
+            if not len(mine):
+                continue
+            route, won = self.network.routes[k], at[np.arange(len(mine)), winner[mine]]
+            place = self.places.of(route, sheet.station[won], sheet.key_hash[mine])
+            yield _Block(k, route, place, sheet.demand_s[won], least.demand_s[won], sheet.demand_s[at])
+
+    def _add(self, block: _Block) -> None:
+        k, places = block.k, len(self.places)
+        self.present[k] += len(block.place)
+        self.visits[k] += np.bincount(block.place.ravel(), minlength=places)
+        self.total_s[k] += np.bincount(block.place.ravel(), block.demand_s.ravel(), places)
+        takes = [v for v, visit in enumerate(block.route.visits) if not visit.releases]
+        self.taken += np.bincount(block.place[:, takes].ravel(), minlength=places)
+        done = np.flatnonzero(is_done(self.network, block.route))
+        self.work.add_least(block.place[:, done].ravel(), block.demand_s[:, done].ravel())
+        every = np.broadcast_to(block.place[:, None, :], block.every_s.shape)
+        self.work.add_most(every.ravel(), block.every_s.ravel())
+
+    def _add_alone(self, block: _Block) -> None:
+        stay_s = self.work.stay_s(block.place, block.demand_s, 0)
+        least_s = self.work.stay_s(block.place, block.least_s, 1)
+        self._add_held(block, stay_s, least_s)
+        if self.expected:
+            self.alone_s[block.k] += self._expected_alone_s(block, stay_s, least_s).sum()
+        else:
+            self.alone_s[block.k] += path_s(block.route, stay_s, least_s).sum()
+
+    def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats) -> None:
+        """The time that tokens are held, of requests that take the same visits' tokens from one pool at a time."""
+        at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
+        if not len(at):
+            return
+        place = block.place[:, at]
+        first = (place[:, :, None] == place[:, None, :]).argmax(axis=1)  # of the visits to a visit's place
+        forms, which = np.unique(first, axis=0, return_inverse=True)
+        for i, form in enumerate(forms):
+            mine = np.flatnonzero(which.ravel() == i)
+            for j in np.unique(form):
+                pool, visits = place[mine, j], at[form == j].tolist()
+                holds = self.work.holds[pool]
+                # Visits to other places may give back the place's tokens.
+                mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
+                for _, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
+                    known = holds & ~mixed & (held is not None)
+                    if held is not None:
+                        self.held_s += np.bincount(pool[known], held[known], len(self.places))
+                    for unknown in np.unique(pool[holds & ~known]).tolist():
+                        self.unknown.update(self.places.members(unknown))
+
+    def _expected_alone_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
+        """The expected time until the first attempt is done, or until something else may end the request.
+
+        With `end_s` then, and w shares that add up to 1: min(sum of X, end_s) >= sum of min(X, w x end_s).
+        The shares are those of the means.
+        """
+        route = block.route
+        alone_s = path_s(route, stay_s, least_s)
+        least_path_s = path_s(route, least_s, least_s)
+        end_s = self._end_s(route, least_path_s)
+        if np.isinf(end_s).all():
+            return alone_s
+        ratio = np.divide(end_s, alone_s, out=np.full_like(end_s, np.inf), where=alone_s > 0)
+        cut_s = np.stack([
+            stay_s[:, v] * np.min([limited_mean(shape, ratio) for shape in self._shapes(visit)], axis=0)
+            for v, visit in enumerate(route.visits)
+        ], axis=1)  # fmt: skip
+        cut_path_s = path_s(route, cut_s, least_s * np.minimum(ratio, 1.0)[:, None])
+        return np.maximum(cut_path_s, np.minimum(least_path_s, end_s))
+
+    def _end_s(self, route: Route, least_s: Floats) -> Floats:
+        """When a request may have ended otherwise than by its first attempt, at least, shape (requests,)."""
+        policy = route.policy
+        second_s = min(policy.hedge_after_s, policy.tied_after_s, 0.0 if policy.hedge_quantile else np.inf)
+        if any(may_refuse(self.network, visit) for visit in route.visits):
+            second_s = 0.0
+        return np.minimum(second_s + least_s, policy.timeout_s)
+
+    def _shapes(self, visit: Visit) -> set[Shape]:
+        """The laws that may say how long a visit lasts: a commit may be another's batch."""
+        shapes: set[Shape] = {visit.demand.distribution}
+        if self._commits(visit):
+            others = (v for route in self.network.routes for v in route.visits)
+            shapes |= {v.demand.distribution for v in others if self._commits(v)}
+        return shapes
+
+    def _commits(self, visit: Visit) -> bool:
+        stations = stations_of(self.network, visit.station)
+        return any(self.network.stations[k].discipline is Discipline.GROUP_COMMIT for k in stations)

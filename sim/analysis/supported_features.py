@@ -1,0 +1,72 @@
+"""What of a Network is accounted for without simulation: a feature that is added later is refused, not ignored."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+import numpy as np
+
+from models.network.network import Bound, Group, Member, Network, Route, Stage, Station, Visit
+from models.network.retry_policy import Policy
+from models.network.scenario import Action
+
+_COUNTED: dict[type[Any], set[str]] = {
+    Network: {"stations", "routes", "placements", "pacing", "groups", "agenda"},
+    Station: {
+        "name",
+        "role",
+        "discipline",
+        "servers",
+        "batch_limit",
+        "batch_item_s",
+        "setup_s",
+        "caches",
+        "fairness",
+        "weights",
+        "queue_limit",
+        "poll_s",
+        "poll_limit",
+    },
+    Route: {"name", "stages", "priority", "policy"},
+    Stage: {"branches", "need", "delivers"},
+    Visit: {"station", "demand", "releases", "ties"},
+    Group: {"choice", "members", "table"},
+    Policy: {
+        "timeout_s",
+        "retries",
+        "backoff_s",
+        "backoff_max_s",
+        "jitter",
+        "retry_share",
+        "hedge_after_s",
+        "hedge_quantile",
+        "hedge_share",
+        "tied_after_s",
+        "cancels",
+    },
+    Action: {"kind", "target", "at_s", "after_ended", "member", "value"},
+}
+"""The fields of a Network that demands account for; any other has to keep its default."""
+
+
+def uncounted_feature(network: Network) -> str | None:
+    """The first feature of the network that demands do not account for, in words; None where there is none."""
+    routes = network.routes
+    stages = [stage for route in routes for stage in route.stages]
+    visits = [visit for route in routes for visit in route.visits]
+    policies = [route.policy for route in routes]
+    parts: list[Any] = [network, *network.stations, *routes, *stages, *visits, *policies, *network.groups]
+    for part in [*parts, *network.agenda]:
+        counted = next((names for kind, names in _COUNTED.items() if isinstance(part, kind)), None)
+        if counted is None:
+            return f"{type(part).__name__} in a route"
+        for field in fields(part):
+            if field.name not in counted and bool(getattr(part, field.name) != _default(field)):
+                return f"{field.name} of {getattr(part, 'name', type(part).__name__)}"
+    bound_otherwise = [v.station for v in visits if not isinstance(v.station, int | np.integer | Member | Bound)]
+    return f"the choice of a station by {type(bound_otherwise[0]).__name__}" if bound_otherwise else None
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()

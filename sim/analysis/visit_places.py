@@ -1,0 +1,275 @@
+"""Where a visit may be served, and what can run out there: known before any simulation, or only bounded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.network.network import UNBOUNDED, Bound, Choice, Discipline, Member, Network, Route, Visit
+from models.network.retry_policy import NO_POLICY
+from models.network.scenario import Kind
+
+Floats = NDArray[np.float64]
+
+PASSED = (Discipline.POOL, Discipline.GATE)
+"""Disciplines of stations that do no work."""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What can run out: the servers of a station, the tokens of a pool, or those of a group's members together.
+
+    Attributes:
+        kind: ``station``, ``pool``, or ``group`` for the members of a group that are not all pools.
+        stations: their indices.
+        servers: servers or tokens in all; infinite where one of the stations is an infinite server.
+    """
+
+    name: str
+    role: str
+    kind: str
+    stations: tuple[int, ...]
+    servers: float
+
+
+def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
+    """All stations that a visit may be to."""
+    if isinstance(where, Bound):
+        return [int(k) for k in np.unique(_members(network, where))]
+    if isinstance(where, Member):
+        return [int(k) for k in np.unique(network.placements[where.table][:, where.position])]
+    return [int(where)]
+
+
+def _members(network: Network, bound: Bound) -> NDArray[np.int32]:
+    """The station of each member, shape (rows, members): one row, or a row for each of the placement table's."""
+    group = network.groups[bound.group]
+    members = group.members[:, bound.position]
+    return members[None, :] if group.table is None else network.placements[group.table][:, members]
+
+
+def targets(network: Network, *kinds: Kind) -> set[int]:
+    """What the agenda's actions of these kinds act on."""
+    return {action.target for action in network.agenda if action.kind in kinds}
+
+
+def may_refuse(network: Network, visit: Visit) -> bool:
+    """Whether a branch may end at this visit: a full queue, a gate that stays shut, a dead station, no member."""
+    if isinstance(visit.station, Bound) and visit.station.group in targets(network, Kind.LEAVE):
+        return True
+    dies, shuts = targets(network, Kind.DOWN), targets(network, Kind.SHUT)
+    for k in stations_of(network, visit.station):
+        station = network.stations[k]
+        full = station.discipline is Discipline.POOL and not visit.releases and station.queue_limit < UNBOUNDED
+        if full or k in dies or (k in shuts and station.poll_s > 0 and station.poll_limit < UNBOUNDED):
+            return True
+    return False
+
+
+def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> bool:
+    """Whether a branch that nobody waits for may never come past this visit.
+
+    `lasting`: pools at which nobody waits for ever, see `lasting_pools`.
+    """
+    shuts = targets(network, Kind.SHUT)
+    held = not visit.releases and any(
+        (network.stations[k].discipline is Discipline.POOL and k not in lasting) or k in shuts
+        for k in stations_of(network, visit.station)
+    )
+    return held or may_refuse(network, visit)
+
+
+def lasting_pools(network: Network) -> frozenset[int]:
+    """The pools that refuse nobody, and whose tokens are only held over visits that surely end.
+
+    Who holds a token of such a pool waits for no other pool, stands before no gate, and meets no dead station: so no
+    two can wait for each other.
+    """
+    pools = {k for k, s in enumerate(network.stations) if s.discipline is Discipline.POOL}
+    if targets(network, Kind.DOWN, Kind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
+        return frozenset()
+    lasting = {k for k in pools if network.stations[k].queue_limit >= UNBOUNDED}
+    for route in network.routes:
+        at = [pools.intersection(stations_of(network, visit.station)) for visit in route.visits]
+        for v, visit in enumerate(route.visits):
+            if at[v] and not visit.releases and not _comes_back(route, v, at):
+                lasting -= at[v]
+    return frozenset(lasting)
+
+
+def _comes_back(route: Route, take: int, pools_at: Sequence[Collection[int]]) -> bool:
+    """Whether a token taken at a visit is given back by its own branch or a later stage, with no other pool between."""
+    stage, last = route.places[take]
+    for v in (*range(take + 1, last + 1), *(v for v, (s, _) in enumerate(route.places) if s > stage)):
+        if route.visits[v].releases and route.visits[v].station == route.visits[take].station:
+            return True
+        if pools_at[v]:
+            return False
+    return False
+
+
+def is_done(network: Network, route: Route) -> list[bool]:
+    """Of each visit: whether it is made by every attempt that succeeds.
+
+    All branches that a stage needs are; so is one beyond them, unless it may be refused or stand still for ever.
+    """
+    lasting = lasting_pools(network) if any(s.need < len(s.branches) for s in route.stages) else frozenset[int]()
+    done: list[bool] = []
+    for stage in route.stages:
+        for branch in stage.branches:
+            sure = stage.need == len(stage.branches) or not any(may_stop(network, v, lasting) for v in branch)
+            done += [sure] * len(branch)
+    return done
+
+
+def is_keyed(network: Network, route: Route, group: int) -> bool:
+    """Whether the hash of its key alone says which member of the group a request of the route is bound to."""
+    return network.groups[group].choice is Choice.HASH and _stays(network, route, group)
+
+
+def is_even(network: Network, route: Route, group: int) -> bool:
+    """Whether the group's members, the same for all keys, expect the same number of the route's requests."""
+    chosen = network.groups[group]
+    evenly = chosen.choice in (Choice.ROUND_ROBIN, Choice.RANDOM) and chosen.table is None
+    return evenly and _stays(network, route, group)
+
+
+def _stays(network: Network, route: Route, group: int) -> bool:
+    # A further attempt goes to another member, and the first may leave its queue unserved.
+    return route.policy.attempts == 1 and group not in targets(network, Kind.JOIN, Kind.LEAVE)
+
+
+class Places:
+    """The places of a network: first its stations, then the groups' columns that a visit may go to any member of.
+
+    Attributes:
+        columns: of a column's visits, the share of each station when they spread evenly, shape (columns, stations).
+        foretold: whether stations do get that share in expectation, shape (columns,).
+        free: the sets of stations whose share nobody knows beforehand.
+        fastest, slowest: the speeds of a place's stations that the agenda sets, at most and at least, shape (places,).
+    """
+
+    def __init__(self, network: Network, routes: Iterable[int], expected: bool):
+        """`routes`: those that are asked for. `expected`: shares are wanted in expectation, not of one run."""
+        self.network, self.expected, self.stations = network, expected, len(network.stations)
+        self.columns: Floats = np.empty((0, self.stations))
+        self.foretold: NDArray[np.bool_] = np.empty(0, bool)
+        self._place: dict[tuple[Bound, bool], int] = {}
+        for k in routes:
+            for visit in network.routes[k].visits:
+                if isinstance(visit.station, Bound) and not is_keyed(network, network.routes[k], visit.station.group):
+                    self._add(network.routes[k], visit.station)
+        self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.foretold]})
+        high, low = np.ones(self.stations), np.ones(self.stations)
+        for action in network.agenda:
+            if action.kind is Kind.SPEED:
+                high[action.target] = max(high[action.target], action.value)
+                low[action.target] = min(low[action.target], action.value)
+        self.fastest, self.slowest = self.of_each(high, max), self.of_each(low, min)
+
+    def _add(self, route: Route, bound: Bound) -> None:
+        even = self._is_foretold(route, bound)
+        if (bound, even) in self._place:
+            return
+        members = _members(self.network, bound)
+        share = np.bincount(members.ravel(), minlength=self.stations) / members.size
+        if share.max() == 1.0:  # all members have this station in common
+            self._place[bound, even] = int(share.argmax())
+            return
+        self._place[bound, even] = self.stations + len(self.columns)
+        self.columns = np.vstack([self.columns, share])
+        self.foretold = np.append(self.foretold, even)
+
+    def _is_foretold(self, route: Route, bound: Bound) -> bool:
+        return self.expected and is_even(self.network, route, bound.group)
+
+    def __len__(self) -> int:
+        return self.stations + len(self.columns)
+
+    def of_each(self, figures: NDArray[Any], combine: Callable[[NDArray[Any]], Any]) -> NDArray[Any]:
+        """A figure of the stations, shape (stations,), combined over those of each place, shape (places,)."""
+        return np.append(figures, np.array([combine(figures[row > 0]) for row in self.columns], figures.dtype))
+
+    def members(self, place: int) -> list[int]:
+        """The stations of a place."""
+        column = place - self.stations
+        return [place] if column < 0 else [int(k) for k in np.flatnonzero(self.columns[column])]
+
+    def meet(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether two places are different ones with a station in common; broadcast."""
+        a, b = np.broadcast_arrays(a, b)
+        wide = self.columns > 0
+        shared = np.hstack([wide, wide @ wide.T])
+        met = np.zeros(a.shape, bool)
+        for one, other in ((a, b), (b, a)):
+            at = one >= self.stations
+            met[at] |= shared[one[at] - self.stations, other[at]]
+        return np.asarray(met & (a != b))
+
+    def of(self, route: Route, station: NDArray[np.int32], key_hash: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The place of each visit, shape (requests, visits), from the Sheet's stations, same shape, and the keys."""
+        places = station.astype(np.int64)
+        for v, visit in enumerate(route.visits):
+            where = visit.station
+            if not isinstance(where, Bound):
+                continue
+            if is_keyed(self.network, route, where.group):
+                members = _members(self.network, where)
+                row, member = ((key_hash % np.uint64(count)).astype(np.int64) for count in members.shape)
+                places[:, v] = members[row, member]
+            else:
+                places[:, v] = self._place[where, self._is_foretold(route, where)]
+        return places
+
+    def evenly(self, figures: Floats) -> Floats:
+        """What each station has of the places' figures, shape (…, stations), if groups spread them evenly."""
+        return figures[..., : self.stations] + figures[..., self.stations :] @ self.columns
+
+    def certain(self, figures: Floats) -> Floats:
+        """What each resource surely has of the places' figures, shape (…, places) to (…, resources)."""
+        return self._shared(figures, np.where(self.foretold[:, None], self.columns, 0.0), inside=True)
+
+    def possible(self, figures: Floats) -> Floats:
+        """What each resource may have of the places' figures, shape (…, places) to (…, resources)."""
+        return self._shared(figures, np.where(self.foretold[:, None], self.columns, self.columns > 0), inside=False)
+
+    def _shared(self, figures: Floats, columns: Floats, inside: bool) -> Floats:
+        known, loose = figures[..., : self.stations], figures[..., self.stations :]
+        stations = known + loose @ columns
+        alone = known + loose @ np.where(self.foretold[:, None], self.columns, 0.0)
+        groups = []
+        for members in self.free:
+            share = self.columns[:, list(members)].sum(axis=1)
+            mine = ~self.foretold & (share > 1 - 1e-9 if inside else share > 0)
+            groups.append(alone[..., list(members)].sum(axis=-1) + loose[..., mine].sum(axis=-1))
+        return np.concatenate([stations, *(group[..., None] for group in groups)], axis=-1)
+
+    def resources(self) -> tuple[Resource, ...]:
+        """The stations, and each set of stations that requests are bound to at run time, taken together."""
+        return tuple(
+            _resource(self.network, members) for members in [*((k,) for k in range(self.stations)), *self.free]
+        )
+
+
+def _resource(network: Network, members: tuple[int, ...]) -> Resource:
+    stations = [network.stations[k] for k in members]
+    roles = {station.role for station in stations}
+    pool = all(station.discipline is Discipline.POOL for station in stations)
+    return Resource(
+        name=names_of(network, members),
+        role=roles.pop() if len(roles) == 1 else "group",
+        kind="pool" if pool else "station" if len(members) == 1 else "group",
+        stations=members,
+        servers=sum(math.inf if s.discipline is Discipline.DELAY else s.servers for s in stations),
+    )
+
+
+def names_of(network: Network, stations: Iterable[int]) -> str:
+    """The names of stations, the first and the last where they are many."""
+    names = [network.stations[k].name for k in stations]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"

@@ -1,0 +1,1 @@
+"""A store as it grows: timelines, limits, and plans."""

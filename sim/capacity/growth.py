@@ -1,0 +1,224 @@
+"""How a store and its load grow over months: ranges for what is uncertain, and scenarios drawn from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar, cast
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+from scipy import special, stats
+
+from models.ceph.growth import grown
+from models.ceph.spec import CephSpec
+from models.store import Spec
+from traces.errors import InputError
+from traces.spec_file import load_mapping, validated
+from traces.units import Bytes, PerSecond
+from traces.workload.distributions import FixedSize, Floats, Strict
+from traces.workload.generate import generate
+
+Value = TypeVar("Value", bound=float)
+
+_Z = float(special.ndtri(0.95))
+
+
+class Range(Strict, Generic[Value]):
+    """A number that is not known exactly; a bare number stands for one that is.
+
+    Triangular: from `low` to `high`, `likely` is the mode. Lognormal: `likely` is the median, and a value in twenty
+    each is below `low` and above `high`; each side has a spread of its own.
+    """
+
+    low: Value
+    likely: Value
+    high: Value
+    law: Literal["triangular", "lognormal"] = "triangular"
+
+    @model_validator(mode="after")
+    def _ascends(self) -> Range[Value]:
+        if not self.low <= self.likely <= self.high:
+            raise ValueError(f"low, likely, high are {self.low:g}, {self.likely:g}, {self.high:g}; they must ascend")
+        if self.law == "lognormal" and not self.low > 0:
+            raise ValueError(f"low is {self.low:g}; with law lognormal it must be above 0")
+        return self
+
+    def quantile(self, u: Floats) -> Floats:
+        """The values at probabilities, same shape."""
+        low, likely, high = float(self.low), float(self.likely), float(self.high)
+        if self.law == "lognormal":
+            z = special.ndtri(u)
+            spread = np.where(z < 0, math.log(likely / low), math.log(high / likely)) / _Z
+            return cast(Floats, likely * np.exp(spread * z))
+        width = high - low
+        if not width:
+            return np.full_like(u, likely)
+        left = low + np.sqrt(u * width * (likely - low))
+        right = high - np.sqrt((1 - u) * width * (high - likely))
+        return np.where(u * width < likely - low, left, right)
+
+
+def _as_range(value: Any) -> Any:
+    return (
+        value if value is None or isinstance(value, dict | Range) else dict.fromkeys(("low", "likely", "high"), value)
+    )
+
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Uncertain = Annotated[Range[Annotated[Number, Field(ge=0)]], BeforeValidator(_as_range)]
+Change = Annotated[Range[Annotated[Number, Field(gt=-1)]], BeforeValidator(_as_range)]
+Rates = Annotated[Range[Annotated[PerSecond, Field(gt=0)]], BeforeValidator(_as_range)]
+Sizes = Annotated[Range[Annotated[Bytes, Field(gt=0)]], BeforeValidator(_as_range)]
+
+
+class Objects(Strict):
+    """How many objects the store holds."""
+
+    now: Uncertain | None = Field(None, description="objects stored at month 0; absent: the spec's stored.objects")
+    a_month: Uncertain = Field(description="objects that each month adds")
+
+
+class Rate(Strict):
+    """What is asked of an open loop."""
+
+    now: Rates | None = Field(None, description="requests a second at month 0; absent: the spec's workload.rate")
+    growth: Change = Field(0.0, validate_default=True, description="share that each month adds; 0.02 is 2 %")
+
+
+class ClientCount(Strict):
+    """How many clients a closed loop has."""
+
+    now: Annotated[Range[Annotated[Number, Field(ge=1)]], BeforeValidator(_as_range)] | None = Field(
+        None, description="clients at month 0; absent: the spec's workload.clients"
+    )
+    growth: Change = Field(0.0, validate_default=True, description="share that each month adds; 0.02 is 2 %")
+
+
+class Growth(Strict):
+    """How a store grows, month by month."""
+
+    months: int = Field(ge=1, le=240, description="how far to look")
+    objects: Objects | None = Field(None, description="absent: it holds what the spec says, all the time")
+    rate: Rate | None = Field(None, description="of an open loop; absent: as in the spec")
+    clients: ClientCount | None = Field(None, description="of a closed loop; absent: as in the spec")
+    object_size: Sizes | None = Field(None, description="size of objects stored and asked for; absent: the spec's")
+    scenarios: int = Field(24, ge=1, le=1000, description="draws of what is uncertain")
+    utilization: float = Field(1.0, gt=0, le=1, description="share of its time above which a station is at its limit")
+
+    @model_validator(mode="after")
+    def _one_loop(self) -> Growth:
+        if self.rate is not None and self.clients is not None:
+            raise ValueError("rate is of an open loop, clients of a closed one; give one of them")
+        return self
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One way in which it may go.
+
+    Attributes:
+        objects_now, objects_a_month: None: what the spec says, all the time.
+        load_now: requests a second, or clients.
+        load_growth: share that each month adds.
+        object_bytes: None: the spec's.
+    """
+
+    objects_now: float | None = None
+    objects_a_month: float | None = None
+    load_now: float | None = None
+    load_growth: float | None = None
+    object_bytes: float | None = None
+
+    def objects(self, spec: Spec, month: float) -> float:
+        """Objects stored so many months from now; 0 in a store that does not count them."""
+        now = self.objects_now
+        if now is None:
+            now = spec.stored.objects if isinstance(spec, CephSpec) else 0.0
+        return now + (self.objects_a_month or 0.0) * month
+
+
+def read_growth(path: Path) -> Growth:
+    """The growth that a YAML file says.
+
+    Raises:
+        InputError: the file is missing, is broken YAML, or a field is wrong.
+    """
+    return validated(Growth, load_mapping(path), str(path))
+
+
+def likely(growth: Growth) -> Scenario:
+    """The scenario in which all is as is most likely."""
+    return Scenario(**{name: float(given.likely) for name, given in _uncertain(growth)})
+
+
+def scenarios(growth: Growth, seed: int) -> list[Scenario]:
+    """Scenarios by a Latin hypercube over what is uncertain: of each factor, one draw from every n-th of its law.
+
+    McKay, Beckman, Conover, "A comparison of three methods for selecting values of input variables", Technometrics 21,
+    1979. One scenario, the likely one, where nothing is uncertain.
+    """
+    factors = list(_uncertain(growth))
+    if all(given.low == given.high for _, given in factors):
+        return [likely(growth)]
+    u = stats.qmc.LatinHypercube(len(factors), seed=np.random.default_rng(seed)).random(growth.scenarios)
+    drawn = {name: given.quantile(u[:, i]) for i, (name, given) in enumerate(factors)}
+    return [Scenario(**{name: float(values[k]) for name, values in drawn.items()}) for k in range(growth.scenarios)]
+
+
+def _uncertain(growth: Growth) -> Iterator[tuple[str, Range[float]]]:
+    """What is uncertain, by the names of `Scenario`."""
+    load = growth.rate or growth.clients
+    given = {
+        "objects_now": growth.objects and growth.objects.now,
+        "objects_a_month": growth.objects and growth.objects.a_month,
+        "load_now": load and load.now,
+        "load_growth": load and load.growth,
+        "object_bytes": growth.object_size,
+    }
+    yield from ((name, cast("Range[float]", value)) for name, value in given.items() if value is not None)
+
+
+def check_growth(spec: Spec, growth: Growth) -> None:
+    """Refuse growth that the spec has no place for.
+
+    Raises:
+        InputError: the store holds no objects that count, or the workload's loop is of the other kind.
+    """
+    if growth.objects is not None and not isinstance(spec, CephSpec):
+        raise InputError(f"growth: objects: store: {spec.store} has no state that grows; grow rate or clients")
+    if growth.clients is not None and spec.workload.rate is not None:
+        raise InputError("growth: clients: the spec's workload has a rate and so no clients; grow rate")
+    if growth.rate is not None and growth.rate.now is None and spec.workload.rate is None:
+        raise InputError("growth: rate.now: is missing, and the spec's workload has no rate either; give one of them")
+    if growth.rate is not None and spec.workload.keys.kind == "write_once_read_once":
+        raise InputError("growth: rate: keys: write_once_read_once are of a closed loop; grow clients")
+
+
+def with_object_size(spec: Spec, seed: int) -> Spec:
+    """The spec with the size of the objects stored written down, which else follows from the workload's requests."""
+    if not isinstance(spec, CephSpec) or spec.stored.object_size is not None:
+        return spec
+    size = round(spec.object_bytes(generate(spec.workload, seed)))
+    return spec.model_copy(update={"stored": spec.stored.model_copy(update={"object_size": size})})
+
+
+def spec_at(spec: Spec, growth: Growth, scenario: Scenario, month: float) -> Spec:
+    """The spec of the store and its load so many months from now."""
+    workload: dict[str, Any] = {}
+    change = (1 + (scenario.load_growth or 0.0)) ** month
+    if growth.rate is not None:
+        workload["rate"] = (scenario.load_now or spec.workload.rate or 0.0) * change
+    if growth.clients is not None:
+        workload["clients"] = max(1, round((scenario.load_now or spec.workload.clients) * change))
+    size = None if scenario.object_bytes is None else round(scenario.object_bytes)
+    if size is not None:
+        workload["object_size"] = FixedSize(size=size)
+    asked = spec.model_copy(update={"workload": spec.workload.model_copy(update=workload)})
+    if not isinstance(asked, CephSpec):
+        return asked
+    if size is not None:
+        asked = asked.model_copy(update={"stored": asked.stored.model_copy(update={"object_size": size})})
+    return grown(asked, scenario.objects(spec, month))

@@ -1,0 +1,226 @@
+"""When a store that grows reaches each of its limits: by arithmetic of its state, and by bisection over checkups.
+
+A limit once reached is taken to stay so; where months along the likely path say otherwise, its evidence does. Months
+of what follows from the number of objects are exact; stations and objectives are looked at by whole months, and the
+month is the first in which the limit is beyond.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from models.ceph.demands.state import Event
+from models.ceph.growth import effects
+from models.ceph.spec import CephSpec
+from models.store import Spec
+from sim.capacity.growth import Growth, Scenario, spec_at
+from sim.capacity.health import Checkup, Examiner, Finding, state_of, trace_of
+from sim.capacity.timeline import MOST_OBJECTS
+from sim.replication.slo import Slo
+
+Kind = Literal["state", "station", "slo"]
+
+RANGE = 0.1, 0.9
+"""The quantiles over scenarios between which a limit's range goes."""
+_STATES = ("nearfull", "full", "index shards")
+_SPILL = "spill "
+_LOOKS = 8  # months along the likely path that are looked at anyway, evenly
+_SHOWN = (
+    "objects", "fill_share", "metadata_bytes", "spilled_bytes", "entries_per_index_shard", "index_shards",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Course:
+    """A store, how it grows, and how it is looked at.
+
+    Attributes:
+        spec: as it is now.
+        slos: what it must keep.
+        checkup: how long, how often and with which seed; its spec and objectives do not count.
+    """
+
+    spec: Spec
+    growth: Growth
+    slos: tuple[Slo, ...]
+    checkup: Checkup
+
+    def at(self, scenario: Scenario, month: float) -> Checkup:
+        """The checkup of one month."""
+        spec = spec_at(self.spec, self.growth, scenario, month)
+        return replace(self.checkup, spec=spec, slos=self.slos)
+
+
+@dataclass
+class _Search:
+    """The month in which a limit is first beyond, in one scenario: after `low`, at `high` at the latest."""
+
+    scenario: Scenario
+    beyond: Callable[[Finding], bool]
+    low: int
+    high: int
+
+
+def find_limits(
+    course: Course, expected: Scenario, scenarios: Sequence[Scenario], examine: Examiner
+) -> list[dict[str, Any]]:
+    """The limits that are reached, the first first.
+
+    Args:
+        expected: the likely scenario.
+        scenarios: for the ranges.
+
+    Returns:
+        ``[{"name", "kind", "month": {"low", "likely", "high"}, "objects", "share", "evidence": {"text", …}}]``; a month
+        is None where it is after the period, `share` is that of the scenarios that reach it within the period,
+        `objects` is how many there are at the likely month (None: the store does not count them, or it is not reached).
+
+    Raises:
+        InputError: a state cannot be simulated, or an objective is about what is not there.
+    """
+    limits = [*_state_limits(course, expected, scenarios), *_found_limits(course, expected, scenarios, examine)]
+    return sorted(limits, key=lambda limit: [_or_inf(limit["month"][name]) for name in ("likely", "low", "high")])
+
+
+def _state_limits(course: Course, expected: Scenario, scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
+    """Those that follow from the number of objects alone."""
+    if not isinstance(course.spec, CephSpec):
+        return []
+    own = _state_events(course, expected)
+    each = [{e.name: _month(course, s, e.objects) for e in _state_events(course, s)} for s in scenarios]
+    limits = []
+    for event in own:
+        months = [of_scenario.get(event.name, math.inf) for of_scenario in each]
+        month = _month(course, expected, event.objects)
+        if _or_inf(_months(course, month, months)["low"]) <= course.growth.months:
+            limits.append(
+                _limit(course, event.name, "state", month, months, event.objects, _evidence(course, expected, event))
+            )
+    return limits
+
+
+def _state_events(course: Course, scenario: Scenario) -> list[Event]:
+    """What begins at how many objects, from none on, be it in the past."""
+    spec = spec_at(course.spec, course.growth, scenario, 0)
+    assert isinstance(spec, CephSpec)
+    begun = effects(spec, trace_of(spec), 0, MOST_OBJECTS)
+    return [event for event in begun if event.name in _STATES or event.name.startswith(_SPILL)]
+
+
+def _month(course: Course, scenario: Scenario, objects: float) -> float:
+    """When the store holds so many; infinite: after the period."""
+    now, a_month = scenario.objects(course.spec, 0), scenario.objects_a_month or 0.0
+    month = 0.0 if objects <= now else (objects - now) / a_month if a_month else math.inf
+    return month if month <= course.growth.months else math.inf
+
+
+def _evidence(course: Course, scenario: Scenario, event: Event) -> dict[str, Any]:
+    """What the store is like when an effect begins."""
+    spec = spec_at(course.spec, course.growth, scenario, 0)
+    assert isinstance(spec, CephSpec)
+    then = spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": float(event.objects)})})
+    figures = state_of(then)
+    return {"text": event.text, "state": {name: figures[name] for name in _SHOWN}}
+
+
+def _found_limits(
+    course: Course, expected: Scenario, scenarios: Sequence[Scenario], examine: Examiner
+) -> list[dict[str, Any]]:
+    """Stations beyond their limit and objectives that are broken."""
+    end = course.growth.months
+    paths = [expected, *scenarios]
+    last = examine([course.at(scenario, end) for scenario in paths])
+    marks = sorted({round(end * i / _LOOKS) for i in range(_LOOKS + 1)})
+    looks = dict(zip(marks, examine([course.at(expected, month) for month in marks]), strict=True))
+    tests = _tests(course, [*last, *looks.values()])
+    searches: dict[tuple[str, int], _Search] = {}
+    for (name, _), beyond in tests.items():
+        for i, scenario in enumerate(paths):
+            known = looks if i == 0 else {end: last[i]}
+            first = next((month for month, finding in known.items() if beyond(finding)), None)
+            if first is not None:
+                low = max((month for month in known if month < first), default=-1)
+                searches[name, i] = _Search(scenario, beyond, low, first)
+    _bisect(course, list(searches.values()), examine)
+    limits = []
+    for name, kind in tests:
+        months = [float(searches[name, i].high) if (name, i) in searches else math.inf for i in range(len(paths))]
+        if _or_inf(_months(course, months[0], months[1:])["low"]) <= end:
+            objects = None if math.isinf(months[0]) else expected.objects(course.spec, months[0]) or None
+            evidence = _found_evidence(course, expected, months[0], kind, examine)
+            if math.isinf(months[0]):
+                evidence["text"] += _elsewhere([last[i] for i, month in enumerate(months) if month <= end])
+            back = [month for month, finding in looks.items() if month > months[0] and not tests[name, kind](finding)]
+            if back:
+                evidence["text"] += f", but not in month {', '.join(map(str, back))}: look at it month by month"
+            limits.append(_limit(course, name, kind, months[0], months[1:], objects, evidence))
+    return limits
+
+
+def _tests(course: Course, last: Sequence[Finding]) -> dict[tuple[str, Kind], Callable[[Finding], bool]]:
+    """Whether a finding is beyond a limit, by the limit's name and kind; of stations, those that are beyond at last."""
+    most = course.growth.utilization
+    roles = {role: None for finding in last for role, load in finding.loads.items() if load >= most}
+    tests: dict[tuple[str, Kind], Callable[[Finding], bool]] = {}
+    for role in roles:
+        tests[f"{role} saturated" if most == 1 else f"{role} above {most:.0%}", "station"] = (
+            lambda finding, role=role: finding.loads.get(role, 0.0) >= most  # type: ignore[misc]
+        )
+    for slo in course.slos:
+        tests[slo.text, "slo"] = lambda finding, slo=slo: not finding.keeps(slo)  # type: ignore[misc]
+    return tests
+
+
+def _bisect(course: Course, searches: Sequence[_Search], examine: Examiner) -> None:
+    """Narrow all searches to a month, side by side so that processes have enough to do."""
+    while open_ones := [search for search in searches if search.high - search.low > 1]:
+        middles = [(search.low + search.high) // 2 for search in open_ones]
+        checkups = [course.at(search.scenario, month) for search, month in zip(open_ones, middles, strict=True)]
+        for search, month, finding in zip(open_ones, middles, examine(checkups), strict=True):
+            search.low, search.high = (search.low, month) if search.beyond(finding) else (month, search.high)
+
+
+def _found_evidence(course: Course, expected: Scenario, month: float, kind: Kind, examine: Examiner) -> dict[str, Any]:
+    """What was found in the month, and in the one before it."""
+    at = course.growth.months if math.isinf(month) else int(month)
+    months = [m for m in (at - 1, at) if m >= 0]
+    findings = examine([course.at(expected, m) for m in months])
+    told = [{"month": m, **finding.to_json()} for m, finding in zip(months, findings, strict=True)]
+    text = "in the likely scenario not within the period" if math.isinf(month) else findings[-1].reason
+    return {"text": text or f"{'broken' if kind == 'slo' else 'reached'} in month {at}", "looks": told}
+
+
+def _elsewhere(findings: Sequence[Finding]) -> str:
+    """Why it is reached in other scenarios, if for a reason of its own."""
+    reason = next((finding.reason for finding in findings if finding.reason is not None), None)
+    return "" if reason is None else f"; in others, as {reason} at its end"
+
+
+def _limit(
+    course: Course, name: str, kind: Kind, month: float, months: Sequence[float], objects: float | None,
+    evidence: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "name": name,
+        "kind": kind,
+        "month": _months(course, month, months),
+        "objects": objects,
+        "share": float(np.mean([m <= course.growth.months for m in months])),
+        "evidence": evidence,
+    }
+
+
+def _months(course: Course, likely: float, months: Sequence[float]) -> dict[str, float | None]:
+    """Likely month and range; the range has the likely month in it."""
+    low, high = np.quantile(np.array(months), RANGE, method="inverted_cdf").tolist()
+    values = {"low": min(low, likely), "likely": likely, "high": max(high, likely)}
+    return {name: value if value <= course.growth.months else None for name, value in values.items()}
+
+
+def _or_inf(value: float | None) -> float:
+    return math.inf if value is None else value

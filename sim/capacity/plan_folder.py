@@ -1,0 +1,43 @@
+"""A plan on disk: its result, and the moments that are looked at already, so that one that was interrupted goes on.
+
+``plan.json`` is what the command prints, ``changes.parquet`` a row for each change that was tried, and ``moments/`` has
+a file for each moment of a store's growth that was looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sim.parallel.result_cache import ResultFolder
+
+
+class PlanFolder:
+    """A folder for a plan; made where it is not there yet.
+
+    Raises:
+        InputError: there is something else of that name, or it cannot be written to.
+    """
+
+    def __init__(self, path: Path):
+        self._folder = ResultFolder(path, "plan", "moments")
+        self.find, self.keep = self._folder.find, self._folder.keep
+
+    def write(self, result: dict[str, Any], text: str) -> None:
+        """Write a plan's result as parquet, and as the JSON `text`."""
+        self._folder.write("changes.parquet", table(result), "plan.json", text)
+
+
+def table(result: dict[str, Any]) -> pa.Table:
+    """A row for each change: what it sets (as JSON), its cost, and each objective's figure at the end of the period."""
+    return pa.Table.from_pylist([_row(result, change) for change in result["changes"]])
+
+
+def _row(result: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    end = change["evidence"]
+    row = {"set": json.dumps(change["set"])} | {name: change[name] for name in ("cost", "holds", "share")}
+    row |= {"fill_share": end["fill_share"], "reason": end["reason"]}
+    return row | {text: end["slos"].get(text, {}).get("value") for text in result["slos"]}

@@ -1,0 +1,254 @@
+"""Changes of a store that may keep its objectives for longer: what there is to try, and the cheapest that does.
+
+Single changes are looked at first, and pairs of those that helped. A change *holds* if the store still keeps all at the
+end of the period in the likely scenario; the best is the cheapest that does so in nine scenarios of ten, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
+from models.ceph.mechanisms.rocksdb import place
+from models.ceph.spec import CephSpec
+from models.prices import cost
+from models.store import Spec, spec_of
+from sim.capacity.growth import Scenario, spec_at, with_object_size
+from sim.capacity.health import Examiner, Finding, trace_of
+from sim.capacity.limits import Course
+from sim.replication.slo import Slo
+from traces.errors import InputError
+from traces.spec_file import override
+
+SURE = 0.9
+"""Share of the scenarios in which the best change holds, at least."""
+_MOST_PAIRS = 24
+_HELP = 0.01  # less than that is chance
+_STEPS = 1.25, 1.5, 2.0, 3.0
+_DB_STEP_BYTES = 10**9
+
+
+@dataclass(frozen=True)
+class Change:
+    """Values that are changed together.
+
+    Attributes:
+        values: by path.
+        course: of the changed store.
+        extra_cost: what it costs more; None: there are no prices.
+    """
+
+    values: Mapping[str, Any]
+    course: Course
+    extra_cost: float | None
+
+    @property
+    def order(self) -> float:
+        """What it is ranked by: its cost; without prices all are alike and the order of trying counts."""
+        return self.extra_cost or 0.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A change and what was found of it at the end of the period.
+
+    Attributes:
+        finding: in the likely scenario.
+        share: of the scenarios in which it holds; None: not looked at, as it does not in the likely one or something
+            cheaper does.
+    """
+
+    change: Change
+    finding: Finding
+    holds: bool
+    share: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the result has it."""
+        return {
+            "set": dict(self.change.values),
+            "cost": self.change.extra_cost,
+            "holds": self.holds,
+            "share": self.share,
+            "evidence": self.finding.to_json(),
+        }
+
+
+class Search:
+    """The search for the cheapest change that holds.
+
+    Attributes:
+        trials: all so far, that without a change first.
+    """
+
+    def __init__(
+        self, data: Mapping[str, Any], course: Course, expected: Scenario, scenarios: Sequence[Scenario],
+        examine: Examiner,
+    ):  # fmt: skip
+        self._data, self._course, self._examine = data, course, examine
+        self._expected, self._scenarios = expected, scenarios
+        self.trials: list[Trial] = []
+
+    def best(self) -> Trial | None:
+        """The cheapest change that holds in `SURE` of the scenarios; None: nothing that was tried does."""
+        as_it_is = self._sure(self._tried([Change({}, self._course, None if self._price is None else 0.0)]))
+        if as_it_is:
+            return as_it_is
+        singles = self._tried(list(self._singles()))
+        best = self._sure(singles)
+        helped = [trial for trial in singles if not trial.holds and self._helped(trial)]
+        pairs = sorted(self._pairs(helped), key=lambda change: change.order)
+        if best is not None:
+            pairs = [pair for pair in pairs if pair.extra_cost is not None and pair.order < best.change.order]
+        return self._sure(self._tried(pairs[:_MOST_PAIRS])) or best
+
+    @property
+    def _price(self) -> float | None:
+        return cost(self._course.spec)
+
+    def _tried(self, changes: Sequence[Change]) -> list[Trial]:
+        """What the changes do at the end of the period in the likely scenario, the cheapest first."""
+        end = self._course.growth.months
+        findings = self._examine([change.course.at(self._expected, end) for change in changes])
+        trials = [Trial(c, f, self._holds(f)) for c, f in zip(changes, findings, strict=True)]
+        self.trials += trials
+        return sorted(trials, key=lambda trial: trial.change.order)
+
+    def _sure(self, trials: Sequence[Trial]) -> Trial | None:
+        """The first that holds in enough scenarios, which is noted of all up to it."""
+        end = self._course.growth.months
+        for trial in (trial for trial in trials if trial.holds):
+            findings = self._examine([trial.change.course.at(scenario, end) for scenario in self._scenarios])
+            share = sum(map(self._holds, findings)) / len(findings)
+            known = replace(trial, share=share)
+            self.trials[self.trials.index(trial)] = known
+            if share >= SURE:
+                return known
+        return None
+
+    def _holds(self, finding: Finding) -> bool:
+        return finding.reason is None and all(finding.keeps(slo) for slo in self._course.slos)
+
+    def _helped(self, trial: Trial) -> bool:
+        """Whether anything that is wrong without a change is better with this one."""
+        before, after = self.trials[0].finding, trial.finding
+        eased = [role for role, load in before.loads.items() if load >= 1 and after.loads.get(role, 0.0) < load]
+        emptier = before.is_full and (after.fill_share or 0.0) < (before.fill_share or 0.0)
+        broken = [slo for slo in self._course.slos if slo.text in before.slos and not before.keeps(slo)]
+        better = [slo for slo in broken if slo.text in after.slos and _is_better(slo, after, before)]
+        return bool(eased or emptier or better)
+
+    def _singles(self) -> Iterator[Change]:
+        for values in candidates(self._course, self._expected):
+            change = self._change(values)
+            if change is not None:
+                yield change
+
+    def _pairs(self, trials: Sequence[Trial]) -> Iterator[Change]:
+        for a, b in itertools.combinations(trials, 2):
+            if not a.change.values.keys() & b.change.values.keys():
+                change = self._change({**a.change.values, **b.change.values})
+                if change is not None:
+                    yield change
+
+    def _change(self, values: Mapping[str, Any]) -> Change | None:
+        """The change; None: the store does not take it, as too few hosts for a code."""
+        try:
+            spec = spec_of(override(self._data, [f"{path}={value}" for path, value in values.items()]), "change")
+        except InputError:
+            return None
+        price = cost(spec)
+        extra = None if price is None or self._price is None else price - self._price + self._copying(spec)
+        sized = with_object_size(spec, self._course.checkup.seed)
+        return Change(values, replace(self._course, spec=sized), extra)
+
+    def _copying(self, spec: Spec) -> float:
+        """What it costs to copy all objects of now, if they are to be protected otherwise."""
+        before = self._course.spec
+        if not isinstance(spec, CephSpec) or not isinstance(before, CephSpec) or spec.prices is None:
+            return 0.0
+        if spec.pools.data == before.pools.data:
+            return 0.0
+        now = spec_at(before, self._course.growth, self._expected, 0)
+        assert isinstance(now, CephSpec)
+        held_bytes = now.stored.objects * now.object_bytes(trace_of(now))
+        return spec.prices.copied_tb * held_bytes / 1e12
+
+
+def _is_better(slo: Slo, after: Finding, before: Finding) -> bool:
+    a, b = after.slos[slo.text].value, before.slos[slo.text].value
+    return a > b * (1 + _HELP) if slo.above else a < b * (1 - _HELP)
+
+
+def candidates(course: Course, expected: Scenario) -> Iterator[dict[str, Any]]:
+    """Single changes of a store, as values by path; what a store refuses is among them."""
+    spec = course.spec
+    if isinstance(spec, CephSpec):
+        end = spec_at(spec, course.growth, expected, course.growth.months)
+        assert isinstance(end, CephSpec)
+        yield from _ceph(spec, end)
+    else:
+        yield from ({"host.cores": n} for n in _more(spec.host.cores))
+        yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
+    if spec.client.hedge.after is None and any(_may_be_hedged(spec, slo) for slo in course.slos):
+        yield from ({"client.hedge.after": after} for after in ("p90", "p95"))
+
+
+def _may_be_hedged(spec: Spec, slo: Slo) -> bool:
+    return slo.subject in spec.client.hedge.operations and not slo.above
+
+
+def _ceph(spec: CephSpec, end: CephSpec) -> Iterator[dict[str, Any]]:
+    """Those of a Ceph cluster.
+
+    Args:
+        end: as it is at the end of the period if nothing changes.
+    """
+    if spec.access.via_gateways:
+        yield from ({"gateways.count": n} for n in _more(spec.gateways.count))
+        cores = {min(n, spec.gateways.scales_to) for n in _more(spec.gateways.cores)}
+        yield from ({"gateways.cores": n} for n in sorted(cores) if n > spec.gateways.cores)
+        if not spec.buckets.resharding.dynamic:
+            needed = math.ceil(end.stored.objects / end.workload.buckets / OBJECTS_PER_SHARD)
+            shards = {needed, 4 * spec.buckets.shards}
+            yield from ({"buckets.shards": n} for n in sorted(shards) if n > spec.buckets.shards)
+    yield from ({"hosts.count": n} for n in _more(spec.hosts.count))
+    yield from ({"hosts.drives": n} for n in _more(spec.hosts.drives))
+    yield from ({"db.size": f"{size // 10**9}GB"} for size in _databases(spec, end))
+    if not spec.access.overwrites:
+        yield from ({"pools.data": data} for data in _protections(spec))
+
+
+def _more(count: int) -> list[int]:
+    return sorted({math.ceil(count * step) for step in _STEPS if math.ceil(count * step) > count})
+
+
+def _databases(spec: CephSpec, end: CephSpec) -> list[int]:
+    """Sizes of block.db in bytes: twice, four times, and the least that holds all of RocksDB at the end.
+
+    OSDs on hard disks that have none may get one of that least size; flash drives have their RocksDB on themselves.
+    """
+    if spec.osd.backend != "bluestore" or (spec.db is None and not spec.device.rotational):
+        return []
+    laws = Laws(end, end.object_bytes(trace_of(end)))
+    metadata, low, high = laws.state.metadata_bytes, 0, 1 << 14
+    while high - low > 1:
+        middle = (low + high) // 2
+        spills = place(laws.rocksdb, metadata, float(middle * _DB_STEP_BYTES)).spilled_bytes > 0
+        low, high = (middle, high) if spills else (low, middle)
+    now = spec.db.size if spec.db else 0
+    sizes = {2 * now, 4 * now, high * _DB_STEP_BYTES}
+    return sorted(size for size in sizes if size > now)
+
+
+def _protections(spec: CephSpec) -> list[str]:
+    """Replicas and codes that survive the loss of as many OSDs; objects are copied to a new pool."""
+    data = spec.pools.data
+    lost = data.width - data.data_shards
+    codes = [f"ec {k}+{lost}" for k in (2, 4, 8) if k != data.data_shards]
+    return codes if not data.is_ec else [f"replica {lost + 1}", *codes]

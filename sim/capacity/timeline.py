@@ -1,0 +1,249 @@
+"""A long forecast: the slow state as a fluid, and a short window of requests simulated at each of some states of it.
+
+A cluster takes hours to fill and milliseconds to answer, so what it holds is taken to stand still during a window. All
+windows have one seed, so two states differ by what they do to requests, not by luck.
+
+The first fifth of a window is left out of the figures as its warm-up. It is not found by MSER-5 (`warm_up`): one
+run cut by its own samples loses busy spells that are no warm-up, and windows cut at different places would not compare.
+The rest is cut into ten stretches, and intervals are those of batch means (Law, "Simulation Modeling and Analysis", 5th
+ed. 2015, section 9.5.3), made as those of replications are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
+from models.ceph.spec import CephSpec
+from models.minio.spec import MinioSpec
+from models.store import Spec
+from sim.parallel.process_pool import process_map
+from sim.replication.summaries import CONFIDENCE, Figure
+from sim.simulate import EngineName, simulate
+from traces.errors import InputError
+from traces.run import Run
+from traces.statistics.summary import Floats, describe, ops_of
+from traces.tables import OPS
+from traces.workload.generate import generate
+from traces.workload.keys import UniformKeys, WriteOnceReadOnce
+
+Spacing = Literal["geometric", "linear"]
+
+WARM_UP = 0.2
+"""Share of a window that is left out of its figures."""
+BATCHES = 10
+"""Stretches of the rest, for intervals."""
+MOST_STATES = 1000
+MOST_OBJECTS = 1e13
+INTERVALS = ("mean", "p50", "p99")
+"""Figures of latency that have an interval."""
+
+State = dict[str, Any]
+SpecOfStore = TypeVar("SpecOfStore", CephSpec, MinioSpec, CephSpec | MinioSpec)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which states are looked at, and for how long.
+
+    Attributes:
+        low, high: objects in the cluster at the first and the last state.
+        states: how many.
+        spacing: equal ratios or equal differences between neighbours.
+        window_s: simulated seconds at each.
+
+    Raises:
+        InputError: a value is out of range.
+    """
+
+    low: float
+    high: float
+    states: int = 20
+    spacing: Spacing = "geometric"
+    window_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= MOST_OBJECTS:
+            raise InputError(
+                f"timeline: objects are {self.low:g}..{self.high:g}; the first number must be at least 0 and below the "
+                f"second, which may be {MOST_OBJECTS:g} at most"
+            )
+        if self.low == 0 and self.spacing == "geometric":
+            raise InputError("timeline: equal ratios do not begin at 0 objects; begin at 1, or take --spacing linear")
+        if not 2 <= self.states <= MOST_STATES:
+            raise InputError(f"timeline: states are {self.states}; 2 to {MOST_STATES} are possible")
+        if not 0 < self.window_s < math.inf:
+            raise InputError(f"timeline: the window is {self.window_s:g} s; it must be longer than 0 s")
+
+    @property
+    def objects(self) -> list[float]:
+        """Objects at each state, shape (states,), rounded to whole ones."""
+        between = np.geomspace if self.spacing == "geometric" else np.linspace
+        counts: list[float] = np.rint(between(self.low, self.high, self.states)).tolist()
+        return counts
+
+
+@dataclass(frozen=True)
+class Window:
+    """A state to be simulated: everything that its result depends on."""
+
+    spec: CephSpec
+    window_s: float
+    seed: int
+    engine: EngineName
+
+
+class Cache(Protocol):
+    """Results of windows that are already known."""
+
+    def find(self, window: Window) -> State | None:
+        """The result of this window, if it is there."""
+
+    def keep(self, window: Window, result: State) -> None:
+        """Keep the result of a window."""
+
+
+def timeline(
+    spec: Spec,
+    plan: Plan,
+    *,
+    seed: int = 0,
+    engine: EngineName = "compiled",
+    workers: int = 1,
+    cache: Cache | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[str, Any]:
+    """Throughput and latency against the number of objects stored.
+
+    Args:
+        spec: what it says of `stored.objects` and the workload's end gives way to the plan. Where its keys are written
+            once and then read once, each window is one of writes and one of reads after each other.
+        workers: processes; the result does not depend on them.
+        cache: asked before a window is simulated, and told after.
+        progress: told how many windows are done.
+
+    Returns:
+        ``{"states": [{"objects", "fill_share", "spilled_bytes", …, "ops": {"GET": {"count", "errors",
+        "throughput_ops", "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops":
+        [low, high], "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}}, …}, "reshards",
+        "lost_to_reshards"}, …], "events": [{"name", "objects", "text"}, …], "window_s", "warm_up_s", "confidence",
+        "engine": {"name", "wall_s", "visits"}}``. A state has the fields of `state.ClusterState` and
+        ``index_shards``; `reshards` and `lost_to_reshards` (share of the clients' time) are those since the state
+        before. `wall_s` is the sum over the windows.
+
+    Raises:
+        InputError: the store has no state that grows, or a worker was killed.
+    """
+    if not isinstance(spec, CephSpec):
+        raise InputError(f"timeline: store: {spec.store} has no state that grows; ceph has")
+    windows = [Window(grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
+    results: list[State | None] = [cache.find(window) if cache else None for window in windows]
+    missing = [i for i, result in enumerate(results) if result is None]
+    progress(len(results) - len(missing))
+    workers = max(1, min(workers, len(missing)))
+    with process_map(workers) as mapping:
+        for i, result in zip(missing, mapping(simulated, [windows[i] for i in missing]), strict=True):
+            results[i] = result
+            if cache:
+                cache.keep(windows[i], result)
+            progress(len(results) - results.count(None))
+    states = [result for result in results if result is not None]
+    engines = [state.pop("engine") for state in states]
+    trace = generate(phases(windows[0].spec, plan.window_s)[0].workload, seed)
+    return {
+        "states": _with_reshards(spec, states),
+        "events": [vars(event) for event in effects(windows[0].spec, trace, plan.low, plan.high)],
+        "window_s": plan.window_s,
+        "warm_up_s": WARM_UP * plan.window_s,
+        "confidence": CONFIDENCE,
+        "engine": {"name": engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
+    }
+
+
+def simulated(window: Window) -> State:
+    """What is found at one state."""
+    state: State = {}
+    engine = {"wall_s": 0.0, "visits": 0}
+    for spec in phases(window.spec, window.window_s):
+        trace = generate(spec.workload, window.seed)
+        run = simulate(spec, trace, seed=window.seed, engine=window.engine)
+        state = state or state_figures(spec, trace) | {"ops": {}}
+        state["ops"] |= {op: _figures(run, op, window.window_s) for op in ops_of(run)}
+        engine = {name: engine[name] + run.info["engine"][name] for name in engine}
+    return state | {"engine": engine}
+
+
+def phases(spec: SpecOfStore, window_s: float) -> list[SpecOfStore]:
+    """The spec with a workload that lasts as long as a window, or with one of writes and one of reads."""
+    workload = spec.workload
+    lasting: dict[str, Any] = {"operations": None, "duration": window_s}
+    changes: Iterable[dict[str, Any]] = [lasting]
+    if isinstance(workload.keys, WriteOnceReadOnce):
+        keys = UniformKeys(count=workload.operations or 1)
+        changes = [lasting | {"keys": keys, "mix": {op: 1.0}} for op in ("PUT", "GET")]
+    return [spec.model_copy(update={"workload": workload.model_copy(update=change)}) for change in changes]
+
+
+def _figures(run: Run, op: str, window_s: float) -> dict[str, Any]:
+    """The figures of an operation after the warm-up, shaped as `summary.summarise` shapes those of a Run."""
+    edges_s = np.linspace(WARM_UP * window_s, window_s, BATCHES + 1)
+    asked = run.op == OPS.index(op)
+    begun = asked & (run.column("arrival_s") >= edges_s[0])
+    done = begun & ~run.failed
+    ended = asked & ~run.failed & (run.column("end_s") >= edges_s[0]) & (run.column("end_s") <= edges_s[-1])
+    latency_s, arrival_s, end_s = run.latency_s[done], run.column("arrival_s")[done], run.column("end_s")[ended]
+    per_batch = np.histogram(end_s, edges_s)[0] / np.diff(edges_s)
+    rate = Figure(len(end_s) / float(edges_s[-1] - edges_s[0]), per_batch)
+    figures = describe(latency_s)
+    parts = [describe(part) for part in _parts(latency_s, arrival_s, edges_s)]
+    latencies = {name: Figure(figures[name], np.array([part[name] for part in parts])) for name in INTERVALS}
+    moved = float(run.column("transfer_bytes")[ended].sum())
+    return {
+        "count": int(begun.sum()),
+        "errors": int((begun & run.failed).sum()),
+        "throughput_ops": rate.value,
+        "throughput_bytes": moved / float(edges_s[-1] - edges_s[0]),
+        "latency_s": figures,
+        "interval": {
+            "throughput_ops": _ends(rate),
+            "latency_s": {name: _ends(figure) for name, figure in latencies.items()},
+        },
+        "busiest": _busiest(run),
+    }
+
+
+def _parts(values: Floats, at_s: Floats, edges_s: Floats) -> list[Floats]:
+    """The values of each stretch between edges."""
+    order = np.argsort(at_s, kind="stable")
+    return np.split(values[order], np.searchsorted(at_s[order], edges_s[1:-1]))
+
+
+def _ends(figure: Figure) -> list[float]:
+    half = figure.half_width()
+    return [figure.value - half, figure.value + half]
+
+
+def _busiest(run: Run) -> dict[str, Any]:
+    """Role and utilisation of the busiest station with a limited number of servers."""
+    assert run.stations is not None
+    limited = [row for row in run.stations.to_pylist() if row["servers"] is not None]
+    most = max(limited, key=lambda row: float(row["utilization"]))
+    return {name: most[name] for name in ("role", "utilization")}
+
+
+def _with_reshards(spec: CephSpec, states: list[State]) -> list[State]:
+    """The states with what reshards cost on the way to each, at the rate of its writes."""
+    low = states[0]["objects"]
+    for state in states:
+        high = state["objects"]
+        write_ops = state["ops"].get("PUT", {}).get("throughput_ops", 0.0)
+        steps = [step for step in steps_until(spec, high) if step.objects > low]
+        state["reshards"] = len(steps) * spec.workload.buckets
+        state["lost_to_reshards"] = lost_to_reshards(spec, low, high, write_ops)
+        low = high
+    return states

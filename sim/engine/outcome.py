@@ -1,0 +1,155 @@
+"""What an engine hands back, and the invariants that every execution must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.network.demand_sheet import Requests, Sheet, draw_sheet
+from models.network.network import Discipline, Network
+from models.network.retry_policy import NO_POLICY
+from models.network.scenario import Kind
+
+CHUNK = 8192
+"""Requests drawn at a time: fewer, and what each draw costs in Python counts; more, and a Sheet leaves the caches."""
+
+JITTER_STREAM = 1 << 32
+"""Random streams of the pauses before retries start here; stations and groups have the low numbers."""
+
+Floats = NDArray[np.float64]
+
+
+class InvariantError(AssertionError):
+    """The engine broke one of its own laws: a bug in tailcast, never in the input."""
+
+
+class Failure(IntEnum):
+    """Why a request failed."""
+
+    NONE = 0
+    QUEUE_FULL = 1
+    GATE_SHUT = 2
+    STATION_DOWN = 3
+    NO_MEMBER = 4
+    TIMEOUT = 5
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Background work: requests that nobody waits for, all drawn beforehand.
+
+    Attributes:
+        sheet: the requests; `arrival_s` counts from the stream's release.
+        held: it is released by the agenda; else at time 0.
+    """
+
+    sheet: Sheet
+    held: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """What an engine executes: a network, and its requests as Sheets drawn chunk by chunk.
+
+    Attributes:
+        draw: the Sheet of `count` requests from `first` on; shorter where the requests end.
+        seed: of what is drawn while the clock runs.
+        background: streams of background work; their routes have no policy.
+        paths: the outcome is to have the critical paths.
+    """
+
+    network: Network
+    draw: Callable[[int, int], Sheet]
+    seed: int
+    background: tuple[Stream, ...] = ()
+    paths: bool = False
+
+    def __post_init__(self) -> None:
+        for stream in self.background:
+            if any(self.network.routes[k].policy != NO_POLICY for k in np.unique(stream.sheet.route)):
+                raise ValueError("a background stream's route has a client policy")
+        for action in self.network.agenda:
+            if action.kind is Kind.RELEASE and not (
+                0 <= action.target < len(self.background) and self.background[action.target].held
+            ):
+                raise ValueError(f"{action} names no background stream that is held")
+
+    @staticmethod
+    def of(
+        network: Network, requests: Requests, seed: int, background: tuple[Stream, ...] = (), paths: bool = False
+    ) -> Program:
+        """The requests of a Trace under a seed."""
+        return Program(
+            network, lambda first, count: draw_sheet(network, requests, seed, first, count), seed, background, paths
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened to each request, in order of request index, and at each station.
+
+    Attributes:
+        start_s, first_byte_s, end_s: shape (requests,); `first_byte_s` is NaN where no stage delivers.
+        client: who asked, shape (requests,); -1 in an open loop.
+        failure: a `Failure`, shape (requests,).
+        attempts: how many were begun, shape (requests,).
+        winner: which attempt ended the request, counted from 1, shape (requests,); 0 where none did.
+        path_s: where the time of each successful request went, along the branches that decided when its stages
+            ended: seconds before the attempt that won began, then waiting and service for each of the network's
+            roles; shape (requests, 1 + 2 x roles). NaN for a failed request; no rows where the program wants none.
+        background_end_s: when each background request ended, stream after stream; NaN where it did not.
+        visits: visits begun at each station, shape (stations,).
+        busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
+        waiting_s: job-seconds spent waiting, shape (stations,).
+        held: pool tokens not given back, shape (stations,).
+        clock_s: when the last visit or attempt ended.
+        in_flight: requests begun and not ended.
+        idle_with_queue: stations found with an idle server and a job that waits; 0 unless the engine is broken.
+    """
+
+    start_s: Floats
+    first_byte_s: Floats
+    end_s: Floats
+    client: NDArray[np.int32]
+    failure: NDArray[np.int8]
+    attempts: NDArray[np.int16]
+    winner: NDArray[np.int16]
+    path_s: Floats
+    background_end_s: Floats
+    visits: NDArray[np.int64]
+    busy_s: Floats
+    waiting_s: Floats
+    held: NDArray[np.int64]
+    clock_s: float
+    in_flight: int
+    idle_with_queue: int
+
+    def check(self, network: Network) -> None:
+        """Hold the outcome against the laws that every run keeps.
+
+        Raises:
+            InvariantError: naming the law.
+        """
+        ended = int(np.isfinite(self.end_s).sum())
+        if len(self.end_s) != ended + self.in_flight:
+            raise InvariantError(f"{len(self.end_s)} requests in, {ended} ended and {self.in_flight} in flight")
+        if self.in_flight == 0 and not (self.end_s >= self.start_s).all():
+            raise InvariantError("a request ended before it started")
+        if len(self.path_s) and self.in_flight == 0:
+            won = self.winner > 0
+            latency_s = self.end_s[won] - self.start_s[won]
+            if not np.allclose(self.path_s[won].sum(axis=1), latency_s, rtol=1e-9, atol=1e-9 + 1e-12 * self.clock_s):
+                raise InvariantError("the parts of a critical path do not add up to the latency")
+        if self.idle_with_queue:
+            raise InvariantError("a server idled while its queue held work")
+        tokens = np.array([s.servers if s.discipline is Discipline.POOL else 0 for s in network.stations])
+        if (self.held < 0).any() or (self.held > tokens).any():
+            raise InvariantError("more tokens were given back than taken, or taken than there are")
+        limited = np.array([s.discipline is not Discipline.DELAY for s in network.stations])
+        servers = np.array([s.servers for s in network.stations])
+        if (limited & (self.busy_s > servers * self.clock_s * (1 + 1e-9) + 1e-9)).any():
+            raise InvariantError("a station was busy for more than its servers have time")

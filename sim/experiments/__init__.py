@@ -1,0 +1,1 @@
+"""Many simulations with one question: sweeps, searches, sensitivity, failures."""

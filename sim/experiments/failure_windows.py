@@ -1,0 +1,169 @@
+"""A run with a failure in it, cut into what was asked before, during and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.replication.summaries import Replication, Replications
+from traces.errors import InputError
+from traces.run import Run
+from traces.statistics.summary import QUANTILES, Floats, ops_of, quantiles
+from traces.tables import OPS
+from traces.workload.workload import Workload
+
+WINDOWS = ("before", "during", "after")
+_BINS, _FEWEST_BINS = 60, 6  # of all windows together, and of each
+_DRAWN = ("p50", "p99")
+_ROUNDING = 1e-9  # a window that is shorter, as a share of the run, is none
+
+
+@dataclass(frozen=True)
+class Times:
+    """When a failure begins, when it is over, and when the last request is issued."""
+
+    at_s: float
+    until_s: float
+    end_s: float
+
+    @staticmethod
+    def of(workload: Workload, at_s: float | None = None, for_s: float | None = None) -> Times:
+        """Three windows of one length unless told otherwise; a failure beyond the end is cut there.
+
+        Raises:
+            InputError: the workload says not how long it takes, or the times are beyond it.
+        """
+        end_s = _length_s(workload)
+        if at_s is None:
+            at_s = end_s / 3 if for_s is None else max(end_s - for_s, 0.0) / 2
+        if not 0 < at_s < end_s:
+            raise InputError(
+                f"--failure-at {at_s:g} s: allowed is above 0 and below {end_s:g} s, the workload's length"
+            )
+        if for_s is None:
+            for_s = (end_s - at_s) / 2
+        if not for_s > 0:
+            raise InputError(f"--failure-for {for_s:g} s: it must be above 0")
+        return Times(at_s, at_s + for_s, end_s)
+
+    @property
+    def windows(self) -> dict[str, tuple[float, float]]:
+        """Beginning and end of each of `WINDOWS` that is not empty."""
+        over_s = self.end_s if self.until_s > self.end_s * (1 - _ROUNDING) else self.until_s
+        edges = [0.0, self.at_s, over_s, self.end_s]
+        spans = zip(WINDOWS, edges, edges[1:], strict=False)
+        return {name: (start, end) for name, start, end in spans if end > start}
+
+    @property
+    def edges_s(self) -> Floats:
+        """The edges of the bins of a timeline, which no window's edge is within."""
+        parts = [np.zeros(1)]
+        for start, end in self.windows.values():
+            count = max(_FEWEST_BINS, round(_BINS * (end - start) / self.end_s))
+            parts.append(np.linspace(start, end, count + 1)[1:])
+        return np.concatenate(parts)
+
+
+def _length_s(workload: Workload) -> float:
+    if workload.operations is not None and workload.rate is None:
+        raise InputError(
+            "workload.operations: of a closed loop's requests nobody knows when they are done, so neither when half of "
+            "them are; for --failure give workload.duration instead (--set workload.operations=null)"
+        )
+    lengths = [workload.duration] if workload.duration is not None else []
+    if workload.operations is not None and workload.rate is not None:
+        lengths.append(workload.operations / workload.rate)
+    return min(lengths)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Requests of an operation in each bin: successes by intended start and by end, failures by intended start.
+
+    All of shape (bins,).
+    """
+
+    begun: NDArray[np.int64]
+    ended: NDArray[np.int64]
+    failed: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is kept of a run.
+
+    Attributes:
+        windows: the requests that arrived in each; throughput is of those that ended in it, over its length.
+        counts: by operation.
+        engine: ``{"name", "wall_s", "visits"}``.
+    """
+
+    windows: dict[str, Replication]
+    counts: dict[str, Counts]
+    engine: dict[str, Any]
+
+
+def seen(run: Run, seed: int, times: Times) -> Seen:
+    """What is kept of the Run that `seed` gave."""
+    windows, last = times.windows, list(times.windows)[-1]
+    kept = {
+        name: _window(run, seed, start, end, to_the_last=name == last) for name, (start, end) in windows.items()
+    }  # fmt: skip
+    return Seen(kept, _counts(run, times.edges_s), run.info["engine"])
+
+
+def _window(run: Run, seed: int, start_s: float, end_s: float, to_the_last: bool) -> Replication:
+    arrival, end = run.column("arrival_s"), run.column("end_s")
+    arrived = (arrival >= start_s) & (to_the_last | (arrival < end_s))
+    ended = (end >= start_s) & (end < end_s) & ~run.failed
+    kept = Replication.of(replace(run, requests=run.requests.filter(arrived), stations=None), seed)
+    for op, figures in kept.summary["ops"].items():
+        mine = ended & (run.op == OPS.index(op))
+        figures["throughput_ops"] = float(mine.sum()) / (end_s - start_s)
+        figures["throughput_bytes"] = float(run.column("transfer_bytes")[mine].sum()) / (end_s - start_s)
+    return kept
+
+
+def _counts(run: Run, edges_s: Floats) -> dict[str, Counts]:
+    bins = len(edges_s) - 1
+    begun, ended = (np.searchsorted(edges_s, run.column(name), side="right") - 1 for name in ("arrival_s", "end_s"))
+    begun = np.minimum(begun, bins - 1)  # the last bin has whoever comes late, as the last window has
+
+    def count(of: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.bincount(of[chosen], minlength=bins)[:bins]
+
+    result = {}
+    for op in ops_of(run):
+        mine = run.op == OPS.index(op)
+        done = mine & ~run.failed
+        result[op] = Counts(count(begun, done), count(ended, done), count(begun, mine & run.failed))
+    return result
+
+
+def replications(runs: Sequence[Seen], window: str) -> Replications:
+    """What several runs were like in one window."""
+    return Replications(tuple(run.windows[window] for run in runs))
+
+
+def timeline(runs: Sequence[Seen], times: Times) -> dict[str, dict[str, list[float]]]:
+    """Of each operation by bin: rates as means of the runs, quantiles of all their samples merged."""
+    width_s = np.diff(times.edges_s) * len(runs)
+    result = {}
+    for op in (op for op in OPS if any(op in run.counts for run in runs)):
+        mine = [run for run in runs if op in run.counts]
+        parts: list[list[Floats]] = [[] for _ in width_s]
+        for run in mine:
+            samples = np.concatenate([window.latency_s.get(op, np.empty(0)) for window in run.windows.values()])
+            for part, own in zip(parts, np.split(samples, np.cumsum(run.counts[op].begun)[:-1]), strict=True):
+                part.append(own)
+        drawn = np.array([quantiles(np.concatenate(part), [QUANTILES[name] for name in _DRAWN]) for part in parts])
+        result[op] = {
+            "throughput_ops": (np.sum([run.counts[op].ended for run in mine], axis=0) / width_s).tolist(),
+            "errors_ops": (np.sum([run.counts[op].failed for run in mine], axis=0) / width_s).tolist(),
+            **{name: drawn[:, i].tolist() for i, name in enumerate(_DRAWN)},
+        }
+    return result

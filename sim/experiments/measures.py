@@ -1,0 +1,239 @@
+"""What is kept of replications for what-ifs: their figures with intervals, small enough for a file, not their samples.
+
+Estimates need the samples of all replications merged, so they are kept as they were after each batch: two points of a
+sweep can then be paired as far as both go, as `sim.replication.summaries.paired` does it with all samples at hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from sim.replication.summaries import CONFIDENCE, FIGURES, RATES, Figure, Replication, Replications
+from traces.statistics.summary import Floats
+
+ERRORS = "errors"
+
+_NONE = {"value": math.nan, "low": math.nan, "high": math.nan}
+
+
+@dataclass(frozen=True)
+class OpMeasures:
+    """Those of an operation.
+
+    Attributes:
+        count, errors, left_out: requests of all replications, those that failed, those of the warm-up.
+        least_s: the least latency of all.
+        greatest_each_s: the greatest latency of each replication, shape (replications,); NaN where it has none.
+        error_share: of each replication, shape (replications,).
+        values: the estimate of each of `FIGURES` after each batch, shape (batches,).
+        each: each of `FIGURES` by replication, shape (replications,); NaN where it has none.
+    """
+
+    count: int
+    errors: int
+    left_out: int
+    least_s: float
+    greatest_each_s: Floats
+    error_share: Floats
+    values: dict[str, Floats]
+    each: dict[str, Floats]
+
+    @property
+    def greatest_s(self) -> float:
+        """The greatest latency of all; NaN where none succeeded."""
+        known = self.greatest_each_s[~np.isnan(self.greatest_each_s)]
+        return float(known.max()) if len(known) else math.nan
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The figures of replications.
+
+    Attributes:
+        batches: replications after each batch, shape (batches,).
+        ops: by operation.
+        roles: the utilisation of the busiest station with limited servers, by role.
+        busiest: that station's name, by role.
+        engine: ``{"name", "wall_s", "visits"}``, sums over the replications.
+        attempts: the mean of a request, the mean over the replications.
+    """
+
+    batches: tuple[int, ...]
+    ops: dict[str, OpMeasures]
+    roles: dict[str, Figure]
+    busiest: dict[str, str]
+    engine: dict[str, Any]
+    attempts: float
+
+    @property
+    def extra_load(self) -> float:
+        """Attempts beyond the first of each request, as a share of the requests: what retries and hedges add."""
+        return self.attempts - 1
+
+    def __len__(self) -> int:
+        return self.batches[-1]
+
+    @staticmethod
+    def of(replications: Replications, batch: int | None = None) -> Measures:
+        """What is kept of replications that were made `batch` at a time; None: all at once."""
+        ends = (*range(batch or len(replications), len(replications), batch or 1), len(replications))
+        so_far = [Replications(replications.runs[:end]).figures for end in ends[:-1]] + [replications.figures]
+        roles, busiest = _busiest(replications.runs)
+        engines = [run.info["engine"] for run in replications.runs]
+        return Measures(
+            batches=ends,
+            ops={op: _op_measures(replications.runs, op, [f.get(op, {}) for f in so_far]) for op in so_far[-1]},
+            roles=roles,
+            busiest=busiest,
+            engine={"name": engines[0]["name"], **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
+            attempts=math.fsum(run.attempts for run in replications.runs) / len(replications),
+        )
+
+    @cached_property
+    def figures(self) -> dict[str, dict[str, Figure]]:
+        """`FIGURES` of each operation, of all replications."""
+        return {op: {name: self.figure(op, name) for name in FIGURES} for op in self.ops}
+
+    def figure(self, op: str, name: str, replications: int | None = None) -> Figure:
+        """A figure of `FIGURES`, of all replications or of the first so many, which must be whole batches."""
+        count = replications or len(self)
+        measures = self.ops[op]
+        return Figure(float(measures.values[name][self.batches.index(count)]), measures.each[name][:count])
+
+    def interval(self, op: str, name: str, confidence: float = CONFIDENCE) -> dict[str, float]:
+        """``{"value", "low", "high"}`` of a figure of an operation.
+
+        `name` is one of `FIGURES`, ``errors`` (share of the requests) or ``max``. The greatest latency is that of one
+        run: its interval goes from the least to the greatest of the replications'. Where all requests failed,
+        latencies are infinite and rates 0. NaN where nobody asked for the operation.
+        """
+        if op not in self.ops:
+            return dict(_NONE)
+        measures = self.ops[op]
+        if name == ERRORS:
+            return _error_interval(measures, confidence)
+        if measures.errors == measures.count:
+            value = 0.0 if name.startswith("throughput") else math.inf
+            return dict.fromkeys(_NONE, value)
+        if name == "max":
+            few = len(self) < 2
+            least = -math.inf if few else float(np.nanmin(measures.greatest_each_s))
+            return {"value": measures.greatest_s, "low": least, "high": math.inf if few else measures.greatest_s}
+        return self.figure(op, name).interval(confidence)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON has it; NaN where a figure has no value."""
+        return {
+            "batches": list(self.batches),
+            "ops": {op: _plain(vars(measures)) for op, measures in self.ops.items()},
+            "roles": {role: _plain(vars(figure)) for role, figure in self.roles.items()},
+            "busiest": self.busiest,
+            "engine": self.engine,
+            "attempts": self.attempts,
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Measures:
+        """What `to_json` wrote."""
+        return Measures(
+            batches=tuple(data["batches"]),
+            ops={op: OpMeasures(**_arrays(measures)) for op, measures in data["ops"].items()},
+            roles={role: Figure(**_arrays(figure)) for role, figure in data["roles"].items()},
+            busiest=data["busiest"],
+            engine=data["engine"],
+            attempts=data["attempts"],
+        )
+
+
+def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> dict[str, Any]:
+    """By how much `other` is above `base`, shaped as `summaries.paired` shapes it; both have the same seeds.
+
+    Where one has more replications, they count as far as both go.
+    """
+    count = max(set(base.batches) & set(other.batches))
+    ops = {}
+    for op in (op for op in base.ops if op in other.ops):
+        figures = {
+            name: (other.figure(op, name, count) - base.figure(op, name, count)).interval(confidence)
+            for name in FIGURES
+        }
+        rates: dict[str, Any] = {name: figures.pop(name) for name in RATES}
+        ops[op] = rates | {"latency_s": figures}
+    return {"replications": count, "confidence": confidence, "ops": ops}
+
+
+def _op_measures(runs: Sequence[Replication], op: str, so_far: list[dict[str, Figure]]) -> OpMeasures:
+    summaries = [run.summary["ops"].get(op) for run in runs]
+    asked = [summary for summary in summaries if summary]
+    warm_ups = [run.info.get("warm_up", {}).get(op) for run in runs]
+    nothing = Figure(math.nan, np.empty(0))
+    return OpMeasures(
+        count=sum(summary["count"] for summary in asked),
+        errors=sum(summary["errors"] for summary in asked),
+        left_out=sum(w["requests"] for w in warm_ups if w),
+        least_s=so_far[-1]["min"].value,
+        greatest_each_s=np.array([s["latency_s"]["max"] if s else math.nan for s in summaries]),
+        error_share=np.array([s["errors"] / s["count"] if s else math.nan for s in summaries]),
+        values={name: np.array([f.get(name, nothing).value for f in so_far]) for name in FIGURES},
+        each={name: so_far[-1][name].each for name in FIGURES},
+    )
+
+
+def _error_interval(measures: OpMeasures, confidence: float) -> dict[str, float]:
+    """The share of errors: between replications, and at least as wide as that of as many independent requests.
+
+    Errors come in bursts, so that their spread is that of replications; where none of these had any, the interval of
+    Clopper and Pearson ("The use of confidence or fiducial limits illustrated in the case of the binomial",
+    Biometrika 26(4), 1934) says how rare they may still be.
+    """
+    value = measures.errors / measures.count
+    exact = stats.binomtest(measures.errors, measures.count).proportion_ci(confidence, "exact")
+    half = Figure(value, measures.error_share).half_width(confidence)
+    return {
+        "value": value,
+        "low": max(0.0, min(float(exact.low), value - half)),
+        "high": min(1.0, max(float(exact.high), value + half)),
+    }
+
+
+def _busiest(runs: Sequence[Replication]) -> tuple[dict[str, Figure], dict[str, str]]:
+    """Of each role the station with limited servers that is busiest on average: its utilisation, and its name."""
+    roles: dict[str, Figure] = {}
+    busiest: dict[str, str] = {}
+    limited = [i for i, row in enumerate(runs[0].stations) if row["servers"] is not None]
+    each = np.array([[run.stations[i]["utilization"] for run in runs] for i in limited]).reshape(
+        len(limited), len(runs)
+    )
+    means = each.mean(axis=1)
+    for i, own, mean in zip(limited, each, means.tolist(), strict=True):
+        row = runs[0].stations[i]
+        if row["role"] not in roles or mean > roles[row["role"]].value:
+            roles[row["role"]], busiest[row["role"]] = Figure(mean, own), row["name"]
+    return roles, busiest
+
+
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """Arrays as lists, one level of nested ones too."""
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else _plain(value) if isinstance(value, dict) else value
+        for name, value in fields.items()
+    }
+
+
+def _arrays(fields: dict[str, Any]) -> dict[str, Any]:
+    """Lists as arrays, one level of nested ones too."""
+    return {
+        name: np.array(value, np.float64)
+        if isinstance(value, list)
+        else _arrays(value)
+        if isinstance(value, dict)
+        else value
+        for name, value in fields.items()
+    }

@@ -1,0 +1,208 @@
+"""Which of a spec's numbers move a latency most: screening by elementary effects.
+
+Morris, "Factorial sampling plans for preliminary computational experiments", Technometrics 33(2), 1991; Campolongo,
+Cariboni, Saltelli, "An effective screening design for sensitivity analysis of large models", Environmental Modelling &
+Software 22(10), 2007. SALib, the optional extra ``sensitivity``, draws the trajectories.
+
+Numbers and latency are taken by their logarithms, so that an effect is an *elasticity*: by what percentage the latency
+grows where the number grows by one percent. All points have the same seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.field_paths import resolved
+from sim.experiments.goal import parse_target
+from sim.experiments.sweep import Cache, Job, Point, sweep
+from sim.experiments.variants import Variants, assignment
+from sim.replication.summaries import CONFIDENCE, Figure
+from traces.errors import InputError
+from traces.random_streams import mixed, stream_id
+from traces.statistics.summary import Floats
+
+LEVELS = 4
+"""Values that each number takes, by equal ratios from one end of its range to the other; as Morris has it."""
+
+_DIGITS = 5
+
+
+@dataclass(frozen=True)
+class Range:
+    """Between which values a number is varied.
+
+    Attributes:
+        path: of a field, short or whole.
+        low, high: as in a spec, with units.
+    """
+
+    path: str
+    low: str
+    high: str
+
+    @staticmethod
+    def parse(text: str) -> Range:
+        """``PATH=LOW..HIGH``.
+
+        Raises:
+            InputError: it is written otherwise.
+        """
+        path, equals, between = text.partition("=")
+        low, dots, high = between.partition("..")
+        if not (equals and dots and path.strip() and low.strip() and high.strip()):
+            raise InputError(f"--vary {text}: for a sensitivity write it like drives.commit.constant=0.2ms..0.8ms")
+        return Range(path.strip(), low.strip(), high.strip())
+
+
+@dataclass(frozen=True)
+class _Axis:
+    path: str
+    unit: str
+    low: float
+    high: float
+
+    @property
+    def whole(self) -> bool:
+        return isinstance(self.low, int)
+
+    def value(self, log: float) -> float:
+        return round(math.exp(log)) if self.whole else float(f"{math.exp(log):.{_DIGITS}g}")
+
+
+def sensitivity(
+    variants: Variants,
+    ranges: Sequence[Range],
+    target: str,
+    *,
+    trajectories: int = 10,
+    confidence: float = CONFIDENCE,
+    cache: Cache | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[str, Any]:
+    """How strongly each number moves a latency, over the whole of the ranges.
+
+    Args:
+        ranges: at least two, of numbers above 0.
+        target: the latency, as ``GET.p99``.
+        trajectories: walks through the ranges, at least 2; each takes a point for each number and one more. Points that
+            several walks share are simulated once.
+        cache: of results that are there already.
+        progress: told how many points are done, of ``trajectories * (len(ranges) + 1)``.
+
+    Returns:
+        ``{"target", "trajectories", "simulated", "seed", "replications", "confidence", "parameters"}``. ``parameters``
+        are ``{"path", "unit", "low", "high", "elasticity", "strength", "spread", "factor"}``, the strongest first:
+
+        - ``elasticity`` is the mean of the effects (Morris's mu), ``strength`` that of their absolute values (mu*), in
+          which effects of both signs do not cancel: ``{"value", "low", "high"}``, the t interval of the trajectories.
+        - ``spread`` is their standard deviation (sigma): large where the effect changes over the range, or with the
+          other numbers.
+        - ``factor``: by how much the latency is multiplied over the range, were the strength the same all along.
+
+    Raises:
+        InputError: SALib is not there, a range does not fit the spec, a value is refused, no request succeeded, or
+            nothing moves the latency.
+    """
+    if len(ranges) < 2 or trajectories < 2:
+        raise InputError(
+            f"a sensitivity needs at least 2 ranges and 2 trajectories; there are {len(ranges)} and {trajectories}"
+        )
+    axes = [_axis(variants, each) for each in ranges]
+    if len({axis.path for axis in axes}) < len(axes):
+        raise InputError(f"the ranges are of {', '.join(axis.path for axis in axes)}; give one of each")
+    drawn = _trajectories(axes, trajectories, variants.settings.seed)
+    points = [tuple(axis.value(x) for axis, x in zip(axes, row, strict=True)) for row in drawn.tolist()]
+    logs = np.log(np.array(points, np.float64))
+    variables = [[assignment(axis.path, x) for axis, x in zip(axes, point, strict=True)] for point in points]
+    jobs = [Job(variants.spec(each), variants.settings) for each in variables]
+    results = sweep(jobs, workers=variants.workers, cache=cache, progress=progress)
+    log_latency = _log_latencies(variables, results, target)
+    if np.ptp(log_latency) == 0:
+        raise InputError(f"--target {target}: none of {', '.join(axis.path for axis in axes)} moves it")
+    effects = _elementary_effects(logs, log_latency, trajectories)
+    rows = [_row(axis, own, confidence) for axis, own in zip(axes, effects.T, strict=True)]
+    return {
+        "target": target,
+        "trajectories": trajectories,
+        "simulated": len(set(points)),
+        "seed": variants.settings.seed,
+        "replications": variants.settings.replications,
+        "confidence": confidence,
+        "parameters": sorted(rows, key=lambda row: -row["strength"]["value"]),
+    }
+
+
+def _elementary_effects(logs: Floats, log_latency: Floats, trajectories: int) -> Floats:
+    """The elasticity at each step of each walk, shape (trajectories, numbers): a step changes one number alone.
+
+    By the steps that were made, not those that were drawn: whole numbers are rounded.
+    """
+    steps = np.diff(logs.reshape(trajectories, -1, logs.shape[1]), axis=1)
+    rises = np.diff(log_latency.reshape(trajectories, -1), axis=1)
+    walk, step, number = np.nonzero(steps)
+    effects = np.empty((trajectories, logs.shape[1]))
+    effects[walk, number] = rises[walk, step] / steps[walk, step, number]
+    return effects
+
+
+def _row(axis: _Axis, effects: Floats, confidence: float) -> dict[str, Any]:
+    elasticity = Figure(float(effects.mean()), effects).interval(confidence)
+    strength = Figure(float(np.abs(effects).mean()), np.abs(effects)).interval(confidence)
+    return {
+        "path": axis.path,
+        "unit": axis.unit,
+        "low": axis.low,
+        "high": axis.high,
+        "elasticity": elasticity,
+        "strength": strength,
+        "spread": float(effects.std(ddof=1)),
+        "factor": (axis.high / axis.low) ** strength["value"],
+    }
+
+
+def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
+    """Logarithms of the numbers at each point of each walk, shape (count * (numbers + 1), numbers)."""
+    try:
+        from SALib.sample import morris
+    except ImportError as error:
+        raise InputError("--sensitivity needs SALib; pip install 'tailcast[sensitivity]'") from error
+    problem = {
+        "num_vars": len(axes),
+        "names": [axis.path for axis in axes],
+        "bounds": [[math.log(axis.low), math.log(axis.high)] for axis in axes],
+    }
+    drawn: Floats = morris.sample(
+        problem, count, num_levels=LEVELS, seed=mixed(seed, stream_id("sensitivity"), 0) % 2**32
+    )
+    return drawn
+
+
+def _axis(variants: Variants, asked: Range) -> _Axis:
+    path = resolved(type(variants.spec()), asked.path, counted=True)
+    low, high = (variants.number(path, text) for text in (asked.low, asked.high))
+    if low is None or high is None or not 0 < low < high:
+        raise InputError(f"--vary {asked.path}={asked.low}..{asked.high}: give two ascending numbers above 0")
+    axis = _Axis(path, variants.unit(path), low, high)
+    grid = np.linspace(math.log(low), math.log(high), LEVELS)
+    if len({axis.value(x) for x in grid.tolist()}) < LEVELS:
+        raise InputError(f"--vary {asked.path}={asked.low}..{asked.high}: has fewer than {LEVELS} values; widen it")
+    return axis
+
+
+def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: str) -> Floats:
+    """The logarithm of the latency at each point."""
+    op, name = parse_target(target)
+    logs = []
+    for assignments, result in zip(points, results, strict=True):
+        if isinstance(result, InputError):
+            raise InputError(f"at {', '.join(assignments)}: {result}")
+        latency_s = result.interval(op, name)["value"]
+        if not 0 < latency_s < math.inf:
+            raise InputError(f"--target {target}: has no value at {', '.join(assignments)}")
+        logs.append(math.log(latency_s))
+    return np.array(logs)

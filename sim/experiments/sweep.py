@@ -1,0 +1,161 @@
+"""Many specs simulated alike: with the same seeds, so that their differences are sharp, and each at most once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from models.store import Spec
+from sim.experiments.measures import Measures
+from sim.parallel.dask_pool import completed_on
+from sim.parallel.result_cache import content_key
+from sim.parallel.worker_map import WorkerMap
+from sim.replication.replicate import Precision, replicate_over
+from sim.simulate import EngineName, simulate
+from traces.errors import InputError
+from traces.run import Run
+from traces.trace import Trace
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
+
+REPLICATIONS = 5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How each point is simulated; as for `sim.replication.replicate.replicate`."""
+
+    seed: int = 0
+    replications: int = REPLICATIONS
+    precision: Precision | None = None
+    steady: bool = False
+    engine: EngineName = "compiled"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A point to be simulated: everything that its result depends on."""
+
+    spec: Spec
+    settings: Settings
+
+    @property
+    def key(self) -> str:
+        """A hash of the job, and of the code that does it; prices change nothing."""
+        return content_key((self.spec.model_dump_json(exclude={"prices"}), self.settings))
+
+
+class Cache(Protocol):
+    """Results of jobs that are already done."""
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """The result of the job with this key, if it is there."""
+
+    def keep(self, key: str, result: dict[str, Any]) -> None:
+        """Keep the result of a job."""
+
+
+Point = Measures | InputError
+"""What came of a job; the error is of a store that cannot be, as one that is too full."""
+
+
+def sweep(
+    jobs: Sequence[Job],
+    *,
+    workers: int = 1,
+    scheduler: str | None = None,
+    cache: Cache | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[Point]:
+    """The results of all jobs, in their order; whoever does them, the numbers are the same.
+
+    Args:
+        workers: threads or processes on this machine, see `WorkerMap`.
+        scheduler: of a dask cluster that does the jobs instead, as ``tcp://10.0.0.1:8786``.
+        cache: asked before a job is done, and told as soon as it is.
+        progress: told how many are done.
+
+    Raises:
+        InputError: a worker was killed, or there is no such cluster.
+    """
+    keys = [job.key for job in jobs]
+    distinct = dict(zip(keys, jobs, strict=True))
+    results = {key: found for key in distinct if cache and (found := cache.find(key)) is not None}
+    missing = [key for key in distinct if key not in results]
+    progress(sum(key in results for key in keys))
+    for i, result in _completed([distinct[key] for key in missing], missing, workers, scheduler):
+        results[missing[i]] = result
+        if cache:
+            cache.keep(missing[i], result)
+        progress(sum(key in results for key in keys))
+    return [_point(results[key]) for key in keys]
+
+
+def _completed(
+    jobs: Sequence[Job], keys: Sequence[str], workers: int, scheduler: str | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    if scheduler is not None:
+        yield from completed_on(scheduler, simulated, jobs, keys)
+        return
+    with WorkerMap(workers) as mapping:
+        yield from mapping.completed(simulated, jobs)
+
+
+def _point(result: dict[str, Any]) -> Point:
+    return InputError(result["error"]) if "error" in result else Measures.from_json(result)
+
+
+def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: Cache | None = None) -> Point:
+    """The result of one job, its replications over the workers of a `WorkerMap`; found and kept as by `sweep`."""
+    result = cache.find(job.key) if cache else None
+    if result is None:
+        result = simulated(job, mapping)
+        if cache:
+            cache.keep(job.key, result)
+    return _point(result)
+
+
+def simulated(job: Job, mapping: Callable[..., Iterator[Any]] = map) -> dict[str, Any]:
+    """What comes of a job, as JSON has it: its `Measures`, or ``{"error"}``."""
+    settings = job.settings
+    try:
+        replications = replicate_over(
+            mapping,
+            partial(_run, job.spec, settings.engine),
+            seed=settings.seed,
+            replications=settings.replications,
+            precision=settings.precision,
+            steady=settings.steady,
+        )
+    except InputError as error:
+        return {"error": str(error)}
+    return Measures.of(replications, settings.replications).to_json()
+
+
+def _run(spec: Spec, engine: EngineName, *, seed: int) -> Run:
+    return simulate(spec, _TRACES.of(spec.workload, seed), seed=seed, engine=engine)
+
+
+class _Traces:
+    """The traces made last, as long as they have no more than so many requests: points with one workload share them."""
+
+    def __init__(self, most: int):
+        self._most, self._made = most, OrderedDict[tuple[str, int], Trace]()
+        self._lock = threading.Lock()  # a cluster's worker may have several threads
+
+    def of(self, workload: Workload, seed: int) -> Trace:
+        """The trace of a workload."""
+        key = workload.model_dump_json(), seed
+        with self._lock:
+            trace = self._made.pop(key, None) or generate(workload, seed)
+            self._made[key] = trace
+            while sum(map(len, self._made.values())) > self._most:
+                self._made.popitem(last=False)
+        return trace
+
+
+_TRACES = _Traces(most=1_000_000)

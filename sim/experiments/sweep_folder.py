@@ -1,0 +1,61 @@
+"""A what-if on disk: its result, and the points that are done, so that one that was interrupted goes on.
+
+``whatif.json`` is what the command prints, ``points.parquet`` a row for each point and operation, and ``points/`` has a
+file for each point that was simulated. A search leaves ``find.json``, a screening ``sensitivity.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sim.parallel.result_cache import ResultFolder
+
+
+class SweepFolder:
+    """A folder for a what-if; made where it is not there yet.
+
+    Raises:
+        InputError: there is something else of that name, or it cannot be written to.
+    """
+
+    def __init__(self, path: Path):
+        self._folder = ResultFolder(path, "what-if", "points")
+        self.find, self.keep, self.write_text = self._folder.find, self._folder.keep, self._folder.write_text
+        self.path = path
+
+    def write(self, result: dict[str, Any], text: str) -> None:
+        """Write a what-if's result as parquet, and as the JSON `text`."""
+        self._folder.write("points.parquet", table(result), "whatif.json", text)
+
+
+def table(result: dict[str, Any]) -> pa.Table:
+    """A row for each point and operation: what was set, the figures, their intervals, the verdicts.
+
+    Values of a path that are of several types are JSON. Points that cannot be have no operation, and so no row.
+    """
+    mixed = {path for path in result["vary"] if len(_types(result, path)) > 1}
+    rows = [_row(result, point, op, mixed) for point in result["points"] for op in point["ops"]]
+    return pa.Table.from_pylist(rows)
+
+
+def _types(result: dict[str, Any], path: str) -> set[type]:
+    values = (point["set"][path] for point in result["points"])
+    return {type(value) for value in values if value is not None}
+
+
+def _row(result: dict[str, Any], point: dict[str, Any], op: str, mixed: Collection[str]) -> dict[str, Any]:
+    row = {path: json.dumps(value) if path in mixed else value for path, value in point["set"].items()}
+    figures = point["ops"][op]
+    row |= {"op": op, "replications": point["replications"], "cost": point.get("cost")}
+    row |= {name: figures[name] for name in ("count", "errors", "throughput_ops", "throughput_bytes")}
+    row |= {f"latency_{name}_s": value for name, value in figures["latency_s"].items()}
+    intervals = {name: figures["interval"][name] for name in ("throughput_ops", "throughput_bytes")}
+    intervals |= {f"latency_{name}_s": value for name, value in figures["interval"]["latency_s"].items()}
+    for name, (low, high) in intervals.items():
+        row |= {f"{name}_low": low, f"{name}_high": high}
+    return row | {text: point["slo"][text] for text in result["slos"]}

@@ -1,0 +1,86 @@
+"""A folder of results that are found again by the hash of all that they depend on, so that long work can go on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from traces.errors import InputError
+from traces.tables import whole_file
+
+_CODE = "traces", "models", "sim"
+_SOURCES = ".py", ".c", ".h"
+
+
+class ResultFolder:
+    """A folder, made where it is not there yet.
+
+    Args:
+        path: of the folder.
+        kind: what it holds, for messages: ``timeline``.
+        parts: what its parts are called, and their folder in it: ``windows``.
+
+    Raises:
+        InputError: there is something else of that name, or it cannot be written to.
+    """
+
+    def __init__(self, path: Path, kind: str, parts: str):
+        self.path, self._parts = path, path / parts
+        if path.exists() and not self._parts.is_dir() and not (path.is_dir() and not any(path.iterdir())):
+            raise InputError(f"{path}: exists and is not a {kind}; give a folder that does not exist yet")
+        try:
+            self._parts.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """The result of that key; None: it is not here."""
+        file = self._file(key)
+        try:
+            result: dict[str, Any] = json.loads(file.read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file}: cannot be read: {error}") from error
+        return result
+
+    def keep(self, key: str, result: dict[str, Any]) -> None:
+        """Keep a result."""
+        with whole_file(self._file(key)) as temporary:
+            temporary.write_text(json.dumps(result))
+
+    def write(self, table_name: str, table: pa.Table, text_name: str, text: str) -> None:
+        """Write what came of all parts: a parquet file and a JSON file."""
+        with whole_file(self.path / table_name) as temporary:
+            pq.write_table(table, temporary)
+        self.write_text(text_name, text)
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write what came of all parts as one file of text."""
+        with whole_file(self.path / name) as temporary:
+            temporary.write_text(text)
+
+    def _file(self, key: str) -> Path:
+        return self._parts / f"{key}.json"
+
+
+def content_key(parts: Sequence[object]) -> str:
+    """A hash of what a result depends on, and of the code that makes it."""
+    return hashlib.sha256(repr((code(), *parts)).encode()).hexdigest()[:32]
+
+
+@cache
+def code() -> str:
+    """The hash of the source that makes results."""
+    root = Path(__file__).parents[2]
+    files = sorted(
+        file for package in _CODE for ending in ("py", "c", "h") for file in (root / package).rglob(f"*.{ending}")
+    )
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,0 +1,109 @@
+"""A `map` of simulations over threads or processes, whichever serve better.
+
+The kernel releases Python's lock, so simulations that spend their time in it run side by side as threads of one
+process: nothing to start, and tables that are made once (placement groups) are there for all. Where Python's part of
+the work dominates, threads would take turns; then there are processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from sim.engine.compiled.engine import cancelled, kernel_s
+from sim.parallel.process_pool import finished, in_order, interruptible, process_pool
+
+Kind = Literal["threads", "processes"]
+
+
+class WorkerMap:
+    """Maps functions over items with several workers. The first item is done in this thread, and decides their kind.
+
+    Results do not depend on it. Workers end with the context.
+
+    Attributes:
+        kind: of the workers; None: there are none as yet.
+    """
+
+    def __init__(self, workers: int):
+        self.workers = workers
+        self.kind: Kind | None = None
+        self._pool: Executor | None = None
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return self._stack.__exit__(kind, error, traceback)
+
+    def __call__(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """The results in the order of the items.
+
+        Raises:
+            InputError: a worker was killed, or the function raised it.
+        """
+        if self.workers == 1:
+            return map(function, items)
+        return in_order(self._finished(function, items))
+
+    def completed(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """The index of each item and its result, whichever is done first.
+
+        Raises:
+            InputError: as for a call.
+        """
+        if min(self.workers, len(items)) <= 1:
+            yield from enumerate(map(function, items))
+            return
+        for index, result in self._finished(function, items):
+            yield index, result()
+
+    def _finished(
+        self, function: Callable[[Any], Any], items: Iterable[Any]
+    ) -> Iterator[tuple[int, Callable[[], Any]]]:
+        left, done = iter(items), 0
+        if self._pool is None:
+            for item in islice(left, 1):
+                yield 0, partial(_same, self._first(function, item))
+                done = 1
+        if self._pool is not None:
+            work = interruptible(function) if self.kind == "processes" else function
+            for index, future in finished(self._pool, work, left):
+                yield done + index, future.result
+
+    def _first(self, function: Callable[[Any], Any], item: Any) -> Any:
+        """The result of the first item; starts the workers that suit the like of it."""
+        begun_s, kernel_begun_s = time.thread_time(), kernel_s()
+        result = function(item)
+        fraction = (kernel_s() - kernel_begun_s) / max(time.thread_time() - begun_s, 1e-9)
+        # Threads take turns at all but the kernel: with a larger fraction of that they would wait for each other.
+        self.kind = "threads" if fraction >= 1 - 1 / self.workers else "processes"
+        pool = _thread_pool if self.kind == "threads" else process_pool
+        self._pool = self._stack.enter_context(pool(self.workers))
+        return result
+
+
+def _same(result: Any) -> Any:
+    return result
+
+
+@contextlib.contextmanager
+def _thread_pool(workers: int) -> Iterator[Executor]:
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield pool
+    except BaseException:
+        cancelled.set()  # Ctrl-C reaches the main thread only
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+        cancelled.clear()

@@ -1,0 +1,1 @@
+"""Independent replications of a simulation, their intervals, and objectives."""

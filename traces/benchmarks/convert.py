@@ -1,0 +1,52 @@
+"""From a definition's file to a workload, by what is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from traces.benchmarks import cosbench, gosbench, warp
+from traces.benchmarks.converted import Converted
+from traces.benchmarks.xml_tree import xml_root
+from traces.errors import InputError
+from traces.spec_file import load_mapping, override, validated
+from traces.workload.workload import Workload
+
+
+def convert(path: Path, part: str | None = None, assignments: tuple[str, ...] = ()) -> Converted:
+    """The workload of a definition of COSBench (XML), warp or gosbench (YAML).
+
+    Args:
+        path: the file.
+        part: which of its tests or workstages; the first unless told.
+        assignments: overrides of the workload, such as ``workload.object_size=1MiB``.
+
+    Raises:
+        InputError: the file cannot be read or is none of them, a field is wrong, or what it asks is no workload.
+    """
+    found = _converted(path, part)
+    fields = override({"workload": found.fields}, assignments)["workload"]
+    workload = validated(Workload, fields, str(path), at="workload")
+    written = workload.model_dump(mode="json", exclude_unset=True)
+    return Converted(found.tool, found.part, found.parts, written, found.notes)
+
+
+def _converted(path: Path, part: str | None) -> Converted:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+        root = xml_root(data.removeprefix(b"\xef\xbb\xbf").lstrip(), str(path))
+        if root.tag != "workload":
+            raise InputError(f"{path}: its root is {root.tag!r}; that of a COSBench definition is 'workload'")
+        return cosbench.convert(root, str(path), part)
+    mapping = load_mapping(path)
+    if "warp" in mapping:
+        return warp.convert(mapping, str(path), part)
+    if "tests" in mapping:
+        return gosbench.convert(mapping, str(path), part)
+    raise InputError(
+        f"{path}: is no definition; allowed are COSBench's XML, and YAML with 'warp' (warp) or 'tests' (gosbench)"
+    )

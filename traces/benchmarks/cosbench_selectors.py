@@ -1,0 +1,108 @@
+"""COSBench's selectors: of containers and objects by number, and of sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from traces.benchmarks.converted import uniform_size
+from traces.errors import InputError
+from traces.workload.distributions import SizeDistribution
+
+_SELECTOR = re.compile(r"([curs])\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
+_OLD_RANGE = re.compile(r"(\d+)\s*-\s*(\d+)$")
+_SIZES = re.compile(r"(.*\))\s*([KMG]?)B$", re.IGNORECASE)
+_HISTOGRAM = re.compile(r"h\((.*)\)$")
+_MOST = 2**31 - 1  # what an open end stands for, as in UniformIntGenerator
+_UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Numbers from `low` to `high`, chosen at random or in turn."""
+
+    low: int
+    high: int
+    in_turn: bool
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.high - self.low + 1
+
+    def meets(self, other: Span) -> bool:
+        """Whether some number is in both."""
+        return self.low <= other.high and other.low <= self.high
+
+    @staticmethod
+    def parse(text: str, where: str) -> Span:
+        """``u(1,10)`` at random; ``r(1,10)``, ``s(1,10)`` or ``1-10`` in turn; ``c(7)`` always the same.
+
+        Raises:
+            InputError: it is none of them.
+        """
+        old, found = _OLD_RANGE.match(text.strip()), _SELECTOR.match(text.strip())
+        if old is not None:
+            low, high, kind = int(old[1]), int(old[2]), "r"
+        elif found is not None:
+            kind, low = found[1], int(found[2])
+            high = int(found[3]) if found[3] else (_MOST if kind == "u" else low)
+        else:
+            raise InputError(f"{where}: is {text!r}; allowed are c(1), u(1,10), r(1,10), s(1,10)")
+        if high < low:
+            raise InputError(f"{where}: is {text!r}; its end is below its begin")
+        return Span(low, high, kind in "rs")
+
+
+def covered(spans: Sequence[Span]) -> int:
+    """How many numbers are in any of the spans."""
+    count, end = 0, 0
+    for span in sorted(spans, key=lambda one: one.low):
+        count += max(span.high - max(span.low, end + 1) + 1, 0)
+        end = max(end, span.high)
+    return count
+
+
+def sizes_of(text: str, where: str) -> Any:
+    """``c(64)KB``, ``u(1,64)MB``, ``r(1,64)KB`` or ``h(1|64|10,64|512|90)KB`` as a distribution of sizes.
+
+    Raises:
+        InputError: it is none of them.
+    """
+    found = _SIZES.match(text.strip())
+    if found is None:
+        raise InputError(f"{where}: is {text!r}; write it like c(64)KB, u(1,64)MB or h(1|64|10,64|512|90)KB")
+    unit, selector = _UNITS[found[2].upper()], found[1].strip()
+    histogram = _HISTOGRAM.match(selector)
+    if histogram is not None:
+        return _mixture(histogram[1], unit, f"{where}: {text!r}")
+    span = Span.parse(selector, where)
+    return uniform_size(span.low * unit, span.high * unit)
+
+
+def _mixture(text: str, unit: int, where: str) -> dict[str, Any]:
+    components = []
+    for bin_ in text.split(","):
+        numbers = bin_.split("|")
+        if len(numbers) != 3 or not all(number.strip().isdecimal() for number in numbers):
+            raise InputError(f"{where}: {bin_!r} is no bin; write it like 1|64|10: from, to, weight")
+        low, high, weight = map(int, numbers)
+        if high < low:
+            raise InputError(f"{where}: {bin_!r} ends below its begin")
+        if weight:
+            components.append({"weight": float(weight), "size": uniform_size(low * unit, high * unit)})
+    if not components:
+        raise InputError(f"{where}: all weights are 0")
+    return {"kind": "mixture", "components": components}
+
+
+def mean_bytes(sizes: Any) -> float:
+    """The mean of a distribution of sizes."""
+    distribution: Any = TypeAdapter(SizeDistribution).validate_python(sizes)
+    u = (np.arange(4096) + 0.5) / 4096
+    return float(max(distribution.quantile(u).mean(), 1.0))

@@ -1,1 +1,0 @@
-"""Benchmark definitions of other tools as workloads: a module for each tool."""

@@ -1,0 +1,109 @@
+"""Closed loops: workers of whom each waits for its answer before it asks again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.run import Run
+from traces.statistics.burstiness import tick
+from traces.workload.distributions import (
+    Deterministic,
+    Empirical,
+    Exponential,
+    Floats,
+    Gamma,
+    Hyperexponential,
+    Lognormal,
+    Shape,
+)
+
+_EXPECTED = 20.0  # overlaps that workers who do not wait would show, at least, else nothing can be told; assumed
+_SEEN = 0.02  # share of those that is seen of workers who wait, at most: clocks err; assumed
+_SAME = 0.1  # clients come and go where fewer than all but this share are there on average; assumed
+_IDLE = 3.0  # coefficient of variation of pauses from which they are a pool's idleness; assumed
+_CRITICAL, _NEAR = 1.36, 0.02  # as in `traces.fitting.sizes`
+_STEADY = 0.02  # coefficient of variation below which a pause is always the same; assumed
+_TABLE = 33
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A closed loop.
+
+    Attributes:
+        clients: how many there are at a time.
+        think_s: the pauses between an answer and the same client's next request, seconds, ascending.
+    """
+
+    clients: int
+    think_s: Floats
+
+
+def find_loop(run: Run) -> Loop | None:
+    """The closed loop whose requests these are; None where clients do not wait for their answers.
+
+    Told by what is missing: a client's requests never overlap, though they would have, had it asked at its rate
+    whenever it liked. But where pauses outlast answers and are of all lengths, clients are the workers of a pool that
+    serves an open loop, and their pauses are its idleness.
+    """
+    client, start, end = run.column("client"), run.column("start_s"), run.column("end_s")
+    order = np.lexsort((start, client))
+    client, start, end = client[order], start[order], end[order]
+    same = client[1:] == client[:-1]
+    gap = (start[1:] - end[:-1])[same]
+    if not len(gap):
+        return None
+    latency = (end - start)[:-1][same]
+    first, last, count = _of_each(client, start, end)
+    rate = np.repeat(count / np.maximum(last - first, 1e-9), count)[:-1][same]
+    expected = float(-np.expm1(-rate * latency).sum())
+    slack_s = max(tick(np.sort(end)), 1e-6)
+    seen = int((gap < -slack_s).sum())
+    if expected < _EXPECTED or seen > _SEEN * expected:
+        return None
+    pause = np.maximum(gap, 0.0)
+    if pause.mean() > latency.mean() and pause.std() > _IDLE * pause.mean():
+        return None
+    at_a_time = float((last - first).sum() / (last.max() - first.min()))
+    clients = len(first) if at_a_time > (1 - _SAME) * len(first) else max(round(at_a_time), 1)
+    return Loop(clients, np.sort(pause))
+
+
+def _of_each(client: NDArray[np.int32], start: Floats, end: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Each client's first start, last end and requests; rows are sorted by client."""
+    begin = np.concatenate([[0], np.flatnonzero(np.diff(client)) + 1])
+    return np.minimum.reduceat(start, begin), np.maximum.reduceat(end, begin), np.diff([*begin, len(client)])
+
+
+def fit_shape(ranked: Floats) -> Shape:
+    """The simplest shape about their mean that a Kolmogorov-Smirnov test does not tell from ascending durations.
+
+    Args:
+        ranked: ascending, with a mean above 0.
+    """
+    mean = float(ranked.mean())
+    cv = float(ranked.std()) / mean
+    if cv < _STEADY:
+        return Deterministic()
+    sigma2 = float(np.log(np.maximum(ranked, mean * 1e-6)).var())
+    shapes: list[Shape] = [Exponential(), Gamma(cv=_short(cv)), Lognormal(cv=_short(math.sqrt(math.expm1(sigma2))))]
+    if cv > 1:
+        shapes.append(Hyperexponential(cv=_short(cv)))
+    u = (np.arange(len(ranked)) + 0.5) / len(ranked)
+    limit = max(_CRITICAL / math.sqrt(len(ranked)), _NEAR)
+    for shape in shapes:
+        drawn = shape.quantile(u) * mean
+        above = np.searchsorted(drawn, ranked, side="right") / len(ranked) - u
+        if np.abs(above).max() < limit:
+            return shape
+    p = np.linspace(0, 1, _TABLE)
+    values = np.quantile(ranked, p) / mean
+    return Empirical(probabilities=tuple(p.tolist()), values=tuple(_short(v) for v in values.tolist()))
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,153 @@
+"""A workload held against the trace it was learned from: the same figures of both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from traces.fitting.closed_loop import Loop
+from traces.fitting.popularity import Requested
+from traces.fitting.workload import Fitted
+from traces.random_streams import stream_id, uniforms
+from traces.run import Run
+from traces.statistics.characteristics import figures
+from traces.tables import OPS
+from traces.trace import Pacing, Trace
+from traces.workload.generate import generate
+
+_FIRM, _LOOSE = (
+    1.25,
+    2.0,
+)  # by how much a figure may be off: a mean or a share; a tail or a count of rare things; assumed
+_SIZED = ("GET", "PUT")
+_LEAST_SHARE = 0.01  # of requests: what fewer do is chance
+_LEAST_REUSED = 0.05
+_NOTHING_S = 1e-5  # shorter pauses are all alike
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """One figure of a trace and of the trace that its workload gave.
+
+    Attributes:
+        name: what the figure is.
+        original: of the trace.
+        generated: of the other.
+        factor: by how much they may differ; None: they are not judged.
+    """
+
+    name: str
+    original: float
+    generated: float
+    factor: float | None
+
+    @property
+    def ratio(self) -> float:
+        """Generated over original; 1 where both are 0."""
+        if self.original == self.generated:
+            return 1.0
+        return self.generated / self.original if self.original else math.inf
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they are near enough; true where they are not judged."""
+        return self.factor is None or 1 / self.factor <= self.ratio <= self.factor
+
+    def to_json(self) -> dict[str, Any]:
+        """The likeness, ready for JSON."""
+        parts = {"name": self.name, "original": self.original, "generated": self.generated, "ratio": self.ratio}
+        return {**parts, "factor": self.factor, "agrees": self.agrees}
+
+
+def generated_trace(fitted: Fitted, original: Trace, seed: int) -> Trace:
+    """A trace of the workload that can be held against the original: of a closed loop, as many requests."""
+    workload = fitted.workload
+    if workload.rate is None and workload.operations is None:
+        one_pass = generate(workload.model_copy(update={"operations": len(original), "duration": None}), seed)
+        return replace(one_pass, pacing=replace(original.pacing, clients=workload.clients))
+    return generate(workload, seed)
+
+
+def likenesses(original: Trace, run: Run | None, generated: Trace) -> list[Likeness]:
+    """The figures of both traces, those that both have."""
+    of_first = figures(original, run)
+    windows = np.array([row["window_s"] for row in of_first["dispersion"]])
+    of_second = figures(generated, None, windows)
+    chance = {op: _size_chance(original, op) for op in of_first["ops"] if op in _SIZED}
+    chance |= {op: 0.0 for op in of_second["ops"] if op not in chance}
+    first, second = (_flat(f, chance) for f in (of_first, of_second))
+    return [
+        Likeness(name, value, second[name][0], factor)
+        for name, (value, factor) in first.items()
+        if name in second and math.isfinite(value)
+    ]
+
+
+def as_closed(original: Trace, loop: Loop | None, seed: int) -> Trace:
+    """The trace with the closed loop that its log showed: its rows in order, pauses drawn from those seen."""
+    if loop is None or original.pacing.loop == "closed":
+        return original
+    n = len(original)
+    draws = uniforms(seed, stream_id("fit/think"), 0, n)
+    think = loop.think_s[(draws * len(loop.think_s)).astype(np.int64)]
+    table = original.table
+    for name, values in (("arrival_s", np.zeros(n)), ("think_s", think)):
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), pa.array(values))
+    return Trace.of(table, Pacing("closed", loop.clients), "trace", original.origin)
+
+
+def _size_chance(trace: Trace, op: str) -> float:
+    """How far the mean size may be off by chance: where few objects have most requests, their sizes decide it."""
+    rows = trace.op == OPS.index(op)
+    sizes, objects = trace.size_bytes[rows], Requested.of(trace).objects[rows]
+    hits = np.unique(objects, return_counts=True)[1].astype(np.float64)
+    told_apart = hits.sum() ** 2 / (hits**2).sum()  # Kish: so many, were all equally popular
+    return float(sizes.std() / max(sizes.mean(), 1.0) / math.sqrt(told_apart))
+
+
+def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tuple[float, float | None]]:
+    """Name to figure, and by how much it may differ; `size_chance` is by operation."""
+    flat: dict[str, tuple[float, float | None]] = {}
+    arrivals, keys, reuse = found["arrivals"], found["keys"], found["reuse"]
+    if found["workers"] is not None:
+        think = found["workers"]["think_s"]
+        flat["clients"] = found["workers"]["clients"], _FIRM
+        for name in ("mean", "p90"):
+            flat[f"think time {name} (s)"] = think[name], _FIRM if think[name] > _NOTHING_S else None
+    elif arrivals is not None and arrivals["rate_ops"] is not None:
+        flat["rate (1/s)"] = arrivals["rate_ops"], _FIRM
+        flat["gap scv"] = arrivals["gap_scv"], None
+        for row in found["dispersion"]:
+            flat[f"dispersion in {row['window_s']:.3g} s"] = row["idc"], _LOOSE
+    for op, figure in found["ops"].items():
+        share, sizes = figure["count"] / found["requests"], figure["size_bytes"]
+        enough = share >= _LEAST_SHARE and figure["count"] >= 100
+        flat[f"{op} share"] = share, _FIRM if enough else None
+        if op not in _SIZED:  # logs do not always have the size of others
+            continue
+        for name, factor in (("mean", _FIRM), ("p50", _LOOSE), ("p90", None), ("p99", None)):
+            judged = factor * (1 + 3 * size_chance[op]) if factor and enough else None
+            flat[f"{op} size {name} (B)"] = sizes[name], judged
+    if keys is not None:
+        flat["objects"] = keys["distinct"], _FIRM
+        flat["share of the top object"] = (
+            keys["top_share"],
+            _LOOSE if keys["top_share"] * found["requests"] > 100 else None,
+        )
+        flat["objects asked for once"] = (
+            keys["one_hit_share"],
+            _LOOSE if keys["one_hit_share"] > _LEAST_REUSED else None,
+        )
+        flat |= {
+            f"{op} Zipf exponent": (found["popularity"][op]["exponent"], None) for op in _SIZED if op in found["ops"]
+        }
+        flat["requests of an object again"] = reuse["share"], _FIRM if reuse["share"] > _LEAST_REUSED else None
+        for name in ("p50", "p90"):
+            if reuse[name] is not None:
+                flat[f"reuse distance {name}"] = reuse[name], _LOOSE if reuse["share"] > _LEAST_REUSED else None
+    return flat

@@ -1,0 +1,1 @@
+"""Statistics of Runs and characteristics of Traces."""

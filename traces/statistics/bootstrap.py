@@ -1,0 +1,122 @@
+"""Resamples of a Run's operation: how far its figures would move if it were run again.
+
+A circular block bootstrap over time order (Politis and Romano, "A circular block-resampling procedure for stationary
+data", in "Exploring the Limits of Bootstrap", Wiley 1992): latencies of neighbouring requests are correlated, since
+they meet the same queue, and resampling single requests would make intervals too narrow. Blocks are √n requests long,
+as for batch means (Flegal and Jones, "Batch means and spectral variance estimators in Markov chain Monte Carlo", Annals
+of Statistics 38(2), 2010).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.random_streams import stream_id, uniforms
+from traces.run import Run
+from traces.statistics.summary import QUANTILES, Floats, latencies, quantiles
+from traces.tables import OPS
+
+Indices = NDArray[np.int64]
+
+_REPLICATES = 400
+_SHORTEST_S = 1e-12  # a shorter mean time between completions counts as this, so that a throughput is finite
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """What the resamples of an operation's successful requests gave, each array of shape (replicates,).
+
+    Attributes:
+        throughput_ops: requests a second; the resampled thing is the time between completions.
+        latency_s: ``mean`` and the quantiles asked for.
+        distance_s: Wasserstein-1 distance of each resample's latencies to the latencies themselves.
+    """
+
+    throughput_ops: Floats
+    latency_s: dict[str, Floats]
+    distance_s: Floats
+
+
+def resample(
+    run: Run,
+    op: str,
+    names: Sequence[str],
+    seed: int = 0,
+    stream: str = "bootstrap",
+    progress: Callable[[float], None] = lambda done: None,
+) -> Resamples:
+    """Resample an operation of which at least one request succeeded; `names` are those of `QUANTILES`.
+
+    Two Runs to be compared need two streams, else their noise is the same noise. `progress` is told the share done.
+    """
+    samples = latencies(run, op)
+    starts, length = _blocks(len(samples), seed, stream)
+    probabilities = np.array([QUANTILES[name] for name in names])
+    quantile_s, distance_s = _ranks(samples, starts, length, probabilities, progress)
+    gap_s = np.fmax(_means(_gaps_s(run, op), starts, length), _SHORTEST_S)
+    latency_s = {"mean": _means(samples, starts, length)} | {name: quantile_s[:, i] for i, name in enumerate(names)}
+    return Resamples(1 / gap_s, latency_s, distance_s)
+
+
+def interval(values: Floats, confidence: float) -> list[float]:
+    """The percentile interval of resampled values: [low, high]."""
+    result: list[float] = quantiles(values, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    return result
+
+
+def _gaps_s(run: Run, op: str) -> Floats:
+    """Times between successful completions of an operation; their mean is one over its throughput."""
+    asked = run.op == OPS.index(op)
+    end_s = np.sort(run.column("end_s")[asked & ~run.failed])
+    end_s[-1] = run.column("end_s")[asked].max()
+    return np.diff(end_s, prepend=run.column("arrival_s")[asked].min())
+
+
+def _blocks(n: int, seed: int, stream: str) -> tuple[Indices, int]:
+    """Where the blocks of each resample of n samples begin, shape (replicates, blocks), and how long a block is."""
+    length = math.ceil(math.sqrt(n))
+    blocks = math.ceil(n / length)
+    u = uniforms(seed, stream_id(stream), 0, _REPLICATES * blocks)
+    return (u * n).astype(np.int64).reshape(_REPLICATES, blocks), length
+
+
+def _means(samples: Floats, starts: Indices, length: int) -> Floats:
+    """The mean of each resample, shape (replicates,)."""
+    before = np.concatenate([[0.0], np.cumsum(np.concatenate([samples, samples[:length]]))])
+    means: Floats = (before[starts + length] - before[starts]).mean(axis=1) / length
+    return means
+
+
+def _ranks(
+    samples: Floats, starts: Indices, length: int, probabilities: Floats, progress: Callable[[float], None]
+) -> tuple[Floats, Floats]:
+    """Quantiles of each resample, shape (replicates, probabilities), and its Wasserstein distance to the samples.
+
+    No resample is ever sorted: how often each sample was taken, put into the order of the samples' ranks and summed,
+    is the resample's distribution function.
+    """
+    n, total = len(samples), starts.shape[1] * length
+    order = np.argsort(samples)
+    ranked = samples[order]
+    steps_s, share = np.diff(ranked), np.arange(1, n) / n
+    rank = probabilities * (total - 1)
+    lower, part = np.floor(rank), rank % 1
+    quantile_s, distance_s = np.empty((len(starts), len(rank))), np.empty(len(starts))
+    for i, begin in enumerate(starts):
+        end, change = begin + length, np.zeros(n, np.int32)
+        np.add.at(change, begin, 1)
+        np.subtract.at(change, end % n, 1)
+        taken = np.cumsum(change, dtype=np.int32) + np.int32(np.count_nonzero(end >= n))
+        up_to = np.cumsum(taken[order])
+        low = ranked[np.searchsorted(up_to, lower, side="right")]
+        high = ranked[np.searchsorted(up_to, np.minimum(lower + 1, total - 1), side="right")]
+        quantile_s[i] = low + part * (high - low)
+        # Not a dot product: handing one to BLAS's threads costs more than all the rest.
+        distance_s[i] = (np.abs(up_to[:-1] / total - share) * steps_s).sum()
+        progress((i + 1) / len(starts))
+    return quantile_s, distance_s

@@ -1,0 +1,1 @@
+"""Traces cut, scaled, sampled, merged and exported."""

@@ -1,0 +1,1 @@
+"""Workloads and the requests that are generated from them."""

@@ -1,0 +1,189 @@
+"""Arrival processes of an open loop: when each request is due.
+
+All but the constant one are Poisson processes in an operational time: unit-rate exponential gaps are summed and
+carried back through the inverse of the cumulated rate (time rescaling: Cinlar, "Introduction to Stochastic
+Processes", 1975, section 4.7). So the mean rate is kept whatever the shape, and a longer draw begins with the shorter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, NonNegativeFloat, model_validator
+
+from traces.errors import InputError
+from traces.random_streams import stream_id, uniforms
+from traces.spec_file import BareKind
+from traces.units import Seconds
+from traces.workload.distributions import Floats, Strict
+
+MAX_REQUESTS = 200_000_000
+"""The most requests one trace may have: some 10 GB of columns."""
+
+_STEPS = 4096  # of a diurnal period; within one the rate is held
+
+
+class Poisson(Strict):
+    """Exponential gaps: many independent users."""
+
+    kind: Literal["poisson"] = "poisson"
+
+    def times(self, rate: float, seed: int, count: int) -> Floats:
+        """The first `count` arrivals at this mean rate, seconds."""
+        return _unit_times(seed, count) / rate
+
+
+class Constant(Strict):
+    """Equal gaps, the first request at 0."""
+
+    kind: Literal["constant"] = "constant"
+
+    def times(self, rate: float, seed: int, count: int) -> Floats:
+        """The first `count` arrivals at this mean rate, seconds."""
+        return np.arange(count) / rate
+
+
+class Mmpp2(Strict):
+    """Bursts: a Poisson process whose rate alternates between calm and burst, both of exponential duration.
+
+    The two-state Markov-modulated Poisson process (Fischer and Meier-Hellstern, "The Markov-modulated Poisson process
+    (MMPP) cookbook", Performance Evaluation 18, 1993), begun in its steady state.
+    """
+
+    kind: Literal["mmpp2"] = "mmpp2"
+    burst_factor: float = Field(10.0, ge=1, description="The rate in a burst over the rate in a calm.")
+    burst_share: float = Field(0.1, gt=0, lt=1, description="Share of time that is burst.")
+    burst_duration: Annotated[Seconds, Field(gt=0)] = Field(1.0, description="Mean duration of a burst.")
+
+    @property
+    def calm_duration(self) -> float:
+        """Mean duration of a calm, seconds."""
+        return self.burst_duration * (1 - self.burst_share) / self.burst_share
+
+    def calm_rate(self, rate: float) -> float:
+        """The rate in a calm that gives this mean rate."""
+        return rate / (1 - self.burst_share + self.burst_share * self.burst_factor)
+
+    def times(self, rate: float, seed: int, count: int) -> Floats:
+        """The first `count` arrivals at this mean rate, seconds."""
+        due = _unit_times(seed, count)
+        cycle = self.burst_duration + self.calm_duration
+        sojourns = 2 * math.ceil(count / (rate * cycle)) + 64
+        while True:
+            switch, cumulated = self._switches(rate, seed, sojourns)
+            if cumulated[-1] >= due[-1]:
+                return np.interp(due, cumulated, switch)
+            sojourns *= 2
+
+    def _switches(self, rate: float, seed: int, sojourns: int) -> tuple[Floats, Floats]:
+        """When the state changes, and the arrivals expected until then; both shape (sojourns + 1,), from 0."""
+        start_in_burst = uniforms(seed, stream_id("workload/arrivals/state"), 0, 1)[0] < self.burst_share
+        burst = (np.arange(sojourns) % 2 == 0) == start_in_burst
+        mean = np.where(burst, self.burst_duration, self.calm_duration)
+        lasts = -np.log1p(-uniforms(seed, stream_id("workload/arrivals/sojourns"), 0, sojourns)) * mean
+        pace = np.where(burst, self.burst_factor, 1.0) * self.calm_rate(rate)
+        zero = np.zeros(1)
+        return np.concatenate([zero, np.cumsum(lasts)]), np.concatenate([zero, np.cumsum(lasts * pace)])
+
+
+class Diurnal(Strict):
+    """A Poisson process whose rate swings as 1 + amplitude sin(2 pi t / period) about its mean."""
+
+    kind: Literal["diurnal"] = "diurnal"
+    period: Annotated[Seconds, Field(gt=0)] = Field(86400.0, description="From peak to peak.")
+    amplitude: float = Field(0.5, ge=0, le=1, description="The swing as a share of the mean rate.")
+
+    def times(self, rate: float, seed: int, count: int) -> Floats:
+        """The first `count` arrivals at this mean rate, seconds."""
+        grid = np.linspace(0, 1, _STEPS + 1)
+        cumulated = grid + self.amplitude * (1 - np.cos(2 * math.pi * grid)) / (2 * math.pi)
+        whole, part = np.divmod(_unit_times(seed, count) / (rate * self.period), 1.0)
+        value: Floats = (whole + np.interp(part, cumulated, grid)) * self.period
+        return value
+
+
+class RateStep(Strict):
+    """A stretch of time in which the rate stays the same."""
+
+    duration: Annotated[Seconds, Field(gt=0)] = Field(description="How long it lasts.")
+    level: NonNegativeFloat = Field(description="The rate, in proportion to that of the other steps.")
+
+
+class Profile(Strict):
+    """A rate that goes through steps, again and again; within them arrivals spread as another process does.
+
+    That process runs in operational time: its own durations, such as a burst's, are longer where the rate is lower.
+    """
+
+    kind: Literal["profile"] = "profile"
+    steps: tuple[RateStep, ...] = Field(min_length=1, description="One after the other, and then from the first.")
+    within: Annotated[Poisson | Constant | Mmpp2, Field(discriminator="kind"), BareKind()] = Field(
+        Poisson(), description="How arrivals spread about the step's rate."
+    )
+
+    @model_validator(mode="after")
+    def _some_level(self) -> Profile:
+        if not 0 < sum(step.duration * step.level for step in self.steps) < math.inf:
+            raise ValueError("the levels of the steps must not all be 0, and be finite")
+        return self
+
+    def times(self, rate: float, seed: int, count: int) -> Floats:
+        """The first `count` arrivals at this mean rate, seconds."""
+        whole, part = np.divmod(self.within.times(rate, seed, count), self.period_s)
+        value: Floats = whole * self.period_s + np.interp(part, *self.cumulated())
+        return value
+
+    @property
+    def period_s(self) -> float:
+        """How long all steps last."""
+        return sum(step.duration for step in self.steps)
+
+    def cumulated(self) -> tuple[Floats, Floats]:
+        """Operational and clock time at the steps' edges, seconds, both shape (steps + 1,)."""
+        duration = np.array([step.duration for step in self.steps])
+        work = duration * [step.level for step in self.steps]
+        zero = np.zeros(1)
+        clock = np.concatenate([zero, np.cumsum(duration)])
+        return np.concatenate([zero, np.cumsum(work)]) / work.sum() * self.period_s, clock
+
+
+Process = Poisson | Constant | Mmpp2 | Diurnal | Profile
+
+Arrivals = Annotated[Process, Field(discriminator="kind"), BareKind()]
+"""An arrival process; a bare name takes its defaults."""
+
+
+def _unit_times(seed: int, count: int) -> Floats:
+    """A Poisson process of rate 1."""
+    gaps = -np.log1p(-uniforms(seed, stream_id("workload/arrivals"), 0, count))
+    times: Floats = np.cumsum(gaps)
+    return times
+
+
+def arrival_times(
+    process: Process,
+    rate: float,
+    seed: int,
+    operations: int | None,
+    duration_s: float | None,
+) -> Floats:
+    """All arrivals: the first `operations`, or those before `duration_s`, or whichever ends first; ascending seconds.
+
+    Raises:
+        InputError: the duration holds more requests than a trace may have.
+    """
+    if duration_s is None:
+        assert operations is not None
+        return process.times(rate, seed, operations)
+    count = math.ceil(rate * duration_s * 1.05) + 64
+    if operations is not None:
+        count = min(count, operations)
+    elif count > MAX_REQUESTS:
+        raise InputError(f"{rate:g}/s for {duration_s:g} s is more than a trace's {MAX_REQUESTS:,} requests")
+    times = process.times(rate, seed, count)
+    while times[-1] < duration_s and count != operations:
+        count = 2 * count if operations is None else min(2 * count, operations)
+        times = process.times(rate, seed, count)
+    return times[: np.searchsorted(times, duration_s)]

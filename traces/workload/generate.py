@@ -1,0 +1,136 @@
+"""Makes a Trace from a Workload: every column is a pure function of the workload and the seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.random_streams import mixed, stream_id, uniforms
+from traces.tables import DELETE, GET, LIST, OPS, PUT, label
+from traces.trace import TRACE_SCHEMA, Pacing, Trace
+from traces.workload.arrivals import arrival_times
+from traces.workload.distributions import Floats, SizeDistribution
+from traces.workload.keys import Indices, Keys, WriteOnceReadOnce
+from traces.workload.workload import Workload
+
+CYCLE = 100_000
+"""The rows of a closed loop that has only a duration; they are taken again until it is over."""
+
+PAGE = 1000
+"""Keys that share a LIST's prefix: as many as S3 lists in one answer."""
+
+_BLOCK = 1 << 16  # keys whose draws are made together
+
+
+def generate(workload: Workload, seed: int) -> Trace:
+    """The trace of a workload; the same for the same workload and seed.
+
+    Keys are called ``object-0000000000`` and so on (``put-object-…`` those that PUTs have for themselves), buckets
+    ``bucket-0`` and so on. Only keys that are named by some request are in the dictionary. An object's size and bucket
+    are draws of its key's index.
+
+    Raises:
+        InputError: the workload asks for more requests than a trace may have.
+    """
+    if workload.rate is None:
+        pacing = Pacing(
+            "closed", workload.clients, workload.stagger, workload.duration, repeat=workload.operations is None
+        )
+        twice = 2 if isinstance(workload.keys, WriteOnceReadOnce) else 1
+        arrival_s = np.zeros(twice * (workload.operations or CYCLE))
+        think_s = _think_times(workload, seed, len(arrival_s))
+    else:
+        pacing = Pacing("open", duration_s=workload.duration)
+        arrival_s = arrival_times(workload.arrivals, workload.rate, seed, workload.operations, workload.duration)
+        think_s = np.zeros(len(arrival_s))
+    count = len(arrival_s)
+    op = _operations(workload, seed, count)
+    phase = op == GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
+    bucket, key, size_bytes = _objects(workload, seed, op)
+    ranges = _ranges(workload, seed, op, size_bytes)
+    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), bucket, key, size_bytes, *ranges]
+    columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
+    return Trace.of(pa.table(columns, schema=TRACE_SCHEMA), pacing, "workload")
+
+
+def _think_times(workload: Workload, seed: int, count: int) -> Floats:
+    think = workload.think_time
+    return think.distribution.quantile(uniforms(seed, stream_id("workload/think"), 0, count)) * think.mean
+
+
+def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
+    """The index in `OPS` of each request's operation."""
+    if isinstance(workload.keys, WriteOnceReadOnce):
+        return np.repeat(np.array([PUT, GET], dtype=np.int32), count // 2)
+    mix: dict[str, float] = dict(workload.mix.items())
+    weights = np.cumsum([mix.get(op, 0.0) for op in OPS])
+    draws = uniforms(seed, stream_id("workload/operations"), 0, count) * weights[-1]
+    operations: NDArray[np.int32] = np.searchsorted(weights, draws).astype(np.int32)
+    return operations
+
+
+def _objects(workload: Workload, seed: int, op: NDArray[np.int32]) -> tuple[pa.Array, pa.Array, NDArray[np.int64]]:
+    """The columns bucket, key and size_bytes."""
+    own = {OPS.index(name): objects for name, objects in workload.own_objects.items()}
+    groups: list[tuple[str, NDArray[np.bool_], Keys, SizeDistribution]]
+    groups = [("", ~np.isin(op, list(own)), workload.keys, workload.object_size)]
+    groups += [(f"{OPS[i].lower()}-", op == i, objects.keys, objects.object_size) for i, objects in own.items()]
+    bucket, index, size_bytes = (np.empty(len(op), np.int64) for _ in range(3))
+    names: list[str] = []
+    for begin, rows, keys, sizes in groups:
+        drawn = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # each group has its own draws
+        numbers, index[rows], size_bytes[rows], more = _named(keys, sizes, drawn, op[rows])
+        bucket[rows] = numbers * workload.buckets
+        index[rows] += len(names)
+        names += [begin + name for name in more]
+    held, bucket = np.unique(bucket, return_inverse=True)
+    return label(bucket, [f"bucket-{b}" for b in held.tolist()]), _used(index, names), size_bytes
+
+
+def _named(
+    keys: Keys, sizes: SizeDistribution, seed: int, op: NDArray[np.int32]
+) -> tuple[Floats, Indices, Indices, list[str]]:
+    """Of what each request names: its place among the buckets (0 to 1), its name's index, its size; and the names."""
+    chosen = keys.choose(seed, len(op))
+    if not isinstance(keys, WriteOnceReadOnce):
+        deletes = op == DELETE  # each has a key of its own, behind the others
+        chosen[deletes] = keys.count + np.arange(deletes.sum())
+    distinct, index = np.unique(chosen, return_inverse=True)
+    drawn = np.rint(sizes.quantile(_draws_at(seed, "workload/sizes", distinct))).astype(np.int64)
+    place = _draws_at(seed, "workload/buckets", distinct)[index]
+    lists = op == LIST
+    prefixes, prefix = np.unique(chosen[lists] // PAGE, return_inverse=True)
+    index[lists] = len(distinct) + prefix
+    names = [f"object-{k:010d}" for k in distinct.tolist()] + [f"object-{p:07d}" for p in prefixes.tolist()]
+    return place, index, np.concatenate([drawn, np.zeros(len(prefixes), np.int64)])[index], names
+
+
+def _ranges(workload: Workload, seed: int, op: NDArray[np.int32], size_bytes: Indices) -> tuple[pa.Array, pa.Array]:
+    """The columns range_start_bytes and range_bytes."""
+    ranges, count = workload.ranges, len(op)
+    if ranges is None:
+        return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
+    ranged = (op == GET) & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.share)
+    drawn = ranges.size.quantile(uniforms(seed, stream_id("workload/ranges/size"), 0, count))
+    length = np.minimum(np.rint(drawn).astype(np.int64), size_bytes)
+    place = uniforms(seed, stream_id("workload/ranges/start"), 0, count)
+    start = (place * (size_bytes - length + 1)).astype(np.int64)
+    return pa.array(start, mask=~ranged), pa.array(length, mask=~ranged)
+
+
+def _used(index: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
+    """A label column whose dictionary has only the names that are used."""
+    used, compact = np.unique(index, return_inverse=True)
+    return label(compact, [names[i] for i in used.tolist()])
+
+
+def _draws_at(seed: int, stream: str, indices: Indices) -> Floats:
+    """The stream's draws at ascending indices, made a block at a time where there are some."""
+    draws = np.empty(len(indices))
+    blocks = np.unique(indices // _BLOCK)
+    starts, ends = np.searchsorted(indices, [blocks * _BLOCK, (blocks + 1) * _BLOCK])
+    for block, start, end in zip(blocks.tolist(), starts, ends, strict=True):
+        first = block * _BLOCK
+        draws[start:end] = uniforms(seed, stream_id(stream), first, _BLOCK)[indices[start:end] - first]
+    return draws

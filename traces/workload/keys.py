@@ -1,0 +1,113 @@
+"""Which key each request names, as an index from 0; the most asked-for key of a skewed choice is 0."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from traces.random_streams import stream_id, uniforms
+from traces.spec_file import BareKind
+from traces.workload.distributions import Floats, Strict
+
+Indices = NDArray[np.int64]
+
+KeyCount = Annotated[int, Field(ge=1, le=10_000_000_000, description="How many keys there are.")]
+
+_ONCE = 1 << 30  # keys asked for once are numbered from here, behind those of DELETEs
+_HEAD = 1 << 20  # ranks of a Zipf law that are summed one by one
+
+
+class UniformKeys(Strict):
+    """Every key is as likely."""
+
+    kind: Literal["uniform"] = "uniform"
+    count: KeyCount = 10_000
+
+    def choose(self, seed: int, count: int) -> Indices:
+        """The keys of the first `count` requests."""
+        chosen: Indices = (_draws(seed, count) * self.count).astype(np.int64)
+        return chosen
+
+
+class ZipfKeys(Strict):
+    """Key k (from 0) is named in proportion to (k + 1)^-exponent."""
+
+    kind: Literal["zipf"] = "zipf"
+    count: KeyCount = 10_000
+    exponent: float = Field(0.99, ge=0, le=10, description="Skew; 0 is uniform.")
+    one_hit: float = Field(0.0, ge=0, le=1, description="Share of requests that name a key which no other names.")
+
+    def choose(self, seed: int, count: int) -> Indices:
+        """The keys of the first `count` requests, by the inverse CDF; those asked for once come behind all others.
+
+        Beyond the head the sum of k^-s is its midpoint integral, whose relative error is of order 1 / head^2.
+        """
+        keys = self._popular(seed, count)
+        if self.one_hit:
+            once = np.flatnonzero(uniforms(seed, stream_id("workload/keys/once"), 0, count) < self.one_hit)
+            keys[once] = self.count + _ONCE + once
+        return keys
+
+    def _popular(self, seed: int, count: int) -> Indices:
+        ranks = np.arange(1, min(self.count, _HEAD) + 1, dtype=np.float64)
+        head = np.cumsum(ranks**-self.exponent)
+        share = _draws(seed, count) * (head[-1] + self._tail(len(head)))
+        chosen = np.searchsorted(head, share).astype(np.int64)
+        beyond = chosen == len(head)
+        chosen[beyond] = self._tail_rank(len(head), share[beyond] - head[-1])
+        keys: Indices = np.minimum(chosen, self.count - 1)
+        return keys
+
+    def _tail(self, head: int) -> float:
+        """The weight of the ranks after the first `head`."""
+        first, s = head + 0.5, 1 - self.exponent
+        span = math.log((self.count + 0.5) / first)
+        return span if s == 0 else first**s * math.expm1(s * span) / s
+
+    def _tail_rank(self, head: int, weight: Floats) -> Indices:
+        """The keys at which the weight after the first `head` ranks reaches `weight`."""
+        first, s = head + 0.5, 1 - self.exponent
+        span = weight if s == 0 else np.log1p(s * weight / first**s) / s
+        edge = first * np.exp(span)
+        rank: Indices = np.ceil(edge - 0.5).astype(np.int64)
+        return rank - 1
+
+
+class SequentialKeys(Strict):
+    """One key after the other, from the start again after the last."""
+
+    kind: Literal["sequential"] = "sequential"
+    count: KeyCount = 10_000
+
+    def choose(self, seed: int, count: int) -> Indices:
+        """The keys of the first `count` requests."""
+        return np.arange(count, dtype=np.int64) % self.count
+
+
+class WriteOnceReadOnce(Strict):
+    """Every key is written once; when all are, every key is read once in the same order.
+
+    So does s3bench. `operations` counts the keys: there are as many PUTs and as many GETs.
+    """
+
+    kind: Literal["write_once_read_once"] = "write_once_read_once"
+
+    def choose(self, seed: int, count: int) -> Indices:
+        """The keys of the first `count` requests, half of them writes."""
+        return np.arange(count, dtype=np.int64) % (count // 2)
+
+
+Keys = Annotated[
+    UniformKeys | ZipfKeys | SequentialKeys | WriteOnceReadOnce,
+    Field(discriminator="kind"),
+    BareKind(),
+]
+"""A choice of keys; a bare name takes its defaults."""
+
+
+def _draws(seed: int, count: int) -> Floats:
+    return uniforms(seed, stream_id("workload/keys"), 0, count)

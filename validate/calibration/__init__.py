@@ -1,0 +1,1 @@
+"""A model's parameters fitted to measured Runs."""

@@ -1,0 +1,237 @@
+"""Staged estimates: what Runs say of a spec's values without simulation. They are the first guesses of a fit.
+
+Where a request meets nobody, times add up: CPU time per request is linear in the spec's constants and times per byte,
+and so is the mean latency with one client. So the first stage is one linear least-squares problem over all Runs: it
+gives CPU per operation and per byte of client and server, and from what is left of a PUT's latency the commit. The
+second reads the shape of distributions from one client's latencies: spread, and a slow mode far beyond the median.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import optimize, special
+
+from models.minio.spec import MinioSpec
+from models.network.network import Route
+from models.network.retry_policy import NO_POLICY
+from models.network.service_demand import ServiceDemand
+from models.store import Spec
+from sim.analysis.service_demands import mean_demands
+from traces.run import Run
+from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
+from traces.tables import OPS
+from traces.trace import Trace
+from validate.calibration.parameters import Parameter, spec_at, value_at
+from validate.calibration.targets import Measured
+from validate.replay.cpu_usage import measured_cpu_s, modelled_cpu_s
+
+_LINEAR = ("constant", "per_byte", "per_block", "latency", "commit_member")
+_SAMPLE = 1000  # rows of a trace that stand for all of them
+_PART, _PASSES = 0.1, 3  # where work overlaps, sums are linear only piece by piece: so in parts, and more than once
+_HOLD = 0.02  # how strongly values stay at the spec's where the Runs say nothing, against relative errors of figures
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """First guesses by path, in the spec's units, and what else was seen, in words."""
+
+    values: dict[str, float]
+    findings: tuple[str, ...]
+
+
+def staged_estimates(
+    data: dict[str, Any], parameters: Sequence[Parameter], measured: Sequence[Measured], source: str = "spec"
+) -> Estimates:
+    """First guesses of the parameters, within their bounds; one that the stages do not reach has the spec's value.
+
+    Raises:
+        InputError: a parameter is not in the spec.
+    """
+    values = {p.path: value_at(data, p.path, source) for p in parameters}
+    values |= _light_load(data, values, measured, source)
+    values |= _shapes(spec_at(data, values, source), values, measured)
+    bounded = {p.path: float(np.clip(values[p.path], p.low, p.high)) for p in parameters}
+    return Estimates(bounded, (*_batching(measured), *_size_break(spec_at(data, bounded, source), measured)))
+
+
+def _light_load(
+    data: dict[str, Any], values: dict[str, float], measured: Sequence[Measured], source: str
+) -> dict[str, float]:
+    """The linear parameters with which CPU per request, and mean latencies with one client, come nearest."""
+    found = {path: value for path, value in values.items() if path.rpartition(".")[2] in _LINEAR}
+    equations = [m for m in measured if measured_cpu_s(m.run) or _alone(m)]
+    if not found or not equations:
+        return {}
+    target = np.concatenate([_measured_sums(m) for m in equations])
+
+    def modelled(changed: dict[str, float]) -> Floats:
+        spec = spec_at(data, values | found | changed, source)
+        return np.concatenate([_sums(spec, m) for m in equations])
+
+    for _ in range(_PASSES):
+        base = modelled({})
+        shares = np.stack([modelled({p: (1 + _PART) * v}) - base for p, v in found.items()], axis=1) / _PART
+        # In errors relative to the measured figures, and in multiples of the values so far.
+        held = _HOLD * np.diag([1.0] * len(found))
+        rows, wanted = np.vstack([shares / target[:, None], held]), (target - base + shares.sum(axis=1)) / target
+        scales = optimize.lsq_linear(rows, np.concatenate([wanted, np.diag(held)]), bounds=(0.02, np.inf)).x
+        found = {path: value * float(scale) for (path, value), scale in zip(found.items(), scales, strict=True)}
+    return found
+
+
+def _sums(spec: Spec, m: Measured) -> Floats:
+    """What the spec says of the figures in `_measured_sums`."""
+    cpu_s = modelled_cpu_s(spec, *spec.compile(_sample(m)))
+    figures = [cpu_s[side] for side in measured_cpu_s(m.run)]
+    return np.array(figures + ([alone for _, alone in _alone_s(spec, m)] if _alone(m) else []))
+
+
+def _measured_sums(m: Measured) -> Floats:
+    """CPU time per request of each side; with one client also the mean latency of each operation. Seconds."""
+    figures = list(measured_cpu_s(m.run).values())
+    if _alone(m):
+        figures += [float(latencies(m.run, op).mean()) for op in _succeeded(m.run)]
+    return np.array(figures)
+
+
+def _alone_s(spec: Spec, m: Measured) -> list[tuple[str, float]]:
+    """The mean latency of each operation when a request meets nobody."""
+    network, requests = spec.compile(_sample(m))
+    routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
+    demands = mean_demands(replace(network, routes=routes, agenda=()), requests)
+    result = []
+    for op in _succeeded(m.run):
+        asked = _sample(m).op[: len(requests)] == OPS.index(op)
+        share = np.bincount(requests.route[asked], minlength=len(routes))
+        result.append((op, float(share @ np.nan_to_num(demands.alone_s) / max(share.sum(), 1))))
+    return result
+
+
+def _alone(m: Measured) -> bool:
+    """No request meets another."""
+    return m.trace.pacing.loop == "closed" and m.trace.pacing.clients == 1
+
+
+def _sample(m: Measured) -> Trace:
+    """The trace's first rows."""
+    return Trace(m.trace.table.slice(0, _SAMPLE), m.trace.pacing)
+
+
+def _succeeded(run: Run) -> list[str]:
+    return [op for op in ops_of(run) if len(latencies(run, op))]
+
+
+def _shapes(spec: Spec, values: dict[str, float], measured: Sequence[Measured]) -> dict[str, float]:
+    """Coefficients of variation, and share and factor of slow modes, from the latencies of one client."""
+    found: dict[str, list[float]] = {}
+    for m in (m for m in measured if _alone(m)):
+        for op in _succeeded(m.run):
+            for path, value in _shape_of(spec, values, op, m).items():
+                found.setdefault(path, []).append(value)
+    return {path: float(np.median(several)) for path, several in found.items()}
+
+
+def _shape_of(spec: Spec, values: dict[str, float], op: str, m: Measured) -> dict[str, float]:
+    samples = latencies(m.run, op)
+    size = np.array([int(m.run.column("transfer_bytes")[m.run.op == OPS.index(op)].mean())])
+    shaped = {
+        path: float(_law_at(spec, path.partition(".distribution.")[0]).mean_s(size)[0])
+        for path in values
+        if ".distribution." in path and _asked_by(path, op)
+    }
+    q25, q75 = quantiles(samples, [0.25, 0.75])
+    spread_s = (q75 - q25) / 1.349  # a normal distribution's interquartile range in standard deviations
+    whole_s = math.sqrt(sum(mean_s**2 for path, mean_s in shaped.items() if path.endswith(".cv")))
+    result = {path: spread_s / whole_s for path in shaped if path.endswith(".cv") and whole_s}
+    share, slow_s = slow_mode(samples)
+    for path in (path for path in shaped if path.endswith(".probability") and slow_s):
+        factor = f"{path.removesuffix('.probability')}.factor"
+        usual_s = (shaped[path] - share * slow_s) / (1 - share)
+        result[path] = share
+        if factor in shaped and usual_s > 0:
+            result[factor] = slow_s / usual_s
+    return result
+
+
+def slow_mode(samples: Floats) -> tuple[float, float]:
+    """The share of samples to which a slow mode added something, and its mean, as if it were exponential.
+
+    Taken from what lies beyond Tukey's outer fence, the upper quartile and 3 interquartile ranges, and more than a
+    lognormal distribution with the same quartiles has there: an exponential tail goes on beyond any point with the same
+    mean, and its share there is less by a known factor. 0 and 0 where chance could have put the samples there.
+    """
+    q25, median, q75 = quantiles(samples, [0.25, 0.5, 0.75])
+    fence = q75 + 3 * (q75 - q25)
+    beyond = samples[samples > fence]
+    if not len(beyond) or not 0 < q25 < q75:
+        return 0.0, 0.0
+    usual = len(samples) * float(special.ndtr(-1.349 * math.log(fence / median) / math.log(q75 / q25)))
+    more, mean = len(beyond) - usual, float(beyond.mean() - fence)
+    if more < 3 + 3 * math.sqrt(usual):
+        return 0.0, 0.0
+    share = more / len(samples)
+    return min(0.5, share * math.exp(min(5.0, float(fence - median) / mean))), mean
+
+
+def _asked_by(path: str, op: str) -> bool:
+    """Whether a demand is an operation's: by name, or where it names none, a read's or a write's."""
+    named = [part for part in path.split(".") if part in OPS]
+    return op in named if named else (op in ("PUT", "DELETE")) == (".read." not in path)
+
+
+def _law_at(spec: Spec, path: str) -> ServiceDemand:
+    place: Any = spec
+    for part in path.split("."):
+        place = place[part] if isinstance(place, dict) else getattr(place, part)
+    assert isinstance(place, ServiceDemand)
+    return place
+
+
+def _batching(measured: Sequence[Measured]) -> list[str]:
+    """How throughput grows from one client to several, of Runs that differ in nothing else: what batching gives."""
+    rates: dict[tuple[str, str, str], dict[int, list[float]]] = {}
+    for m in (m for m in measured if m.trace.pacing.loop == "closed"):
+        ops = summarise(m.run)["ops"]
+        for op in _succeeded(m.run):
+            of_clients = rates.setdefault((op, _size_text(m, op), " ".join(ops)), {})
+            of_clients.setdefault(m.trace.pacing.clients, []).append(ops[op]["throughput_ops"])
+    return [
+        f"{op} of {size}: {clients} clients have {np.median(several) / np.median(of_clients[1]):.2f} times the "
+        "throughput of one"
+        for (op, size, _), of_clients in rates.items()
+        for clients, several in sorted(of_clients.items())
+        if clients > 1 and 1 in of_clients
+    ]
+
+
+def _size_text(m: Measured, op: str) -> str:
+    return f"{int(m.run.column('transfer_bytes')[m.run.op == OPS.index(op)].mean()):,} B"
+
+
+def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
+    """Between which sizes a PUT's latency beyond its CPU leaps: where MinIO's objects stop being inlined."""
+    if not isinstance(spec, MinioSpec):
+        return []
+    beyond_s: dict[int, list[float]] = {}
+    for m in (m for m in measured if _alone(m) and _succeeded(m.run) == ["PUT"] and len(measured_cpu_s(m.run)) == 2):
+        sizes = np.unique(m.run.column("size_bytes"))
+        if len(sizes) == 1:
+            median_s = float(np.median(latencies(m.run, "PUT")))
+            beyond_s.setdefault(int(sizes[0]), []).append(median_s - sum(measured_cpu_s(m.run).values()))
+    ordered = [(size, float(np.median(several))) for size, several in sorted(beyond_s.items())]
+    steps = [(b[1] - a[1], a[0], b[0]) for a, b in itertools.pairwise(ordered)]
+    if not steps or max(steps)[0] <= 0:
+        return []
+    step_s, below, above = max(steps)
+    data_shards = spec.drives.set_size - spec.drives.parity_shards
+    inside = below <= spec.inline_limit * data_shards < above
+    return [
+        f"beyond its CPU a PUT takes {step_s * 1e3:.2g} ms longer for {above:,} B than for {below:,} B; the spec's "
+        f"inline limit, {spec.inline_limit * data_shards:,} B of an object, lies {'between' if inside else 'elsewhere'}"
+    ]

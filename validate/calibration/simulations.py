@@ -1,0 +1,130 @@
+"""Simulated figures of what Runs were asked, at many points of a spec's parameters, over several processes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from models.client_policy import ClientPolicies
+from sim.parallel.process_pool import process_map
+from sim.simulate import requests_alone
+from traces.trace import Trace
+from validate.calibration.parameters import spec_at
+from validate.compare.figures import Floats, Label, figures_of, of_share
+from validate.compare.server_share import simulate_shares
+from validate.replay.cpu_usage import modelled_cpu_s
+from validate.replay.recorded_policies import as_recorded
+
+FEWEST, MOST = 4000, 10_000
+"""Requests that a simulation has: as many as the Run within these, where its trace can be cut or repeated.
+
+With fewer the simulation is noisier than the measurement; more make it precise beyond need.
+"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is simulated for the Runs of a cell.
+
+    Attributes:
+        labels: the figures that are wanted.
+        policies: of the clients; None: the spec's.
+    """
+
+    trace: Trace
+    labels: tuple[Label, ...]
+    policies: ClientPolicies | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A simulation: of which cell, with which values at which paths of the spec, with which seed."""
+
+    cell: int
+    values: Mapping[str, float]
+    seed: int
+
+    @property
+    def key(self) -> Hashable:
+        """Alike for points that are."""
+        return self.cell, tuple(self.values.items()), self.seed
+
+
+class Simulations:
+    """Simulates points, in processes that know the spec and the traces; use it by `simulations`."""
+
+    def __init__(self, mapping: Callable[..., Iterator[Floats]], progress: Callable[[int], None]):
+        self._mapping, self._progress = mapping, progress
+        self._known: dict[Hashable, Floats] = {}
+
+    @property
+    def count(self) -> int:
+        """How many were simulated."""
+        return len(self._known)
+
+    def figures(self, points: Sequence[Point]) -> list[Floats]:
+        """The log-figures of each point, in the order of its cell's labels; whatever the number of workers.
+
+        A point that comes again, as those of slopes do that are taken more often, is not simulated again.
+        """
+        new = {point.key: point for point in points if point.key not in self._known}
+        for key, figures in zip(new, self._mapping(_figures, list(new.values())), strict=True):
+            self._known[key] = figures
+            self._progress(self.count)
+        return [self._known[point.key] for point in points]
+
+
+@contextlib.contextmanager
+def simulations(
+    data: dict[str, Any], source: str, asked: Sequence[Asked], workers: int, progress: Callable[[int], None]
+) -> Iterator[Simulations]:
+    """Simulations of a spec's mapping for several cells; `progress` is told how many are done.
+
+    Raises:
+        InputError: a worker was killed, or the spec is wrong with the values of a point.
+    """
+    with process_map(workers, _know, (data, source, tuple(asked))) as mapping:
+        yield Simulations(mapping, progress)
+
+
+_known: tuple[dict[str, Any], str, tuple[Asked, ...]]  # of this process: traces are too large to be sent each time
+
+
+def _know(data: dict[str, Any], source: str, asked: tuple[Asked, ...]) -> None:
+    global _known
+    _known = data, source, asked
+
+
+def _figures(point: Point) -> Floats:
+    data, source, asked = _known
+    trace, labels = asked[point.cell].trace, asked[point.cell].labels
+    spec = as_recorded(spec_at(data, dict(point.values), source), asked[point.cell].policies)
+    network, requests = spec.compile(trace)
+    cpu_s = modelled_cpu_s(spec, network, requests)
+    split = any(of_share(label)[0] for label in labels)
+    run, server_s = (
+        simulate_shares(spec, network, requests, trace, point.seed)
+        if split
+        else (requests_alone(network, requests, trace, point.seed), None)
+    )
+    return figures_of(run, labels, {str(side): s for side, s in cpu_s.items()}, server_s)
+
+
+def simulated_trace(trace: Trace, requests: int) -> Trace:
+    """The trace that stands for that of Runs with so many requests: `FEWEST` to `MOST`, where that changes nothing.
+
+    A closed loop that repeats for a time is asked a number of requests instead, so that a point with a fast store
+    costs no more than one with a slow store. Phases are left as they are.
+    """
+    wanted = int(np.clip(requests, FEWEST, MOST))
+    if len(trace) and trace.phase[-1] > 0:
+        return trace
+    if trace.pacing.repeat:
+        rows = pa.array(np.arange(wanted) % len(trace))
+        return Trace(trace.table.take(rows), replace(trace.pacing, repeat=False, duration_s=None))
+    return Trace(trace.table.slice(0, wanted), trace.pacing)

@@ -1,0 +1,1 @@
+"""Two Runs compared, and the quality of a measured one."""

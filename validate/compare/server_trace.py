@@ -1,0 +1,137 @@
+"""What a MinIO server says of the requests of a Run: how long each took there, from ``mc admin trace --json``.
+
+A request's time is its arrival at the server, its duration lasts until the handler was done. The clock is the server's,
+and buckets have the names that a replay made up. So requests are first matched by operation, key and order, which tells
+how the clocks differ and which bucket it was, and then by time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from traces.errors import InputError
+from traces.readers import minio_trace
+from traces.readers.source import Source
+from traces.readers.tally import Tally
+from traces.run import Run
+from traces.statistics.summary import Floats
+from traces.tables import OPS
+
+IN_RUN = "server_trace.jsonl"
+"""The name of a server's trace in the folder of its Run."""
+
+_SLACK_S = 0.005
+"""How far a request may seem to begin outside of the client's time for it: what the clocks' difference is known to."""
+
+
+class Handled(NamedTuple):
+    """A request as the server saw it: seconds since 1970 by its clock, and the seconds it took there."""
+
+    op: str
+    bucket: str
+    key: str
+    time_s: float
+    duration_s: float
+
+
+def read_server_trace(path: Path) -> list[Handled]:
+    """The requests for objects in the output of ``mc admin trace --json``; all else in it is left out.
+
+    Raises:
+        InputError: the file cannot be read, or a line is not what mc prints.
+    """
+    found: list[Handled] = []
+    for records in minio_trace.FORMAT.read(Source(path), Tally(strict=True)):
+        names = ("op", "bucket", "key", "time_ns", "latency_ns")
+        found += [
+            Handled(OPS[op], bucket, key, time_ns * 1e-9, latency_ns * 1e-9)
+            for op, bucket, key, time_ns, latency_ns in zip(*(records[name].to_pylist() for name in names), strict=True)
+            if OPS[op] != "LIST" and latency_ns is not None
+        ]
+    return found
+
+
+def server_times(run: Run, handled: Iterable[Handled]) -> Floats:
+    """How long each request of a Run took at the server, seconds, shape (requests,); NaN where that is not known.
+
+    A request with several attempts has none: nobody knows which of them the server tells of. Nor has one that would
+    have taken longer there than at the client.
+    """
+    result = np.full(len(run), np.nan)
+    if not len(run):
+        return result
+    by_bucket: dict[str, _ByName] = defaultdict(lambda: defaultdict(list))
+    for one in sorted(handled, key=lambda one: one.time_s):
+        by_bucket[one.bucket][one.op, one.key].append(one)
+    rows_of: dict[str, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
+    names = [run.requests.column(name).to_pylist() for name in ("bucket", "op", "key")]
+    for row in np.argsort(run.column("start_s"), kind="stable").tolist():
+        bucket, op, key = (name[row] for name in names)
+        rows_of[bucket][op, key].append(row)
+    for rows in rows_of.values():
+        found = [_matches(run, rows, of_name) for of_name in by_bucket.values()]
+        enough = [one for one in found if 2 * len(one.took_s) >= sum(map(len, rows.values()))]
+        if enough:
+            best = min(enough, key=lambda one: one.off_s)
+            result[list(best.took_s)] = list(best.took_s.values())
+    took_s = run.column("end_s") - run.column("start_s")
+    result[(run.column("attempts") > 1) | run.failed | (result > took_s)] = np.nan
+    return result
+
+
+_ByName = dict[tuple[str, str], list[Handled]]
+"""By operation and key, in the order of time."""
+
+
+class _Matches(NamedTuple):
+    """The seconds that rows of a Run took at the server, and how far its time 0 is from when it says it began."""
+
+    took_s: dict[int, float]
+    off_s: float
+
+
+def _matches(run: Run, rows_of: dict[tuple[str, str], list[int]], of_name: _ByName) -> _Matches:
+    """The rows of a bucket, by operation and key, matched with what a bucket of the server had."""
+    start_s, end_s, found = run.column("start_s"), run.column("end_s"), {}
+    # The last ones for a key: objects that are read are written before the Run.
+    pairs = [
+        one.time_s - start_s[row]
+        for name, rows in rows_of.items()
+        for row, one in zip(reversed(rows), reversed(of_name.get(name, ())), strict=False)
+    ]
+    zero_s = float(np.median(pairs)) if pairs else 0.0
+    for name, rows in rows_of.items():
+        waiting = iter(of_name.get(name, ()))
+        one = next(waiting, None)
+        for row in rows:
+            while one is not None and one.time_s - zero_s < start_s[row] - _SLACK_S:
+                one = next(waiting, None)
+            if one is not None and one.time_s - zero_s <= end_s[row] + _SLACK_S:
+                found[row] = one.duration_s
+                one = next(waiting, None)
+    began_s = datetime.fromisoformat(run.info["started_at"]).timestamp()
+    return _Matches(found, abs(zero_s - began_s))
+
+
+def matched(runs: Sequence[tuple[str, Run]], traces: Sequence[Path]) -> dict[str, Floats]:
+    """The `server_times` of the Runs, by name, that the traces tell of.
+
+    Raises:
+        InputError: a trace cannot be read, or tells of no request of any Run.
+    """
+    found: dict[str, Floats] = {}
+    for path in traces:
+        handled = read_server_trace(path)
+        times = {name: server_times(run, handled) for name, run in runs}
+        known = {name: s for name, s in times.items() if np.isfinite(s).any()}
+        if not known:
+            raise InputError(f"{path}: tells of no request of {', '.join(name for name, _ in runs)}")
+        for name, s in known.items():
+            found[name] = np.fmax(found.get(name, s), s)
+    return found

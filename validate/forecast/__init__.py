@@ -1,0 +1,1 @@
+"""Forecasts validated on measured Runs."""

@@ -1,0 +1,1 @@
+"""Real stores on loopback."""

@@ -1,0 +1,1 @@
+"""A Trace issued to a real store."""

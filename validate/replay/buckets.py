@@ -1,0 +1,149 @@
+"""The buckets of a replay: made for it, filled with what it reads, and removed. Nobody else's are touched."""
+
+from __future__ import annotations
+
+import secrets
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from botocore.exceptions import BotoCoreError, ClientError
+
+from traces.errors import InputError
+from validate.s3.account import Account, DataPath
+
+_PRELOAD_THREADS = 16
+_DELETE_BATCH = 1000  # the most DeleteObjects takes
+_TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
+_NAME_TRIES = 5
+
+
+class StoredObject(NamedTuple):
+    """An object that must be there before a replay."""
+
+    bucket: str
+    key: str
+    size_bytes: int
+
+
+class Payload:
+    """Bodies of objects: pseudo-random, so that nothing compresses them, and cut from one buffer made beforehand.
+
+    Args:
+        longest_bytes: of the pieces there will be.
+        threshold_bytes: a larger object is cut into parts of `part_bytes`.
+    """
+
+    _OFFSETS = 1 << 16
+
+    def __init__(self, longest_bytes: int, threshold_bytes: int, part_bytes: int):
+        self._threshold_bytes, self._part_bytes = threshold_bytes, part_bytes
+        count = longest_bytes + self._OFFSETS
+        self._buffer = memoryview(np.random.Generator(np.random.Philox(0)).bytes(count))
+
+    def parts(self, key: str, size_bytes: int) -> list[memoryview]:
+        """The body of an object in one piece or in parts: the same for the same key and size; nothing is copied."""
+        piece = size_bytes if size_bytes <= self._threshold_bytes else self._part_bytes
+        offset = zlib.crc32(key.encode())
+        parts = []
+        for number, at in enumerate(range(0, max(size_bytes, 1), max(piece, 1))):
+            begin = (offset + number) % self._OFFSETS
+            parts.append(self._buffer[begin : begin + min(piece, size_bytes - at)])
+        return parts
+
+
+class Buckets:
+    """Buckets created for one replay.
+
+    Attributes:
+        names: the created bucket for each bucket of the trace.
+        server: what the store calls itself.
+    """
+
+    def __init__(self, account: Account, token: Callable[[], str] = lambda: secrets.token_hex(8)):
+        self._account, self._token = account, token
+        self.names: dict[str, str] = {}
+        self.server: str | None = None
+
+    def create(self, wanted: Sequence[str]) -> None:
+        """Create ``tailcast-<random>-<n>`` for each bucket of the trace.
+
+        Raises:
+            InputError: the store cannot be reached or refuses; buckets created until then are removed.
+        """
+        try:
+            for n, bucket in enumerate(wanted):
+                self.names[bucket] = self._create_one(n)
+        except (BotoCoreError, ClientError) as error:
+            self.remove({})
+            raise InputError(f"{self._account.endpoint_url}: {self._account.explain(error)}") from error
+
+    def _create_one(self, n: int) -> str:
+        region = self._account.region
+        where: Any = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+        for _ in range(_NAME_TRIES):
+            name = f"tailcast-{self._token()}-{n}"
+            if self._exists(name):
+                continue
+            try:
+                response = self._account.buckets.create_bucket(Bucket=name, **where)
+            except ClientError as error:
+                if error.response.get("Error", {}).get("Code") in _TAKEN:
+                    continue
+                raise
+            self.server = response["ResponseMetadata"]["HTTPHeaders"].get("server")
+            return name
+        raise InputError(f"{self._account.endpoint_url}: no free bucket name in {_NAME_TRIES} tries")
+
+    def _exists(self, name: str) -> bool:
+        """Asked first, because some stores answer 200 to who creates his own bucket again."""
+        try:
+            self._account.buckets.head_bucket(Bucket=name)
+        except ClientError:
+            return False  # absent, or creating it will tell what is wrong
+        return True
+
+    def preload(
+        self, path: DataPath, objects: Sequence[StoredObject], payload: Payload, progress: Callable[[int], None]
+    ) -> None:
+        """Write the objects, several at a time.
+
+        Raises:
+            InputError: one could not be written.
+        """
+
+        def write(wanted: StoredObject) -> None:
+            answer = path.put(self.names[wanted.bucket], wanted.key, payload.parts(wanted.key, wanted.size_bytes))
+            if answer.error is not None:
+                where = f"{self._account.endpoint_url}: {wanted.bucket}/{wanted.key}"
+                raise InputError(f"{where} cannot be written before the replay: {answer.error}")
+
+        with ThreadPoolExecutor(_PRELOAD_THREADS) as pool:
+            try:
+                for done, _ in enumerate(pool.map(write, objects), start=1):
+                    progress(done)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def remove(self, written: dict[str, Iterable[str]]) -> list[str]:
+        """Delete the given keys of each bucket of the trace, then the buckets.
+
+        Returns:
+            What could not be removed and why, a line for each bucket; a bucket with somebody else's object in it stays.
+        """
+        left = []
+        for bucket, name in self.names.items():
+            try:
+                self._empty(name, sorted(written.get(bucket, ())))
+                self._account.buckets.delete_bucket(Bucket=name)
+            except (BotoCoreError, ClientError) as error:
+                left.append(f"bucket {name} could not be removed: {self._account.explain(error)}")
+        return left
+
+    def _empty(self, name: str, keys: Sequence[str]) -> None:
+        for first in range(0, len(keys), _DELETE_BATCH):
+            batch: Any = [{"Key": key} for key in keys[first : first + _DELETE_BATCH]]
+            self._account.buckets.delete_objects(Bucket=name, Delete={"Objects": batch, "Quiet": True})

@@ -1,0 +1,179 @@
+"""Client processes: several interpreters that issue one trace together, each its share, from one time zero.
+
+Each is told to connect, then when to begin, then to hand over its records. Time zero is a reading of
+`time.perf_counter`, which on Linux is CLOCK_MONOTONIC and so the same in all processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+from traces.errors import InputError
+from validate.replay.issue import Clock, Record, Share, Turn, beginning
+from validate.replay.thread_group import Crew
+from validate.s3.account import Account
+from validate.s3.client import Client, Job
+
+_ENDS_WITHIN_S = 5.0
+
+
+class ClientProcesses:
+    """So many client processes, connected and waiting for the beginning; a context manager that ends them.
+
+    Raises:
+        InputError: a process cannot reach the store, is refused there, or dies.
+    """
+
+    def __init__(self, job: Job, count: int):
+        context = multiprocessing.get_context("spawn")  # forked, they would share sockets and threads with this one
+        closed = job.plan.trace.pacing.loop == "closed"
+        # Kept here: its semaphores go when this process drops it, and a child may not have come to take them.
+        self._turn = turn = Turn(job.plan.trace, context) if closed else None
+        self._workers = job.plan.workers
+        self._attendants: list[_Attendant] = []
+        with _interrupts_ignored():  # an interrupt goes to all of them; it is this process that decides
+            for index in range(count):
+                here, there = context.Pipe()
+                process = context.Process(target=_main, args=(job, Share(index, count), turn, there), daemon=True)
+                process.start()
+                there.close()
+                self._attendants.append(_Attendant(process, here))
+
+    def __enter__(self) -> ClientProcesses:
+        try:
+            for attendant in self._attendants:
+                attendant.hear("ready")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for attendant in self._attendants:
+            attendant.end()
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes."""
+        return [attendant.pid for attendant in self._attendants]
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds they used while the loop ran."""
+        return sum(attendant.cpu_s for attendant in self._attendants)
+
+    def run(self, progress: Callable[[int, float], None]) -> bool:
+        """Run the loop to its end; whether it was interrupted (arguments as of `drive`)."""
+        zero_s = beginning(self._workers)
+        for attendant in self._attendants:
+            attendant.say(zero_s)
+        crew = Crew([attendant.attend for attendant in self._attendants], self._stop)
+        return crew.wait(
+            lambda: progress(sum(a.requests for a in self._attendants), time.perf_counter() - zero_s),
+        )
+
+    def _stop(self) -> None:
+        for attendant in self._attendants:
+            attendant.say("stop")
+
+    def records(self) -> list[Record]:
+        """What became of each request, in the order they were taken."""
+        records: list[Record] = []
+        for attendant in self._attendants:
+            attendant.say("hand over")
+            records += attendant.hear("records")
+        return sorted(records, key=lambda record: record.due.number)
+
+
+class _Attendant:
+    """This process's end of one client process."""
+
+    def __init__(self, process: multiprocessing.process.BaseProcess, link: Connection):
+        self._process, self._link = process, link
+        self.pid = process.pid or 0
+        self.requests, self.cpu_s = 0, 0.0
+
+    def attend(self) -> None:
+        """Listen until its loop is over."""
+        self.cpu_s = self.hear("over")
+
+    def say(self, message: object) -> None:
+        with contextlib.suppress(OSError):  # it is gone, which `hear` finds
+            self._link.send(message)
+
+    def hear(self, awaited: str) -> Any:
+        """The value of the next message of that kind; counts the requests it tells of meanwhile."""
+        while True:
+            try:
+                kind, value = self._link.recv()
+            except (EOFError, OSError) as error:
+                self._process.join(_ENDS_WITHIN_S)
+                if (self._process.exitcode or 0) < 0:
+                    message = "a client process was killed; if memory ran out, use fewer --processes"
+                    raise InputError(message) from error
+                raise RuntimeError(f"a client process ended with exit code {self._process.exitcode}") from error
+            if kind == awaited:
+                return value
+            if kind == "requests":
+                self.requests = value
+            elif kind == "refused":
+                raise InputError(value)
+            else:
+                raise RuntimeError(f"a client process failed:\n{value}")
+
+    def end(self) -> None:
+        self._link.close()
+        self._process.join(_ENDS_WITHIN_S)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes started meanwhile ignore Ctrl-C; only a main thread can have it so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _main(job: Job, share: Share, turn: Turn | None, link: Connection) -> None:
+    """A client process."""
+    clock = Clock()
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the process that started it is gone
+        try:
+            client = Client(job, Account(job.target), share)
+
+            def progress(done: int, now_s: float) -> None:
+                link.send(("requests", done))
+                if link.poll() and link.recv() == "stop":
+                    clock.stopped.set()
+
+            def zero_s() -> float:
+                link.send(("ready", None))
+                return float(link.recv())
+
+            records, _ = client.run(clock, progress, turn, zero_s)
+            link.send(("over", time.process_time() - clock.cpu_zero_s))
+            while link.recv() != "hand over":
+                pass
+            link.send(("records", records))
+        except InputError as error:
+            link.send(("refused", str(error)))
+        except (EOFError, BrokenPipeError):
+            raise
+        except Exception:
+            link.send(("failed", traceback.format_exc()))

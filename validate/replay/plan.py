@@ -1,0 +1,207 @@
+"""What a replay of a Trace will do to a store, worked out before it is touched."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+
+from models.client_policy import ClientPolicies
+from models.network.retry_policy import Policy
+from traces.errors import InputError
+from traces.tables import OPS, PUT
+from traces.trace import Trace
+from traces.workload.workload import Op
+from validate.replay.buckets import StoredObject
+from validate.s3.clients import DATA_PATHS, uncancellable, unsendable
+
+MAX_IN_FLIGHT = 4096
+MAX_PROCESSES = 64
+
+# What S3 allows (docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html).
+LARGEST_PIECE_BYTES = 5 << 30
+LEAST_PART_BYTES = 5 << 20
+MOST_PARTS = 10_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a Trace is replayed.
+
+    Attributes:
+        speed: an open loop's times are divided by it.
+        max_in_flight: requests an open loop has under way at most; later ones are late.
+        data_path: one of `DATA_PATHS`.
+        timeout_s: what an attempt may take at most; `policies` may have a shorter time.
+        keep: leave the buckets and their objects there.
+        processes: client processes that share the load; one is this process itself.
+        pin: cores of their own for the client processes and for the store's, where there are enough.
+        multipart_threshold_bytes: larger objects are uploaded in parts of `part_bytes`, as aws-cli does from 8 MiB on.
+            Else a PUT is one request, as the trace has it, up to the most that S3 takes in one.
+        policies: retries and hedged requests, as the simulator's clients have them.
+        seed: of the pauses before retries.
+    """
+
+    speed: float = 1.0
+    max_in_flight: int = 256
+    data_path: str = "obstore"
+    timeout_s: float = 60.0
+    keep: bool = False
+    processes: int = 1
+    pin: bool = False
+    multipart_threshold_bytes: int = LARGEST_PIECE_BYTES
+    part_bytes: int = 8 << 20
+    policies: ClientPolicies = field(default_factory=ClientPolicies)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.speed > 0 and math.isfinite(self.speed)):
+            raise InputError(f"speed is {self.speed}; it must be above 0")
+        if not 1 <= self.max_in_flight <= MAX_IN_FLIGHT:
+            raise InputError(f"max-in-flight is {self.max_in_flight}; allowed are 1 to {MAX_IN_FLIGHT}")
+        if self.data_path not in DATA_PATHS:
+            raise InputError(f"data path {self.data_path!r} is unknown; allowed are {', '.join(DATA_PATHS)}")
+        if not self.timeout_s > 0:
+            raise InputError(f"timeout is {self.timeout_s} s; it must be above 0")
+        if not 1 <= self.processes <= MAX_PROCESSES:
+            raise InputError(f"processes is {self.processes}; allowed are 1 to {MAX_PROCESSES}")
+        for name, value, least in (
+            ("multipart-threshold", self.multipart_threshold_bytes, 0),
+            ("part-size", self.part_bytes, LEAST_PART_BYTES),
+        ):
+            if not least <= value <= LARGEST_PIECE_BYTES:
+                raise InputError(f"{name} is {value} bytes; S3 allows {least} to {LARGEST_PIECE_BYTES}")
+
+    @property
+    def limit_s(self) -> float:
+        """What an attempt may take at most."""
+        return min(self.timeout_s, self.policies.timeout or math.inf)
+
+    def policy_of(self) -> dict[str, Policy]:
+        """The policy of each operation."""
+        return {op: self.policies.policy(op) for op in get_args(Op)}
+
+    @property
+    def hedges(self) -> bool:
+        """Whether any operation may have two attempts under way."""
+        return any(policy.second for policy in self.policy_of().values())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a replay does to the store.
+
+    Attributes:
+        buckets: those of the trace; each gets one of its own on the store.
+        preload: objects that are written beforehand.
+        longest_piece_bytes: of an object that is written, or of a part of it; 0 where nothing is written.
+        in_parts: whether any object is uploaded in parts.
+        written: the keys that may be there afterwards, by bucket.
+    """
+
+    trace: Trace
+    options: Options
+    buckets: list[str]
+    preload: list[StoredObject]
+    longest_piece_bytes: int
+    in_parts: bool
+    written: dict[str, set[str]]
+
+    @property
+    def workers(self) -> int:
+        """Requests under way at most, over all processes."""
+        pacing = self.trace.pacing
+        return pacing.clients if pacing.loop == "closed" else self.options.max_in_flight
+
+    @property
+    def cancels(self) -> bool:
+        """Whether hedged attempts that lose are taken back."""
+        return self.options.policies.hedge.cancel and self.uncancelled is None
+
+    @property
+    def uncancelled(self) -> str | None:
+        """Why hedged attempts cannot be taken back; None where they can, or where nothing is hedged."""
+        policies = self.options.policy_of()
+        hedged = [op for op in self.trace.table.column("op").unique().to_pylist() if policies[op].second]
+        return uncancellable(self.options.data_path, hedged, self.in_parts) if hedged else None
+
+    def facts(self) -> dict[str, Any]:
+        """The plan in figures."""
+        trace, limit_s = self.trace, self.trace.pacing.duration_s
+        in_time = np.arange(len(trace)) < trace.issued
+        counts = Counter(OPS[op] for op in trace.op[in_time].tolist())
+        open_loop = trace.pacing.loop == "open"
+        return {
+            "buckets": len(self.buckets),
+            "preload_objects": len(self.preload),
+            "preload_bytes": sum(o.size_bytes for o in self.preload),
+            "requests": {op: counts[op] for op in OPS if counts[op]},
+            "put_bytes": int(trace.transfer_bytes[in_time & (trace.op == PUT)].sum()),
+            "duration_s": float(trace.arrival_s[in_time].max(initial=0)) / self.options.speed if open_loop else limit_s,
+            "pacing": asdict(trace.pacing),
+            "speed": self.options.speed,
+            "max_in_flight": self.workers,
+            "processes": self.options.processes,
+            "data_path": self.options.data_path,
+        }
+
+
+def plan_of(trace: Trace, options: Options) -> Plan:
+    """What a replay of the trace would do; touches no store.
+
+    An object is written beforehand unless a request of an earlier phase writes it: requests of one phase overlap, and
+    a read could overtake the write that stands before it.
+
+    Raises:
+        InputError: the trace is empty, has too many clients or too few for the processes, an object is too large, or a
+            key cannot be sent on the chosen data path.
+    """
+    if not len(trace):
+        raise InputError("the trace has no requests")
+    if trace.pacing.loop == "closed":
+        if options.speed != 1:
+            raise InputError("speed is for open loops; the clients of a closed loop go as fast as the store answers")
+        if trace.pacing.clients > MAX_IN_FLIGHT:
+            raise InputError(f"the trace has {trace.pacing.clients} clients; a replay has at most {MAX_IN_FLIGHT}")
+    if (
+        workers := trace.pacing.clients if trace.pacing.loop == "closed" else options.max_in_flight
+    ) < options.processes:
+        what = "clients" if trace.pacing.loop == "closed" else "requests in flight"
+        raise InputError(
+            f"processes is {options.processes}, but there are at most {workers} {what}; give each at least one"
+        )
+    preload: list[StoredObject] = []
+    written: dict[str, set[str]] = {}
+    there: dict[tuple[str, str], int] = {}  # since which phase an object has been there
+    threshold, part = options.multipart_threshold_bytes, options.part_bytes
+    longest, in_parts, phases = 0, False, trace.phase.tolist()
+    for row, ((op, bucket, key, size), phase) in enumerate(zip(requests_of(trace), phases, strict=True), start=1):
+        if reason := unsendable(options.data_path, op, key):
+            raise InputError(f"row {row}: {op} of key {key!r}: {reason}; --data-path boto3 takes any key")
+        keys = written.setdefault(bucket, set())
+        if op == "LIST":
+            continue
+        if op == "PUT":
+            there.setdefault((bucket, key), phase)
+        elif there.get((bucket, key), phase) >= phase:
+            preload.append(StoredObject(bucket, key, size))
+            there[bucket, key] = -1
+        if size > threshold and size > part * MOST_PARTS:
+            raise InputError(
+                f"row {row}: {size} bytes are more than {MOST_PARTS} parts of {part}; set a larger --part-size"
+            )
+        in_parts |= size > threshold
+        longest = max(longest, size if size <= threshold else part)
+        keys.add(key)
+    return Plan(trace, options, list(written), preload, longest, in_parts, written)
+
+
+def requests_of(trace: Trace) -> Iterator[tuple[str, str, str, int]]:
+    """Operation, bucket, key and size of the object in bytes, of each row."""
+    table = trace.table
+    columns = (table.column(name).to_pylist() for name in ("op", "bucket", "key", "size_bytes"))
+    return zip(*columns, strict=True)

@@ -1,0 +1,54 @@
+"""When a store of the lab can be used: it says that it is healthy, and all of its drives take part."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import urllib.request
+from pathlib import Path
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from validate.lab.minio import HEALTH
+from validate.s3.account import Account, Target
+
+_ANSWERS_WITHIN_S = 5.0
+_BUCKET = "tailcast-lab"
+
+
+def is_healthy(endpoint_url: str) -> bool:
+    """Whether a node says that the cluster is healthy: that it takes writes, be it with a drive missing."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # past any proxy of the environment
+    try:
+        with opener.open(f"{endpoint_url}{HEALTH}", timeout=_ANSWERS_WITHIN_S) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def is_complete(target: Target, data: Path, drives: int) -> bool:
+    """Whether an object that is written through any node gets to all drives.
+
+    A cluster is healthy, by its own account, seconds before each node is connected to all drives. What is written
+    until then is on fewer of them, and some of it is refused.
+
+    Args:
+        target: with the URLs of all nodes.
+        data: the folder that has the drives: ``n1/d1`` and so on.
+        drives: how many there are in all.
+    """
+    account = Account(target)
+    clients = {secrets.token_hex(8): account.client(url, 1, _ANSWERS_WITHIN_S) for url in target.node_urls}
+    with contextlib.suppress(ClientError):  # there from the try before
+        account.buckets.create_bucket(Bucket=_BUCKET)
+    try:
+        for key, client in clients.items():
+            client.put_object(Bucket=_BUCKET, Key=key)
+        complete = sum(len(list(data.glob(f"n*/d*/{_BUCKET}/{key}"))) for key in clients) == drives * len(clients)
+        for key in clients:
+            account.buckets.delete_object(Bucket=_BUCKET, Key=key)
+        if complete:
+            account.buckets.delete_bucket(Bucket=_BUCKET)
+        return complete
+    except (BotoCoreError, ClientError):
+        return False

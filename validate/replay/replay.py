@@ -1,0 +1,193 @@
+"""Replay of a Trace on a real store: the measured Run."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import ipaddress
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from traces.errors import InputError
+from traces.run import Run
+from traces.trace import Trace
+from validate.compare.machine import CpuSample, clock_floor, cpu_usage, environment
+from validate.replay.buckets import Buckets
+from validate.replay.client_processes import ClientProcesses
+from validate.replay.issue import Clock, Record
+from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
+from validate.replay.plan import Options, Plan, plan_of
+from validate.replay.resume import joined, left_of, unissued
+from validate.replay.schedule import run_table, schedule_of
+from validate.s3.account import Account, DataPath, Target
+from validate.s3.client import Client, Job
+
+Progress = Callable[[str, float, float], None]
+"""Called with the stage (``prepare`` or ``replay``), how far it is, and how far it goes."""
+
+
+def replay(
+    trace: Trace,
+    target: Target,
+    options: Options | None = None,
+    progress: Progress = lambda stage, done, total: None,
+) -> Run:
+    """Issue a trace's requests on a store, in buckets made for it.
+
+    A request that fails is a row with its error. Where the buckets could not be removed, ``info["left_behind"]`` says
+    so. After an interrupt the Run has what was issued until then, ``info["aborted"]`` is true, and ``info["unissued"]``
+    has the rows that were not, unless it is time that ends the loop.
+
+    Raises:
+        InputError: before anything is issued: the trace cannot be replayed (see `plan_of`), the store cannot be
+            reached or refuses, or there are no credentials; or a client process was killed.
+    """
+    plan = plan_of(trace, options or Options())
+    account = Account(target)
+    buckets = Buckets(account)
+    buckets.create(plan.buckets)
+    left: list[str] = []
+    try:
+        client = Client(Job(plan, target, buckets.names), account)
+        path = client.paths[0]
+        buckets.preload(path, plan.preload, client.payload, lambda done: progress("prepare", done, len(plan.preload)))
+        info, records = _measure(client, progress)
+    finally:
+        if not plan.options.keep:
+            left = buckets.remove(dict(plan.written))
+    info |= {
+        "versions": _versions(path, target, buckets),
+        "endpoint": _endpoint(account.endpoint_url),
+        "nodes": len(client.paths),
+        "buckets": buckets.names if plan.options.keep else {},
+        "left_behind": left,
+    }
+    if info["aborted"] and (trace.pacing.loop == "open" or trace.pacing.duration_s is None):
+        info["unissued"] = unissued(trace, np.array([record.due.row for record in records], np.int64))
+    table = run_table(trace, records)
+    info["schedule"] = schedule_of(table, trace.pacing.loop)
+    return Run.of(table, info, trace=trace, source="replay")
+
+
+def resume(
+    partial: Run,
+    trace: Trace,
+    target: Target,
+    options: Options | None = None,
+    progress: Progress = lambda stage, done, total: None,
+) -> Run:
+    """Issue what an interrupted replay of the trace has not issued; the Run of both.
+
+    Raises:
+        InputError: as `replay` and `left_of` say.
+    """
+    options = options or Options()
+    return joined(partial, replay(left_of(trace, options, partial), target, options, progress), trace)
+
+
+def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[Record]]:
+    """The load itself; what is known about it, and what became of each request."""
+    plan, target = client.job.plan, client.job.target
+    trace, options, limit_s = plan.trace, plan.options, plan.trace.pacing.duration_s
+
+    def report(done: int, now_s: float) -> None:
+        if trace.pacing.loop == "open" or limit_s is None:
+            progress("replay", done, len(trace))
+        else:
+            progress("replay", min(now_s, limit_s), limit_s)
+
+    info = {
+        "kind": "measured",
+        "floor": clock_floor(),
+        "environment": environment(),
+        "pacing": asdict(trace.pacing),
+        "speed": options.speed,
+        "max_in_flight": plan.workers,
+        "processes": options.processes,
+        "timeout_s": options.limit_s,
+        "client_policies": _policies(plan),
+        "multipart": {"threshold_bytes": options.multipart_threshold_bytes, "part_bytes": options.part_bytes},
+        "data_path": client.paths[0].facts,
+        "preload_objects": len(plan.preload),
+        "started_at": datetime.now(UTC).isoformat(),
+    }
+    with ExitStack() as stack:
+        clients = None
+        if options.processes > 1:
+            clients = stack.enter_context(ClientProcesses(client.job, options.processes))
+        info["pinning"] = stack.enter_context(_apart(options, clients.pids if clients else [os.getpid()], target))
+        before, clock = CpuSample.take(target.server_pids), Clock()
+        if clients is None:
+            records, aborted = client.run(clock, report)
+            before = replace(before, client_s=clock.cpu_zero_s)
+        else:
+            aborted = clients.run(report)
+        after = CpuSample.take(target.server_pids)
+        if clients is not None:
+            after = replace(after, client_s=after.client_s + clients.cpu_s)
+            records = clients.records()
+    return info | {"cpu": cpu_usage(before, after, len(records)), "aborted": aborted}, records
+
+
+@contextmanager
+def _apart(options: Options, clients: Sequence[int], target: Target) -> Iterator[dict[str, Any] | None]:
+    """Clients and store on cores of their own, where that is asked for and possible; which, or why not."""
+    if not options.pin:
+        yield None
+        return
+    cores = cores_here()
+    pinning = pinning_of(cores, len(clients)) if target.server_pids else None
+    if pinning is None:
+        few = (
+            f"{len(cores)} cores are too few for the store and {len(clients)} client process{'es' * (len(clients) > 1)}"
+        )
+        yield {"refused": few if target.server_pids else "the store's process is not known: give --lab or --server-pid"}
+        return
+    with _pinned(clients, target, pinning):
+        yield pinning._asdict()
+
+
+@contextmanager
+def _pinned(clients: Sequence[int], target: Target, pinning: Pinning) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(pinned(clients, pinning.client))
+            stack.enter_context(pinned(target.server_pids, pinning.server))
+        except OSError as error:
+            raise InputError(f"--pin: the processes cannot be bound to cores: {error.strerror}") from error
+        yield
+
+
+def _policies(plan: Plan) -> dict[str, Any]:
+    """What the clients do about late and failed answers, as a spec says it."""
+    told: dict[str, Any] = plan.options.policies.model_dump(mode="json")
+    told["timeout"] = plan.options.limit_s
+    told["hedge"]["cancel"] = plan.cancels
+    return told
+
+
+def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str | None]:
+    return {
+        "tailcast": importlib.metadata.version("tailcast"),
+        "python": platform.python_version(),
+        path.facts["name"]: path.facts["version"],
+        "server": target.server_version or buckets.server,
+    }
+
+
+def _endpoint(url: str) -> dict[str, Any]:
+    """Where the store is, without anything secret."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = host == "localhost"
+    return {"url": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", "kind": "loopback" if loopback else "remote"}

@@ -1,0 +1,113 @@
+"""What a replay's records say: the Run's table, and whether its client kept the schedule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from traces.trace import Trace
+from validate.replay.issue import Record
+
+LATE_S = 0.005
+"""A start later than this after its intended time is late; the schedule is kept where p99 is within it."""
+
+LEAST_RATE = 0.98
+"""The share of the intended rate that an open loop must reach."""
+
+
+MUCH_OTHER = 0.1
+"""Share of all cores' time, used by neither client nor server, that is told as the reason of lateness."""
+
+
+def run_table(trace: Trace, records: list[Record]) -> pa.Table:
+    """The Run's table: the trace's columns of the rows that were issued, and what became of them."""
+    taken = trace.table.select(["op", "bucket", "key", "size_bytes"]).take([r.due.row for r in records])
+    answers = [r.outcome.answer for r in records]
+    first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in answers]
+    measured: dict[str, Any] = {
+        "arrival_s": pa.array([r.due.at_s for r in records], pa.float64()),
+        "start_s": pa.array([r.start_s for r in records], pa.float64()),
+        "first_byte_s": pa.array(first_byte, pa.float64()),
+        "end_s": pa.array([r.end_s for r in records], pa.float64()),
+        "transfer_bytes": pa.array([a.transfer_bytes for a in answers], pa.int64()),
+        "client": pa.array([r.due.client for r in records], pa.int32()),
+        "status": pa.array([a.status for a in answers], pa.int16()),
+        "attempts": pa.array([r.outcome.attempts for r in records], pa.int16()),
+        "winner": pa.array([r.outcome.winner for r in records], pa.int16()),
+        "error": pa.array([a.error for a in answers], pa.string()),
+    }
+    return pa.table(measured | {name: taken.column(name) for name in taken.column_names})
+
+
+def schedule_of(table: pa.Table, loop: str) -> dict[str, Any]:
+    """How well the client kept the schedule.
+
+    Args:
+        table: of the Run.
+        loop: of the trace's pacing. A closed loop intends no rate: its starts follow the answers before them.
+
+    Returns:
+        ``kept``: whether it did; how far starts lag behind the intended ones (seconds); ``late_share``: of the starts,
+        those more than `LATE_S` late; both rates and ``rate_ratio``, achieved / intended; ``in_flight_max``: the most
+        requests under way at once. Only ``requests`` where there are none.
+    """
+    arrival, start = table.column("arrival_s").to_numpy(), table.column("start_s").to_numpy()
+    if not len(arrival):
+        return {"requests": 0}
+    lag = start - arrival
+    intended, achieved = _rate(arrival) if loop == "open" else None, _rate(start)
+    ratio = achieved / intended if achieved and intended else None
+    lag_p99_s = float(np.quantile(lag, 0.99))
+    return {
+        "requests": len(lag),
+        "kept": lag_p99_s <= LATE_S and (ratio is None or ratio >= LEAST_RATE),
+        "lag_p50_s": float(np.quantile(lag, 0.5)),
+        "lag_p99_s": lag_p99_s,
+        "lag_max_s": float(lag.max()),
+        "late_s": LATE_S,
+        "late_share": float((lag > LATE_S).mean()),
+        "intended_ops": intended,
+        "achieved_ops": achieved,
+        "rate_ratio": ratio,
+        "in_flight_max": _most_at_once(start, table.column("end_s").to_numpy()),
+    }
+
+
+def _rate(times_s: NDArray[np.float64]) -> float | None:
+    span_s = float(np.ptp(times_s))
+    return (len(times_s) - 1) / span_s if span_s > 0 else None
+
+
+def _most_at_once(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> int:
+    begun = np.arange(1, len(start_s) + 1)
+    ended = np.searchsorted(np.sort(end_s), np.sort(start_s), side="right")
+    return int((begun - ended).max())
+
+
+def sentence(schedule: dict[str, Any], max_in_flight: int, cpu: dict[str, float | None]) -> str:
+    """Whether the schedule was kept, in one plain sentence; why not, where that can be told.
+
+    Args:
+        schedule: as `schedule_of` gives it.
+        cpu: as `validate.compare.machine.cpu_usage` gives it.
+    """
+    if not schedule["requests"]:
+        return "nothing was issued"
+    lag = f"starts lagged {1000 * schedule['lag_p99_s']:.2f} ms at p99, {1000 * schedule['lag_max_s']:.1f} ms at most"
+    rate = ""
+    if schedule["rate_ratio"] is not None:
+        rate = f"{schedule['achieved_ops']:.1f} of {schedule['intended_ops']:.1f} op/s, "
+    if schedule["kept"]:
+        return f"the schedule was kept: {rate}{lag}"
+    why = []
+    if schedule["in_flight_max"] >= max_in_flight:
+        why.append(f"all {max_in_flight} requests in flight were under way: the store was slower than the schedule")
+    other = cpu["other_share"] if cpu["server_s"] is not None else None  # else the server is in it
+    if other is not None and other > MUCH_OTHER:
+        why.append(f"something else used {100 * other:.0f} % of the cores")
+    reason = "; ".join(why) or "the client itself was too slow: give it more cores or --processes"
+    return f"LATE: the schedule was NOT kept: {rate}{lag}; {100 * schedule['late_share']:.1f} % were late ({reason})"

@@ -1,0 +1,98 @@
+"""boto3: what most Python programs use; several times the CPU per request, under the interpreter lock."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import io
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from boto3.s3.transfer import TransferConfig
+from botocore.exceptions import BotoCoreError, ClientError
+
+from validate.s3.account import CHUNK_BYTES, LIST_PAGE, PARTS_AT_ONCE, Account, Answer, CancellablePath
+
+
+class Boto3Path:
+    """A `DataPath` by boto3."""
+
+    def __init__(self, account: Account, endpoint_url: str, pool: int, timeout_s: float):
+        self.cancellable: CancellablePath | None = None  # urllib3 keeps a busy connection to itself
+        self._explain = account.explain
+        self._client = account.client(endpoint_url, pool, timeout_s)
+        config = self._client.meta.config
+        signs = endpoint_url.startswith("http:") or (config.s3 or {}).get("payload_signing_enabled")
+        self.facts = {
+            "name": "boto3",
+            "version": importlib.metadata.version("boto3"),
+            "payload_signature": "sha256" if signs else "none",
+            "checksum": "crc32" if config.request_checksum_calculation == "when_supported" else "none",
+        }
+
+    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
+        status, first_byte_s = 0, math.nan
+        try:
+            ranged: Any = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
+            result = self._client.get_object(Bucket=bucket, Key=key, **ranged)
+            status, first_byte_s = _status(result), time.perf_counter()
+            return Answer(status, sum(len(chunk) for chunk in result["Body"].iter_chunks(CHUNK_BYTES)), first_byte_s)
+        except (BotoCoreError, ClientError) as error:
+            return self._failed(error, status, first_byte_s)
+
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Answer:
+        moved = sum(len(part) for part in parts)
+        if len(parts) == 1:
+            return self._done(lambda: self._client.put_object(Bucket=bucket, Key=key, Body=bytes(parts[0])), moved)
+
+        def upload() -> dict[str, Any]:
+            size = len(parts[0])
+            how = TransferConfig(multipart_threshold=size, multipart_chunksize=size, max_concurrency=PARTS_AT_ONCE)
+            self._client.upload_fileobj(_Joined(parts), bucket, key, Config=how)
+            return {"ResponseMetadata": {"HTTPStatusCode": 200}}  # what S3 gives; the call itself gives nothing
+
+        return self._done(upload, moved)
+
+    def head(self, bucket: str, key: str) -> Answer:
+        return self._done(lambda: self._client.head_object(Bucket=bucket, Key=key))
+
+    def delete(self, bucket: str, key: str) -> Answer:
+        return self._done(lambda: self._client.delete_object(Bucket=bucket, Key=key))
+
+    def list(self, bucket: str, prefix: str) -> Answer:
+        return self._done(lambda: self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=LIST_PAGE))
+
+    def _done(self, call: Callable[[], Any], moved: int = 0) -> Answer:
+        try:
+            return Answer(_status(call()), moved)
+        except (BotoCoreError, ClientError) as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Answer:
+        status = _status(error.response) if isinstance(error, ClientError) else status
+        return Answer(status, 0, first_byte_s, self._explain(error))
+
+
+class _Joined(io.RawIOBase):
+    """Parts as one file to read from."""
+
+    def __init__(self, parts: Sequence[memoryview]):
+        self._parts = list(reversed(parts))
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._parts:
+            return 0
+        part = self._parts.pop()
+        count = min(len(buffer), len(part))
+        buffer[:count] = part[:count]
+        if count < len(part):
+            self._parts.append(part[count:])
+        return count
+
+
+def _status(response: Any) -> int:
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

@@ -1,0 +1,135 @@
+"""One client of a replay, in this process or another: it connects, and issues its share of the requests."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
+from typing import Any
+
+from traces.errors import InputError
+from traces.trace import Trace
+from validate.replay.attempts import Attempts
+from validate.replay.buckets import Payload
+from validate.replay.issue import Clock, ClosedLoop, Loop, OpenLoop, Record, Share, Turn, drive
+from validate.replay.plan import Plan, requests_of
+from validate.s3.account import PARTS_AT_ONCE, Account, Target
+from validate.s3.clients import connect
+
+_SWITCH_INTERVAL_S = 5e-4
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the clients of a replay have to know, in whichever process they are.
+
+    Attributes:
+        buckets: the created bucket for each bucket of the trace.
+    """
+
+    plan: Plan
+    target: Target
+    buckets: dict[str, str]
+
+
+class Client:
+    """Connections to all nodes of a store, and what is needed to issue rows of a trace there.
+
+    Raises:
+        InputError: the store cannot be reached or refuses.
+    """
+
+    def __init__(self, job: Job, account: Account, share: Share = Share()):  # noqa: B008
+        options = job.plan.options
+        self.job, self.share = job, share
+        self.payload = Payload(job.plan.longest_piece_bytes, options.multipart_threshold_bytes, options.part_bytes)
+        pool = share.part(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
+        names = list(job.buckets.values())
+        self.paths = [
+            connect(account, options.data_path, url, names, pool, options.limit_s)
+            for url in job.target.node_urls or (account.endpoint_url,)
+        ]
+        for path, url in zip(self.paths, job.target.node_urls or (account.endpoint_url,), strict=True):
+            # Asked once on each: the client is warm, and refusals show early.
+            answer = path.head(names[0], "tailcast-check")
+            if answer.status != 404:
+                said = answer.error or f"answered {answer.status} for an object that does not exist"
+                raise InputError(f"{url}: {said}")
+
+    def loop(self, clock: Clock, turn: Turn | None) -> Loop:
+        """The share's loop; a closed one shares its `turn` with those of other processes."""
+        trace, options = self.job.plan.trace, self.job.plan.options
+        if trace.pacing.loop == "open":
+            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.share)
+        return ClosedLoop(trace, clock, turn or Turn(trace), self.share)
+
+    def run(
+        self,
+        clock: Clock,
+        progress: Callable[[int, float], None],
+        turn: Turn | None = None,
+        zero_s: Callable[[], float] | None = None,
+    ) -> tuple[list[Record], bool]:
+        """Issue the share's requests; arguments and result are those of `drive`."""
+        plan = self.job.plan
+        loop = self.loop(clock, turn)
+        call = caller(plan.trace, self.job.buckets, self.payload)
+        attempts = Attempts(
+            plan.options.policy_of(),
+            plan.trace.table.column("op").to_pylist(),
+            partial(_issue, self.paths, call),
+            loop.workers,
+            clock.stopped,
+            plan.options.seed,
+            partial(_issue, [path.cancellable for path in self.paths], call) if plan.cancels else None,
+        )
+        try:
+            with _quiet_interpreter():
+                return drive(loop, clock, attempts, progress, zero_s)
+        finally:
+            attempts.close()
+
+
+@contextmanager
+def _quiet_interpreter() -> Iterator[None]:
+    """No long pause of the interpreter's own: old objects out of the collector's sight, the lock handed on sooner."""
+    interval_s = sys.getswitchinterval()
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval_s)
+        gc.unfreeze()
+
+
+Call = Callable[[Any], Any]
+"""Does a request: takes a `DataPath` and answers, or a `CancellablePath` and gives the coroutine that does."""
+
+
+def _issue(paths: Sequence[Any], call: Callable[[int], Call], row: int, attempt: int) -> Any:
+    """An attempt of a row's request: rows go to the nodes in turn, a further attempt to the next one."""
+    return call(row)(paths[(row + attempt) % len(paths)])
+
+
+def caller(trace: Trace, buckets: dict[str, str], payload: Payload) -> Callable[[int], Call]:
+    """What makes the call of each row."""
+    rows = [(op, buckets[bucket], key, size) for op, bucket, key, size in requests_of(trace)]
+    start = trace.table.column("range_start_bytes").fill_null(0).to_pylist()
+    count = trace.table.column("range_bytes").to_pylist()
+
+    def call(row: int) -> Call:
+        op, bucket, key, size = rows[row]
+        if op == "GET":
+            span = None if count[row] is None else (start[row], start[row] + count[row])
+            return methodcaller("get", bucket, key, span)
+        if op == "PUT":
+            return methodcaller("put", bucket, key, payload.parts(key, size))
+        return methodcaller(op.lower(), bucket, key)
+
+    return call

@@ -1,0 +1,131 @@
+"""obstore: a Rust client; the interpreter lock is free while a request is under way."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import obstore
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.exceptions import BotoCoreError
+from botocore.httpsession import URLLib3Session
+from obstore.auth.boto3 import Boto3CredentialProvider
+from obstore.store import S3Store
+
+from validate.s3.account import (
+    CHUNK_BYTES,
+    CONNECT_TIMEOUT_S,
+    LIST_PAGE,
+    PARTS_AT_ONCE,
+    Account,
+    Answer,
+    CancellablePath,
+)
+from validate.s3.obstore_cancellable import CancellableObstore
+
+
+class ObstorePath:
+    """A `DataPath` by obstore.
+
+    It lists only by prefixes that end in a slash, so LIST is a request of our own, signed by botocore.
+
+    Attributes:
+        cancellable: the requests that can be taken back.
+    """
+
+    def __init__(self, account: Account, endpoint_url: str, buckets: Iterable[str], pool: int, timeout_s: float):
+        self._account, self._endpoint_url = account, endpoint_url
+        bundle = os.environ.get("AWS_CA_BUNDLE")
+        secure = endpoint_url.startswith("https:")
+        connect_s = min(CONNECT_TIMEOUT_S, timeout_s)
+        settings: dict[str, Any] = {"verify": bundle or True, "timeout": (connect_s, timeout_s)}
+        self._http = URLLib3Session(max_pool_connections=pool, **settings)
+        options: dict[str, Any] = {"root_certificate": Path(bundle).read_bytes()} if secure and bundle else {}
+        options |= {
+            "allow_http": True,
+            "timeout": timedelta(seconds=timeout_s),
+            "connect_timeout": timedelta(seconds=connect_s),
+            "pool_max_idle_per_host": str(pool),
+        }
+        self.facts = {
+            "name": "obstore",
+            "version": importlib.metadata.version("obstore"),
+            "payload_signature": "sha256",
+            "checksum": os.environ.get("AWS_CHECKSUM_ALGORITHM", "none").lower(),
+        }
+        self._stores = {
+            bucket: S3Store(
+                bucket,
+                # Both names of the endpoint: AWS_ENDPOINT_URL_S3 would otherwise win over what was asked for.
+                endpoint=endpoint_url,
+                aws_endpoint_url_s3=endpoint_url,
+                region=account.region,
+                virtual_hosted_style_request=False,
+                disable_bulk_delete=True,
+                unsigned_payload=False,
+                credential_provider=Boto3CredentialProvider(account.session),
+                client_options=options,  # type: ignore[arg-type]
+                retry_config={"max_retries": 0},
+            )
+            for bucket in buckets
+        }
+        self.cancellable: CancellablePath | None = CancellableObstore(self._stores, self._failed)
+
+    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
+        status, first_byte_s = 0, math.nan
+        try:
+            result = obstore.get(self._stores[bucket], key, options={"range": span} if span else None)
+            status, first_byte_s = 206 if span else 200, time.perf_counter()
+            first, end = result.range
+            if end - first <= CHUNK_BYTES:
+                return Answer(status, len(result.bytes()), first_byte_s)
+            return Answer(status, sum(len(chunk) for chunk in result.stream(CHUNK_BYTES)), first_byte_s)
+        except Exception as error:  # obstore raises its own, OSError and ValueError
+            return self._failed(error, status, first_byte_s)
+
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Answer:
+        moved = sum(len(part) for part in parts)
+        if len(parts) == 1:
+            return self._done(lambda s: obstore.put(s, key, parts[0], use_multipart=False), bucket, 200, moved)
+        return self._done(
+            lambda s: obstore.put(s, key, iter(parts), chunk_size=len(parts[0]), max_concurrency=PARTS_AT_ONCE),
+            bucket, 200, moved,
+        )  # fmt: skip
+
+    def head(self, bucket: str, key: str) -> Answer:
+        return self._done(lambda s: obstore.head(s, key), bucket, 200)
+
+    def delete(self, bucket: str, key: str) -> Answer:
+        return self._done(lambda s: obstore.delete(s, key), bucket, 204)
+
+    def list(self, bucket: str, prefix: str) -> Answer:
+        account = self._account
+        asked = {"list-type": "2", "max-keys": str(LIST_PAGE), "prefix": prefix}
+        request = AWSRequest("GET", f"{self._endpoint_url}/{bucket}", params=asked)
+        try:
+            S3SigV4Auth(account.credentials.get_frozen_credentials(), "s3", account.region).add_auth(request)
+            response = self._http.send(request.prepare())
+            error = None if response.status_code == 200 else account.clean(response.text)
+            return Answer(response.status_code, error=error)
+        except BotoCoreError as error:
+            return self._failed(error)
+
+    def _done(self, call: Callable[[S3Store], object], bucket: str, status: int, moved: int = 0) -> Answer:
+        """obstore does not tell which 2xx it got: the answer has the one S3 gives."""
+        try:
+            call(self._stores[bucket])
+            return Answer(status, moved)
+        except Exception as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Answer:
+        said = re.search(r"status code: (\d{3})", str(error))
+        return Answer(int(said[1]) if said else status, 0, first_byte_s, self._account.explain(error))
