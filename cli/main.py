@@ -1,36 +1,77 @@
-"""The `tailcast` command: wires the subcommands together and turns errors into one line and an exit code."""
+"""The `tailcast` command: finds the subcommand, and turns errors into one line and an exit code.
+
+A subcommand's module is imported when it is run: those of all of them take seconds.
+"""
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from cli.commands import (
-    calibrate,
-    compare,
-    demo,
-    lab,
-    plan,
-    reference,
-    replay,
-    report,
-    simulate,
-    trace,
-    validate,
-    whatif,
-)
 from traces.errors import InputError
+
+SUMMARIES = {
+    "demo": "Fit MinIO's model to light loads, forecast a heavier one, and compare that with its measurement.",
+    "simulate": "Simulate a store and print latencies, throughput and the load of each station.",
+    "whatif": "Simulate variants of a spec with common random numbers, and say which keep the objectives.",
+    "plan": "Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives.",
+    "compare": "Compare two Runs, quantile by quantile, and say whether A agrees with B.",
+    "calibrate": "Fit a model to measured Runs; the values go into a profile for --profile of other commands.",
+    "validate": "Judge measured Runs, predict those that the model was not fitted on, and say how far off it is.",
+    "report": "Write a page about one Run, or about two and how they differ; it works without a network.",
+    "replay": "Issue a trace's requests on a real store and record what happens.",
+    "trace": "Make traces of requests and look into them.",
+    "reference": "Predict published measurements of real stores.",
+    "lab": "Start and stop a real store on loopback.",
+}
+"""The subcommands, modules of `cli.commands`, in the order of the help, and what each does."""
 
 
 class _InterruptError(Exception):
     """A KeyboardInterrupt that passes through typer, which makes of them an exit code and no word."""
 
 
+class _Imported(Mapping[str, Any]):
+    """The subcommands by name, imported when they are looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in SUMMARIES:
+            raise KeyError(name)
+        module = importlib.import_module(f"cli.commands.{name}")
+        group = getattr(module, "app", None)
+        if group is None:
+            group = typer.Typer()
+            group.command(name)(module.command)
+        group._add_completion, group.rich_markup_mode = False, None
+        command = typer.main.get_command(group)
+        command.name = name
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SUMMARIES)
+
+    def __len__(self) -> int:
+        return len(SUMMARIES)
+
+
 class _Commands(TyperGroup):
+    def __init__(self, **attributes: Any):
+        super().__init__(**attributes)
+        self.commands = _Imported()  # type: ignore[assignment]  # typer only looks commands up
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(SUMMARIES)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the subcommands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -45,18 +86,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(trace.app, name="trace")
-app.command(name="demo")(demo.command)
-app.command(name="simulate")(simulate.command)
-app.command(name="whatif")(whatif.command)
-app.command(name="plan")(plan.command)
-app.command(name="compare")(compare.command)
-app.command(name="calibrate")(calibrate.command)
-app.command(name="validate")(validate.command)
-app.command(name="report")(report.command)
-app.command(name="replay")(replay.command)
-app.add_typer(reference.app, name="reference")
-app.add_typer(lab.app, name="lab")
+
+
+@app.callback()
+def _options() -> None:
+    """Take no options of its own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -33,7 +33,7 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit MinIO's model to light loads, forecast a heavier one, and hold that against its measurement.
+    """Fit MinIO's model to light loads, forecast a heavier one, and compare that with its measurement.
 
     Measures a live MinIO on loopback where the server is built already; else takes Runs recorded on a real one.
     """

@@ -55,7 +55,7 @@ def command(
     figure_format: FormatOption = "png",
     as_json: JsonOption = False,
 ) -> None:
-    """When a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
+    """Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
     objectives = [parse_slo(text) for text in slos or ()]
     pages = PageFiles(report, figures_to, figure_format)
     folder = None if out is None else PlanFolder(out)

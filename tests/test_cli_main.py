@@ -1,0 +1,45 @@
+"""The command line starts at once: subcommands are imported when they are run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from cli.main import SUMMARIES, app, main
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_subcommand_does_what_the_help_says(name):
+    command = typer.main.get_command(app).commands[name]
+    assert command.name == name
+    assert command.get_short_help_str(300) == SUMMARIES[name]
+
+
+def test_the_help_imports_no_subcommand():
+    code = (
+        "import sys, cli.main\n"
+        "try: cli.main.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'pyarrow', 'scipy', 'pydantic', 'simpy', 'plotly'} & sys.modules.keys()\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert all(name in done.stdout for name in SUMMARIES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["simualte"], "No such command 'simualte'. Did you mean 'simulate'?"),
+        (["lab", "statsu"], "Did you mean 'status'?"),
+        (["simulate"], "Missing argument"),
+    ],
+)
+def test_a_mistake_is_one_line(capsys, arguments, said):
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert said in capsys.readouterr().err
