@@ -16,7 +16,7 @@ from sim.engine.compiled import build
 
 
 class BuildKernel(build_ext):
-    """Puts the library into the package, or beside its sources in an editable installation."""
+    """Puts the library into the package, or next to its sources in an editable installation."""
 
     def get_ext_filename(self, fullname: str) -> str:
         return fullname.replace(".", os.sep) + build.LIBRARY.suffix

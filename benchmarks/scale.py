@@ -86,7 +86,7 @@ class Source:
 
 
 def cluster(drives: int) -> Network:
-    """An EC 4+2 PUT over so many drives, through the gateway with least outstanding."""
+    """An EC 4+2 PUT over `drives` drives, through the gateway with the fewest outstanding requests."""
     hosts = drives // DRIVES_PER_HOST
     stations = [
         *(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(drives)),
@@ -120,7 +120,7 @@ def cluster(drives: int) -> Network:
 
 
 def cluster_program(drives: int, count: int) -> Program:
-    """So many PUTs to a cluster."""
+    """`count` PUTs to a cluster of `drives` drives."""
     zeros = np.zeros(count)
     keys = (uniforms(3, 2, 0, count) * 2**40).astype(np.uint64)
     puts = Requests(zeros.astype(np.int32), zeros.astype(np.int64), keys, zeros, zeros, zeros.astype(np.int32))
@@ -128,7 +128,7 @@ def cluster_program(drives: int, count: int) -> Program:
 
 
 def example_program(hosts: int, count: int) -> Program:
-    """So many PUTs to the example with so many hosts, gateways and buckets, and 8 clients a host."""
+    """`count` PUTs to the example with `hosts` hosts, gateways and buckets, and 8 clients per host."""
     sizes = ("hosts.count", "client.nodes", "gateways.count", "workload.buckets")
     spec = load_spec(
         EXAMPLE,
@@ -149,7 +149,7 @@ def peak_bytes() -> int:
 
 
 def run(name: str, size: int) -> Cost:
-    """Execute a size in this process: so many requests, or, of the two clusters, PUTs to so many drives or hosts."""
+    """Execute a size in this process: a number of requests, or of the clusters' drives or hosts."""
 
     def program(length: int) -> Program:
         if name == "drives":

@@ -1,4 +1,4 @@
-"""Builds the kernel: one shared library of C, beside this file, that ctypes loads.
+"""Builds the kernel: one shared library of C, next to this file, that ctypes loads.
 
 setup.py calls it in installations, and `python -m sim.engine.compiled.build` builds again. It and the packages around
 it import nothing but Python's own modules: an installation's build has no others.

@@ -177,7 +177,7 @@ def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
 
 
 def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:
-    """Execute a program; `progress` is told how many requests have begun.
+    """Execute a program; `progress` is called with the number of requests begun.
 
     Raises:
         InvariantError: the engine broke one of its invariants.

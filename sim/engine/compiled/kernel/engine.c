@@ -52,7 +52,7 @@ static RARE bool add_slots(Engine *e)
     return true;
 }
 
-/* Room for the results of so many requests. */
+/* Make room for the results of the first `requests` requests. */
 static RARE bool add_results(Engine *e, int64_t requests)
 {
     Columns *results = &e->results;

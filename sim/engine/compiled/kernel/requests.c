@@ -148,7 +148,7 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
         act(e, e->program->counted_action[e->counted++]);
 }
 
-/* An attempt has failed; another is under way, or a retry is due, or the request has failed. */
+/* An attempt has failed; another is in progress, or a retry is due, or the request has failed. */
 static RARE void give_up(Engine *e, int64_t attempt, int why)
 {
     if (attempt_at(e, attempt)->over)
