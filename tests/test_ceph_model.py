@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from models.network.network import Network
 from models.network.scenario import Action, Kind
+from models.store import load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
+from sim.simulate import simulate
 from tests.ceph_clusters import (
     COMMIT,
     COMMIT_MEMBER,
@@ -30,6 +33,7 @@ from tests.ceph_clusters import (
     of_name,
     of_role,
 )
+from traces.errors import InputError
 from traces.workload.generate import generate
 
 MIB = 1 << 20
@@ -270,3 +274,28 @@ def test_writes_that_wait_for_each_others_deferred_writes_go_on():
     outcome = compiled_engine.run(Program.of(*spec.compile(generate(spec.workload, 0)), 0))
     assert outcome.in_flight == 0
     assert np.isfinite(outcome.end_s).all()
+
+
+def test_reads_that_caches_answer_need_no_drive():
+    quincy = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "nvme-quincy.yaml"
+    few = ["workload.mix={GET: 1}", "workload.operations=200", "workload.clients=10", "workload.object_size=4KiB"]
+    cached, mixed = (load_spec(quincy, [*few, f"stored.warm={warm}"]) for warm in ("1", "0.5"))
+    read_s = [simulate(spec).stations.to_pylist() for spec in (cached, mixed)]
+    drives = [sum(row["utilization"] for row in rows if row["role"] == "drive") for rows in read_s]
+    assert drives[0] < drives[1] / 2
+
+
+def test_access_without_gateways_needs_no_hosts_for_an_index():
+    radosbench = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "radosbench.yaml"
+    few = ["workload.operations=100", "pools.data=replica 2", "hosts.count=2"]
+    assert len(simulate(load_spec(radosbench, few))) == 100
+    with pytest.raises(InputError, match=r"pools\.index_replicas: needs 3 hosts, there are 2"):
+        load_spec(radosbench, [*few, "access=s3"])
+
+
+def test_lists_leave_the_stored_objects_their_size():
+    quincy = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "nvme-quincy.yaml"
+    few = ["stored.objects=2e8", "workload.object_size=4KiB", "workload.operations=100", "workload.clients=10"]
+    lists, puts = (load_spec(quincy, [*few, f"workload.mix={{{op}: 1}}"]) for op in ("LIST", "PUT"))
+    assert lists.object_bytes(generate(lists.workload, 0)) == puts.object_bytes(generate(puts.workload, 0)) == 4096
+    assert len(simulate(lists)) == 100

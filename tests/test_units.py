@@ -49,6 +49,10 @@ from traces.units import (
         (parse_bandwidth, "150MiB/s", 150 * 2**20),
         (parse_bandwidth, "100", 100),
         (parse_bandwidth, "8bit/s", 1),
+        (parse_bandwidth, "100Gb/s", 100e9 / 8),
+        (parse_bandwidth, "25Gbps", 25e9 / 8),
+        (parse_bandwidth, "25GbE", 25e9 / 8),
+        (parse_bandwidth, "100Mbps", 100e6 / 8),
     ],
 )
 def test_values_as_people_write_them(parse: Callable[[object], float], text: object, value: float) -> None:

@@ -10,13 +10,17 @@ from pydantic import BeforeValidator
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
 
-_BYTES = {"": 1, "B": 1} | {
+_BYTES: dict[str, int] = {"": 1, "B": 1} | {
     f"{prefix}{suffix}": base**power
     for suffix, base in (("B", 1000), ("iB", 1024))
     for power, prefix in enumerate("kMGTP", start=1)
 }
 _BYTES |= {"KB": 1000, "KiB": 1024}
 _BITS = {"bit": 1.0} | {f"{prefix}bit": 1000.0**power for power, prefix in enumerate("kMGT", start=1)} | {"Kbit": 1e3}
+# As data sheets and `ip link` have them: 100Gb/s, 25Gbps, 25GbE.
+_LINK_BITS: dict[str, float] = _BITS | {
+    f"{prefix}{suffix}": 1000.0**power for suffix in ("b", "bps", "bE") for power, prefix in enumerate("kMGT", start=1)
+}
 _SECONDS = {
     "": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
     "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0,
@@ -88,14 +92,18 @@ def parse_rate(value: object) -> float:
 def parse_bandwidth(value: object) -> float:
     """A bandwidth in bytes a second from ``"25Gbit/s"``, ``"150MiB/s"`` or a bare number of bytes a second.
 
+    ``25Gb/s``, ``25Gbps`` and ``25GbE`` are 25 Gbit/s.
+
     Raises:
         ValueError: not a number, negative, or an unknown unit.
     """
     number, unit = _split(value, "bandwidth", "25Gbit/s")
     name = unit.removesuffix("/s")
-    if name in _BITS:
-        return number * _BITS[name] / 8
-    return number * _unit(_BYTES, name, value, "bandwidth")
+    if name in _LINK_BITS:
+        return number * _LINK_BITS[name] / 8
+    if name not in _BYTES:
+        raise ValueError(f"{value!r} has the unknown unit {unit!r}; a bandwidth is written like 25Gbit/s or 150MiB/s")
+    return number * _BYTES[name]
 
 
 Bytes = Annotated[int, BeforeValidator(parse_bytes, json_schema_input_type=int | str)]

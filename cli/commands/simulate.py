@@ -104,7 +104,7 @@ def command(
         raise InputError("--bounds does not simulate; leave --replications, --precision and --out away")
     if replicated and out is not None:
         raise InputError("--out writes one Run, and replications are many; leave it away")
-    if not replicated and (steady or (workers is not None and timeline is None)):
+    if not replicated and (steady or (workers not in (None, 1) and timeline is None)):
         raise InputError("--steady and --workers are for replications; add --replications 10, or --precision 0.05")
     if timeline is not None and (only_bounds or replicated or trace is not None):
         raise InputError("--timeline makes its own windows; leave --trace, --bounds, --replications, --precision away")

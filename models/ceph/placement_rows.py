@@ -60,7 +60,7 @@ class Rows:
 
     def index(self, epoch: Epoch) -> Osds:
         """The OSDs that serve each row's index shard, shape (rows, index_replicas)."""
-        replicas = self.spec.pools.index_replicas
+        replicas = self.spec.index_replicas
         row = np.arange(self.count)
         osds = self._placed(self.shards, replicas, epoch.out, 1)[row % self.shards]
         for number in epoch.resharded:

@@ -207,7 +207,7 @@ class Routes:
         primary, write = self.at.index_osd(0), self.spec.osd.write.without_bytes
         start = single(*self._go("index", writes=True), Visit(primary.cpu, write), Visit(self.at.shard, NOTHING))
         end = single(Visit(self.at.shard, NOTHING, releases=True), self.hop)
-        branches = tuple(self._index_commit(member, looks=True) for member in range(self.spec.pools.index_replicas))
+        branches = tuple(self._index_commit(member, looks=True) for member in range(self.spec.index_replicas))
         return [start, Stage(branches, len(branches)), end]
 
     def _index_commit(self, member: int, looks: bool) -> Branch:
@@ -224,7 +224,7 @@ class Routes:
             self.hop, Visit(osd.cpu, write), Visit(self.at.shard, NOTHING), *self._log(osd),
             Visit(self.at.shard, NOTHING, releases=True),
         )  # fmt: skip
-        replicas = [self._index_commit(member, looks=False) for member in range(1, self.spec.pools.index_replicas)]
+        replicas = [self._index_commit(member, looks=False) for member in range(1, self.spec.index_replicas)]
         return [
             single(Visit(self.at.gateway("cpu"), law.scaled(_AFTER_DATA))),
             self._not_waited_for(complete, *replicas, *later, *self._compactions()),

@@ -32,6 +32,7 @@ from traces.workload.distributions import Strict
 from traces.workload.workload import Op, Workload
 
 _ROUTES: dict[str, type[Routes]] = {"s3": Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
+_SIZES = 1000  # quantiles whose mean is that of a workload's object sizes
 _MAX_OBJECTS = 64  # RADOS objects of an S3 object that are told apart; of larger ones each is larger
 
 
@@ -96,6 +97,17 @@ class CephSpec(Strict):
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
         }
 
+    @property
+    def failure_domains(self) -> int:
+        """Hosts, or OSDs, of which each replica or chunk needs its own."""
+        return self.hosts.count if self.pools.failure_domain == "host" else self.osds
+
+    @property
+    def index_replicas(self) -> int:
+        """Replicas of each bucket index shard. Access without gateways has no index, so it never needs more hosts."""
+        most = self.pools.index_replicas
+        return most if self.access.via_gateways else min(most, self.failure_domains)
+
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
         if self.osd_cores < 1:
@@ -108,8 +120,8 @@ class CephSpec(Strict):
                 f"pools.data: is an erasure code; access {self.access.kind} writes parts of objects, allowed are "
                 "replicas, as 'replica 3'"
             )
-        domains = self.hosts.count if self.pools.failure_domain == "host" else self.osds
-        for name, width in (("data", self.pools.data.width), ("index_replicas", self.pools.index_replicas)):
+        domains = self.failure_domains
+        for name, width in (("data", self.pools.data.width), ("index_replicas", self.index_replicas)):
             if width > domains:
                 raise ValueError(
                     f"pools.{name}: needs {width} {self.pools.failure_domain}s, there are {domains}; more hosts, or "
@@ -149,8 +161,10 @@ class CephSpec(Strict):
             return float(self.stored.object_size)
         if self.access.overwrites:
             return float(RGW_OBJECT_BYTES)
-        sizes = trace.size_bytes[trace.size_bytes > 0]
-        return float(sizes.mean()) if len(sizes) else float(RGW_OBJECT_BYTES)
+        sizes = trace.size_bytes[trace.size_bytes > 0].astype(float)
+        if not len(sizes):  # only LISTs, which name no object
+            sizes = self.workload.object_size.quantile((np.arange(_SIZES) + 0.5) / _SIZES)
+        return float(sizes.mean()) or float(RGW_OBJECT_BYTES)
 
     def _kinds(self, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:
         """The kinds of requests in a Trace, and the index of each request's kind."""

@@ -321,6 +321,8 @@ def share_of(law: ServiceDemand, share: float) -> ServiceDemand:
     """The law where only a share of the visits need the access."""
     if share >= 1 or not law.takes_time:
         return law
+    if share <= 0:
+        return NOTHING
     shape = law.distribution
     simple = (Deterministic, Exponential, Hyperexponential, Lognormal, Gamma, Empirical)
     of = shape if isinstance(shape, simple) else Lognormal(cv=shape.scv**0.5)

@@ -64,7 +64,7 @@ class Gatehouse:
             for lane in range(LANES):
                 members = [rows.lane(lane, epoch) for epoch in happens.epochs]
                 self._add_pool(lane, members, spec.pools.data, dead)
-            replicas = Protection(replicas=spec.pools.index_replicas)
+            replicas = Protection(replicas=spec.index_replicas)
             self._add_pool("index", [rows.index(epoch) for epoch in happens.epochs], replicas, dead)
         self.table = np.stack(self._columns, axis=1)
 
