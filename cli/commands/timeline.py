@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say
 from cli.figures.figure_files import PageFiles
-from cli.pages.timeline import write_timeline_page
 from cli.tables.timeline import events_grids, state_grids
 from models.store import Spec
 from sim.capacity.timeline import Plan, Spacing, timeline
@@ -69,9 +70,15 @@ def print_timeline(
     if folder is not None:
         folder.write(result, json_text(result))
         say(f"Timeline written to {out}")
-    pages.write(lambda path: write_timeline_page(result, path, title))
+    pages.write(partial(_write_page, result=result, title=title))
     if as_json:
         print_json(result)
         return
     for grid in (*state_grids(result), *events_grids(result)):
         print_grid(grid)
+
+
+def _write_page(path: Path, result: dict[str, Any], title: str) -> list[Any]:
+    from cli.pages.timeline import write_timeline_page  # plotly takes half a second to import
+
+    return write_timeline_page(result, path, title)

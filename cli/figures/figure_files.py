@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
-import plotly.graph_objects as go
+import plotly
 import typer
 
 from cli.common import say
@@ -46,7 +46,7 @@ class PageFiles:
         if self.figures is not None:
             kaleido()
 
-    def write(self, write_page: Callable[[Path], list[go.Figure]]) -> list[Path]:
+    def write(self, write_page: Callable[[Path], list[plotly.graph_objects.Figure]]) -> list[Path]:
         """Write what is wanted, by a function that writes the page and hands back its figures.
 
         Returns:
@@ -80,7 +80,9 @@ def kaleido() -> ModuleType:
     return module
 
 
-def write_figures(figures: Sequence[go.Figure], folder: Path, file_format: FigureFormat) -> list[Path]:
+def write_figures(
+    figures: Sequence[plotly.graph_objects.Figure], folder: Path, file_format: FigureFormat
+) -> list[Path]:
     """Write each figure into a file of its own, named by its number and title; on white, in the order of the page.
 
     Returns:
@@ -107,18 +109,20 @@ def write_figures(figures: Sequence[go.Figure], folder: Path, file_format: Figur
     return [folder / name for name in names]
 
 
-async def _images(draw: ModuleType, figures: Sequence[go.Figure], file_format: FigureFormat) -> list[bytes]:
+async def _images(
+    draw: ModuleType, figures: Sequence[plotly.graph_objects.Figure], file_format: FigureFormat
+) -> list[bytes]:
     # One browser for all; the formula fonts are the only thing that it would ask of a network.
     async with draw.Kaleido(mathjax=False) as browser:
         return [await browser.calc_fig(*_drawn(figure, file_format)) for figure in figures]
 
 
-def _drawn(figure: go.Figure, file_format: FigureFormat) -> tuple[dict[str, Any], dict[str, Any]]:
-    on_white = go.Figure(figure).update_layout(paper_bgcolor="white", plot_bgcolor="white")
+def _drawn(figure: plotly.graph_objects.Figure, file_format: FigureFormat) -> tuple[dict[str, Any], dict[str, Any]]:
+    on_white = plotly.graph_objects.Figure(figure).update_layout(paper_bgcolor="white", plot_bgcolor="white")
     opts = {"format": file_format, "width": _WIDTH_PX, "height": figure.layout.height, "scale": 2}
     return on_white.to_dict(), opts
 
 
-def _slug(figure: go.Figure) -> str:
+def _slug(figure: plotly.graph_objects.Figure) -> str:
     title = html.unescape(figure.layout.title.text or "figure")
     return "-".join(re.findall(r"[a-z0-9]+", title.lower())[:8])

@@ -12,8 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import scipy
 from pydantic import BeforeValidator, Field, model_validator
-from scipy import special
 
 from models.devices.hdd import Hdd, Seek
 from models.network.service_demand import Demand, ServiceDemand
@@ -112,7 +112,7 @@ def write_amplification(utilization: float, over_provisioning: float) -> float:
         over_provisioning: spare flash as a share of the capacity, above 0.
     """
     a = (1 + over_provisioning) / utilization
-    return a / (a + float(special.lambertw(-a * math.exp(-a)).real))
+    return a / (a + float(scipy.special.lambertw(-a * math.exp(-a)).real))
 
 
 def _changed(demand: ServiceDemand, before: ServiceDemand, after: ServiceDemand) -> ServiceDemand:
@@ -141,7 +141,7 @@ def _rest(latency_s: float, iops: float, shape: Shape) -> ServiceDemand:
 def _lognormal(latency_s: float, iops: float, probability: float, quantile_s: float) -> Lognormal:
     """The shape (assumed lognormal) of the rest of a latency whose mean and one quantile are published."""
     ratio = (quantile_s - 1 / iops) / (latency_s - 1 / iops)
-    z = float(special.ndtri(probability))
+    z = float(scipy.special.ndtri(probability))
     sigma = z - math.sqrt(z**2 - 2 * math.log(ratio))  # quantile / mean = exp(z sigma - sigma² / 2)
     return Lognormal(cv=math.sqrt(math.expm1(sigma**2)))
 

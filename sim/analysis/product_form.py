@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import signal, special, stats
+import scipy
 
 from models.network.demand_sheet import Requests
 from models.network.network import Bound, Choice, Discipline, Network, Visit
@@ -91,8 +91,8 @@ def _why_not_poisson(requests: Requests) -> str | None:
     """Poisson arrivals are uniform over time, and their gaps exponential (Kolmogorov-Smirnov of both)."""
     arrival_s = requests.arrival_s
     gaps = np.diff(arrival_s, prepend=0.0)
-    uniform = stats.kstest(arrival_s / arrival_s[-1], "uniform").pvalue
-    exponential = stats.kstest(gaps / gaps.mean(), "expon").pvalue
+    uniform = scipy.stats.kstest(arrival_s / arrival_s[-1], "uniform").pvalue
+    exponential = scipy.stats.kstest(gaps / gaps.mean(), "expon").pvalue
     return "the arrivals are not Poisson" if min(uniform, exponential) < _DOUBT else None
 
 
@@ -122,9 +122,9 @@ def closed_means(demand_s: Floats, servers: Floats, delay_s: float, clients: int
     service = np.cumsum(np.log(np.clip(jobs, 1, servers[:, None])), axis=1)
     terms = jobs * np.log(demand_s)[:, None] - service
     if delay_s:
-        terms = np.vstack([terms, jobs * math.log(delay_s) - special.gammaln(jobs + 1)])
+        terms = np.vstack([terms, jobs * math.log(delay_s) - scipy.special.gammaln(jobs + 1)])
     pace = _pace(terms, clients)
-    law = special.softmax(terms + jobs * pace, axis=1)
+    law = scipy.special.softmax(terms + jobs * pace, axis=1)
     before, after = _running(law), _running(law[::-1])[::-1]
     whole = before[-1]
     throughput = math.exp(pace) * whole[clients - 1] / whole[clients]
@@ -140,7 +140,7 @@ def _pace(terms: Floats, clients: int) -> float:
     jobs = np.arange(clients + 1)
 
     def held(pace: float) -> float:
-        return float((special.softmax(terms + jobs * pace, axis=1) @ jobs).sum())
+        return float((scipy.special.softmax(terms + jobs * pace, axis=1) @ jobs).sum())
 
     wanted = clients - 0.5  # between the two numbers of jobs whose probabilities are needed
     low = high = -float(terms[:, 1].max())
@@ -165,7 +165,7 @@ def _running(law: Floats) -> Floats:
 
 def _sum_law(a: Floats, b: Floats) -> Floats:
     """The law of the sum of two numbers of jobs, as far as the arrays reach."""
-    law: Floats = signal.convolve(a, b)[: len(a)]
+    law: Floats = scipy.signal.convolve(a, b)[: len(a)]
     return law
 
 

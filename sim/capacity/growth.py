@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
+import scipy
 from pydantic import BeforeValidator, Field, model_validator
-from scipy import special, stats
 
 from models.ceph.growth import grown
 from models.ceph.spec import CephSpec
@@ -22,8 +22,6 @@ from traces.workload.distributions import FixedSize, Floats, Strict
 from traces.workload.generate import generate
 
 Value = TypeVar("Value", bound=float)
-
-_Z = float(special.ndtri(0.95))
 
 
 class Range(Strict, Generic[Value]):
@@ -50,8 +48,8 @@ class Range(Strict, Generic[Value]):
         """The values at probabilities, same shape."""
         low, likely, high = float(self.low), float(self.likely), float(self.high)
         if self.law == "lognormal":
-            z = special.ndtri(u)
-            spread = np.where(z < 0, math.log(likely / low), math.log(high / likely)) / _Z
+            z = scipy.special.ndtri(u)
+            spread = np.where(z < 0, math.log(likely / low), math.log(high / likely)) / float(scipy.special.ndtri(0.95))
             return cast(Floats, likely * np.exp(spread * z))
         width = high - low
         if not width:
@@ -163,7 +161,7 @@ def scenarios(growth: Growth, seed: int) -> list[Scenario]:
     factors = list(_uncertain(growth))
     if all(given.low == given.high for _, given in factors):
         return [likely(growth)]
-    u = stats.qmc.LatinHypercube(len(factors), seed=np.random.default_rng(seed)).random(growth.scenarios)
+    u = scipy.stats.qmc.LatinHypercube(len(factors), seed=np.random.default_rng(seed)).random(growth.scenarios)
     drawn = {name: given.quantile(u[:, i]) for i, (name, given) in enumerate(factors)}
     return [Scenario(**{name: float(values[k]) for name, values in drawn.items()}) for k in range(growth.scenarios)]
 

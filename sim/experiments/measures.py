@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sim.replication.summaries import CONFIDENCE, FIGURES, RATES, Figure, Replication, Replications
 from traces.statistics.summary import Floats
@@ -194,7 +194,7 @@ def _error_interval(measures: OpMeasures, confidence: float) -> dict[str, float]
     Biometrika 26(4), 1934) says how rare they may still be.
     """
     value = measures.errors / measures.count
-    exact = stats.binomtest(measures.errors, measures.count).proportion_ci(confidence, "exact")
+    exact = scipy.stats.binomtest(measures.errors, measures.count).proportion_ci(confidence, "exact")
     half = Figure(value, measures.error_share).half_width(confidence)
     return {
         "value": value,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
+import scipy
 
 from traces.errors import InputError
 from traces.units import binary_size, parse_bandwidth, parse_bytes, parse_rate, parse_seconds
@@ -128,7 +128,7 @@ def sampled(variations: Sequence[Variation], samples: int, seed: int) -> list[As
     """
     if not 1 <= samples <= MOST_POINTS:
         raise InputError(f"--samples is {samples}; 1 to {MOST_POINTS:,} are allowed")
-    shares = qmc.LatinHypercube(len(variations), rng=np.random.default_rng(seed)).random(samples)
+    shares = scipy.stats.qmc.LatinHypercube(len(variations), rng=np.random.default_rng(seed)).random(samples)
     points = [{v.path: v.at(share) for v, share in zip(variations, row, strict=True)} for row in shares.tolist()]
     return list({tuple(point.items()): point for point in points}.values())
 

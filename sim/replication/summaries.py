@@ -25,7 +25,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from traces.errors import InputError
 from traces.run import Run
@@ -57,7 +57,7 @@ class Figure:
         n = len(known)
         if n < 2:
             return math.inf
-        t = float(stats.t.ppf((1 + confidence) / 2, n - 1))
+        t = float(scipy.stats.t.ppf((1 + confidence) / 2, n - 1))
         return t * float(known.std(ddof=1)) / math.sqrt(n) + abs(float(known.mean()) - self.value)
 
     def relative_half_width(self, confidence: float = CONFIDENCE) -> float:

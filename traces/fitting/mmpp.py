@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from traces.statistics.burstiness import Dispersion, Floats, tick
 from traces.workload.arrivals import Mmpp2, Profile
@@ -145,17 +145,17 @@ def _likeliest(bins: Binned, start: Mmpp2) -> Mmpp2:
     def process(x: Floats) -> Mmpp2:
         return Mmpp2(
             burst_factor=1 + math.exp(min(x[0], math.log(_MOST_FACTOR))),
-            burst_share=min(max(float(special.expit(x[1])), _LEAST_SHARE), 1 - _LEAST_SHARE),
+            burst_share=min(max(float(scipy.special.expit(x[1])), _LEAST_SHARE), 1 - _LEAST_SHARE),
             burst_duration=math.exp(x[2]),
         )
 
     def misfit(x: Floats) -> float:
         return -bins.log_likelihood(process(x))
 
-    first = [math.log(max(start.burst_factor - 1, 0.1)), float(special.logit(start.burst_share))]
+    first = [math.log(max(start.burst_factor - 1, 0.1)), float(scipy.special.logit(start.burst_share))]
     starts = [[*first, math.log(start.burst_duration * longer)] for longer in (1.0, 4.0)]
     options = {"xatol": 1e-2, "fatol": 0.1, "maxiter": 150}
-    found = [optimize.minimize(misfit, one, method="Nelder-Mead", options=options) for one in starts]
+    found = [scipy.optimize.minimize(misfit, one, method="Nelder-Mead", options=options) for one in starts]
     return process(min(found, key=lambda one: float(one.fun)).x)
 
 

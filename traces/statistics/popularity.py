@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from traces.tables import LIST
 from traces.trace import Trace
@@ -92,7 +92,7 @@ def fit_zipf(hits: Indices) -> Zipf:
 def _least(misfit: Callable[[list[float]], float], starts: list[list[float]]) -> tuple[list[float], float]:
     """Where it is least, of what is found from some starts, and how much it is there."""
     options = {"xatol": 1e-3, "fatol": 1e-2, "maxiter": 300}
-    found = [optimize.minimize(misfit, start, method="Nelder-Mead", options=options) for start in starts]
+    found = [scipy.optimize.minimize(misfit, start, method="Nelder-Mead", options=options) for start in starts]
     best = min(found, key=lambda one: float(one.fun))
     return best.x.tolist(), float(best.fun)
 
@@ -112,6 +112,6 @@ def _expected(exponent: float, count: float, requests: float, upper: Indices) ->
     objects = np.concatenate([np.ones(len(head)), np.diff(edges)])
     weight = rank**-exponent
     mean = requests * weight / (weight * objects).sum()
-    at_most = special.pdtr(np.concatenate([[0], upper])[:, None], mean)
+    at_most = scipy.special.pdtr(np.concatenate([[0], upper])[:, None], mean)
     result: Floats = np.diff(at_most, axis=0) @ objects
     return result

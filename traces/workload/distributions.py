@@ -10,9 +10,9 @@ import math
 from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
-from scipy import special
 
 from traces.units import Bytes, parse_bytes
 
@@ -103,7 +103,7 @@ class Lognormal(Strict):
 
     def quantile(self, u: Floats) -> Floats:
         sigma2 = math.log1p(self.cv**2)
-        value: Floats = np.exp(math.sqrt(sigma2) * special.ndtri(u) - sigma2 / 2)
+        value: Floats = np.exp(math.sqrt(sigma2) * scipy.special.ndtri(u) - sigma2 / 2)
         return value
 
     @property
@@ -120,7 +120,7 @@ class Gamma(Strict):
 
     def quantile(self, u: Floats) -> Floats:
         shape = 1 / self.cv**2
-        value: Floats = special.gammaincinv(shape, u) / shape
+        value: Floats = scipy.special.gammaincinv(shape, u) / shape
         return value
 
     @property

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg, optimize
 
 from traces.random_streams import mixed, stream_id
 from validate.calibration.parameters import Parameter
@@ -103,7 +103,7 @@ class Problem:
 
         inside = np.clip(begin, self.low + 1e-6, self.high - 1e-6)
         bounds = self.low, self.high
-        found = optimize.least_squares(
+        found = scipy.optimize.least_squares(
             errors, inside, jac=slopes, bounds=bounds, xtol=3e-3, ftol=3e-3, max_nfev=_SEARCHES
         )
         result: Floats = found.x
@@ -176,7 +176,7 @@ class Problem:
         descent = near.slopes.T @ off + (self.guess - near.point) / self.prior**2
         root = np.linalg.cholesky(precision)
         bounds = self.low - near.point - 1e-9, self.high - near.point + 1e-9
-        step: Floats = optimize.lsq_linear(root.T, np.linalg.solve(root, descent), bounds=bounds).x
+        step: Floats = scipy.optimize.lsq_linear(root.T, np.linalg.solve(root, descent), bounds=bounds).x
         return step, float(2 * descent @ step - step @ precision @ step)
 
     def seeds(self, count: int) -> list[int]:
@@ -232,7 +232,7 @@ class Problem:
         """The points to simulate for a cell's slopes, shape (rows, parameters): the second half mirrors the first."""
         moved = np.flatnonzero(self.matters[cell])
         order = 1 << len(moved).bit_length()
-        signs = linalg.hadamard(order)[:, 1 : len(moved) + 1]
+        signs = scipy.linalg.hadamard(order)[:, 1 : len(moved) + 1]
         rows = np.tile(point, (2 * order, 1))
         rows[:, moved] += _STEP * np.vstack([signs, -signs])
         return np.clip(rows, self.low, self.high)

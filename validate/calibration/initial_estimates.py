@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from models.minio.spec import MinioSpec
 from models.network.network import Route
@@ -80,7 +80,7 @@ def _light_load(
         # In errors relative to the measured figures, and in multiples of the values so far.
         held = _HOLD * np.diag([1.0] * len(found))
         rows, wanted = np.vstack([shares / target[:, None], held]), (target - base + shares.sum(axis=1)) / target
-        scales = optimize.lsq_linear(rows, np.concatenate([wanted, np.diag(held)]), bounds=(0.02, np.inf)).x
+        scales = scipy.optimize.lsq_linear(rows, np.concatenate([wanted, np.diag(held)]), bounds=(0.02, np.inf)).x
         found = {path: value * float(scale) for (path, value), scale in zip(found.items(), scales, strict=True)}
     return found
 
@@ -171,7 +171,7 @@ def slow_mode(samples: Floats) -> tuple[float, float]:
     beyond = samples[samples > fence]
     if not len(beyond) or not 0 < q25 < q75:
         return 0.0, 0.0
-    usual = len(samples) * float(special.ndtr(-1.349 * math.log(fence / median) / math.log(q75 / q25)))
+    usual = len(samples) * float(scipy.special.ndtr(-1.349 * math.log(fence / median) / math.log(q75 / q25)))
     more, mean = len(beyond) - usual, float(beyond.mean() - fence)
     if more < 3 + 3 * math.sqrt(usual):
         return 0.0, 0.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
 
 from models.client_policy import ClientPolicies
 from traces.errors import InputError
@@ -125,7 +125,7 @@ def targets_of(measured: Sequence[Measured], seed: int) -> Targets:
         np.repeat(np.arange(len(measured)), counts),
         np.repeat([cell_of[i] for i in range(len(measured))], counts),
         tuple(map(tuple, cells)),
-        linalg.block_diag(*sampled),
+        scipy.linalg.block_diag(*sampled),
     )
 
 

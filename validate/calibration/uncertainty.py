@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from validate.calibration.fit import SEEDS, Linear, Problem
 from validate.compare.figures import Floats
@@ -43,7 +43,7 @@ def misfit(problem: Problem, near: Linear, covariance: Floats) -> float:
         return 0.0
     if excess(_MOST_MISFIT**2) >= 0:
         return _MOST_MISFIT
-    return float(np.sqrt(optimize.brentq(excess, 0.0, _MOST_MISFIT**2, xtol=1e-8)))
+    return float(np.sqrt(scipy.optimize.brentq(excess, 0.0, _MOST_MISFIT**2, xtol=1e-8)))
 
 
 def total_noise(problem: Problem, near: Linear) -> Floats:
@@ -73,7 +73,7 @@ def intervals(
     """
     a, inverse = estimator(problem, near, variance)
     spread = a @ covariance @ a.T + (inverse * problem.prior**-2) @ inverse
-    half = stats.norm.ppf((1 + confidence) / 2) * np.sqrt(np.diag(spread))
+    half = scipy.stats.norm.ppf((1 + confidence) / 2) * np.sqrt(np.diag(spread))
     low, high = np.fmax(near.point - half, problem.low), np.fmin(near.point + half, problem.high)
     return np.fmin(low, near.point), np.fmax(high, near.point)
 
@@ -85,7 +85,7 @@ def joined(several: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
 
 def as_good(costs: Sequence[float], confidence: float) -> list[bool]:
     """Which solutions no test tells from the best: by the weighted squares, as likelihood ratios do (Wilks 1938)."""
-    limit = min(costs) + float(stats.chi2.ppf(confidence, 1))
+    limit = min(costs) + float(scipy.stats.chi2.ppf(confidence, 1))
     return [cost <= limit for cost in costs]
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from traces.errors import InputError
 from traces.run import Run
@@ -59,7 +59,7 @@ class Distribution:
             return True
         (mean, error), (other_mean, other_error) = self._mean(), other._mean()
         apart = abs(mean - other_mean)
-        return apart > 1e-9 * abs(mean) and apart > -special.ndtri(_LEVEL / 2) * math.hypot(error, other_error)
+        return apart > 1e-9 * abs(mean) and apart > -scipy.special.ndtri(_LEVEL / 2) * math.hypot(error, other_error)
 
     def _mean(self) -> tuple[float, float]:
         """The mean and its standard error, of independent samples."""
