@@ -35,7 +35,7 @@ kernel-debug kernel-sanitize: kernel-%: .venv/ready
 
 # The JSON schema of spec files, for editors.
 schema: .venv/ready
-	$(BIN)/python -c 'import json; from models.spec import json_schema; print(json.dumps(json_schema(), indent=1))' \
+	$(BIN)/python -c 'import json; from models.store import json_schema; print(json.dumps(json_schema(), indent=1))' \
 	  > docs/spec.schema.json
 
 bench: .venv/ready

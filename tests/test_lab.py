@@ -192,7 +192,7 @@ def test_a_process_of_several_that_died_is_started_again(server, capfd: pytest.C
 def test_down_ends_what_an_up_that_was_killed_had_started(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
     """Its servers never become healthy; it is killed while it waits for them."""
     server("import sys, time\n'--version' in sys.argv or time.sleep(60)")
-    program = "from validate import lab, minio; lab.up(minio.FORMS['four-processes'])"
+    program = "from validate.lab import lab, minio; lab.up(minio.FORMS['four-processes'])"
     starting = subprocess.Popen([sys.executable, "-c", program])
     try:
         while starting.poll() is None and len(list(lab_state.glob("node-*"))) < 4:
