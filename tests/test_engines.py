@@ -50,6 +50,17 @@ def test_engines_agree_over_many_chunks(discipline, loop):
     assert_identical(simpy_engine.run(program), compiled_engine.run(program))
 
 
+@pytest.mark.parametrize("discipline", [Discipline.DELAY, Discipline.FIFO, Discipline.PROCESSOR_SHARING])
+def test_engines_agree_with_thousands_of_requests_in_flight(discipline):
+    # From 1,024 slots on the kernel prefetches what the next events need, from 8,192 events on their heap's entries.
+    station = Station("s", "server", discipline, servers=500)
+    visits = [Visit(0, ServiceDemand(constant=1.0, distribution={"kind": "lognormal", "cv": 2})) for _ in range(3)]
+    route = Route("r", (Stage(((visits[0], visits[1]), (visits[2],), (visits[0],)), need=2), single(visits[1])))
+    network = Network((station,), (route,), pacing=Pacing("closed", clients=3000))
+    program = Program.of(network, closed(9000, 1.0, seed=5), seed=5)
+    assert_identical(simpy_engine.run(program), compiled_engine.run(program))
+
+
 @pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
 def test_result_does_not_depend_on_chunking(engine, monkeypatch):
     network = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=0.9))
