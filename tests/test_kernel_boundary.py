@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cli.main import _exit_code
+from cli.main import SUMMARIES, _exit_code
 from models.network.demand_sheet import Sheet
 from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
 from models.network.service_demand import ServiceDemand
@@ -270,7 +270,8 @@ def test_a_library_of_other_sources_is_refused(monkeypatch):
 
 
 def test_only_imports_of_logs_need_numba():
-    code = "import sys, sim.simulate, models.store; assert 'numba' not in sys.modules, 'numba is imported'"
+    commands = ", ".join(f"cli.commands.{name}" for name in SUMMARIES)
+    code = f"import sys, {commands}; assert 'numba' not in sys.modules, 'numba is imported'"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
 
 

@@ -10,7 +10,6 @@ import typer
 from cli.common import JsonOption, SeedOption, print_json, progress, stdout
 from cli.words import seconds
 from traces.errors import InputError
-from traces.logs.importing import import_logs
 
 
 def command(
@@ -32,6 +31,8 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Make a trace of logs, merged by time; and a Run, where they have latencies."""
+    from traces.logs.importing import import_logs  # its kernels take a second to load
+
     if salt is not None and not anonymise:
         raise InputError("--salt is the key of --anonymise, which is not given")
     with progress("reading", total=1) as reading, progress("writing", total=1) as writing:

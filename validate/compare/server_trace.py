@@ -16,9 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from traces.errors import InputError
-from traces.readers import minio_trace
-from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.run import Run
 from traces.statistics.summary import Floats
 from traces.tables import OPS
@@ -46,6 +43,11 @@ def read_server_trace(path: Path) -> list[Handled]:
     Raises:
         InputError: the file cannot be read, or a line is not what mc prints.
     """
+    # The readers' kernels take a second to load, and few Runs have such a trace.
+    from traces.readers import minio_trace
+    from traces.readers.source import Source
+    from traces.readers.tally import Tally
+
     found: list[Handled] = []
     for records in minio_trace.FORMAT.read(Source(path), Tally(strict=True)):
         names = ("op", "bucket", "key", "time_ns", "latency_ns")
