@@ -67,7 +67,7 @@ def say(message: str) -> None:
 def warn_if_slow() -> None:
     """Say that the SimPy engine has to take over, where the compiled engine's library is missing."""
     if reason := missing():
-        say(f"{reason}; the SimPy engine takes over, which gives the same results about 50 times slower")
+        say(f"{reason}; the SimPy engine takes over, which gives the same results 20 to 70 times slower")
 
 
 @contextlib.contextmanager

@@ -2,9 +2,8 @@
  *
  * A binary heap. An entry is compared as one number of 128 bits, its time's above its number's: times are not negative,
  * and the bits of such doubles are ordered as they are. Most events put one event on the clock, which takes the place
- * of the one that happens: so that one stays at the top, as a *hole*, until something is put there. Measured: entries
- * of 24 bytes are a fifth slower, as siblings then lie in two cache lines; four children, no branches, or the bottom-up
- * order (Wegener 1993) are slower, too.
+ * of the one that happens: so that one stays at the top, as a *hole*, until something is put there. Measured: with
+ * entries of 24 bytes, whose siblings often lie in two cache lines, an EC PUT takes a fifth longer.
  */
 
 enum {
