@@ -17,8 +17,8 @@ import pytest
 
 from cli.common import stdout
 from cli.main import main
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = (ROOT / "docs/tutorial.md").read_text()
 LIKE = 0.1  # by how much a printed number may differ: another machine's mathematical functions may end in other digits
 

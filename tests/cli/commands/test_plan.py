@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import copy
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sim.capacity.health
+from cli.main import main
+from cli.pages.plan import _objective, write_plan_page
+from cli.tables.plan import evidence, figure, found, plan_grids
+from sim.capacity.growth import Growth
+from sim.capacity.health import examine
+from sim.capacity.plan import plan
+from sim.replication.slo import parse_slo
+from tests.browser import CHROMIUM, opened
+from tests.paths import EXAMPLES
+from tests.specs import minio
+from traces.spec_file import load_mapping, validated
+
+BILLION, GROWTH = EXAMPLES / "ceph" / "billion-objects.yaml", EXAMPLES / "ceph" / "growth.yaml"
+PRICED = minio("prices={host: 1000, core: 50, drive: 100}")
+MORE = {"months": 12, "rate": {"now": 500, "growth": {"low": 0.05, "likely": 0.13, "high": 0.15}}, "scenarios": 3}
+SLO = "GET.p99<2.2ms"
+
+
+@pytest.fixture(autouse=True)
+def _fewer_requests(monkeypatch):
+    monkeypatch.setattr(sim.capacity.health, "_ROWS", 1000)
+
+
+@pytest.fixture
+def files(tmp_path):
+    spec, growth = tmp_path / "spec.yaml", tmp_path / "growth.yaml"
+    spec.write_text(yaml.safe_dump(PRICED))
+    growth.write_text(yaml.safe_dump(MORE))
+    return spec, growth
+
+
+@pytest.fixture(scope="module")
+def result():
+    return plan(PRICED, validated(Growth, MORE, "growth"), [parse_slo(SLO)], window_s=0.4, replications=2)
+
+
+def tailcast(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", *arguments])
+    said = capsys.readouterr()
+    return ended.value.code or 0, said.out, said.err
+
+
+def test_the_command_finds_what_the_function_does(capsys, files, tmp_path, result):
+    spec, growth = map(str, files)
+    out, page = tmp_path / "kept", tmp_path / "plan.html"
+    brief = ("--growth", growth, "--slo", SLO, "--window", "0.4s", "--replications", "2", "--workers", "1")
+    code, text, _ = tailcast(capsys, spec, *brief, "--json", "--out", str(out), "--report", str(page))
+    assert code == 0
+    told = json.loads(text)
+    assert told == json.loads((out / "plan.json").read_text())
+    assert pq.read_table(out / "changes.parquet").num_rows == len(told["changes"])
+    assert told["first"] == SLO
+    assert told["limits"][0]["month"] == result["limits"][0]["month"]
+    assert set(told["limits"][0]) >= {"name", "month", "objects", "evidence"}
+    assert set(told["changes"][0]) >= {"set", "cost", "holds", "evidence"}
+    assert told["best"]["set"] == result["best"]["set"]
+    assert "host.cores 3" in page.read_text(encoding="utf-8")
+
+
+def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
+    spec, growth = map(str, files)
+    out, looked_at = tmp_path / "kept", []
+
+    def look(checkup):
+        if len(looked_at) == 5:
+            raise KeyboardInterrupt
+        looked_at.append(checkup)
+        return examine(checkup)
+
+    asked = (spec, "--growth", growth, "--slo", SLO, "--window", "0.2s", "--replications", "2", "--workers", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr("sim.capacity.health.examine", look)
+        code, text, said = tailcast(capsys, *asked, "--json", "--out", str(out))
+    assert (code, text) == (130, "")
+    assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
+    assert {file.stem for file in (out / "moments").iterdir()} == {checkup.key for checkup in looked_at}
+    whole = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out))[1])
+    assert len(list((out / "moments").iterdir())) > 5
+    monkeypatch.setattr("sim.capacity.health.examine", None)  # nothing is left to look at, be prices what they are
+    again = tailcast(capsys, *asked, "--json", "--out", str(out))
+    assert json.loads(again[1]) == whole
+    dearer = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out), "--set", "prices.core=70")[1])
+    assert dearer["best"]["cost"] == 70 * whole["best"]["cost"] / 50
+    assert dearer["limits"] == whole["limits"]
+
+
+def test_tables_say_what_was_found(capsys, files):
+    code, text, _ = tailcast(capsys, str(BILLION), "--growth", str(GROWTH), "--workers", "1")
+    assert code == 0
+    assert "spill L4" in text
+    assert "273.8 M" in text
+    assert "spill L4 comes first" in text
+
+
+def test_sentences_name_first_limit_change_and_price(result):
+    said = found(result)
+    months = result["limits"][0]["month"]
+    assert said.startswith(f"{SLO} comes first, in month {months['likely']:g} ({months['low']:g} to ")
+    assert "The cheapest change that holds is host.cores 3 for 50" in said
+    assert "ms in month" in evidence(result)[0]
+
+
+def test_grids_have_a_row_for_each(result):
+    limits, changes, likely = plan_grids(result)
+    assert [row[0] for row in limits.rows] == [limit["name"] for limit in result["limits"]]
+    assert len(changes.rows) == len(result["changes"])
+    assert [row[1] for row in changes.rows].count("best") == 1
+    assert len(likely.rows) == len(result["likely"])
+    assert all(len(row) == len(grid.columns) for grid in (limits, changes, likely) for row in grid.rows)
+
+
+def test_a_change_that_holds_too_seldom_is_a_risk(result):
+    best = result["best"]["set"]
+    seldom = [c | {"holds": True, "share": 0.5} if c["set"] != best else c for c in result["changes"]]
+    rows = plan_grids(result | {"changes": seldom})[1].rows
+    assert {row[1] for row in rows} == {"best", "risk"}
+
+
+@pytest.mark.parametrize(
+    ("slo", "value", "text"),
+    [
+        ("GET.p99<50ms", 0.0123, "12.3 ms"),
+        ("GET.errors<1%", 0.002, "0.2%"),
+        ("PUT.throughput>100/s", 1234.0, "1,234/s"),
+        ("PUT.throughput>1GB/s", 2e9, "2.00 GB/s"),
+    ],
+)
+def test_figures_have_their_unit(slo, value, text):
+    assert figure(slo, value) == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--slo", "GET.p99"], "--slo GET.p99: is no objective"),
+        (["--slo", "GET.p99<1ms", "--window", "3 parsecs"], "--window 3 parsecs"),
+        (["--set", "prices.gatway=3"], "prices.gatway: unknown field; allowed are host, core, drive"),
+        (["--set", "prices.core=-3"], "prices.core"),
+    ],
+)
+def test_mistakes_are_one_line(capsys, files, arguments, said):
+    spec, growth = map(str, files)
+    code, out, err = tailcast(capsys, spec, "--growth", growth, *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_growth_that_does_not_fit_is_one_line(capsys, files):
+    code, _, err = tailcast(capsys, str(files[0]), "--growth", str(GROWTH))
+    assert code == 2
+    assert "minio has no state that grows" in err
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("width", [1400, 800])
+def test_charts_are_drawn(tmp_path, result, width):
+    path = tmp_path / "plan.html"
+    write_plan_page(result, path, "a plan")
+    assert path.stat().st_size < 6e6
+    with opened(path, width, dark=width == 800) as page:
+        assert page.errors == []
+        assert page.fetched == [path.as_uri()]
+        assert page.evaluate("document.querySelectorAll('.chart').length") == 4
+        assert page.evaluate("[...document.querySelectorAll('.chart')].every((c) => c.querySelector('.trace path'))")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_intervals_do_not_reach_below_nothing(result):
+    wide = copy.deepcopy(result)
+    for moment in wide["likely"]:
+        for judged in moment["slos"].values():
+            judged["high"] = 3 * judged["value"]
+    (line,) = _objective(wide, SLO).data
+    assert line.error_y.symmetric is False
+    assert list(line.error_y.array) == pytest.approx([2 * y for y in line.y])
+    assert list(line.error_y.arrayminus) == list(line.y)
+
+
+def test_a_page_without_limits_is_written(tmp_path):
+    quiet = plan(load_mapping(EXAMPLES / "minio.yaml"), Growth(months=2), [], window_s=0.2, replications=1)
+    write_plan_page(quiet, tmp_path / "quiet.html", "quiet")
+    assert "No limit is reached within 2 months." in (tmp_path / "quiet.html").read_text(encoding="utf-8")

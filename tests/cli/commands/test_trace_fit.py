@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.main import main
+from tests.paths import EXAMPLES
+from traces.trace import Trace
+from traces.workload.workload import load_workload
+
+RUN = EXAMPLES / "recorded" / "mix-32KiB-c16"
+WORKLOAD = "rate: 100/s\nduration: 30s\nobject_size: 64KiB\nkeys: {kind: zipf, count: 500}\n"
+
+
+@pytest.fixture
+def trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    (tmp_path / "w.yaml").write_text(WORKLOAD)
+    path = tmp_path / "t.parquet"
+    tailcast(capsys, "generate", tmp_path / "w.yaml", "-o", path)
+    return path
+
+
+def tailcast(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(["trace", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return int(caught.value.code or 0), out, err
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    code, out, err = tailcast(capsys, *arguments, "--json")
+    assert code == 0, err
+    result: dict[str, Any] = json.loads(out)
+    return result
+
+
+def test_fit_writes_a_workload_that_is_like_the_trace(
+    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "fit.yaml"
+    spec = EXAMPLES / "minio.yaml"
+    result = as_json(capsys, "fit", trace, "-o", out, "--check", "--spec", spec, "--set", "host.cores=4")
+    assert result["verdict"] == "alike"
+    assert result["simulated"]["ops"]["GET"]["latency_s"]["p50"]["a"] > 0
+    workload = load_workload(out)
+    assert workload.rate == pytest.approx(100, rel=0.1)
+    assert workload.model_dump(mode="json", exclude_unset=True) == result["workload"]
+    assert out.read_text().startswith("# Learned from t.parquet.\n")
+
+
+def test_a_fit_for_people_shows_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = tailcast(capsys, "fit", RUN)
+    assert code == 0
+    assert "clients: 16" in out
+    assert "GET share" in out
+    assert "within" in out
+
+
+def test_info_of_a_run_and_its_page(capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path) -> None:
+    assert as_json(capsys, "info", RUN)["workers"]["clients"] == 16
+    page = tmp_path / "t.html"
+    code, out, _ = tailcast(capsys, "info", trace, "--report", page)
+    assert code == 0
+    assert "index of dispersion" in out
+    text = page.read_text()
+    for title in ("Rate over time", "Bursts", "Sizes of the objects", "Popularity", "Reuse"):
+        assert title in text
+    assert page.stat().st_size < 6e6
+
+
+def test_edits_from_the_command_line(capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path) -> None:
+    whole = len(Trace.read(trace))
+    out = tmp_path / "o.csv"
+    cut = as_json(capsys, "cut", trace, "--from", "10s", "--to", "20s", "-o", out)
+    assert 800 < cut["requests"] == len(Trace.read(out)) < 1200
+    assert as_json(capsys, "scale", trace, "--rate", 2, "-o", out)["requests"] == 2 * whole
+    assert 0 < as_json(capsys, "sample", trace, "--keys", 0.5, "-o", out)["requests"] < whole
+    assert as_json(capsys, "merge", trace, trace, "-o", out)["requests"] == 2 * whole
+
+
+def test_convert_writes_a_workload_and_says_what_is_left_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    definition, out = tmp_path / "w.yml", tmp_path / "o.yaml"
+    definition.write_text("warp: {api: v1, benchmark: get, params: {concurrent: 4, autoterm: {enabled: true}}}\n")
+    code, stdout, err = tailcast(capsys, "convert", definition, "-o", out)
+    assert (code, stdout) == (0, "")
+    assert "not carried over: the end once throughput is steady" in err
+    assert load_workload(out).clients == 4
+    assert "# Not carried over: the end once throughput is steady." in out.read_text()
+    code, stdout, _ = tailcast(capsys, "convert", definition)
+    assert "clients: 4" in stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "absent.parquet"], "absent.parquet: no such file"),
+        (["fit", "."], "not a Run"),
+        (["cut", "t.parquet", "--from", "soon", "-o", "o.csv"], "--from: 'soon' is not a duration"),
+        (["cut", "t.parquet", "--from", "1h", "-o", "o.csv"], "no request is due"),
+        (["scale", "t.parquet", "--rate", "-1", "-o", "o.csv"], "a factor above 0"),
+        (["scale", "t.parquet", "--rate", "2", "--how", "magic", "-o", "o.csv"], "--how"),
+        (["sample", "t.parquet", "--keys", "2", "-o", "o.csv"], "above 0 and at most 1"),
+        (["merge", "t.parquet", "t.parquet", "--align", "clock", "-o", "o.csv"], "does not know its calendar time"),
+        (["convert", "absent.xml"], "absent.xml: no such file"),
+        (["convert", "w.yaml"], "w.yaml: is no definition"),
+        (["info", "t.parquet", "--report", "absent/p.html"], "absent/p.html: cannot be written"),
+    ],
+)
+def test_mistakes_are_one_line_and_code_2(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    trace: Path,
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(trace.parent)
+    code, out, err = tailcast(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+    assert sorted(p.name for p in trace.parent.iterdir()) == ["t.parquet", "w.yaml"]

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from cli.main import main
+from cli.tables.whatif import findings, points_grids
+from models.store import load_spec
+from sim.experiments.sweep import simulated
+from sim.replication.replicate import seed_of
+from sim.simulate import simulate
+from tests.paths import ROOT
+from tests.specs import minio
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "store.yaml"
+    path.write_text(
+        yaml.safe_dump(minio("workload.operations=300", "workload.clients=4", "prices={core: 10, host: 5}"))
+    )
+    return path
+
+
+def tailcast(capsys, *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return exit_.value.code, out, err
+
+
+def whatif(capsys, spec, *arguments: object):
+    code, out, err = tailcast(capsys, "whatif", spec, "--workers", 1, *arguments)
+    assert code == 0, err
+    return out, err
+
+
+def test_json_has_points_with_plain_figures(capsys, spec):
+    out, _ = whatif(
+        capsys, spec, "--vary", "host.cores=1,2", "--vary", "hedge.after=none,p95", "--slo", "GET.p99<3ms", "--seed", 7,
+        "--replications", 2, "--json",
+    )  # fmt: skip
+    result = json.loads(out)
+    assert [point["set"] for point in result["points"]] == [
+        {"host.cores": n, "client.hedge.after": after} for n in (1, 2) for after in (None, "p95")
+    ]
+    for point in result["points"]:
+        assert set(point["ops"]) == {"GET"}
+        assert point["slo"]["GET.p99<3ms"] in ("pass", "fail", "unsure")
+        assert point["ops"]["GET"]["count"] == 600
+    runs = [simulate(load_spec(spec, ["host.cores=2"]), seed=seed_of(7, i)) for i in range(2)]
+    figures = result["points"][2]["ops"]["GET"]
+    assert figures["latency_s"]["max"] == max(run.latency_s.max() for run in runs)
+    assert figures["throughput_ops"] == pytest.approx(sum(300 / run.duration_s for run in runs) / 2)
+
+
+def test_a_table_has_a_row_for_each_point(capsys, spec):
+    out, _ = whatif(
+        capsys, spec, "--vary", "host.cores=1,2,4", "--slo", "GET.p99<3ms", "--slo", "GET.errors<2%",
+        "--base", "host.cores=2",
+    )  # fmt: skip
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if line.startswith("│")]
+    assert [(line[0], line[-2]) for line in lines] == [("1", "15.0"), ("2", "25.0"), ("4", "45.0")]
+    assert [line[4] == "base" for line in lines] == [False, True, False]
+    assert lines[0][4].startswith("+") and "±" in lines[0][4]
+    assert [line[5:7] for line in lines] == [["fail", "pass"], *[["pass", "pass"]] * 2]
+    assert "2 of 3 points keep every objective, 1 do not." in out
+    assert "The cheapest that keeps them has host.cores=2 and costs 25.0." in out
+
+
+def test_several_operations_have_tables_of_their_own(capsys, spec):
+    arguments = ["--vary", "host.cores=1,2", "--set", "workload.mix={GET: 1, PUT: 1}", "--slo", "PUT.errors<1%"]
+    out, _ = whatif(capsys, spec, *arguments)
+    assert [line.strip() for line in out.splitlines() if line[:1].isalpha()][:3] == ["GET", "PUT", "objectives"]
+    result = json.loads(whatif(capsys, spec, *arguments, "--json")[0])
+    grids = points_grids(result)
+    assert [grid.title for grid in grids] == ["GET", "PUT", "objectives"]
+    assert all(len(grid.rows) == 2 and len(grid.columns) == len(grid.rows[0]) for grid in grids)
+    assert len(findings(result)) == 2
+
+
+def test_what_is_done_is_not_done_again(capsys, spec, tmp_path, monkeypatch):
+    out = tmp_path / "sweep"
+    arguments = ["--vary", "host.cores=1..3", "--out", out, "--json"]
+    first = json.loads(whatif(capsys, spec, *arguments)[0])
+    monkeypatch.setattr("sim.experiments.sweep.simulated", None)
+    again = json.loads(whatif(capsys, spec, *arguments, "--slo", "GET.p99<3ms", "--set", "prices.core=1")[0])
+    assert [point["ops"] for point in again["points"]] == [point["ops"] for point in first["points"]]
+    assert [point["cost"] for point in again["points"]] == [6, 7, 8]
+    assert json.loads((out / "whatif.json").read_text()) == again
+    assert pq.read_table(out / "points.parquet").num_rows == 3
+
+
+def test_an_interrupted_sweep_goes_on(spec, tmp_path):
+    out = tmp_path / "sweep"
+    asked = ["whatif", spec, "--vary", "workload.clients=1..300", "--out", out, "--workers", "1"]
+    running = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from cli.main import main; main(sys.argv[1:])", *map(str, asked)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # Whoever was started in the background ignores interrupts, and so would this process.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    while running.poll() is None and len(list(out.glob("points/*.json"))) < 3:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    printed, said = running.communicate(timeout=60)
+    assert (running.returncode, printed) == (130, ""), said
+    assert said.splitlines()[-1] == (
+        f"tailcast: interrupted; what is done is in {out}; the same command goes on from there"
+    )
+    assert "Traceback" not in said
+    files = sorted(path.name for path in (out / "points").iterdir())
+    assert 3 <= len(files) < 300
+    assert all(name.endswith(".json") and not name.startswith(".") for name in files), "whole files only"
+
+
+def interrupted_after(calls: int, function):
+    """The function, but for Ctrl-C when it is called once too often."""
+    done = []
+
+    def called(*arguments, **named):
+        if len(done) == calls:
+            raise KeyboardInterrupt
+        done.append(1)
+        return function(*arguments, **named)
+
+    return called
+
+
+def test_an_interrupted_search_goes_on(capsys, spec, tmp_path, monkeypatch):
+    out, find = tmp_path / "kept", ["--find", "min host.cores in 1..9", "--slo", "GET.p99<3ms", "--json"]
+    with monkeypatch.context() as patch:
+        patch.setattr("sim.experiments.sweep.simulated", interrupted_after(2, simulated))
+        code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, *find, "--out", out)
+    assert (code, printed) == (130, "")
+    assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
+    assert len(list((out / "points").iterdir())) == 2
+    whole = json.loads(whatif(capsys, spec, *find)[0])
+    with monkeypatch.context() as patch:
+        patch.setattr("sim.experiments.sweep.simulated", interrupted_after(len(whole["trials"]) - 2, simulated))
+        assert json.loads(whatif(capsys, spec, *find, "--out", out)[0]) == whole
+    assert json.loads((out / "find.json").read_text()) == whole
+    monkeypatch.setattr("sim.experiments.sweep.simulated", None)
+    swept = json.loads(whatif(capsys, spec, "--vary", f"host.cores={whole['value']}", "--json", "--out", out)[0])
+    assert swept["points"][0]["ops"]["GET"]["count"] == 1500, "a sweep finds what a search has simulated"
+
+
+def test_what_is_interrupted_without_a_folder_says_so(capsys, spec, monkeypatch):
+    monkeypatch.setattr("sim.experiments.sweep.simulated", interrupted_after(1, simulated))
+    code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, "--vary", "host.cores=1..3")
+    assert (code, printed) == (130, "")
+    assert said == "tailcast: interrupted; nothing is kept; with --out FOLDER it goes on where it was interrupted\n"
+
+
+def test_ctrl_c_is_a_line_of_any_command(capsys, spec, monkeypatch):
+    monkeypatch.setattr("cli.commands.simulate.simulate", interrupted_after(0, simulate))
+    assert tailcast(capsys, "simulate", spec) == (130, "", "tailcast: interrupted\n")
+
+
+def test_workers_that_ctrl_c_ends_say_nothing(spec):
+    running = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from cli.main import main; print(1, flush=True); main(sys.argv[1:])",
+         "simulate", str(spec), "--replications", "100000", "--workers", "2"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert running.stdout.readline() == "1\n"
+    time.sleep(2)  # its workers may be at their imports, or at work
+    os.killpg(running.pid, signal.SIGINT)
+    printed, said = running.communicate(timeout=60)
+    assert (running.returncode, printed, said.strip()) == (130, "", "tailcast: interrupted")
+
+
+def test_a_page_is_written(capsys, spec, tmp_path):
+    page = tmp_path / "page.html"
+    _, err = whatif(capsys, spec, "--vary", "host.cores=1,2", "--slo", "GET.p99<3ms", "--report", page)
+    assert f"wrote {page}" in err
+    assert "GET.p99&lt;3ms" in page.read_text()
+
+
+def test_points_that_cannot_be_are_shown(capsys, spec):
+    out, _ = whatif(capsys, spec, "--vary", "drives.parity=0,2", "--set", "drives.count=2")
+    assert "drives.parity=2 cannot be:" in out
+
+
+def test_samples_and_precision(capsys, spec):
+    out, _ = whatif(
+        capsys, spec, "--vary", "workload.clients=1..20", "--vary", "network.latency=0.1ms..2ms", "--samples", 6,
+        "--precision", "0.2", "--json",
+    )  # fmt: skip
+    result = json.loads(out)
+    assert len(result["points"]) == 6
+    assert all(point["precise"] for point in result["points"])
+    assert all(0.1 <= float(point["set"]["network.latency"].removesuffix("ms")) <= 2 for point in result["points"])
+    assert all(math.isfinite(low) for p in result["points"] for low in p["ops"]["GET"]["interval"]["latency_s"]["p99"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--vary is missing"),
+        (["--vary", "host.cores"], "--vary host.cores: write it like"),
+        (["--vary", "host.cores=1,2", "--slo", "fast"], "--slo fast: is no objective"),
+        (["--vary", "hots.cores=1,2"], "--vary hots.cores: no such field; close are host.cores"),
+        (["--vary", "host.cores=0,-1"], "host.cores: is 0: input should be greater than or equal to 1"),
+        (["--vary", "host.cores=1,2", "--workers", "2", "--scheduler", "tcp://x"], "give one"),
+        (["--vary", "host.cores=1,2", "--target", "GET.p99"], "are for --find and --sensitivity"),
+        (["--find", "min host.cores", "--samples", "3"], "--find and --samples do not go together"),
+        (["--sensitivity", "--slo", "GET.p99<1s"], "--sensitivity and --slo do not go together"),
+        (["--vary", "host.cores=1,2", "--precision", "0"], "precision is 0.0"),
+        (["--vary", "host.cores=1,2", "--out", "store.yaml"], "is not a what-if"),
+    ],
+)
+def test_mistakes_are_one_line(capsys, spec, monkeypatch, arguments, said):
+    monkeypatch.chdir(spec.parent)
+    monkeypatch.setattr("cli.commands.whatif.warn_if_slow", lambda: None)
+    code, out, err = tailcast(capsys, "whatif", spec, *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_searches_are_reached(capsys, spec):
+    found = json.loads(whatif(capsys, spec, "--find", "min host.cores", "--slo", "GET.p99<3ms", "--json")[0])
+    assert found["value"] == 2
+    pytest.importorskip("SALib")
+    screened = whatif(
+        capsys, spec, "--sensitivity", "--target", "GET.p99", "--vary", "clients=2..8", "--vary", "host.cores=1..8",
+        "--trajectories", 2, "--json",
+    )[0]  # fmt: skip
+    assert {row["path"] for row in json.loads(screened)["parameters"]} == {"workload.clients", "host.cores"}

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from cli.commands.route import forks_of
+from cli.figures.route import route_figures
+from cli.pages.page import Header, Section, write_page
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network, Route, Stage, Station, Visit, single
+from models.network.service_demand import ServiceDemand
+from models.store import load_spec
+from sim.analysis.service_demands import mean_demands
+from tests.browser import CHROMIUM, opened
+from tests.ceph_clusters import ceph
+from tests.paths import EXAMPLES
+from traces.workload.generate import generate
+
+MINIO = EXAMPLES / "minio.yaml"
+NASTY = "a</script><b>&\"'"
+
+
+def seconds(s: float = 0.0, **law) -> ServiceDemand:
+    return ServiceDemand(constant=s, **law)
+
+
+def requests_of(size_bytes, route=None) -> Requests:
+    n = len(size_bytes)
+    zeros = np.zeros(n)
+    kinds = np.zeros(n, np.int32) if route is None else np.array(route, np.int32)
+    return Requests(kinds, np.array(size_bytes), np.arange(n, dtype=np.uint64), zeros, zeros, np.zeros(n, np.int32))
+
+
+def forked_network() -> Network:
+    """A token is held over a fork of three drives, of which two alike are needed, and a wire that takes no time."""
+    stations = (
+        Station("slots", "slot", Discipline.POOL, 8),
+        Station("wire", "wire", Discipline.DELAY),
+        *(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(3)),
+        Station("log", "log", Discipline.GROUP_COMMIT),
+    )
+    branches = tuple((Visit(1, seconds(1e-3)), Visit(2 + d, seconds(2e-3, per_byte=1e-9))) for d in range(3))
+    later = Stage(((Visit(1, seconds()),), (Visit(5, seconds(4e-3)),)), 1)
+    stages = (single(Visit(0, seconds())), Stage(branches, 2), later, single(Visit(0, seconds(), releases=True)))
+    return Network(stations, (Route("GET", stages),))
+
+
+def test_branches_that_are_alike_are_one_lane():
+    load = {"slots": 0.1, "drive 0": 0.2, "drive 1": 0.3, "drive 2": 0.7, "log": 0.05}
+    take, fork, later, back = forks_of(forked_network(), requests_of([0, 2_000_000]), 0, load)
+    (lane,) = fork.lanes
+    assert (fork.joined, lane.count) == ("needs 2 of 3", 3)
+    wire, drive = lane.boxes
+    assert (wire.role, wire.mean_s, wire.utilization) == ("wire", 1e-3, None)
+    assert drive.mean_s == pytest.approx(2e-3 + 1e-9 * 1_000_000)
+    assert drive.utilization == pytest.approx((0.4, 0.7))
+    assert drive.stations == (2, 3, 4)
+    assert [stage.lanes[0].boxes[0].action for stage in (take, back)] == ["takes one", "gives back"]
+    # The branch that takes no time is done first, so nobody waits for the other.
+    assert (later.joined, later.lanes[0].boxes[0].role) == ("not waited for", "log")
+    assert take.joined == back.joined == ""
+
+
+def compiled(store: str) -> tuple[Network, Requests]:
+    if store == "minio":
+        sets = ["drives.count=4", "drives.parity=2", "workload.mix={GET: 1, PUT: 1}", "workload.duration=0.2s"]
+        spec = load_spec(MINIO, sets)
+    else:
+        spec = ceph("workload.operations=50", "workload.mix={PUT: 1, GET: 1}")
+    return spec.compile(generate(spec.workload, 1))
+
+
+@pytest.mark.parametrize("store", ["minio", "ceph"])
+def test_the_boxes_hold_all_that_a_request_demands(store):
+    network, requests = compiled(store)
+    demands = mean_demands(network, requests)
+    for k in np.unique(requests.route).tolist():
+        boxes = [
+            (lane.count, box)
+            for fork in forks_of(network, requests, k, {})
+            for lane in fork.lanes
+            for box in lane.boxes
+        ]
+        drawn_s = sum(count * box.mean_s for count, box in boxes)
+        assert drawn_s == pytest.approx(demands.mean_s[k].sum(), rel=1e-6)
+        # What is left out takes no time at an infinite server.
+        visits = network.routes[k].visits
+        assert len(visits) >= sum(count for count, _ in boxes) > len(visits) - 12
+
+
+@pytest.mark.parametrize("store", ["minio", "ceph"])
+def test_no_box_lies_on_another_or_beyond_the_figure(store):
+    network, requests = compiled(store)
+    for figure in route_figures(network, requests, []):
+        boxes = [s for s in figure.layout.shapes if s.fillcolor]
+        assert len(boxes) == len(figure.layout.meta["table"]["rows"]) == len(figure.data[0].text) > 5
+        height = figure.layout.yaxis.range[0]
+        for a, b in itertools.combinations(boxes, 2):
+            assert a.x1 <= b.x0 or b.x1 <= a.x0 or a.y1 <= b.y0 or b.y1 <= a.y0
+        assert all(b.x0 >= 0 and b.x1 <= 7 and b.y0 >= 0 and b.y1 <= height for b in boxes)
+
+
+def test_the_most_frequent_routes_are_drawn_first():
+    stations = (Station("s", "server", Discipline.FIFO),)
+    network = Network(stations, tuple(Route(name, (single(Visit(0, seconds(1e-3))),)) for name in ("A", "B", "C")))
+    figures = route_figures(network, requests_of([1] * 10, [0] * 2 + [1] * 5 + [2] * 3), [], most=2)
+    assert [figure.layout.title.text for figure in figures] == [
+        "The route of a B (50.0% of requests)", "The route of a C (30.0% of requests)",
+    ]  # fmt: skip
+
+
+def test_the_colour_is_the_utilisation_and_grey_where_there_is_no_limit():
+    load = [{"name": "drive 0", "utilization": 0.99}, {"name": "log", "utilization": 0.0}]
+    (figure,) = route_figures(forked_network(), requests_of([1]), load)
+    roles = [row[4] for row in figure.layout.meta["table"]["rows"]]
+    colours = dict(zip(roles, [s.fillcolor for s in figure.layout.shapes if s.fillcolor], strict=True))
+    assert colours["wire"] == "#ccd2da"
+    red, green, _ = map(int, colours["drive"].removeprefix("rgb(").rstrip(")").split(", "))
+    assert red > green + 80
+    assert colours["log"] == "rgb(207, 227, 247)"
+
+
+def test_a_fork_longer_than_a_line_is_folded():
+    chain = tuple(Visit(i % 2, seconds(i * 1e-3)) for i in range(1, 17))
+    network = Network(
+        tuple(Station(name, NASTY, Discipline.FIFO) for name in "st"), (Route(NASTY, (Stage((chain,), 1),)),)
+    )
+    (figure,) = route_figures(network, requests_of([1]), [])
+    tops = [s.y0 for s in figure.layout.shapes if s.fillcolor]
+    assert [len(list(group)) for _, group in itertools.groupby(tops)] == [7, 7, 2]
+
+
+@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_what_stands_in_a_box_is_within_it(tmp_path, width):
+    load = [{"name": "host cpu", "utilization": 0.5}]
+    drawn = [*route_figures(*compiled("ceph"), load), *route_figures(*compiled("minio"), load)]
+    path = tmp_path / "page.html"
+    write_page(path, "routes", Header("a", "f", "s"), [Section("", charts=drawn)])
+    with opened(path, width, dark=width == 800) as page:
+        assert page.errors == []
+        texts, boxes = (
+            page.evaluate(
+                "[...document.querySelectorAll('.chart')].map((c) => [...c.querySelectorAll('"
+                + where
+                + "')].map((e) => "
+                "{ const r = e.getBoundingClientRect(); return [r.left, r.right, r.top, r.bottom]; }))"
+            )
+            for where in (".textpoint text", '.shapelayer path[style*="fill-opacity: 1"]')
+        )
+        assert len(texts) == len(drawn)
+        for of_chart, around in zip(texts, boxes, strict=True):
+            assert len(of_chart) == len(around) > 5
+            for (x0, x1, y0, y1), (left, right, top, bottom) in zip(of_chart, around, strict=True):
+                assert left <= x0 and x1 <= right and top <= y0 and y1 <= bottom
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_route_that_few_requests_take_is_not_drawn():
+    stations = (Station("s", "server", Discipline.FIFO),)
+    network = Network(stations, tuple(Route(name, (single(Visit(0, seconds(1e-3))),)) for name in ("often", "seldom")))
+    drawn = route_figures(network, requests_of([0] * 200, [0] * 199 + [1]), [])
+    assert [figure.layout.title.text.split(" (")[0] for figure in drawn] == ["The route of a often"]
+    assert len(route_figures(network, requests_of([0] * 200, [0] * 198 + [1] * 2), [])) == 2
+    assert len(route_figures(network, requests_of([0], [1]), [])) == 1
+
+
+def test_slices_of_work_are_one_box():
+    stations = (Station("cpu", "cpu", Discipline.FIFO), Station("tokens", "token", Discipline.POOL))
+    visits = [Visit(1, seconds()), *[Visit(0, seconds(1e-3))] * 3, Visit(1, seconds(), releases=True)]
+    (fork,) = forks_of(Network(stations, (Route("GET", (single(*visits),)),)), requests_of([0]), 0, {})
+    (lane,) = fork.lanes
+    assert [(box.role, box.action) for box in lane.boxes] == [
+        ("token", "takes one"),
+        ("cpu", ""),
+        ("token", "gives back"),
+    ]
+    assert lane.boxes[1].mean_s == pytest.approx(3e-3)

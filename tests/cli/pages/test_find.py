@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import csv
+import io
+from importlib.util import find_spec
+
+import pytest
+import yaml
+
+from cli.figures.find import best_figures, effects, limit_figures, strengths
+from cli.main import main
+from cli.pages.find import write_best_page, write_limit_page, write_sensitivity_page
+from sim.experiments.find import find_best, find_limit
+from sim.experiments.goal import Goal
+from sim.experiments.sweep import Settings
+from sim.experiments.variants import Variants
+from sim.replication.slo import parse_slo
+from tests.browser import CHROMIUM, opened
+from tests.cli.pages.test_report import answers, downloads, without_scripts
+from tests.cli.pages.test_whatif import CUT_OFF
+from tests.specs import minio
+
+NASTY = "a</script><b>&\"'.yaml"
+SLOS = ["GET.p99<3ms", "GET.errors<1%"]
+
+
+def variants(*assignments: str) -> Variants:
+    data = minio("workload.rate=200/s", "workload.operations=600", *assignments)
+    return Variants(data, "small", Settings(seed=3, replications=2))
+
+
+@pytest.fixture(scope="module")
+def limit():
+    return find_limit(variants(), Goal.parse("max rate"), [parse_slo(text) for text in SLOS])
+
+
+@pytest.fixture(scope="module")
+def best():
+    return find_best(variants(), Goal.parse("best hedge.after in 0.5ms..4ms"), "GET.p99", most_extra_load=0.5)
+
+
+def screened(*rows) -> dict:
+    """A screening's result with these paths, strengths and elasticities (± 0.1 each)."""
+
+    def around(value):
+        return {"value": value, "low": value - 0.1, "high": value + 0.1}
+
+    parameters = [
+        {
+            "path": path, "unit": "s", "low": 1e-3, "high": 4e-3, "strength": around(strength),
+            "elasticity": around(elasticity), "spread": 0.2, "factor": 4**strength,
+        }
+        for path, strength, elasticity in rows
+    ]  # fmt: skip
+    settings = {"trajectories": 4, "simulated": 12, "seed": 0, "replications": 2, "confidence": 0.95}
+    return {"target": "GET.p99", "parameters": parameters, **settings}
+
+
+SCREENED = screened(("network.latency", 0.8, 0.8), ("drives.read", 0.5, -0.5), ("client.think_time", 0.05, 0.0))
+
+
+def test_every_simulated_value_is_a_point_with_its_interval_and_the_answer_is_marked(limit):
+    tail, errors = limit_figures(limit)
+    tried = [trial for trial in limit["trials"] if "slo" in trial]
+    line, *groups, mark = tail.data
+    assert list(line.x) == [trial["value"] for trial in tried]
+    drawn = {x: (y, y + up, y - down) for g in groups for x, y, up, down in zip(
+        g.x, g.y, g.error_y.array, g.error_y.arrayminus, strict=True
+    )}  # fmt: skip
+    for trial in tried:
+        judged = trial["slo"][SLOS[0]]
+        expected = (judged["value"] * 1e3, judged["high"] * 1e3, judged["low"] * 1e3)
+        assert drawn[trial["value"]] == pytest.approx(expected)
+    sure = {"keeps all objectives": (True, True), "breaks one": (False, True)}
+    for group in groups:
+        for x in group.x:
+            trial = next(trial for trial in tried if trial["value"] == x)
+            assert group.name not in sure or (trial["keeps"], trial["sure"]) == sure[group.name]
+            assert trial["sure"] == (group.name in sure)
+    assert list(mark.x) == [limit["value"]]
+    assert [figure.layout.shapes[0].y0 for figure in (tail, errors)] == [pytest.approx(3), pytest.approx(1)]
+    assert [row[0] for row in tail.layout.meta["table"]["rows"]] == [trial["value"] for trial in tried]
+
+
+def test_whole_numbers_are_whole_on_the_axis():
+    result = find_limit(variants("workload.rate=1200/s"), Goal.parse("min host.cores in 1..4"), [parse_slo(SLOS[0])])
+    figure = limit_figures(result)[0]
+    assert figure.layout.xaxis.dtick == 1
+    assert figure.layout.xaxis.title.text == "host.cores"
+
+
+def test_the_best_is_drawn_against_the_spec_as_it_stands_and_the_load_allowed(best):
+    latency, load = best_figures(best)
+    stands = next(trace for trace in latency.data if trace.name == "as it stands")
+    assert set(stands.y) == {best["base"]["target"]["value"] * 1e3}
+    marked = latency.data[-1]
+    assert (marked.x[0], marked.y[0]) == pytest.approx((best["value"] * 1e3, best["best"]["target"]["value"] * 1e3))
+    assert load.layout.shapes[0].y0 == pytest.approx(50)
+    allowed = [x for trace in load.data if trace.name == "adds no more load than allowed" for x in trace.x]
+    assert sorted(allowed) == pytest.approx([t["value"] * 1e3 for t in best["trials"] if t["extra_load"] <= 0.5])
+
+
+def test_strengths_have_intervals_ranges_and_ways():
+    figure = strengths(SCREENED)
+    found = {trace.name: (list(trace.y), list(trace.x)) for trace in figure.data}
+    label = "network.latency\xa0<br>1.00 ms … 4.00 ms\xa0"
+    assert found["more makes it slower"] == ([label], [0.8])
+    assert found["more makes it faster"][1] == [0.5]
+    assert found["unclear"][1] == [0.05]
+    assert figure.data[-1].error_x.arrayminus == pytest.approx([0.05]), "a strength is not below 0"
+    assert list(figure.layout.yaxis.categoryarray)[-1] == label, "the strongest on top"
+    points = {trace.name: (trace.x[0], trace.y[0]) for trace in effects(SCREENED).data[1:]}
+    assert points["drives.read"] == (0.5, 0.2)
+
+
+def test_pages_say_what_was_asked_what_was_found_and_how_sure(limit, best, tmp_path):
+    page = tmp_path / "page.html"
+    write_limit_page(limit, page, NASTY)
+    asked, found, sure = answers(page)
+    assert asked == f"The greatest workload.rate with which {NASTY} keeps GET.p99<3ms and GET.errors<1%."
+    assert found.endswith(" does not.")
+    simulated = sum("slo" in trial for trial in limit["trials"])
+    assert sure.endswith(f"{simulated} points were simulated 2 times each, with the same random numbers.")
+    write_best_page(best, page, NASTY)
+    asked, found, _ = answers(page)
+    assert asked.endswith("is least, with 50.00% extra load at most.")
+    assert found.startswith("With client.hedge.after at ")
+    write_sensitivity_page(SCREENED, page, NASTY)
+    asked, found, sure = answers(page)
+    assert asked == f"Which of 3 numbers of {NASTY} moves GET.p99 most."
+    assert found.startswith("network.latency: a percent of it changes GET.p99 by 0.80 percent")
+    assert sure.startswith("Its 95% interval is 0.70 to 0.90, from 4 walks")
+    assert "<b>" not in without_scripts(page)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_every_figure_is_drawn_within_its_card_and_its_data_can_be_had(limit, best, tmp_path):
+    for write, result, width in (
+        (write_limit_page, limit, 800), (write_best_page, best, 1400), (write_sensitivity_page, SCREENED, 800),
+    ):  # fmt: skip
+        path = tmp_path / "page.html"
+        assert len(write(result, path, NASTY)) == 2
+        assert path.stat().st_size < 6_000_000
+        with opened(path, width, dark=width == 800) as page:
+            assert page.errors == []
+            assert [url for url in page.fetched if not url.startswith("data:")] == [path.as_uri()]
+            assert page.evaluate("document.querySelectorAll('.main-svg').length") == 3 * 2
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(CUT_OFF) == []
+            _, texts = downloads(page)
+            rows = [list(csv.DictReader(io.StringIO(text))) for text in texts]
+            assert len(rows) == 2 and all(rows)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None or not find_spec("kaleido"), reason="no Chromium or no kaleido on this machine")
+def test_the_command_writes_page_and_figures(tmp_path, capsys):
+    spec, folder = tmp_path / "small.yaml", tmp_path / "figures"
+    spec.write_text(yaml.safe_dump(dict(variants().data)))
+    with pytest.raises(SystemExit) as ended:
+        main([
+            "whatif", str(spec), "--find", "min host.cores in 1..3", "--slo", "GET.p99<3ms", "--workers", "1",
+            "--replications", "2", "--report", str(tmp_path / "page.html"), "--figures", str(folder),
+            "--format", "svg",
+        ])  # fmt: skip
+    assert ended.value.code == 0, capsys.readouterr().err
+    assert [file.name for file in folder.iterdir()] == ["01-get-p99-3ms.svg"]
+    assert "The least host.cores" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -1,0 +1,301 @@
+"""The Ceph model: what one request takes on an idle cluster, and what it loads, by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from models.network.network import Network
+from models.network.scenario import Action, Kind
+from models.store import load_spec
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Program
+from sim.simulate import simulate
+from tests.ceph_clusters import (
+    COMMIT,
+    COMMIT_MEMBER,
+    CPU,
+    HOP,
+    LOG_WRITE,
+    READ,
+    READ_CPU,
+    WITH_DB,
+    WRITE,
+    WRITE_CPU,
+    alone,
+    ceph,
+    compiled,
+    latency_s,
+    of_name,
+    of_role,
+)
+from tests.paths import EXAMPLES
+from traces.errors import InputError
+from traces.workload.generate import generate
+
+MIB = 1 << 20
+LOG = LOG_WRITE + COMMIT + COMMIT_MEMBER  # a commit on block.db
+LOG_ON_DATA = WRITE + COMMIT + COMMIT_MEMBER
+INDEX = HOP + WRITE_CPU + (HOP + WRITE_CPU + HOP) + HOP  # without its commit: to the primary, a replica, and back
+
+
+NO_METADATA = "rocksdb.metadata_bytes_per_object=1"
+CODING = 2e-6  # more than it takes to encode 4 KiB
+
+
+def put_s(commit_s: float, log_s: float) -> float:
+    """A PUT whose data is committed in `commit_s`, and its index entry in `log_s`."""
+    member_s = HOP + WRITE_CPU + commit_s + HOP
+    return HOP + CPU["PUT"] + INDEX + log_s + HOP + WRITE_CPU + member_s + HOP + HOP
+
+
+@pytest.mark.parametrize("protection", ["replica 3", "ec 4+2"])
+def test_put_takes_the_sum_of_its_stages(protection):
+    spec = ceph(f"pools.data={protection}")
+    assert latency_s(spec, "PUT") == pytest.approx(put_s(WRITE + LOG_ON_DATA, LOG_ON_DATA), abs=CODING)
+    spec = ceph(f"pools.data={protection}", *WITH_DB)
+    assert latency_s(spec, "PUT") == pytest.approx(put_s(WRITE + LOG, LOG), abs=CODING)
+
+
+@pytest.mark.parametrize("protection", ["replica 3", "ec 4+2"])
+def test_deferred_put_does_not_wait_for_the_data_device(protection):
+    spec = ceph(f"pools.data={protection}", "bluestore.prefer_deferred_size=64KiB", *WITH_DB)
+    assert latency_s(spec, "PUT") == pytest.approx(put_s(LOG, LOG), abs=CODING)
+    network, _ = compiled(spec, "PUT")
+    outcome = alone(spec, "PUT")
+    width = spec.pools.data.width
+    assert of_role(network, outcome.visits, "drive") == width
+    assert of_role(network, outcome.busy_s, "drive") == pytest.approx(width * WRITE)
+    assert outcome.clock_s > outcome.end_s[0]
+
+
+def test_put_of_one_replica_waits_for_nobody_else():
+    spec = ceph("pools.data=replica 1", "pools.index_replicas=1", *WITH_DB)
+    index_s = HOP + WRITE_CPU + LOG + HOP
+    data_s = HOP + WRITE_CPU + WRITE + LOG + HOP
+    assert latency_s(spec, "PUT") == pytest.approx(HOP + CPU["PUT"] + index_s + data_s + HOP)
+
+
+def test_entry_is_completed_after_the_answer():
+    spec = ceph(*WITH_DB)
+    network, _ = compiled(spec, "PUT")
+    outcome = alone(spec, "PUT")
+    # Entry prepared, data and entry completed, on three OSDs each.
+    assert of_role(network, outcome.visits, "kv sync") == 9
+    assert of_role(network, outcome.busy_s, "osd host cpu") == pytest.approx(9 * WRITE_CPU)
+    after_s = HOP + WRITE_CPU + LOG + HOP
+    assert outcome.clock_s == pytest.approx(outcome.end_s[0] - HOP + after_s)
+
+
+def test_put_waits_for_the_slowest_member():
+    spec = ceph(*WITH_DB)
+    network, requests = compiled(spec, "PUT")
+    row = network.placements[0][int(requests.key_hash[0]) % len(network.placements[0])]
+    drives = [k for k in row[:18] if network.stations[k].role == "drive"]
+    assert len(set(drives)) == 3
+    for slow in drives:
+        outcome = compiled_engine.run(Program.of(with_slow(network, slow), requests, 0))
+        assert outcome.end_s[0] > 1, network.stations[slow].name
+
+
+def with_slow(network: Network, station: int) -> Network:
+    """The network with a station a thousand times slower."""
+    return dataclasses.replace(network, agenda=(Action(Kind.SPEED, station, value=1e-3),))
+
+
+def test_get_of_a_replica_reads_from_one_osd():
+    spec = ceph()
+    network, _ = compiled(spec, "GET")
+    outcome = alone(spec, "GET")
+    assert outcome.end_s[0] == pytest.approx(HOP + CPU["GET"] + HOP + READ_CPU + READ + HOP + HOP)
+    assert of_role(network, outcome.visits, "drive") == 1
+    assert of_role(network, outcome.visits, "kv sync") == of_role(network, outcome.visits, "index shard") == 0
+
+
+@pytest.mark.parametrize("fast_read", [False, True])
+def test_get_of_an_erasure_code_reads_from_as_many_as_hold_data(fast_read):
+    spec = ceph("pools.data=ec 4+2", f"pools.fast_read={str(fast_read).lower()}")
+    network, _ = compiled(spec, "GET")
+    outcome = alone(spec, "GET")
+    members_s = HOP + READ_CPU + READ + HOP
+    assert outcome.end_s[0] == pytest.approx(HOP + CPU["GET"] + HOP + READ_CPU + members_s + HOP + HOP)
+    assert of_role(network, outcome.visits, "drive") == (6 if fast_read else 4)
+    assert network.routes[0].stages[2].need == 4
+
+
+def test_head_and_delete_move_no_payload():
+    spec = ceph(*WITH_DB)
+    assert latency_s(spec, "HEAD", 100 * MIB) == pytest.approx(HOP + CPU["HEAD"] + HOP + READ_CPU + HOP + HOP)
+    removed_s = HOP + (HOP + WRITE_CPU + LOG + HOP) + HOP
+    expected = HOP + CPU["DELETE"] + INDEX + LOG + removed_s + HOP
+    assert latency_s(spec, "DELETE", 100 * MIB) == pytest.approx(expected)
+    network, _ = compiled(spec, "DELETE", 100 * MIB)
+    removed = of_role(network, alone(spec, "DELETE", 100 * MIB).visits, "kv sync") - 6  # of the index entry
+    assert removed == 3 * 25, "garbage collection removes the tail's stripes"
+
+
+def test_list_asks_every_shard_for_its_share():
+    shards = 11
+    spec = ceph(f"buckets.shards={shards}", "buckets.listed_entry=10us")
+    entries = 112  # of each of 11 shards for the 1001 keys that RGW asks for
+    expected = HOP + CPU["LIST"] + HOP + READ_CPU + entries * 10e-6 + HOP + HOP
+    network, _ = compiled(spec, "LIST")
+    outcome = alone(spec, "LIST")
+    assert outcome.end_s[0] == pytest.approx(expected)
+    assert of_role(network, outcome.visits, "osd host cpu") == 2 * shards
+
+
+def test_list_asks_128_shards_at_a_time():
+    one, many = ("buckets.shards=128", "hosts.cores=64"), ("buckets.shards=129", "hosts.cores=64")
+    assert len(compiled(ceph(*many), "LIST")[0].routes[0].stages) == 1 + len(
+        compiled(ceph(*one), "LIST")[0].routes[0].stages
+    )
+
+
+@pytest.mark.parametrize(("size", "objects"), [(1, 1), (4 * MIB, 1), (4 * MIB + 1, 2), (40 * MIB, 10)])
+@pytest.mark.parametrize("protection", ["replica 3", "ec 4+2"])
+def test_object_is_cut_into_a_head_and_stripes(size, objects, protection):
+    spec = ceph(f"pools.data={protection}", *WITH_DB)
+    for op, reads in (("PUT", spec.pools.data.width), ("GET", spec.pools.data.data_shards)):
+        network, _ = compiled(spec, op, size)
+        drives = of_role(network, alone(spec, op, size).visits, "drive")
+        assert drives == pytest.approx(objects * reads)
+
+
+def test_objects_of_a_window_are_under_way_together_and_windows_one_after_the_other():
+    # So many hosts that no two parts of this object share one.
+    spec = ceph("hosts.count=150", "hosts.drives=1", "pools.pg_num=4096", *WITH_DB)
+    network, requests = compiled(spec, "PUT", 16 * MIB)
+    row = network.placements[0][int(requests.key_hash[0]) % len(network.placements[0])]
+    drives = [k for k in row[:72] if network.stations[k].role == "drive"]
+    assert len(set(drives)) == 12, "another key, please"
+    assert latency_s(spec, "PUT", 16 * MIB) == pytest.approx(put_s(WRITE + LOG, LOG), rel=1e-4)
+    window_s = HOP + WRITE_CPU + HOP + WRITE_CPU + WRITE + LOG + HOP + HOP
+    assert latency_s(spec, "PUT", 32 * MIB) == pytest.approx(put_s(WRITE + LOG, LOG) + window_s, rel=1e-4)
+    read_s = HOP + READ_CPU + READ + HOP
+    assert latency_s(spec, "GET", 32 * MIB) == pytest.approx(HOP + CPU["GET"] + 2 * read_s + HOP, rel=1e-4)
+
+
+# Bytes
+
+
+@pytest.mark.parametrize(("protection", "received"), [("replica 3", 3.0), ("ec 4+2", 1 + 5 / 4)])
+def test_network_carries_an_objects_bytes_once_to_the_gateway_and_to_every_member(protection, received):
+    # An erasure code's primary gets all of it, and sends a quarter to each of the others.
+    nics = ("hosts.nic=1GB/s", "client.nic=1GB/s", "gateways.nic=1GB/s")
+    spec, size = ceph(f"pools.data={protection}", *nics), 4 * MIB
+    network, _ = compiled(spec, "PUT", size)
+    busy_s = alone(spec, "PUT", size).busy_s
+    gateway_s = of_name(network, busy_s, "rgw 0 down")
+    assert gateway_s == pytest.approx(size / 1e9 / spec.network.received)
+    assert of_role(network, busy_s, "client network") == pytest.approx(size / 1e9 / spec.network.sent)
+    hosts_s = sum(of_name(network, busy_s, f"host {h} down") for h in range(8))
+    assert hosts_s == pytest.approx(received * gateway_s, rel=1e-3)
+
+
+@pytest.mark.parametrize(("protection", "sent"), [("replica 3", 1.0), ("ec 4+2", 1 + 3 / 4)])
+def test_network_carries_what_is_read_from_members_to_the_client(protection, sent):
+    nics = ("hosts.nic=1GB/s", "client.nic=1GB/s", "gateways.nic=1GB/s")
+    spec, size = ceph(f"pools.data={protection}", *nics), 4 * MIB
+    network, _ = compiled(spec, "GET", size)
+    busy_s = alone(spec, "GET", size).busy_s
+    gateway_s = of_name(network, busy_s, "rgw 0 up")
+    assert gateway_s == pytest.approx(size / 1e9 / spec.network.sent)
+    hosts_s = sum(of_name(network, busy_s, f"host {h} up") for h in range(8))
+    assert hosts_s == pytest.approx(sent * gateway_s, rel=1e-3)
+
+
+def test_collocated_gateways_use_the_nics_and_cores_of_their_hosts():
+    nics = ("hosts.nic=1GB/s", "client.nic=1GB/s")
+    spec, size = ceph("gateways.collocated=true", "gateways.count=16", "gateways.cores=5", *nics), 4 * MIB
+    network, _ = compiled(spec, "PUT", size)
+    down_s = sum(of_name(network, alone(spec, "PUT", size).busy_s, f"host {h} down") for h in range(8))
+    once_s = size / 1e9 / spec.network.received
+    # To the gateway; to the primary, which is on the same host for one in eight; to two replicas.
+    assert down_s == pytest.approx((1 + 7 / 8 + 2) * once_s, rel=1e-3)
+    assert not any(station.name.startswith("rgw 0 down") for station in network.stations)
+    cores = {station.role: station.servers for station in network.stations}
+    assert (cores["rgw cpu"], cores["osd host cpu"]) == (5, 16 - 2 * 5)
+
+
+@pytest.mark.parametrize(
+    ("protection", "size", "written"),
+    [("replica 3", 4 * MIB, 3.0), ("ec 4+2", 4 * MIB, 1.5), ("replica 3", 1024, 3 * 4.0), ("ec 4+2", 1024, 6 * 4.0)],
+)
+def test_drives_write_an_objects_bytes_with_redundancy_and_padding(protection, size, written):
+    spec = ceph(f"pools.data={protection}", 'device.write={"per_byte": "1ns"}', *WITH_DB)
+    network, _ = compiled(spec, "PUT", size)
+    busy_s = of_role(network, alone(spec, "PUT", size).busy_s, "drive")
+    assert busy_s == pytest.approx(written * size * 1e-9)
+
+
+def test_log_without_a_device_of_its_own_is_written_to_the_drives():
+    spec = ceph("bluestore.prefer_deferred_size=64KiB", 'device.write={"per_byte": "1ns"}', NO_METADATA)
+    network, _ = compiled(spec, "PUT", 32 << 10)
+    busy_s = of_role(network, alone(spec, "PUT", 32 << 10).busy_s, "drive")
+    # Data twice: in the log and at its place; metadata of nine transactions, about 2 KB each.
+    assert busy_s == pytest.approx((3 * 2 * 32768 + 9 * 2000) * 1e-9, rel=1e-3)
+
+
+def test_filestore_writes_every_byte_twice():
+    spec = ceph("osd.backend=filestore", "release=jewel", 'device.write={"per_byte": "1ns"}')
+    network, _ = compiled(spec, "PUT", MIB)
+    busy_s = of_role(network, alone(spec, "PUT", MIB).busy_s, "drive")
+    assert busy_s == pytest.approx(3 * 2 * MIB * 1e-9, rel=0.02)
+
+
+# Placement
+
+
+def test_shards_and_placement_groups_are_spread_evenly():
+    spec = ceph("pools.data=ec 4+2", "buckets.shards=8", "workload.buckets=4", "pools.pg_num=512")
+    network, _ = compiled(spec, "PUT")
+    table = network.placements[0]
+    tokens = np.bincount([k for k in table.ravel() if network.stations[k].role == "index shard"])
+    assert len(set(tokens[tokens > 0])) == 1
+    assert (tokens > 0).sum() == 32
+    for lane in range(4):
+        hosts = table[:, lane * 36 : (lane + 1) * 36 : 6]
+        assert all(len(set(row)) == 6 for row in hosts), "a placement group has one OSD a host"
+        primaries = np.bincount(table[:, lane * 36 + 3])
+        mean = len(table) / 16
+        assert abs(primaries[primaries > 0] - mean).max() < 6 * math.sqrt(mean)
+
+
+def test_writes_that_wait_for_each_others_deferred_writes_go_on():
+    """Each PUT is deferred on several OSDs of which each takes one at a time; they must not hold each other up."""
+    spec = ceph(
+        "osd.backend=filestore", "filestore.flusher_ios=1", "workload.operations=200", "workload.clients=50",
+        "workload.object_size=10MiB", 'workload.mix={"PUT": 1}', "pools.pg_num=16",
+    )  # fmt: skip
+    outcome = compiled_engine.run(Program.of(*spec.compile(generate(spec.workload, 0)), 0))
+    assert outcome.in_flight == 0
+    assert np.isfinite(outcome.end_s).all()
+
+
+def test_reads_that_caches_answer_need_no_drive():
+    quincy = EXAMPLES / "ceph" / "nvme-quincy.yaml"
+    few = ["workload.mix={GET: 1}", "workload.operations=200", "workload.clients=10", "workload.object_size=4KiB"]
+    cached, mixed = (load_spec(quincy, [*few, f"stored.warm={warm}"]) for warm in ("1", "0.5"))
+    read_s = [simulate(spec).stations.to_pylist() for spec in (cached, mixed)]
+    drives = [sum(row["utilization"] for row in rows if row["role"] == "drive") for rows in read_s]
+    assert drives[0] < drives[1] / 2
+
+
+def test_access_without_gateways_needs_no_hosts_for_an_index():
+    radosbench = EXAMPLES / "ceph" / "radosbench.yaml"
+    few = ["workload.operations=100", "pools.data=replica 2", "hosts.count=2"]
+    assert len(simulate(load_spec(radosbench, few))) == 100
+    with pytest.raises(InputError, match=r"pools\.index_replicas: needs 3 hosts, there are 2"):
+        load_spec(radosbench, [*few, "access=s3"])
+
+
+def test_lists_leave_the_stored_objects_their_size():
+    quincy = EXAMPLES / "ceph" / "nvme-quincy.yaml"
+    few = ["stored.objects=2e8", "workload.object_size=4KiB", "workload.operations=100", "workload.clients=10"]
+    lists, puts = (load_spec(quincy, [*few, f"workload.mix={{{op}: 1}}"]) for op in ("LIST", "PUT"))
+    assert lists.object_bytes(generate(lists.workload, 0)) == puts.object_bytes(generate(puts.workload, 0)) == 4096
+    assert len(simulate(lists)) == 100

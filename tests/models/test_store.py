@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from models.store import json_schema, load_spec
+from tests.paths import EXAMPLES, ROOT
+from traces.errors import InputError
+
+EXAMPLE = EXAMPLES / "minio.yaml"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("**/minio*.yaml")))
+def test_examples_are_specs(path):
+    assert load_spec(path).store == "minio"
+
+
+def test_published_schema_is_that_of_the_code():
+    assert json.loads((ROOT / "docs" / "spec.schema.json").read_text()) == json_schema()
+
+
+def test_overrides_reach_every_value_of_the_workload():
+    assignments = ["clients=3", "think_time=2ms", "rate=7/s", "operations=11", "duration=13s", "object_size=1MiB"]
+    spec = load_spec(EXAMPLE, [f"workload.{a}" for a in assignments] + ["workload.mix={PUT: 1}"])
+    load = spec.workload
+    assert (load.clients, load.think_time.mean, load.rate, load.operations, load.duration) == (3, 0.002, 7, 11, 13)
+    assert load.object_size.size == 1 << 20
+    assert load.mix == {"PUT": 1}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "said"),
+    [
+        ("store=swift", "store is 'swift'; allowed are minio, ceph"),
+        ("host.coers=4", "host.coers: unknown field; allowed are cores, wake, caches, slice, fairness, cpu"),
+        ("host.cores=0", "host.cores: is 0"),
+        ("workload.object_size=-1", "workload.object_size: '-1' is negative|workload.object_size: -1 is negative"),
+        ("drives.commit.constant=5parsecs", "drives.commit.constant: '5parsecs' has the unknown unit"),
+        ("network.bandwidth=fast", "network.bandwidth: 'fast' is not a bandwidth"),
+        ("workload.mix={GIT: 1}", "workload.mix"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(assignment, said):
+    with pytest.raises(InputError, match=said) as caught:
+        load_spec(EXAMPLE, [assignment])
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(EXAMPLE))

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sim.capacity.health
+from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
+from models.prices import cost
+from models.store import spec_of
+from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
+from sim.capacity.health import Checkup, Examiner, examine, state_of
+from sim.capacity.limits import RANGE, Course
+from sim.capacity.plan import plan
+from sim.capacity.remedies import candidates
+from sim.replication.slo import parse_slo
+from tests.ceph_clusters import ceph
+from tests.paths import EXAMPLES
+from tests.specs import minio
+from traces.errors import InputError
+from traces.spec_file import load_mapping, override, validated
+
+EXAMPLE = EXAMPLES / "ceph" / "billion-objects.yaml"
+CORES, RATE, MONTHS = 8, 4000.0, 24
+
+# A cluster whose gateway is its first limit: a GET takes 1 ms of its 8 cores, and next to nothing of anything else.
+GATEWAY_BOUND: dict[str, Any] = {
+    "store": "ceph",
+    "workload": {"operations": 1, "rate": "1/s", "object_size": "4KiB", "mix": {"GET": 1}},
+    "hosts": {"count": 4, "drives": 2, "cores": 64, "nic": 1e12},
+    "osd": {"read": "0.01ms"},
+    "gateways": {"count": 1, "cores": CORES, "nic": 1e12, "cpu": {"GET": "1ms"}, "max_requests": 1000000},
+    "device": {"read": "0.001ms", "write": "0.01ms", "capacity": "4TB"},
+    "stored": {"objects": 1000},
+}
+
+
+@pytest.fixture(autouse=True)
+def _fewer_requests(monkeypatch):
+    monkeypatch.setattr(sim.capacity.health, "_ROWS", 1000)
+
+
+def growth(**fields: Any) -> Growth:
+    return validated(Growth, {"months": MONTHS} | fields, "growth")
+
+
+FIVE_PER_CENT = {"now": RATE, "growth": 0.05}
+
+
+def by_name(result: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(limit for limit in result["limits"] if limit["name"] == name)
+
+
+def test_a_billion_objects_spill_first_where_the_levels_are_full():
+    filling = growth(objects={"now": 1e8, "a_month": 3.5e7})
+    result = plan(load_mapping(EXAMPLE), filling, [])
+    rocks = rocksdb_defaults("luminous")
+    # L0 … L3 of every OSD full; of each object 6 of 112 OSDs hold a chunk.
+    at_levels = sum(level_targets(rocks)[:4]) / rocks.metadata_bytes_per_object * 112 / 6
+    assert result["first"] == "spill L4"
+    assert result["limits"][0]["objects"] == pytest.approx(at_levels, rel=0.1)
+    assert result["limits"][0]["month"]["likely"] == pytest.approx((at_levels - 1e8) / 3.5e7, rel=0.1)
+    assert [limit["name"] for limit in result["limits"]] == ["spill L4"]
+    assert result["best"]["set"] == {}
+    assert result["best"]["next"]["name"] == "nearfull"  # after the period
+
+
+def test_what_is_reached_already_is_in_month_0():
+    filling = growth(objects={"now": 3e8, "a_month": 1e7})
+    assert by_name(plan(load_mapping(EXAMPLE), filling, []), "spill L4")["month"]["likely"] == 0
+
+
+def test_a_range_is_that_of_the_scenarios():
+    filling = growth(objects={"now": 1e8, "a_month": {"low": 1e7, "likely": 2e7, "high": 6e7}}, scenarios=20)
+    limit = plan(load_mapping(EXAMPLE), filling, [], seed=5)["limits"][0]
+    months = [(limit["objects"] - 1e8) / s.objects_a_month for s in scenarios(filling, 5)]
+    low, high = np.quantile(months, RANGE, method="inverted_cdf")
+    assert limit["month"] == pytest.approx({"low": low, "likely": (limit["objects"] - 1e8) / 2e7, "high": high})
+    assert limit["share"] == np.mean(np.array(months) <= MONTHS)
+
+
+def test_index_shards_and_fill_are_limits():
+    spec = override(load_mapping(EXAMPLE), ["workload.buckets=100", "db=null"])
+    result = plan(spec, growth(objects={"now": 1e8, "a_month": 1e8}), [])
+    assert by_name(result, "index shards")["objects"] == 100 * 16 * 100_000 + 1
+    assert {"nearfull", "full"} <= {limit["name"] for limit in result["limits"]}
+    assert not result["changes"][0]["holds"]
+    assert "full and take no writes" in result["changes"][0]["evidence"]["reason"]
+
+
+def test_a_gateway_saturates_when_arithmetic_says():
+    limit = plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT), [])["limits"][0]
+    assert limit["name"] == "rgw cpu saturated"
+    assert limit["month"]["likely"] == math.ceil(math.log(CORES * 1000 / RATE) / math.log(1.05))
+
+
+def test_the_limit_of_utilisation_may_be_lower():
+    limit = plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT, utilization=0.8), [])["limits"][0]
+    assert limit["name"] == "rgw cpu above 80%"
+    assert limit["month"]["likely"] == math.ceil(math.log(0.8 * CORES * 1000 / RATE) / math.log(1.05))
+
+
+@pytest.mark.parametrize(
+    ("gateway", "core", "cheapest", "extra"),
+    [
+        (1000, 10, {"gateways.cores": 14}, 6 * 10),  # 4000 x 1.05^24 = 12,900/s want 13 cores; a process uses 14
+        (1, 100, {"gateways.count": 2}, 1 + 8 * 100),
+    ],
+)
+def test_the_cheapest_change_goes_by_the_prices(gateway, core, cheapest, extra):
+    scales_to = 8 if "gateways.count" in cheapest else 14
+    spec = override(GATEWAY_BOUND, [f"gateways.scales_to={scales_to}"])
+    priced = override(spec, [f"prices={{gateway: {gateway}, gateway_core: {core}, osd_host: 5000}}"])
+    best = plan(priced, growth(rate=FIVE_PER_CENT), [])["best"]
+    assert (best["set"], best["cost"], best["share"]) == (cheapest, extra, 1.0)
+    # It has as much more room as it has more cores.
+    capacity = best["set"].get("gateways.cores", 16) * 1000
+    assert best["next"]["name"] == "rgw cpu saturated"
+    assert best["next"]["month"]["likely"] == math.ceil(math.log(capacity / RATE) / math.log(1.05))
+
+
+def test_two_things_that_are_short_take_a_pair():
+    spec = override(GATEWAY_BOUND, ["device.read=1ms", "device.write=0.01ms", "gateways.scales_to=8"])
+    priced = override(spec, ["prices={gateway: 100, osd_host: 1000, drive: 200}"])
+    result = plan(priced, growth(rate=FIVE_PER_CENT), [])
+    assert not any(change["holds"] for change in result["changes"] if len(change["set"]) < 2)
+    assert set(result["best"]["set"]) == {"gateways.count", "hosts.drives"}  # a drive is cheaper without a host
+    holding = [change["cost"] for change in result["changes"] if change["holds"]]
+    assert result["best"]["cost"] == min(holding)
+
+
+def tried(*assignments: str, **more: Any) -> list[dict[str, Any]]:
+    spec = with_object_size(spec_of(override(GATEWAY_BOUND, assignments), "spec"), 0)
+    grows = growth(**more)
+    return list(candidates(Course(spec, grows, (), Checkup(spec)), likely(grows)))
+
+
+def test_drives_and_a_database_of_their_own_are_changes():
+    filling = {"objects": {"now": 1e8, "a_month": 1e7}}
+    drives = [change["hosts.drives"] for change in tried(**filling) if "hosts.drives" in change]
+    assert drives == [3, 4, 6]
+    assert not any("db.size" in change for change in tried(**filling)), "flash has its RocksDB on itself"
+    (added,) = (c["db.size"] for c in tried("device=hdd-7k2", "stored.object_size=4KiB", **filling) if "db.size" in c)
+    spec = with_object_size(spec_of(override(GATEWAY_BOUND, ["device=hdd-7k2", f"db.size={added}"]), "spec"), 0)
+    held = spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": 1e8 + MONTHS * 1e7})})
+    assert state_of(held)["spilled_bytes"] == 0
+    priced = override(GATEWAY_BOUND, ["device=hdd-7k2", f"db.size={added}", "prices={db_gb: 2, drive: 100}"])
+    osds = 4 * 2
+    assert cost(spec_of(priced, "spec")) == osds * (100 + 2 * int(added.removesuffix("GB")))
+
+
+def test_without_prices_there_is_no_cost():
+    result = plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT), [])
+    assert result["cost"] is None
+    assert result["best"]["cost"] is None
+    assert result["best"]["set"]
+
+
+def test_nothing_helps_where_everything_is_far_too_small():
+    result = plan(GATEWAY_BOUND, growth(rate={"now": 1e6}), [])
+    assert result["best"] is None
+    assert result["limits"][0]["month"] == {"low": 0, "likely": 0, "high": 0}
+
+
+# Objectives
+
+SLO = parse_slo("GET.p99<2.2ms")
+MORE_GETS = growth(months=12, rate={"now": 500, "growth": 0.13})
+
+
+def test_an_objective_is_broken_in_the_first_month_in_which_it_is():
+    spec = spec_of(minio("drives.count=4"), "spec")
+    result = plan(minio("drives.count=4"), MORE_GETS, [SLO], window_s=0.5, replications=2)
+    kept = []
+    for month in range(13):
+        at = spec_at(spec, MORE_GETS, likely(MORE_GETS), month)
+        kept.append(examine(Checkup(at, (SLO,), 0.5, 2)).keeps(SLO))
+    first = kept.index(False)
+    assert 0 < first < 12
+    limit = by_name(result, SLO.text)
+    assert limit["month"]["likely"] == first
+    looks = limit["evidence"]["looks"]
+    assert [look["month"] for look in looks] == [first - 1, first]
+    assert result["best"]["set"] == {"host.cores": 3}
+    assert result["best"]["evidence"]["slos"][SLO.text]["value"] < SLO.limit
+
+
+def test_workers_find_the_same():
+    more = growth(months=4, clients={"now": 2, "growth": 0.3})
+    one, two = (plan(minio(), more, [SLO], workers=n, window_s=0.2, replications=2) for n in (1, 2))
+    assert one == two
+    assert one["visits"] > 1000
+
+
+def test_reads_and_writes_have_windows_of_their_own():
+    spec = ceph("workload.keys=write_once_read_once", "workload.operations=1000", "workload.clients=4")
+    slos = tuple(map(parse_slo, ("PUT.p99<1s", "GET.p99<1s", "drive.utilization<100%")))
+    both = examine(Checkup(spec, slos, 0.5, 2))
+    writes = examine(Checkup(spec, slos[:1], 0.5, 2))
+    assert set(both.slos) == {slo.text for slo in slos}
+    assert both.slos["PUT.p99<1s"] == writes.slos["PUT.p99<1s"]
+    assert writes.visits < both.visits
+    assert both.slos["GET.p99<1s"].value > 5e-3  # a read of the drive
+
+
+def test_what_is_known_is_not_looked_at_again():
+    asked = []
+
+    def mapping(function, checkups):
+        new = list(checkups)
+        asked.extend(new)
+        return map(function, new)
+
+    examiner = Examiner(mapping)
+    checkup = Checkup(ceph("workload.rate=10/s"))
+    assert examiner([checkup]) == examiner([checkup, checkup])[:1]
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"window_s": 0.0}, "window is 0"),
+        ({"replications": 0}, "replications is 0"),
+        ({"slos": [parse_slo("PUT.p99<8ms")]}, "the workload asks for no PUT"),
+        ({"slos": [parse_slo("tape.utilization<8%")]}, "no station is a 'tape'"),
+    ],
+)
+def test_mistakes_are_said(how, said):
+    with pytest.raises(InputError, match=said):
+        plan(minio(), MORE_GETS, how.pop("slos", []), **{"window_s": 0.2, "replications": 1} | how)

@@ -1,0 +1,34 @@
+"""The two engines on every example: the same to the bit, critical paths too, also with policies of the client."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.store import load_spec
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
+from tests.paths import EXAMPLES
+from tests.sim.engine.test_engines import assert_identical
+from traces.spec_file import load_mapping
+from traces.workload.generate import generate
+
+STORES = sorted(p for p in EXAMPLES.rglob("*.yaml") if {"store", "workload"} <= load_mapping(p).keys())
+POLICIES = {
+    "as it is": [],
+    "hedged": ["client.hedge.after=p95", "client.hedge.operations=[GET,PUT]"],
+    "retried": ["client.timeout=20ms", "client.retry.retries=2", "client.retry.backoff=1ms"],
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("path", STORES, ids=lambda path: str(path.relative_to(EXAMPLES)))
+def test_engines_agree_on_examples(path, policy):
+    text = path.read_text()
+    few = [] if "duration:" not in text else ["workload.duration=null"]
+    spec = load_spec(path, [*few, "workload.operations=300", *POLICIES[policy]])
+    network, requests = spec.compile(generate(spec.workload, 1))
+    program = Program.of(network, requests, 1, paths=True)
+    outcome = compiled_engine.run(program)
+    assert_identical(simpy_engine.run(program), outcome)
+    assert len(outcome.end_s)

@@ -1,0 +1,110 @@
+"""The agenda, gates and timeouts in short runs whose every time is known."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from models.network.demand_sheet import draw_sheet
+from models.network.network import Choice, Discipline, Network, Route, Station, Visit, single
+from models.network.retry_policy import Policy
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Failure, Program, Stream
+from tests.sim.engine.test_theory_features import NOTHING, PRIORITY, SHARE, at, balanced, fifo, job, once
+
+
+@pytest.mark.parametrize(
+    ("poll_s", "poll_limit", "ends_s", "waiting_s"),
+    [
+        (0.0, 1, (0.5, 1.5, 5.5, 5.5, 5.5, 5.5, 6.5), 3 + 2 + 1),  # released at once
+        (2.0, 9, (0.5, 1.5, 6.5, 5.5, 6.5, 5.5, 6.5), 4 + 2 + 2),  # each looks again on its own clock
+        (2.0, 1, (0.5, 1.5, 4.0, 5.5, 6.5, 5.5, 6.5), 2 + 2 + 2),  # the one still shut out is refused
+    ],
+)
+def test_gate_is_shut_for_a_while(poll_s, poll_limit, ends_s, waiting_s):
+    gate = Station("g", "gate", Discipline.GATE, poll_s=poll_s, poll_limit=poll_limit)
+    visits = Visit(0, NOTHING), Visit(1, ServiceDemand(constant=0.5))
+    stations, agenda = (
+        (gate, Station("d", "work", Discipline.DELAY)),
+        (Action(Kind.SHUT, 0, 2), Action(Kind.OPEN, 0, 5)),
+    )
+    run = once(Network(stations, (Route("r", (single(*visits),)),), agenda=agenda), 0, 1, 2, 3, 4, 5, 6)
+    assert run.end_s.tolist() == list(ends_s)
+    assert run.waiting_s.tolist() == [waiting_s, 0]
+    assert ((run.failure == Failure.GATE_SHUT) == (run.end_s == 4.0)).all()
+
+
+def test_slow_queue_starts_at_the_next_service():
+    slow, fast = Action(Kind.SPEED, 0, 1.5, value=0.5), Action(Kind.SPEED, 0, 5.0, value=2.0)
+    run = once(job(fifo("s"), 1.0, slow, fast), 0, 0, 0, 0, 0)
+    assert run.end_s.tolist() == [1, 2, 4, 6, 6.5]
+    assert run.waiting_s[0] == 1 + 2 + 4 + 6
+
+
+def test_slow_sharing_starts_at_once():
+    station = Station("s", "cpu", Discipline.PROCESSOR_SHARING)
+    run = once(job(station, 2.0, Action(Kind.SPEED, 0, 1.0, value=0.5)), 0, 2)
+    # 1 s of the first is left at time 1, 0.5 s at time 2; a quarter of it a second; then the second alone has 1.5 s.
+    assert run.end_s.tolist() == [4, 7]
+    assert (run.busy_s[0], run.waiting_s[0]) == (7, 2)
+
+
+def test_station_dies_and_comes_back():
+    down, up = Action(Kind.DOWN, 0, 1.0), Action(Kind.UP, 0, 1.75)
+    run = once(job(fifo("s"), 2.0, down, up), 0, 0, 0, 1.5, 1.75, 2)
+    assert run.end_s.tolist() == [2, 1, 1, 1.5, 3.75, 5.75]
+    assert (run.failure == Failure.STATION_DOWN).tolist() == [True, True, True, True, False, False]
+    assert (run.busy_s[0], run.waiting_s[0], run.visits[0]) == (1 + 2 + 2, 1 + 1 + 1.75, 6)
+
+
+def test_actions_after_so_many_ends():
+    slow = Action(Kind.SPEED, 0, after_ended=2, value=0.25)
+    down = Action(Kind.DOWN, 0, after_ended=4)
+    run = once(job(fifo("s"), 1.0, slow, down), 0, 0, 0, 0, 0, 0)
+    # A free server takes its next job before the one that leaves ends, so the third is not slow yet.
+    assert run.end_s.tolist() == [1, 2, 3, 7, 11, 7]
+    assert run.failure.tolist() == [0, 0, 0, 0, Failure.STATION_DOWN, Failure.STATION_DOWN]
+
+
+def test_members_leave_and_join():
+    agenda = (
+        Action(Kind.LEAVE, 0, 1.5, member=0),
+        Action(Kind.LEAVE, 0, 2.5, member=1),
+        Action(Kind.JOIN, 0, 3.5, member=0),
+    )
+    network = dataclasses.replace(balanced(Choice.ROUND_ROBIN, 2), agenda=agenda)
+    run = once(network, 0, 1, 2, 3, 4)
+    assert run.visits.tolist() == [2, 2]
+    assert run.failure.tolist() == [0, 0, 0, Failure.NO_MEMBER, 0]
+
+
+def test_background_stream_is_released():
+    network = job(fifo("s"), 1.0, Action(Kind.RELEASE, 0, 2.0))
+    held = Stream(draw_sheet(network, at(0.5, 0.75), 0, 0, 2), held=True)
+    run = compiled_engine.run(Program.of(network, at(0, 3), 0, (held,)))
+    assert run.end_s.tolist() == [1, 5.5]
+    assert run.background_end_s.tolist() == [3.5, 4.5]
+
+
+@pytest.mark.parametrize("discipline", [Discipline.FIFO, Discipline.RANDOM_ORDER, PRIORITY, SHARE])
+def test_who_gives_up_has_waited(discipline):
+    station = Station("s", "server", discipline, weights=(1.0,))
+    run = once(job(station, 4.0, policy=Policy(timeout_s=2.5)), 0, 1, 2, 8.0)
+    # The first is served until 4, the second leaves at 3.5, the third is served from 4 to 8, the last from 8 to 12.
+    assert run.end_s.tolist() == [2.5, 3.5, 4.5, 10.5]
+    assert (run.busy_s[0], run.waiting_s[0], run.clock_s) == (12, 2.5 + 2, 12)
+    assert (run.failure == Failure.TIMEOUT).all()
+
+
+def test_who_gives_up_in_a_pool_has_waited_and_leaves_no_token():
+    pool = Station("p", "pool", Discipline.POOL)
+    visits = Visit(0, NOTHING), Visit(1, ServiceDemand(constant=4.0)), Visit(0, NOTHING, releases=True)
+    route = Route("r", (single(*visits),), policy=Policy(timeout_s=2.5))
+    run = once(Network((pool, Station("d", "work", Discipline.DELAY)), (route,)), 0, 1, 2)
+    assert run.end_s.tolist() == [2.5, 3.5, 4.5]
+    assert run.waiting_s.tolist() == [2.5 + 2, 0]
+    assert run.busy_s.tolist() == [4 + 4, 4 + 4]
+    assert run.held.tolist() == [0, 0]
