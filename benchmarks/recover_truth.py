@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.simulate import simulate
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
@@ -105,7 +105,7 @@ def _run(
     errors = stats.norm.ppf(uniforms(seed, stream_id(f"recover/cpu/{index}"), 0, 2)) * CPU_NOISE
     cpu = {
         f"{side}_per_op_s": cpu_s * math.exp(error)
-        for (side, cpu_s), error in zip(modelled_cpu_s(spec, *spec.compile(trace)).items(), errors, strict=True)
+        for (side, cpu_s), error in zip(modelled_cpu_s(spec, *compile_spec(spec, trace)).items(), errors, strict=True)
     }
     return replace(run, info=run.info | {"cpu": cpu})
 

@@ -38,7 +38,7 @@ from models.network.network import (
     Visit,
     single,
 )
-from models.store import load_spec
+from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from traces.random_streams import uniforms
@@ -139,7 +139,7 @@ def example_program(hosts: int, count: int) -> Program:
             f"pools.pg_num={4096 * hosts // EXAMPLE_HOSTS[0]}",
         ],
     )
-    return Program.of(*spec.compile(generate(spec.workload, 3)), seed=3)
+    return Program.of(*compile_spec(spec, generate(spec.workload, 3)), seed=3)
 
 
 def peak_bytes() -> int:

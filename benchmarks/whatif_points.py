@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 import sim.experiments.sweep
-from models.ceph.spec import CephSpec
+import sim.simulate
 from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.experiments.measures import Measures
@@ -34,7 +34,7 @@ VARIED = ("gateways.count=5..14", "buckets.shards=8,16,32,64,128", "client.hedge
 
 PARTS: dict[str, tuple[Any, str]] = {
     "engine": (compiled_engine, "run"),
-    "networks built": (CephSpec, "compile"),
+    "networks built": (sim.simulate, "compile_spec"),
     "requests generated": (sim.experiments.sweep, "generate"),
     "tables of the Runs": (Run, "of"),
     "figures of the Runs": (Replication, "of"),

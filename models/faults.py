@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,6 +17,28 @@ from traces.workload.workload import Workload
 
 Slowdown = tuple[int, float, float, float]
 """Which of several stations alike, from when until when it is slow, and the share of its speed that is left."""
+
+FaultForm = Literal["outage", "slow", "neighbour"]
+"""Something dies, something is slow, or somebody else takes a fraction of a host."""
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """How a failure that an engineer names stands in the `events` of a store's spec.
+
+    Attributes:
+        event: the kind of the event.
+        form: which fields it has: those of an `Outage`, of a `Spell` with a speed, or of a `NoisyNeighbour`.
+        numbered: the field that has the number of what is hit; empty: there is only one.
+        refuses: whether requests are refused at once while it lasts.
+        note: what there is to know of a failure, given the spec and the event in it; empty: nothing.
+    """
+
+    event: str
+    form: FaultForm
+    numbered: str = ""
+    refuses: bool = False
+    note: Callable[[Any, Any], str] = lambda spec, event: ""
 
 
 class Outage(Strict):

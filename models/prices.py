@@ -12,30 +12,15 @@ from traces.workload.distributions import Strict
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class CephPrices(Strict):
-    """Prices of what a Ceph cluster consists of; what is not named costs nothing."""
-
-    gateway: Price = Field(0.0, description="a gateway, without its cores")
-    gateway_core: Price = Field(0.0, description="a core that a gateway may use")
-    osd_host: Price = Field(0.0, description="an OSD host, without its drives")
-    drive: Price = Field(0.0, description="a data drive")
-    db_gb: Price = Field(0.0, description="a GB (10^9 bytes) of block.db")
-    copied_tb: Price = Field(0.0, description="copying a TB of objects to a pool with another protection")
-
-
-class MinioPrices(Strict):
-    """Prices of what a MinIO host consists of; what is not named costs nothing."""
-
-    host: Price = Field(0.0, description="the host, without cores and drives")
-    core: Price = Field(0.0, description="a core of the host")
-    drive: Price = Field(0.0, description="a drive")
+class PriceList(Strict):
+    """Prices of what a store consists of, a field for each kind of part; what is not named costs nothing."""
 
 
 class Priced(Protocol):
     """A spec that may have a price list."""
 
     @property
-    def prices(self) -> CephPrices | MinioPrices | None:
+    def prices(self) -> PriceList | None:
         """The list, if there is one."""
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec
+from models.store import Spec, compile_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program
@@ -65,7 +65,7 @@ def simulate(
     """
     begun_at, began_s = datetime.now(UTC), time.perf_counter()
     trace = generate(spec.workload, seed) if trace is None else trace
-    network, requests = spec.compile(trace)
+    network, requests = compile_spec(spec, trace)
     _refuse_endless(network, requests)
     engine, execute = _engine(engine)
     outcome = execute(Program.of(network, requests, seed, paths=critical_path), progress)

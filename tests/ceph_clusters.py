@@ -10,7 +10,7 @@ import numpy as np
 from models.ceph.spec import CephSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network, Route, Stage, Visit
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from tests.small_traces import trace_of
@@ -44,7 +44,7 @@ def ceph(*assignments: str) -> CephSpec:
 
 def compiled(spec: CephSpec, op: str, size: int = 4096, key: str = "k") -> tuple[Network, Requests]:
     """One request, with every demand at its mean."""
-    network, requests = spec.compile(trace_of([op], [key], size_bytes=size))
+    network, requests = compile_spec(spec, trace_of([op], [key], size_bytes=size))
     return steady(network), requests
 
 

@@ -18,7 +18,7 @@ from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.figures.route import route_figures
 from cli.pages.page import Header, Section, write_page
 from cli.tables.tables import Grid, attribution_grid, comparison_grid, stations_grid, summary_grid
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution
@@ -132,7 +132,7 @@ def _routes(name: str, run: Run, stations: Sequence[dict[str, Any]]) -> list[Sec
         return []
     heading = f"The way of a request: {name}" if name else "The way of a request"
     try:
-        network, requests = spec_of(run.info["spec"], "its spec").compile(run.trace)
+        network, requests = compile_spec(spec_of(run.info["spec"], "its spec"), run.trace)
     except InputError as error:  # the Run is older than what specs look like now
         return [Section(heading, [f"It cannot be drawn: {error}."])]
     return [Section(heading, [_ROUTE], charts=route_figures(network, requests, stations))]

@@ -33,7 +33,7 @@ from cli.tables.tables import (
     stations_grid,
     summary_grid,
 )
-from models.store import Spec, spec_of
+from models.store import Spec, compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.capacity.timeline import Spacing
 from sim.replication.replicate import Precision, Simulation, replicate
@@ -186,7 +186,7 @@ def _simulated(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, o
 
 
 def _bounded(spec: Spec, trace: Trace | None, seed: int) -> _Answer:
-    result = bounds(*spec.compile(generate(spec.workload, seed) if trace is None else trace))
+    result = bounds(*compile_spec(spec, generate(spec.workload, seed) if trace is None else trace))
     return result, bounds_grids(result)
 
 

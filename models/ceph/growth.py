@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from models.capabilities import Effect, Growth
 from models.ceph.demands.cost_functions import Laws
-from models.ceph.demands.state import FULL_SHARES, Event, events
+from models.ceph.demands.state import FULL_SHARES, events
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.resharding import release_times, reshard
+from models.ceph.object_size import object_bytes
 from models.ceph.spec import CephSpec
 from traces.trace import Trace
 
@@ -33,12 +35,17 @@ class Step:
 def grown(spec: CephSpec, objects: float) -> CephSpec:
     """The spec of the same cluster when it holds so many objects."""
     shards = next((step.new_shards for step in reversed(steps_until(spec, objects))), spec.buckets.shards)
-    return spec.model_copy(
-        update={
-            "stored": spec.stored.model_copy(update={"objects": objects}),
-            "buckets": spec.buckets.model_copy(update={"shards": shards}),
-        }
-    )
+    return holding(spec, objects).model_copy(update={"buckets": spec.buckets.model_copy(update={"shards": shards})})
+
+
+def holding(spec: CephSpec, objects: float) -> CephSpec:
+    """The spec with so many objects in as many index shards as now."""
+    return spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": objects})})
+
+
+def with_object_size(spec: CephSpec, size_bytes: int) -> CephSpec:
+    """The spec that says how large the objects are that it holds."""
+    return spec.model_copy(update={"stored": spec.stored.model_copy(update={"object_size": size_bytes})})
 
 
 def steps_until(spec: CephSpec, objects: float) -> list[Step]:
@@ -60,30 +67,30 @@ def _steps(spec: CephSpec) -> Iterator[Step]:
 
 def state_figures(spec: CephSpec, trace: Trace) -> dict[str, Any]:
     """What the cluster has become: the fields of `ClusterState`, and ``index_shards`` of each bucket."""
-    state = asdict(Laws(spec, spec.object_bytes(trace)).state)
+    state = asdict(Laws(spec, object_bytes(spec, trace)).state)
     of_levels = {name: list(value) for name, value in state.items() if isinstance(value, tuple)}
     return state | of_levels | {"index_shards": spec.buckets.shards}
 
 
-def effects(spec: CephSpec, trace: Trace, low: float, high: float) -> tuple[Event, ...]:
+def effects(spec: CephSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
     """What begins between two numbers of objects, in order; what holds at the lower is left out."""
-    begun = events(Laws(spec, spec.object_bytes(trace)).state_inputs, math.floor(low), math.ceil(high))
+    begun = events(Laws(spec, object_bytes(spec, trace)).state_inputs, math.floor(low), math.ceil(high))
     reshards = (_event(step, spec.workload.buckets) for step in steps_until(spec, high) if step.objects > low)
     felt = (event for event in begun if _is_felt(spec, event))
     return tuple(sorted((*felt, *reshards), key=lambda event: event.objects))
 
 
-def _is_felt(spec: CephSpec, event: Event) -> bool:
+def _is_felt(spec: CephSpec, event: Effect) -> bool:
     """Whether the cluster has what the event happens to."""
     if event.name == "index shards":
         return spec.access.via_gateways and not spec.buckets.resharding.dynamic
     return spec.osd.backend == "bluestore" or event.name in FULL_SHARES
 
 
-def _event(step: Step, buckets: int) -> Event:
+def _event(step: Step, buckets: int) -> Effect:
     whose = "the bucket's index is" if buckets == 1 else f"the indexes of {buckets:,} buckets are"
     text = f"{whose} resharded from {step.old_shards} to {step.new_shards} shards"
-    return Event(f"reshard to {step.new_shards}", step.objects, text)
+    return Effect(f"reshard to {step.new_shards}", step.objects, text)
 
 
 def lost_to_reshards(spec: CephSpec, low: float, high: float, write_ops: float) -> float:
@@ -109,3 +116,42 @@ def lost_to_reshards(spec: CephSpec, low: float, high: float, write_ops: float) 
         waits_s = release_times(event, math.ceil(caught), settings, spec.release, math.inf)
         waited_s += workload.buckets * caught * math.fsum(waits_s) / max(len(waits_s), 1)
     return min(waited_s / (workload.clients * (high - low) / write_ops), 1.0)
+
+
+def on_the_way(spec: CephSpec, low: float, high: float, write_ops: float) -> dict[str, float]:
+    """The `reshards` between two numbers of objects, and `lost_to_reshards`."""
+    steps = [step for step in steps_until(spec, high) if step.objects > low]
+    return {
+        "reshards": len(steps) * spec.workload.buckets,
+        "lost_to_reshards": lost_to_reshards(spec, low, high, write_ops),
+    }
+
+
+def is_limit(effect: Effect) -> bool:
+    """Whether a plan counts it: the cluster is nearly full or full, index shards are too large, or RocksDB spills."""
+    return effect.name in ("nearfull", "full", "index shards") or effect.name.startswith("spill ")
+
+
+GROWTH = Growth[CephSpec](
+    objects=lambda spec: spec.stored.objects,
+    object_bytes=object_bytes,
+    has_object_size=lambda spec: spec.stored.object_size is not None,
+    with_object_size=with_object_size,
+    holding=holding,
+    grown=grown,
+    state=state_figures,
+    effects=effects,
+    is_limit=is_limit,
+    on_the_way=on_the_way,
+    full_share=FULL_SHARES["full"],
+    full_text="OSDs are {:.0%} full and take no writes",
+    columns=(
+        "objects", "fill_share", "stored_bytes", "allocated_bytes", "metadata_bytes", "spilled_bytes",
+        "onode_hit_share", "block_cache_hit_share", "slow_reads_per_lookup", "slow_reads_per_absent_lookup",
+        "slow_write_share", "entries_per_index_shard", "index_shards", "reshards", "lost_to_reshards",
+    ),
+    evidence=(
+        "objects", "fill_share", "metadata_bytes", "spilled_bytes", "entries_per_index_shard", "index_shards",
+    ),
+)  # fmt: skip
+"""How a cluster's state follows from the objects in it."""

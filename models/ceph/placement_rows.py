@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from models.ceph.faults.osd_map import Epoch, acting
 from models.ceph.mechanisms.crush import NO_OSD, FailureDomain, place
 from models.ceph.mechanisms.resharding import Reshard
+from models.ceph.spec import CephSpec
 from traces.random_streams import stream_id, uniforms
-
-if TYPE_CHECKING:
-    from models.ceph.spec import CephSpec
 
 LANES = 4
 """RADOS objects of one S3 object that a gateway has under way together: windows of 16 MiB in stripes of 4 MiB."""

@@ -13,18 +13,15 @@ busier one of the two for each operation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from models.ceph.demands.cost_functions import NOTHING, Access, Laws, Way
 from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.placement_rows import LANES, Pool
+from models.ceph.spec import CephSpec
 from models.ceph.stations import Osd, Stations
 from models.network.network import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.workload.workload import Op
-
-if TYPE_CHECKING:
-    from models.ceph.spec import CephSpec
 
 _AFTER_DATA = 0.3
 """Share of a gateway's CPU time for a PUT or DELETE that follows the commit of its data (assumed)."""

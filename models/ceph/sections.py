@@ -11,6 +11,8 @@ from models.ceph.mechanisms.resharding import Resharding
 from models.client_policy import ClientPolicies
 from models.devices.devices import PRESETS, DeviceField
 from models.network.service_demand import Demand, ServiceDemand
+from models.prices import Price, PriceList
+from models.store_spec import Link
 from traces.units import Bytes, BytesPerSecond, Seconds
 from traces.workload.distributions import Lognormal, Strict
 from traces.workload.workload import Op
@@ -30,7 +32,7 @@ class Clients(ClientPolicies):
     cpu: dict[Op, Demand] = Field({}, description="client time of an operation, on no core that anybody shares")
 
 
-class Links(Strict):
+class Links(Link):
     """The network between machines.
 
     What a host's network stack makes of a NIC under thousands of connections: 10 nodes of 100GbE and 10 clients, 4 MB
@@ -146,3 +148,14 @@ class Holdings(Strict):
     )
     warm: float = Field(0.0, ge=0, le=1, description="share of data reads that caches of the OSDs answer")
     churn: float = Field(0.0, ge=0, le=1, description="share of writes into space that a delete has freed")
+
+
+class CephPrices(PriceList):
+    """Prices of what a Ceph cluster consists of; what is not named costs nothing."""
+
+    gateway: Price = Field(0.0, description="a gateway, without its cores")
+    gateway_core: Price = Field(0.0, description="a core that a gateway may use")
+    osd_host: Price = Field(0.0, description="an OSD host, without its drives")
+    drive: Price = Field(0.0, description="a data drive")
+    db_gb: Price = Field(0.0, description="a GB (10^9 bytes) of block.db")
+    copied_tb: Price = Field(0.0, description="copying a TB of objects to a pool with another protection")

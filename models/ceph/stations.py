@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.access import Mysql
+from models.ceph.demands.cost_functions import Laws
 from models.ceph.faults.fault_timeline import disruptions, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import Gatehouse
 from models.ceph.placement_rows import LANES, Pool, Rows
+from models.ceph.spec import CephSpec
 from models.faults import speeds
 from models.network.network import UNBOUNDED, Bound, Choice, Discipline, Group, Member, Station, Visit
 from models.network.scenario import Action, Kind
-
-if TYPE_CHECKING:
-    from models.ceph.demands.cost_functions import Laws
-    from models.ceph.spec import CephSpec
 
 _CHOICES = {
     "round robin": Choice.ROUND_ROBIN,

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import NoisyNeighbour, Outage, Slowdown, Spell, refuse_instant_failures, speeds
+from models.faults import FaultKind, NoisyNeighbour, Outage, Slowdown, Spell, speeds
 from models.network.scenario import Action, Kind
 from traces.units import Seconds
-
-if TYPE_CHECKING:
-    from models.minio.spec import MinioSpec
 
 
 class DriveDown(Outage):
@@ -53,30 +50,13 @@ class MinioSlowDrive(Spell):
 Event = Annotated[DriveDown | MinioHostDown | MinioSlowDrive | NoisyNeighbour, Field(discriminator="kind")]
 """One entry of the section `events`."""
 
-
-def check_events(spec: MinioSpec) -> None:
-    """Whether all that the events name exists, and a closed loop goes on while requests fail.
-
-    Raises:
-        ValueError: naming the event, and what is allowed.
-    """
-    for number, event in enumerate(spec.events):
-        drive = getattr(event, "drive", 0)
-        if drive >= spec.drives.count:
-            raise ValueError(
-                f"events.{number}.drive: there is no drive {drive}; allowed are 0 to {spec.drives.count - 1}"
-            )
-        if isinstance(event, MinioHostDown) and spec.client.on_host:
-            raise ValueError(
-                f"events.{number}.kind: host_down takes the clients too, as they are on the host; nobody would ask. "
-                "Allowed with client.on_host: false"
-            )
-        if isinstance(event, NoisyNeighbour) and event.takes == "network" and not spec.network.bandwidth:
-            raise ValueError(
-                f"events.{number}.takes: nobody can take a share of a network without limit; give network.bandwidth"
-            )
-        if isinstance(event, MinioHostDown | DriveDown):
-            refuse_instant_failures(spec.workload, spec.network.latency, event.kind)
+FAULTS = {
+    "drive": FaultKind("drive_down", "outage", "drive"),
+    "host": FaultKind("host_down", "outage", refuses=True),
+    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
+    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+}
+"""What can fail."""
 
 
 def changes(

@@ -10,6 +10,8 @@ from models.client_policy import ClientPolicies
 from models.minio.garbage_collector import Collector
 from models.network.network import Caches
 from models.network.service_demand import Demand, ServiceDemand
+from models.prices import Price, PriceList
+from models.store_spec import Link
 from traces.units import BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op
@@ -27,10 +29,9 @@ class Client(ClientPolicies):
     cpu: dict[Op, Demand] = Field({}, description="client CPU of an operation; one not named costs nothing")
 
 
-class NetworkLink(Strict):
+class NetworkLink(Link):
     """The network between clients and store."""
 
-    latency: Seconds = Field(0.0, description="one way, without queueing")
     bandwidth: BytesPerSecond = Field(0.0, ge=0, description="each way, shared by all transfers; 0: no limit")
 
 
@@ -153,3 +154,11 @@ class Drives(Strict):
                 f"parity is {self.parity}; an erasure set of {self.set_size} allows 0 to {self.set_size // 2}"
             )
         return self
+
+
+class MinioPrices(PriceList):
+    """Prices of what a MinIO host consists of; what is not named costs nothing."""
+
+    host: Price = Field(0.0, description="the host, without cores and drives")
+    core: Price = Field(0.0, description="a core of the host")
+    drive: Price = Field(0.0, description="a drive")

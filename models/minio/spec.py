@@ -1,42 +1,22 @@
-"""MinIO: one host, its drives in erasure sets, and the clients, as stations and routes.
-
-What a request does (MinIO source at 7aac2a2c): a PUT sends its shards to all drives of the object's erasure set and
-waits for all of them; shards up to the inline limit live in `xl.meta`, so one commit makes them durable, larger
-ones are written and committed first. A GET reads from as many drives as hold data. Objects inside `xl.meta` are packed
-with it and spare the opening of a second file, so their CPU may have a law of its own. The bytes of other objects are
-streamed: client and host handle them at the same time.
-
-Of several servers on the host the clients take each in turn. The one that is asked reaches the drives of the others by
-calls, which cost CPU on both sides and a network latency each way; and it locks the object on all of them.
-"""
+"""MinIO: what an engineer writes of a host, its drives in erasure sets, and the clients."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from models.minio.compile import Plan
-from models.minio.degraded import without_lost_drives
-from models.minio.faults import DriveDown, Event, changes, check_events
-from models.minio.sections import Client, Drives, Host, NetworkLink
-from models.network.demand_sheet import Requests
-from models.network.network import Network
-from models.network.placement import key_hashes
-from models.prices import MinioPrices
-from traces.tables import OPS
-from traces.trace import Trace
+from models.faults import NoisyNeighbour, refuse_instant_failures
+from models.minio.faults import DriveDown, Event, MinioHostDown
+from models.minio.sections import Client, Drives, Host, MinioPrices, NetworkLink
+from models.store_spec import StoreSpec
 from traces.units import Bytes
-from traces.workload.distributions import Strict
-from traces.workload.workload import Workload
 
 
-class MinioSpec(Strict):
+class MinioSpec(StoreSpec):
     """A MinIO host, its clients and what is asked of it."""
 
     store: Literal["minio"]
-    workload: Workload
     client: Client = Client()
     network: NetworkLink = NetworkLink()
     host: Host = Host()
@@ -50,6 +30,11 @@ class MinioSpec(Strict):
         """How much there is of what `prices` names."""
         return {"host": 1, "core": self.host.cores, "drive": self.drives.count}
 
+    @property
+    def data_shards(self) -> int:
+        """Shards of an object that hold its data."""
+        return self.drives.set_size - self.drives.parity_shards
+
     @model_validator(mode="after")
     def _servers_share_sets(self) -> MinioSpec:
         size, servers = self.drives.set_size, self.host.servers
@@ -60,40 +45,22 @@ class MinioSpec(Strict):
 
     @model_validator(mode="after")
     def _events_fit(self) -> MinioSpec:
-        check_events(self)
+        """Whether all that the events name exists, and a closed loop goes on while requests fail."""
+        for number, event in enumerate(self.events):
+            drive = getattr(event, "drive", 0)
+            if drive >= self.drives.count:
+                raise ValueError(
+                    f"events.{number}.drive: there is no drive {drive}; allowed are 0 to {self.drives.count - 1}"
+                )
+            if isinstance(event, MinioHostDown) and self.client.on_host:
+                raise ValueError(
+                    f"events.{number}.kind: host_down takes the clients too, as they are on the host; nobody would "
+                    "ask. Allowed with client.on_host: false"
+                )
+            if isinstance(event, NoisyNeighbour) and event.takes == "network" and not self.network.bandwidth:
+                raise ValueError(
+                    f"events.{number}.takes: nobody can take a share of a network without limit; give network.bandwidth"
+                )
+            if isinstance(event, MinioHostDown | DriveDown):
+                refuse_instant_failures(self.workload, self.network.latency, event.kind)
         return self
-
-    def compile(self, trace: Trace) -> tuple[Network, Requests]:
-        """The Network of this host, and the requests of a Trace on it."""
-        plan = Plan(self.client, self.network, self.host, self.drives)
-        agenda = changes(
-            self.events,
-            cpu=plan.host_cpu,
-            links=(plan.up, plan.down),
-            drives=range(plan.first_drive, plan.first_journal),
-            journals=range(plan.first_journal, len(plan.stations)),
-        )
-        network = Network(
-            tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), trace.pacing, agenda=tuple(agenda)
-        )
-        dead = [event for event in self.events if isinstance(event, DriveDown)]
-        network = without_lost_drives(network, dead, self.drives.parity_shards)
-        return network, _requests(self, network, trace)
-
-
-def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
-    names = {route.name: i for i, route in enumerate(network.routes)}
-    route = np.array([names[op] for op in OPS], np.int32)[trace.op]
-    data_shards = spec.drives.set_size - spec.drives.parity_shards
-    inline = -(-trace.size_bytes // data_shards) <= spec.inline_limit
-    for op in ("GET", "PUT"):
-        route[(trace.op == OPS.index(op)) & inline] = names[f"{op} inline"]
-    issued = slice(trace.issued)
-    collector = spec.host.collector
-    if collector.mark:
-        collecting = collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
-        route[issued][collecting] += len(names) // 2  # those that collect come after all others, in their order
-    return Requests(
-        route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
-        trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
-    )  # fmt: skip

@@ -12,9 +12,7 @@ import numpy as np
 import scipy
 from pydantic import BeforeValidator, Field, model_validator
 
-from models.ceph.growth import grown
-from models.ceph.spec import CephSpec
-from models.store import Spec
+from models.store import Spec, required, store_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, validated
 from traces.units import Bytes, PerSecond
@@ -134,7 +132,8 @@ class Scenario:
         """Objects stored so many months from now; 0 in a store that does not count them."""
         now = self.objects_now
         if now is None:
-            now = spec.stored.objects if isinstance(spec, CephSpec) else 0.0
+            growth = store_of(spec).growth
+            now = 0.0 if growth is None else growth.objects(spec)
         return now + (self.objects_a_month or 0.0) * month
 
 
@@ -185,8 +184,8 @@ def check_growth(spec: Spec, growth: Growth) -> None:
     Raises:
         InputError: the store holds no objects that count, or the workload's loop is of the other kind.
     """
-    if growth.objects is not None and not isinstance(spec, CephSpec):
-        raise InputError(f"growth: objects: store: {spec.store} has no state that grows; grow rate or clients")
+    if growth.objects is not None:
+        required(store_of(spec).growth, spec, "growth", "growth: objects")
     if growth.clients is not None and spec.workload.rate is not None:
         raise InputError("growth: clients: the spec's workload has a rate and so no clients; grow rate")
     if growth.rate is not None and growth.rate.now is None and spec.workload.rate is None:
@@ -197,10 +196,11 @@ def check_growth(spec: Spec, growth: Growth) -> None:
 
 def with_object_size(spec: Spec, seed: int) -> Spec:
     """The spec with the size of the objects stored written down, which else follows from the workload's requests."""
-    if not isinstance(spec, CephSpec) or spec.stored.object_size is not None:
+    growth = store_of(spec).growth
+    if growth is None or growth.has_object_size(spec):
         return spec
-    size = round(spec.object_bytes(generate(spec.workload, seed)))
-    return spec.model_copy(update={"stored": spec.stored.model_copy(update={"object_size": size})})
+    sized: Spec = growth.with_object_size(spec, round(growth.object_bytes(spec, generate(spec.workload, seed))))
+    return sized
 
 
 def spec_at(spec: Spec, growth: Growth, scenario: Scenario, month: float) -> Spec:
@@ -215,8 +215,10 @@ def spec_at(spec: Spec, growth: Growth, scenario: Scenario, month: float) -> Spe
     if size is not None:
         workload["object_size"] = FixedSize(size=size)
     asked = spec.model_copy(update={"workload": spec.workload.model_copy(update=workload)})
-    if not isinstance(asked, CephSpec):
+    of_store = store_of(spec).growth
+    if of_store is None:
         return asked
     if size is not None:
-        asked = asked.model_copy(update={"stored": asked.stored.model_copy(update={"object_size": size})})
-    return grown(asked, scenario.objects(spec, month))
+        asked = of_store.with_object_size(asked, size)
+    grown: Spec = of_store.grown(asked, scenario.objects(spec, month))
+    return grown

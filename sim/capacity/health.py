@@ -1,21 +1,19 @@
 """A store at one moment of its growth: what arithmetic says of it, and what simulated windows say of its objectives.
 
 Arithmetic comes first. A station of an open loop that is asked for more than all of its time falls behind for ever,
-and a full OSD takes no writes: such a store keeps no objective, and no window of it is simulated.
+and a full store takes no writes: such a store keeps no objective, and no window of it is simulated.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from models.ceph.demands.state import FULL_SHARES
-from models.ceph.growth import state_figures
-from models.ceph.spec import CephSpec
-from models.store import Spec
+from models.capabilities import Growth
+from models.store import Spec, compile_spec, store_of
 from sim.analysis.bounds import bounds
 from sim.capacity.timeline import WARM_UP, phases
 from sim.experiments.measures import Measures
@@ -63,27 +61,24 @@ class Finding:
     Attributes:
         loads: by role, the share of its time for which the busiest station is asked in the long run; above 1 it falls
             behind. Of open loops only: clients that wait for answers ask for no more than they get.
-        fill_share: how full OSDs are; None: the store does not say.
+        fill_share: the fraction of the store's space that is taken; None: its model has no growth.
+        full: why it takes no more writes; None: it does, as far as the model says.
         slos: each objective by its text; empty where it was not simulated.
         visits: of the simulations.
     """
 
     loads: dict[str, float]
     fill_share: float | None
+    full: str | None = None
     slos: dict[str, Judgement] = field(default_factory=dict)
     visits: int = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether OSDs take no more writes."""
-        return self.fill_share is not None and self.fill_share >= FULL_SHARES["full"]
 
     @property
     def reason(self) -> str | None:
         """Why the store keeps nothing, whatever the objective; None: it is able to."""
         role = max(self.loads, key=self.loads.__getitem__, default=None)
-        if self.is_full:
-            return f"OSDs are {self.fill_share:.0%} full and take no writes"
+        if self.full is not None:
+            return self.full
         if role is not None and self.loads[role] >= 1:
             return f"{role} is asked for {self.loads[role]:.0%} of its time"
         return None
@@ -157,33 +152,37 @@ def examine(checkup: Checkup) -> Finding:
         InputError: the spec cannot be simulated, or an objective is about what is not there.
     """
     spec = checkup.spec
-    fill_share = state_of(spec)["fill_share"] if isinstance(spec, CephSpec) else None
-    finding = Finding(_loads(_with_room(spec, fill_share), checkup.seed), fill_share)
+    growth = store_of(spec).growth
+    if growth is None:
+        finding = Finding(_loads(spec, checkup.seed), None)
+    else:
+        fill_share = state_of(growth, spec)["fill_share"]
+        loads = _loads(_with_room(growth, spec, fill_share), checkup.seed)
+        finding = Finding(loads, fill_share, growth.full(fill_share))
     if finding.reason:
         return finding
     asked_of = [phase for phase in phases(spec, checkup.window_s) if any(_concerns(slo, phase) for slo in checkup.slos)]
     measures = [_measures(phase, checkup) for phase in asked_of]
     slos = {slo.text: _worst(slo, measures) for slo in checkup.slos}
-    return Finding(finding.loads, fill_share, slos, sum(m.engine["visits"] for m in measures))
+    return replace(finding, slos=slos, visits=sum(m.engine["visits"] for m in measures))
 
 
-def state_of(spec: CephSpec) -> dict[str, Any]:
-    """What `models.ceph.growth.state_figures` says of a spec whose objects have a size written down."""
-    return state_figures(spec, trace_of(spec))
+def state_of(growth: Growth[Any], spec: Spec) -> dict[str, Any]:
+    """The state of a spec whose objects have a size written down."""
+    return growth.state(spec, trace_of(spec))
 
 
-def trace_of(spec: CephSpec) -> Trace:
+def trace_of(spec: Spec) -> Trace:
     """A trace that stands for the workload where only the size of what is stored counts."""
     return generate(spec.workload.model_copy(update={"operations": 1, "duration": None}), 0)
 
 
-def _with_room(spec: Spec, fill_share: float | None) -> Spec:
-    """The spec; where its OSDs are full, with as many objects as they take: more have no demands."""
-    most = FULL_SHARES["full"]
-    if not isinstance(spec, CephSpec) or fill_share is None or fill_share <= most:
+def _with_room(growth: Growth[Any], spec: Spec, fill_share: float) -> Spec:
+    """The spec; of a store that is full, with as many objects as it takes: more have no demands."""
+    if fill_share <= growth.full_share:
         return spec
-    held = spec.stored.model_copy(update={"objects": spec.stored.objects * most / fill_share})
-    return spec.model_copy(update={"stored": held})
+    held: Spec = growth.holding(spec, growth.objects(spec) * growth.full_share / fill_share)
+    return held
 
 
 def _loads(spec: Spec, seed: int) -> dict[str, float]:
@@ -191,7 +190,7 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
     if spec.workload.rate is None:
         return {}
     short = _short(spec)
-    found = bounds(*short.compile(generate(short.workload, seed)))
+    found = bounds(*compile_spec(short, generate(short.workload, seed)))
     loads: dict[str, float] = {}
     for row in found["stations"]:
         if row["max_throughput_ops"] and row["servers"] is not None:
@@ -200,7 +199,7 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
     return loads
 
 
-def _short(spec: Spec) -> Any:
+def _short(spec: Spec) -> Spec:
     """The spec with a workload of `_ROWS` requests."""
     workload = spec.workload.model_copy(update={"operations": _ROWS, "duration": None})
     return spec.model_copy(update={"workload": workload})

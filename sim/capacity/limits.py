@@ -14,10 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from models.ceph.demands.state import Event
-from models.ceph.growth import effects
-from models.ceph.spec import CephSpec
-from models.store import Spec
+from models.capabilities import Effect
+from models.capabilities import Growth as StoreGrowth
+from models.store import Spec, store_of
 from sim.capacity.growth import Growth, Scenario, spec_at
 from sim.capacity.health import Checkup, Examiner, Finding, state_of, trace_of
 from sim.capacity.timeline import MOST_OBJECTS
@@ -27,12 +26,7 @@ Kind = Literal["state", "station", "slo"]
 
 RANGE = 0.1, 0.9
 """The quantiles over scenarios between which a limit's range goes."""
-_STATES = ("nearfull", "full", "index shards")
-_SPILL = "spill "
 _LOOKS = 8  # months along the likely path that are looked at anyway, evenly
-_SHOWN = (
-    "objects", "fill_share", "metadata_bytes", "spilled_bytes", "entries_per_index_shard", "index_shards",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,27 +83,26 @@ def find_limits(
 
 def _state_limits(course: Course, expected: Scenario, scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
     """Those that follow from the number of objects alone."""
-    if not isinstance(course.spec, CephSpec):
+    growth = store_of(course.spec).growth
+    if growth is None:
         return []
-    own = _state_events(course, expected)
-    each = [{e.name: _month(course, s, e.objects) for e in _state_events(course, s)} for s in scenarios]
+    own = _effects(growth, course, expected)
+    each = [{e.name: _month(course, s, e.objects) for e in _effects(growth, course, s)} for s in scenarios]
     limits = []
-    for event in own:
-        months = [of_scenario.get(event.name, math.inf) for of_scenario in each]
-        month = _month(course, expected, event.objects)
+    for effect in own:
+        months = [of_scenario.get(effect.name, math.inf) for of_scenario in each]
+        month = _month(course, expected, effect.objects)
         if _or_inf(_months(course, month, months)["low"]) <= course.growth.months:
-            limits.append(
-                _limit(course, event.name, "state", month, months, event.objects, _evidence(course, expected, event))
-            )
+            evidence = _evidence(growth, course, expected, effect)
+            limits.append(_limit(course, effect.name, "state", month, months, effect.objects, evidence))
     return limits
 
 
-def _state_events(course: Course, scenario: Scenario) -> list[Event]:
+def _effects(growth: StoreGrowth[Any], course: Course, scenario: Scenario) -> list[Effect]:
     """What begins at how many objects, from none on, be it in the past."""
     spec = spec_at(course.spec, course.growth, scenario, 0)
-    assert isinstance(spec, CephSpec)
-    begun = effects(spec, trace_of(spec), 0, MOST_OBJECTS)
-    return [event for event in begun if event.name in _STATES or event.name.startswith(_SPILL)]
+    begun = growth.effects(spec, trace_of(spec), 0, MOST_OBJECTS)
+    return [effect for effect in begun if growth.is_limit(effect)]
 
 
 def _month(course: Course, scenario: Scenario, objects: float) -> float:
@@ -119,13 +112,11 @@ def _month(course: Course, scenario: Scenario, objects: float) -> float:
     return month if month <= course.growth.months else math.inf
 
 
-def _evidence(course: Course, scenario: Scenario, event: Event) -> dict[str, Any]:
+def _evidence(growth: StoreGrowth[Any], course: Course, scenario: Scenario, effect: Effect) -> dict[str, Any]:
     """What the store is like when an effect begins."""
     spec = spec_at(course.spec, course.growth, scenario, 0)
-    assert isinstance(spec, CephSpec)
-    then = spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": float(event.objects)})})
-    figures = state_of(then)
-    return {"text": event.text, "state": {name: figures[name] for name in _SHOWN}}
+    figures = state_of(growth, growth.holding(spec, float(effect.objects)))
+    return {"text": effect.text, "state": {name: figures[name] for name in growth.evidence}}
 
 
 def _found_limits(

@@ -7,19 +7,15 @@ end of the period in the likely scenario; the best is the cheapest that does so 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from models.ceph.demands.cost_functions import Laws
-from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
-from models.ceph.mechanisms.rocksdb import place
-from models.ceph.spec import CephSpec
+from models.capabilities import SpecChange
 from models.prices import cost
-from models.store import Spec, spec_of
+from models.store import Spec, spec_of, store_of
 from sim.capacity.growth import Scenario, spec_at, with_object_size
-from sim.capacity.health import Examiner, Finding, trace_of
+from sim.capacity.health import Examiner, Finding
 from sim.capacity.limits import Course
 from sim.replication.slo import Slo
 from traces.errors import InputError
@@ -29,8 +25,6 @@ SURE = 0.9
 """Share of the scenarios in which the best change holds, at least."""
 _MOST_PAIRS = 24
 _HELP = 0.01  # less than that is chance
-_STEPS = 1.25, 1.5, 2.0, 3.0
-_DB_STEP_BYTES = 10**9
 
 
 @dataclass(frozen=True)
@@ -138,7 +132,7 @@ class Search:
         """Whether anything that is wrong without a change is better with this one."""
         before, after = self.trials[0].finding, trial.finding
         eased = [role for role, load in before.loads.items() if load >= 1 and after.loads.get(role, 0.0) < load]
-        emptier = before.is_full and (after.fill_share or 0.0) < (before.fill_share or 0.0)
+        emptier = before.full is not None and (after.fill_share or 0.0) < (before.fill_share or 0.0)
         broken = [slo for slo in self._course.slos if slo.text in before.slos and not before.keeps(slo)]
         better = [slo for slo in broken if slo.text in after.slos and _is_better(slo, after, before)]
         return bool(eased or emptier or better)
@@ -163,21 +157,15 @@ class Search:
         except InputError:
             return None
         price = cost(spec)
-        extra = None if price is None or self._price is None else price - self._price + self._copying(spec)
+        extra = None if price is None or self._price is None else price - self._price + self._moving_cost(spec)
         sized = with_object_size(spec, self._course.checkup.seed)
         return Change(values, replace(self._course, spec=sized), extra)
 
-    def _copying(self, spec: Spec) -> float:
-        """What it costs to copy all objects of now, if they are to be protected otherwise."""
-        before = self._course.spec
-        if not isinstance(spec, CephSpec) or not isinstance(before, CephSpec) or spec.prices is None:
-            return 0.0
-        if spec.pools.data == before.pools.data:
-            return 0.0
-        now = spec_at(before, self._course.growth, self._expected, 0)
-        assert isinstance(now, CephSpec)
-        held_bytes = now.stored.objects * now.object_bytes(trace_of(now))
-        return spec.prices.copied_tb * held_bytes / 1e12
+    def _moving_cost(self, spec: Spec) -> float:
+        """What it costs to get to the changed store from that of now, besides what is added to it."""
+        remedies = store_of(spec).remedies
+        now = spec_at(self._course.spec, self._course.growth, self._expected, 0)
+        return 0.0 if remedies is None else remedies.moving_cost(now, spec)
 
 
 def _is_better(slo: Slo, after: Finding, before: Finding) -> bool:
@@ -185,70 +173,15 @@ def _is_better(slo: Slo, after: Finding, before: Finding) -> bool:
     return a > b * (1 + _HELP) if slo.above else a < b * (1 - _HELP)
 
 
-def candidates(course: Course, expected: Scenario) -> Iterator[dict[str, Any]]:
+def candidates(course: Course, expected: Scenario) -> Iterator[SpecChange]:
     """Single changes of a store, as values by path; what a store refuses is among them."""
     spec = course.spec
-    if isinstance(spec, CephSpec):
-        end = spec_at(spec, course.growth, expected, course.growth.months)
-        assert isinstance(end, CephSpec)
-        yield from _ceph(spec, end)
-    else:
-        yield from ({"host.cores": n} for n in _more(spec.host.cores))
-        yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
+    remedies = store_of(spec).remedies
+    if remedies is not None:
+        yield from remedies.changes(spec, spec_at(spec, course.growth, expected, course.growth.months))
     if spec.client.hedge.after is None and any(_may_be_hedged(spec, slo) for slo in course.slos):
         yield from ({"client.hedge.after": after} for after in ("p90", "p95"))
 
 
 def _may_be_hedged(spec: Spec, slo: Slo) -> bool:
     return slo.subject in spec.client.hedge.operations and not slo.above
-
-
-def _ceph(spec: CephSpec, end: CephSpec) -> Iterator[dict[str, Any]]:
-    """Those of a Ceph cluster.
-
-    Args:
-        end: as it is at the end of the period if nothing changes.
-    """
-    if spec.access.via_gateways:
-        yield from ({"gateways.count": n} for n in _more(spec.gateways.count))
-        cores = {min(n, spec.gateways.scales_to) for n in _more(spec.gateways.cores)}
-        yield from ({"gateways.cores": n} for n in sorted(cores) if n > spec.gateways.cores)
-        if not spec.buckets.resharding.dynamic:
-            needed = math.ceil(end.stored.objects / end.workload.buckets / OBJECTS_PER_SHARD)
-            shards = {needed, 4 * spec.buckets.shards}
-            yield from ({"buckets.shards": n} for n in sorted(shards) if n > spec.buckets.shards)
-    yield from ({"hosts.count": n} for n in _more(spec.hosts.count))
-    yield from ({"hosts.drives": n} for n in _more(spec.hosts.drives))
-    yield from ({"db.size": f"{size // 10**9}GB"} for size in _databases(spec, end))
-    if not spec.access.overwrites:
-        yield from ({"pools.data": data} for data in _protections(spec))
-
-
-def _more(count: int) -> list[int]:
-    return sorted({math.ceil(count * step) for step in _STEPS if math.ceil(count * step) > count})
-
-
-def _databases(spec: CephSpec, end: CephSpec) -> list[int]:
-    """Sizes of block.db in bytes: twice, four times, and the least that holds all of RocksDB at the end.
-
-    OSDs on hard disks that have none may get one of that least size; flash drives have their RocksDB on themselves.
-    """
-    if spec.osd.backend != "bluestore" or (spec.db is None and not spec.device.rotational):
-        return []
-    laws = Laws(end, end.object_bytes(trace_of(end)))
-    metadata, low, high = laws.state.metadata_bytes, 0, 1 << 14
-    while high - low > 1:
-        middle = (low + high) // 2
-        spills = place(laws.rocksdb, metadata, float(middle * _DB_STEP_BYTES)).spilled_bytes > 0
-        low, high = (middle, high) if spills else (low, middle)
-    now = spec.db.size if spec.db else 0
-    sizes = {2 * now, 4 * now, high * _DB_STEP_BYTES}
-    return sorted(size for size in sizes if size > now)
-
-
-def _protections(spec: CephSpec) -> list[str]:
-    """Replicas and codes that survive the loss of as many OSDs; objects are copied to a new pool."""
-    data = spec.pools.data
-    lost = data.width - data.data_shards
-    codes = [f"ec {k}+{lost}" for k in (2, 4, 8) if k != data.data_shards]
-    return codes if not data.is_ec else [f"replica {lost + 1}", *codes]

@@ -14,14 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
-from models.ceph.spec import CephSpec
-from models.minio.spec import MinioSpec
-from models.store import Spec
+from models.capabilities import Growth
+from models.store import Spec, required, store_of
 from sim.parallel.process_pool import process_map
 from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import EngineName, simulate
@@ -44,7 +42,6 @@ INTERVALS = ("mean", "p50", "p99")
 """Figures of latency that have an interval."""
 
 State = dict[str, Any]
-SpecOfStore = TypeVar("SpecOfStore", CephSpec, MinioSpec, CephSpec | MinioSpec)
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class Plan:
 class Window:
     """A state to be simulated: everything that its result depends on."""
 
-    spec: CephSpec
+    spec: Spec
     window_s: float
     seed: int
     engine: EngineName
@@ -132,16 +129,14 @@ def timeline(
         "throughput_ops", "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops":
         [low, high], "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}}, …}, "reshards",
         "lost_to_reshards"}, …], "events": [{"name", "objects", "text"}, …], "window_s", "warm_up_s", "confidence",
-        "engine": {"name", "wall_s", "visits"}}``. A state has the fields of `state.ClusterState` and
-        ``index_shards``; `reshards` and `lost_to_reshards` (share of the clients' time) are those since the state
-        before. `wall_s` is the sum over the windows.
+        "engine": {"name", "wall_s", "visits"}}``. A state has what the store's growth says of
+        it, and of the way from the state before (`models.capabilities.Growth`); `wall_s` is the sum over the windows.
 
     Raises:
         InputError: the store has no state that grows, or a worker was killed.
     """
-    if not isinstance(spec, CephSpec):
-        raise InputError(f"timeline: store: {spec.store} has no state that grows; ceph has")
-    windows = [Window(grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
+    growth = growth_of(spec)
+    windows = [Window(growth.grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
     results: list[State | None] = [cache.find(window) if cache else None for window in windows]
     missing = [i for i, result in enumerate(results) if result is None]
     progress(len(results) - len(missing))
@@ -156,13 +151,22 @@ def timeline(
     engines = [state.pop("engine") for state in states]
     trace = generate(phases(windows[0].spec, plan.window_s)[0].workload, seed)
     return {
-        "states": _with_reshards(spec, states),
-        "events": [vars(event) for event in effects(windows[0].spec, trace, plan.low, plan.high)],
+        "states": _with_the_way(growth, spec, states),
+        "events": [vars(event) for event in growth.effects(windows[0].spec, trace, plan.low, plan.high)],
         "window_s": plan.window_s,
         "warm_up_s": WARM_UP * plan.window_s,
         "confidence": CONFIDENCE,
         "engine": {"name": engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
     }
+
+
+def growth_of(spec: Spec) -> Growth[Any]:
+    """How the state of the spec's store grows.
+
+    Raises:
+        InputError: its model does not say.
+    """
+    return required(store_of(spec).growth, spec, "growth", "timeline")
 
 
 def simulated(window: Window) -> State:
@@ -172,13 +176,13 @@ def simulated(window: Window) -> State:
     for spec in phases(window.spec, window.window_s):
         trace = generate(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
-        state = state or state_figures(spec, trace) | {"ops": {}}
+        state = state or growth_of(spec).state(spec, trace) | {"ops": {}}
         state["ops"] |= {op: _figures(run, op, window.window_s) for op in ops_of(run)}
         engine = {name: engine[name] + run.info["engine"][name] for name in engine}
     return state | {"engine": engine}
 
 
-def phases(spec: SpecOfStore, window_s: float) -> list[SpecOfStore]:
+def phases(spec: Spec, window_s: float) -> list[Spec]:
     """The spec with a workload that lasts as long as a window, or with one of writes and one of reads."""
     workload = spec.workload
     lasting: dict[str, Any] = {"operations": None, "duration": window_s}
@@ -236,14 +240,12 @@ def _busiest(run: Run) -> dict[str, Any]:
     return {name: most[name] for name in ("role", "utilization")}
 
 
-def _with_reshards(spec: CephSpec, states: list[State]) -> list[State]:
-    """The states with what reshards cost on the way to each, at the rate of its writes."""
+def _with_the_way(growth: Growth[Any], spec: Spec, states: list[State]) -> list[State]:
+    """The states with what it took to grow to each from the one before, at the rate of its writes."""
     low = states[0]["objects"]
     for state in states:
         high = state["objects"]
         write_ops = state["ops"].get("PUT", {}).get("throughput_ops", 0.0)
-        steps = [step for step in steps_until(spec, high) if step.objects > low]
-        state["reshards"] = len(steps) * spec.workload.buckets
-        state["lost_to_reshards"] = lost_to_reshards(spec, low, high, write_ops)
+        state |= growth.on_the_way(spec, low, high, write_ops)
         low = high
     return states

@@ -6,6 +6,7 @@ has a file for each window, named by the hash of all that its result depends on,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,6 @@ import pyarrow as pa
 
 from sim.capacity.timeline import INTERVALS, State, Window
 from sim.parallel.result_cache import ResultFolder, content_key
-
-_STATE = (
-    "objects", "fill_share", "stored_bytes", "allocated_bytes", "metadata_bytes", "spilled_bytes", "onode_hit_share",
-    "block_cache_hit_share", "slow_reads_per_lookup", "slow_reads_per_absent_lookup", "slow_write_share",
-    "entries_per_index_shard", "index_shards", "reshards", "lost_to_reshards",
-)  # fmt: skip
 
 
 class TimelineFolder:
@@ -39,23 +34,23 @@ class TimelineFolder:
         """Keep the result of a window."""
         self._folder.keep(_key(window), result)
 
-    def write(self, result: dict[str, Any], text: str) -> None:
-        """Write a timeline's result as parquet, and as the JSON `text`."""
-        self._folder.write("timeline.parquet", table(result), "timeline.json", text)
+    def write(self, result: dict[str, Any], columns: Sequence[str], text: str) -> None:
+        """Write a timeline's result as parquet, with these figures of its states, and as the JSON `text`."""
+        self._folder.write("timeline.parquet", table(result, columns), "timeline.json", text)
 
 
 def _key(window: Window) -> str:
     return content_key((window.spec.model_dump_json(), window.window_s, window.seed, window.engine))
 
 
-def table(result: dict[str, Any]) -> pa.Table:
-    """A row for each state and operation: the state's numbers, the operation's figures and their intervals."""
-    return pa.Table.from_pylist([_row(state, op) for state in result["states"] for op in state["ops"]])
+def table(result: dict[str, Any], columns: Sequence[str]) -> pa.Table:
+    """A row for each state and operation: some of the state's figures, the operation's, and their intervals."""
+    return pa.Table.from_pylist([_row(state, op, columns) for state in result["states"] for op in state["ops"]])
 
 
-def _row(state: State, op: str) -> dict[str, Any]:
+def _row(state: State, op: str, columns: Sequence[str]) -> dict[str, Any]:
     figures = state["ops"][op]
-    row = {name: state[name] for name in _STATE} | {"op": op}
+    row = {name: state[name] for name in columns} | {"op": op}
     row |= {name: figures[name] for name in ("count", "errors", "throughput_ops", "throughput_bytes")}
     row |= {f"latency_{name}_s": value for name, value in figures["latency_s"].items()}
     intervals = {"throughput_ops": figures["interval"]["throughput_ops"]}

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from models.store import Spec
+from models.faults import FaultKind
+from models.store import Spec, required, store_of
 from traces.errors import InputError
 
-KINDS = ("drive", "host", "gateway", "slow-drive", "noisy-neighbour")
 SLOWER = 10.0  # times slower, of a slow drive unless told (assumed)
 SHARE = 0.5  # that a noisy neighbour takes unless told (assumed)
 
@@ -19,67 +19,75 @@ _EXAMPLES = "write it like drive, drive:3, slow-drive=10 or noisy-neighbour:driv
 
 Event = dict[str, Any]
 
-_EVENTS: dict[str, dict[str, tuple[str, str]]] = {
-    "ceph": {
-        "drive": ("osd_down", "osd"),
-        "host": ("host_down", "host"),
-        "gateway": ("gateway_down", "gateway"),
-        "slow-drive": ("slow_drive", "osd"),
-        "noisy-neighbour": ("noisy_neighbour", ""),
-    },
-    "minio": {
-        "drive": ("drive_down", "drive"),
-        "host": ("host_down", ""),
-        "slow-drive": ("slow_drive", "drive"),
-        "noisy-neighbour": ("noisy_neighbour", ""),
-    },
-}
-"""The kind of a store's event, and its field that has the number of what is hit; empty: it has none."""
-
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure, without when it happens.
+    """A failure, without when it happens and without the store that it happens to.
 
     Attributes:
         text: as it was written.
-        kind: one of `KINDS`.
-        which: number of the drive, host or gateway; 0 unless told.
-        takes: noisy neighbour: ``cpu``, ``drives`` or ``network``.
-        value: slow drive: times slower; noisy neighbour: the share it takes.
+        kind: the name of one of the store's faults.
+        which: number of what fails, or what a noisy neighbour takes; None: the first, or ``cpu``.
+        value: slow: times slower; noisy neighbour: the share it takes; None: the usual.
     """
 
     text: str
     kind: str
-    which: int = 0
-    takes: str = "cpu"
-    value: float = 0.0
+    which: str | None = None
+    value: float | None = None
+
+    def fault(self, spec: Spec) -> FaultKind:
+        """What it is in the spec's store.
+
+        Raises:
+            InputError: the store has nothing of that kind.
+        """
+        faults = required(store_of(spec).faults or None, spec, "faults", self._where)
+        if self.kind not in faults:
+            raise InputError(f"{self._where}: a {spec.store} store has no {self.kind}; allowed are {', '.join(faults)}")
+        return faults[self.kind]
 
     def event(self, spec: Spec, at_s: float, until_s: float) -> Event:
         """The entry of the spec's section `events`.
 
         Raises:
-            InputError: the store has nothing of that kind.
+            InputError: the store has nothing of that kind, or not what is said of it.
         """
-        names = _EVENTS[spec.store]
-        if self.kind not in names:
-            raise InputError(
-                f"--failure {self.text}: a {spec.store} store has no {self.kind} of its own; allowed are "
-                f"{', '.join(names)}"
-            )
-        kind, numbered = names[self.kind]
-        number = {numbered: self.which} if numbered else {}
-        if self.kind == "noisy-neighbour":
-            return {"kind": kind, "takes": self.takes, "share": self.value, "at": at_s, "until": until_s}
-        if self.kind == "slow-drive":
-            return {"kind": kind, **number, "speed": 1 / self.value, "at": at_s, "until": until_s}
-        if self.which and not numbered:
-            raise InputError(f"--failure {self.text}: there is one {self.kind}; leave the number out")
-        return {"kind": kind, **number, "at": at_s, "back_at": until_s}
+        fault = self.fault(spec)
+        if fault.form == "neighbour":
+            share = SHARE if self.value is None else self.value
+            if self.which is not None and self.which not in _TAKES:
+                raise InputError(f"{self._where}: nobody takes {self.which!r}; allowed are {', '.join(_TAKES)}")
+            if not 0 < share < 1:
+                raise InputError(f"{self._where}: takes a share of {share:g}; it must be above 0 and below 1")
+            taken = {"takes": self.which or "cpu", "share": share}
+            return {"kind": fault.event, **taken, "at": at_s, "until": until_s}
+        number = self._number(fault)
+        if fault.form == "slow":
+            slower = SLOWER if self.value is None else self.value
+            if not 1 < slower < float("inf"):
+                raise InputError(f"{self._where}: is {slower:g} times slower; it must be more than 1 times")
+            return {"kind": fault.event, **number, "speed": 1 / slower, "at": at_s, "until": until_s}
+        if self.value is not None:
+            raise InputError(f"{self._where}: takes no value; {_EXAMPLES}")
+        return {"kind": fault.event, **number, "at": at_s, "back_at": until_s}
+
+    def _number(self, fault: FaultKind) -> dict[str, int]:
+        """The field with the number of what fails."""
+        if self.which is not None and not self.which.isdecimal():
+            raise InputError(f"{self._where}: {self.which!r} is no number; {_EXAMPLES}")
+        which = int(self.which or 0)
+        if which and not fault.numbered:
+            raise InputError(f"{self._where}: there is one {self.kind}; leave the number out")
+        return {fault.numbered: which} if fault.numbered else {}
+
+    @property
+    def _where(self) -> str:
+        return f"--failure {self.text}"
 
 
 def parse_failure(text: str) -> Failure:
-    """The failure that ``KIND[:WHICH][=VALUE]`` says.
+    """The failure that ``KIND[:WHICH][=VALUE]`` says; which kinds there are, the store says.
 
     Raises:
         InputError: it says none; what is wrong and what is allowed are named.
@@ -88,29 +96,7 @@ def parse_failure(text: str) -> Failure:
     if match is None:
         raise InputError(f"--failure {text}: is no failure; {_EXAMPLES}")
     kind, which, value = match.groups()
-    if kind not in KINDS:
-        raise InputError(f"--failure {text}: {kind!r} is no failure; allowed are {', '.join(KINDS)}")
-    if kind == "noisy-neighbour":
-        if which is not None and which not in _TAKES:
-            raise InputError(f"--failure {text}: nobody takes {which!r}; allowed are {', '.join(_TAKES)}")
-        share = _number(text, value, SHARE)
-        if not 0 < share < 1:
-            raise InputError(f"--failure {text}: takes a share of {share:g}; it must be above 0 and below 1")
-        return Failure(text, kind, takes=which or "cpu", value=share)
-    if which is not None and not which.isdecimal():
-        raise InputError(f"--failure {text}: {which!r} is no number; {_EXAMPLES}")
-    if kind != "slow-drive":
-        if value is not None:
-            raise InputError(f"--failure {text}: takes no value; {_EXAMPLES}")
-        return Failure(text, kind, int(which or 0))
-    slower = _number(text, value, SLOWER)
-    if not 1 < slower < float("inf"):
-        raise InputError(f"--failure {text}: is {slower:g} times slower; it must be more than 1 times")
-    return Failure(text, kind, int(which or 0), value=slower)
-
-
-def _number(text: str, value: str | None, default: float) -> float:
     try:
-        return default if value is None else float(value)
+        return Failure(text, kind, which, None if value is None else float(value))
     except ValueError as error:
         raise InputError(f"--failure {text}: {value!r} is no number; {_EXAMPLES}") from error

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.ceph.faults.faults import GatewayDown
-from models.ceph.spec import CephSpec
 from models.store import Spec, spec_of
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failure_windows import Seen, Times, replications, seen, timeline
@@ -102,7 +100,7 @@ def failures(
                     progress(len(engines) // 2)
                 if settings.precision and settings.precision.verdict(_wanted(pairs))["reached"]:
                     break
-            rows.append(_row(failure, event, times, pairs, question) | {"notes": _notes(specs[0])})
+            rows.append(_row(failure, event, times, pairs, question) | {"notes": _notes(failure, specs[0])})
     return {
         "spec": question.source,
         **vars(times),
@@ -124,7 +122,7 @@ def _check(question: Question, spec: Spec, times: Times) -> None:
             raise InputError(f"--slo {slo.text}: a utilisation is that of a whole run, and has no windows")
         if slo.subject not in asked:
             raise InputError(f"--slo {slo.text}: nobody asks for a {slo.subject}; there are {', '.join(sorted(asked))}")
-    refused = [failure.text for failure in question.failures if failure.kind in ("host", "gateway")]
+    refused = [failure.text for failure in question.failures if failure.fault(spec).refuses]
     again_s = 2 * spec.network.latency + spec.workload.think_time.mean
     if refused and spec.workload.rate is None and not spec.client.retry.retries:
         most = spec.workload.clients * (times.until_s - times.at_s) / (again_s or 1.0)
@@ -155,17 +153,10 @@ def _variants(question: Question, failure: Failure, event: dict[str, Any]) -> tu
     return failing, healthy
 
 
-def _notes(failing: Spec) -> list[str]:
+def _notes(failure: Failure, failing: Spec) -> list[str]:
     """What is to be known of the failure, the spec's last event."""
-    event = failing.events[-1]
-    if not (isinstance(failing, CephSpec) and isinstance(event, GatewayDown)):
-        return []
-    if failing.gateways.count == 1 or event.back_s > event.at + event.noticed_after:
-        return []
-    return [
-        f"The load balancer would notice after {event.noticed_after:g} s (noticed_after), when gateway {event.gateway} "
-        "is back: all the while requests go to it and fail"
-    ]
+    note = failure.fault(failing).note(failing, failing.events[-1])
+    return [note] if note else []
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from models.field_paths import resolved
-from models.store import Spec
+from models.store import Spec, compile_spec
 from sim.analysis.bounds import bounds
 from sim.experiments.goal import Goal, hedge_delays, limits_of, parse_target, start_of
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
@@ -230,7 +230,7 @@ def _refuse_saturated(spec: Spec, seed: int) -> None:
     """Refuse a rate that the bottleneck cannot serve: a run ends before it shows that its queue would grow for ever."""
     if spec.workload.rate is None:
         return
-    limits = bounds(*spec.compile(generate(spec.workload, seed)))
+    limits = bounds(*compile_spec(spec, generate(spec.workload, seed)))
     most_ops = limits["max_throughput_ops"]
     if most_ops is not None and spec.workload.rate >= most_ops:
         raise InputError(

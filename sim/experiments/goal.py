@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from models.store import compile_spec
 from sim.analysis.bounds import bounds
 from sim.experiments.measures import Measures
 from sim.experiments.variants import Variants
@@ -91,7 +92,7 @@ def start_of(variants: Variants, path: str) -> float:
     value: float | None = variants.number(path)
     if value is None and path == _RATE:
         spec = variants.spec()
-        most_ops = bounds(*spec.compile(generate(spec.workload, variants.settings.seed)))["max_throughput_ops"]
+        most_ops = bounds(*compile_spec(spec, generate(spec.workload, variants.settings.seed)))["max_throughput_ops"]
         value = most_ops and float(f"{_TRIED_FIRST * most_ops:.3g}")
     if value is None or (value == 0 and isinstance(value, float)):
         raise InputError(f"--find {path}: the spec has no value to begin with; add bounds, as in {path} in LOW..HIGH")

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from models.field_paths import resolved
 from models.prices import cost
-from models.store import Spec, spec_of
+from models.store import Spec, compile_spec, spec_of
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Cache, Job, Point, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
@@ -193,7 +193,7 @@ def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
     named = [slo for slo in slos if slo.figure == UTILIZATION and slo.subject is not None]
     if named:
         spec = jobs[0].spec
-        network, _ = spec.compile(generate(spec.workload, jobs[0].settings.seed))
+        network, _ = compile_spec(spec, generate(spec.workload, jobs[0].settings.seed))
         roles = dict.fromkeys(station.role for station in network.stations if station.servers is not None)
         for slo in named:
             if slo.subject not in roles:

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from models.minio.spec import MinioSpec
 from models.network.network import Route
 from models.network.retry_policy import NO_POLICY
 from models.network.service_demand import ServiceDemand
-from models.store import Spec
+from models.store import Spec, compile_spec, store_of
 from sim.analysis.service_demands import mean_demands
 from traces.run import Run
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
@@ -87,7 +86,7 @@ def _light_load(
 
 def _sums(spec: Spec, m: Measured) -> Floats:
     """What the spec says of the figures in `_measured_sums`."""
-    cpu_s = modelled_cpu_s(spec, *spec.compile(_sample(m)))
+    cpu_s = modelled_cpu_s(spec, *compile_spec(spec, _sample(m)))
     figures = [cpu_s[side] for side in measured_cpu_s(m.run)]
     return np.array(figures + ([alone for _, alone in _alone_s(spec, m)] if _alone(m) else []))
 
@@ -102,7 +101,7 @@ def _measured_sums(m: Measured) -> Floats:
 
 def _alone_s(spec: Spec, m: Measured) -> list[tuple[str, float]]:
     """The mean latency of each operation when a request meets nobody."""
-    network, requests = spec.compile(_sample(m))
+    network, requests = compile_spec(spec, _sample(m))
     routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
     demands = mean_demands(replace(network, routes=routes, agenda=()), requests)
     result = []
@@ -215,9 +214,11 @@ def _size_text(m: Measured, op: str) -> str:
 
 
 def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
-    """Between which sizes a PUT's latency beyond its CPU leaps: where MinIO's objects stop being inlined."""
-    if not isinstance(spec, MinioSpec):
+    """Between which sizes a PUT's latency beyond its CPU leaps: where the store's objects stop being inlined."""
+    inline_limit_bytes = store_of(spec).inline_limit_bytes
+    if inline_limit_bytes is None:
         return []
+    limit = inline_limit_bytes(spec)
     beyond_s: dict[int, list[float]] = {}
     for m in (m for m in measured if _alone(m) and _succeeded(m.run) == ["PUT"] and len(measured_cpu_s(m.run)) == 2):
         sizes = np.unique(m.run.column("size_bytes"))
@@ -229,9 +230,8 @@ def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
     if not steps or max(steps)[0] <= 0:
         return []
     step_s, below, above = max(steps)
-    data_shards = spec.drives.set_size - spec.drives.parity_shards
-    inside = below <= spec.inline_limit * data_shards < above
+    inside = below <= limit < above
     return [
         f"beyond its CPU a PUT takes {step_s * 1e3:.2g} ms longer for {above:,} B than for {below:,} B; the spec's "
-        f"inline limit, {spec.inline_limit * data_shards:,} B of an object, lies {'between' if inside else 'elsewhere'}"
+        f"inline limit, {limit:,} B of an object, lies {'between' if inside else 'elsewhere'}"
     ]

@@ -10,7 +10,7 @@ from typing import Any
 from models.client_policy import ClientPolicies
 from models.network.demand_sheet import Requests
 from models.network.network import Network, Route, Station
-from models.store import Spec, spec_of
+from models.store import Spec, compile_spec, spec_of
 from traces.errors import InputError
 from traces.trace import Trace
 from validate.calibration.profile import with_values
@@ -152,7 +152,7 @@ def matters(
     value = value_at(data, parameter.path, source)
     other = parameter.low if value > math.sqrt(parameter.low * parameter.high) else parameter.high
     specs = [as_recorded(spec_at(data, {parameter.path: v}, source), policies) for v in (value, other)]
-    versions = [spec.compile(trace) for spec in specs]
+    versions = [compile_spec(spec, trace) for spec in specs]
     return _taken(*versions[0]) != _taken(*versions[1])
 
 

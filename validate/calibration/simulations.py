@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from models.client_policy import ClientPolicies
+from models.store import compile_spec
 from sim.parallel.process_pool import process_map
 from sim.simulate import requests_alone
 from traces.trace import Trace
@@ -104,7 +105,7 @@ def _figures(point: Point) -> Floats:
     data, source, asked = _known
     trace, labels = asked[point.cell].trace, asked[point.cell].labels
     spec = as_recorded(spec_at(data, dict(point.values), source), asked[point.cell].policies)
-    network, requests = spec.compile(trace)
+    network, requests = compile_spec(spec, trace)
     cpu_s = modelled_cpu_s(spec, network, requests)
     split = any(of_share(label)[0] for label in labels)
     run, server_s = (

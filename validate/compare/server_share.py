@@ -6,17 +6,13 @@ the client's work, and the waiting for a core to do it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 
-from models.minio.spec import MinioSpec
 from models.network.demand_sheet import Requests
-from models.network.network import Network, Route, Stage
-from models.store import Spec
+from models.network.network import Network
+from models.store import Spec, required, store_of
 from sim.simulate import requests_alone
-from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import Floats
 from traces.trace import Trace
@@ -49,29 +45,15 @@ def simulate_shares(spec: Spec, network: Network, requests: Requests, trace: Tra
     A request with several attempts has NaN, as has a failed one.
 
     Args:
-        network, requests: what the spec makes of the trace (`compile`).
+        network, requests: what the spec makes of the trace (`compile_spec`).
 
     Raises:
         InputError: the spec's model does not say where the server begins.
     """
-    if not isinstance(spec, MinioSpec):
-        raise InputError(f"the server's share of latencies is known of a minio's model, not of a {spec.store}'s")
-    run = requests_alone(_stamped(spec, network), requests, trace, seed)
+    part = required(store_of(spec).server_part, spec, "server part of latencies")
+    run = requests_alone(part.stamped(spec, network), requests, trace, seed)
     arrived_s = run.column("first_byte_s")
     arrived_s = np.where(np.isnan(arrived_s), run.column("start_s"), arrived_s)
-    server_s = run.column("end_s") - spec.network.latency - arrived_s
+    server_s = run.column("end_s") - part.way_back_s(spec) - arrived_s
     server_s[(run.column("attempts") > 1) | run.failed] = np.nan
     return run, server_s
-
-
-def _stamped(spec: MinioSpec, network: Network) -> Network:
-    """The network whose requests' first byte is stamped when they arrive at the server."""
-    return replace(network, routes=tuple(_stamped_route(spec, route) for route in network.routes))
-
-
-def _stamped_route(spec: MinioSpec, route: Route) -> Route:
-    before = (route.name.partition(" ")[0] in spec.client.cpu) + bool(spec.network.latency)
-    stages = [replace(stage, delivers=False) for stage in route.stages]
-    (visits,) = stages[0].branches
-    sent = [Stage((visits[:before],), 1, delivers=True)] if before else []
-    return replace(route, stages=(*sent, Stage((visits[before:],), 1), *stages[1:]))

@@ -10,16 +10,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.demands.cost_functions import Laws
-from models.ceph.mechanisms.bluestore import BLOCK_BYTES
-from models.ceph.mechanisms.compression import Compressed
-from models.ceph.mechanisms.resharding import Reshard, Resharding, reshard
-from models.ceph.spec import CephSpec
-from models.store import Spec
+from models.store import Spec, store_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.tables import OPS
-from traces.workload.generate import generate
 
 Floats = NDArray[np.float64]
 
@@ -129,57 +123,7 @@ def _steady(run: Run, op: str) -> _Sample:
     return _Sample(run, settled, last_s - first_s)
 
 
-def _space_amplification(laws: Laws) -> float:
-    return laws.state.allocated_bytes / laws.state.stored_bytes
-
-
-def _reshard(laws: Laws) -> Reshard:
-    spec = laws.spec
-    entries = spec.stored.objects / spec.workload.buckets
-    return reshard(entries, spec.buckets.shards, spec.buckets.shards, Resharding(), spec.release)
-
-
-def _written(laws: Laws) -> tuple[int, Compressed]:
-    """The size of a write, and what compression makes of it."""
-    settings, size = laws.bluestore, round(float(generate(laws.spec.workload, 0).size_bytes.mean()))
-    blob, unit = settings.compression_blob_bytes, settings.min_alloc_bytes
-    return size, settings.compression.write(size, blob, unit, BLOCK_BYTES)
-
-
-def _compressed_share(laws: Laws) -> float:
-    _, result = _written(laws)
-    return result.kept_bytes / result.tried_bytes
-
-
-def _saved_share(laws: Laws) -> float:
-    size, result = _written(laws)
-    return (laws.bluestore.allocated_bytes(size) - result.allocated_bytes) / result.kept_bytes
-
-
-_OF_SPEC: Mapping[str, Callable[[Laws], float]] = {
-    "shard_objects_per_osd": lambda laws: laws.state.shard_objects,
-    "metadata_bytes_per_shard_object": lambda laws: laws.state.metadata_bytes / laws.state.shard_objects,
-    "spilled_gb_per_osd": lambda laws: laws.state.spilled_bytes / 1e9,
-    "fill_share": lambda laws: laws.state.fill_share,
-    "space_amplification": _space_amplification,
-    "reshard_s": lambda laws: _reshard(laws).end_s,
-    "writes_blocked_s": lambda laws: _reshard(laws).blocked_s,
-    "compressed_share": _compressed_share,
-    "saved_share": _saved_share,
-}
-
-
 def figures_of_spec(spec: Spec, names: tuple[str, ...]) -> dict[str, float]:
-    """Those of the figures that need no simulation: they follow from a Ceph cluster's spec and what it holds.
-
-    ``shard_objects_per_osd``, ``metadata_bytes_per_shard_object``, ``spilled_gb_per_osd`` (RocksDB's bytes on the data
-    device, 1e9), ``fill_share`` (of the data device), ``space_amplification`` (allocated over stored bytes),
-    ``reshard_s`` and ``writes_blocked_s`` (of a reshard of one bucket), ``compressed_share`` (bytes kept compressed
-    over bytes tried) and ``saved_share`` (space saved over bytes kept compressed, both of the workload's writes).
-    """
-    mine = [name for name in names if name in _OF_SPEC]
-    if not mine:
-        return {}
-    assert isinstance(spec, CephSpec)
-    laws = Laws(spec, spec.object_bytes(generate(spec.workload, 0)))
-    return {name: _OF_SPEC[name](laws) for name in mine}
+    """Those of the figures that need no simulation: the store says what follows from its spec alone."""
+    known = store_of(spec).figures
+    return {name: known[name](spec) for name in names if name in known}

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
-import numpy as np
-
-from models.minio.spec import MinioSpec
+from models.capabilities import Side
 from models.network.demand_sheet import Requests
-from models.network.network import Network, Visit
-from models.store import Spec
+from models.network.network import Network
+from models.store import Spec, store_of
 from traces.run import Run
 
-Side = Literal["client", "server"]
 SIDES: tuple[Side, ...] = ("client", "server")
 
 
@@ -31,7 +27,7 @@ def without_cpu(run: Run) -> Run:
 
 def tells_cpu(spec: Spec) -> bool:
     """Whether the model says what client and server processes take."""
-    return isinstance(spec, MinioSpec)
+    return store_of(spec).cpu is not None
 
 
 def modelled_cpu_s(spec: Spec, network: Network, requests: Requests) -> dict[Side, float]:
@@ -39,20 +35,7 @@ def modelled_cpu_s(spec: Spec, network: Network, requests: Requests) -> dict[Sid
 
     Nothing where the model does not say it.
 
-    `network`, `requests`: what the spec makes of a trace (`compile`).
+    `network`, `requests`: what the spec makes of a trace (`compile_spec`).
     """
-    if not tells_cpu(spec):
-        return {}
-    total_s = client_s = 0.0
-    for k in np.unique(requests.route).tolist():
-        size = requests.size_bytes[requests.route == k]
-        route = network.routes[k]
-        total_s += sum(float(visit.demand.mean_s(size).sum()) for visit in route.visits if _on_cpu(network, visit))
-        of_client = spec.client.cpu.get(route.name.partition(" ")[0])
-        client_s += float(of_client.mean_s(size).sum()) if of_client else 0.0
-    count = max(len(requests), 1)
-    return {"client": client_s / count, "server": (total_s - client_s) / count}
-
-
-def _on_cpu(network: Network, visit: Visit) -> bool:
-    return isinstance(visit.station, int | np.integer) and network.stations[visit.station].role.endswith("cpu")
+    cpu = store_of(spec).cpu
+    return {} if cpu is None else cpu(spec, network, requests)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from models.ceph.mechanisms.bucket_index import entries_per_shard
 from models.ceph.mechanisms.compaction import bursts
 from models.ceph.mechanisms.redundancy import stripes
 from models.ceph.mechanisms.rocksdb import RocksDbOptions, place
+from models.ceph.spec import CephSpec
 from models.devices.devices import Device
 from models.network.service_demand import ServiceDemand
 from traces.workload.distributions import (
@@ -33,9 +34,6 @@ from traces.workload.distributions import (
 )
 from traces.workload.generate import PAGE
 from traces.workload.workload import Op
-
-if TYPE_CHECKING:
-    from models.ceph.spec import CephSpec
 
 NOTHING = ServiceDemand()
 

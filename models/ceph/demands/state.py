@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from models.capabilities import Effect
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
 from models.ceph.mechanisms.compaction import slow_write_share
 from models.ceph.mechanisms.rocksdb import (
@@ -85,15 +86,6 @@ class ClusterState:
     """of the bytes that flushes and compactions write"""
 
 
-@dataclass(frozen=True)
-class Event:
-    """The number of objects at which an effect begins."""
-
-    name: str
-    objects: int
-    text: str
-
-
 def cache_bytes(memory_target_bytes: float) -> tuple[float, float]:
     """BlueStore's caches in bytes: onodes, and RocksDB's block cache.
 
@@ -153,13 +145,13 @@ def _fragmented_share(inputs: StateInputs, fill: float) -> float:
     return float(inputs.churn * (1 - max(0.0, 1 - fill) ** (units - 1)))
 
 
-def events(inputs: StateInputs, objects_low: int, objects_high: int) -> tuple[Event, ...]:
+def events(inputs: StateInputs, objects_low: int, objects_high: int) -> tuple[Effect, ...]:
     """The effects that begin between two numbers of objects, in order; those that hold at the lower are left out."""
     found = []
     for name, text, holds in _effects(inputs):
         objects = _first(inputs, holds, objects_low, objects_high)
         if objects is not None:
-            found.append(Event(name, objects, text))
+            found.append(Effect(name, objects, text))
     return tuple(sorted(found, key=lambda event: event.objects))
 
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.ceph.demands.cost_functions import Laws
 from models.ceph.faults.faults import GatewayDown, HostDown, NoisyNeighbourOnHost, OsdDown, ReshardEvent, SlowDrive
 from models.ceph.faults.osd_map import REPORT_S, Epoch, Outage, epochs, rebuilding_s, recovery_s
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.resharding import Reshard, reshard
 from models.ceph.placement_rows import Rows
+from models.ceph.spec import CephSpec
 from models.faults import Slowdown
 from models.network.scenario import Action, Kind
-
-if TYPE_CHECKING:
-    from models.ceph.demands.cost_functions import Laws
-    from models.ceph.spec import CephSpec
 
 
 @dataclass(frozen=True)

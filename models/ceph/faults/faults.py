@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import NoisyNeighbour, Outage, Spell, refuse_instant_failures
+from models.faults import NoisyNeighbour, Outage, Spell
 from traces.units import PerSecond, Seconds
 from traces.workload.distributions import Strict
-
-if TYPE_CHECKING:
-    from models.ceph.spec import CephSpec
 
 
 class ReshardEvent(Strict):
@@ -88,23 +85,3 @@ Event = Annotated[
     ReshardEvent | OsdDown | HostDown | GatewayDown | SlowDrive | NoisyNeighbourOnHost, Field(discriminator="kind")
 ]
 """One entry of the section `events`."""
-
-
-def check_events(spec: CephSpec) -> None:
-    """Whether all that the events name exists.
-
-    Raises:
-        ValueError: naming the event, and what is allowed.
-    """
-    counts = {
-        "osd": spec.osds, "host": spec.hosts.count, "gateway": spec.gateways.count, "bucket": spec.workload.buckets
-    }  # fmt: skip
-    for number, event in enumerate(spec.events):
-        if isinstance(event, ReshardEvent | GatewayDown) and not spec.access.via_gateways:
-            raise ValueError(f"events.{number}.kind: {event.kind} is for access s3, not for {spec.access.kind}")
-        for name, count in counts.items():
-            named = getattr(event, name, 0)
-            if named >= count:
-                raise ValueError(f"events.{number}.{name}: there is no {name} {named}; allowed are 0 to {count - 1}")
-        if isinstance(event, GatewayDown) or (isinstance(event, HostDown) and spec.collocated):
-            refuse_instant_failures(spec.workload, spec.network.latency, event.kind)

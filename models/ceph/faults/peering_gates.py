@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +19,11 @@ from models.ceph.faults.osd_map import Outage, min_size
 from models.ceph.faults.reshard_gates import Gates
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.placement_rows import LANES, Pool, Rows
+from models.ceph.spec import CephSpec
 from models.network.network import Discipline, Group, Member, Station, Visit
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
 from traces.errors import InputError
-
-if TYPE_CHECKING:
-    from models.ceph.spec import CephSpec
 
 TABLE = 1
 """Which placement table is that of the gates."""

@@ -11,7 +11,7 @@ from cli.pages.page import Header, Section, write_page
 from models.network.demand_sheet import Requests
 from models.network.network import Discipline, Network, Route, Stage, Station, Visit, single
 from models.network.service_demand import ServiceDemand
-from models.store import load_spec
+from models.store import compile_spec, load_spec
 from sim.analysis.service_demands import mean_demands
 from tests.browser import CHROMIUM, opened
 from tests.ceph_clusters import ceph
@@ -69,7 +69,7 @@ def compiled(store: str) -> tuple[Network, Requests]:
         spec = load_spec(MINIO, sets)
     else:
         spec = ceph("workload.operations=50", "workload.mix={PUT: 1, GET: 1}")
-    return spec.compile(generate(spec.workload, 1))
+    return compile_spec(spec, generate(spec.workload, 1))
 
 
 @pytest.mark.parametrize("store", ["minio", "ceph"])

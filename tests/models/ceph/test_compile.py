@@ -8,9 +8,10 @@ import math
 import numpy as np
 import pytest
 
+from models.ceph.object_size import object_bytes
 from models.network.network import Network
 from models.network.scenario import Action, Kind
-from models.store import load_spec
+from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.simulate import simulate
@@ -271,7 +272,7 @@ def test_writes_that_wait_for_each_others_deferred_writes_go_on():
         "osd.backend=filestore", "filestore.flusher_ios=1", "workload.operations=200", "workload.clients=50",
         "workload.object_size=10MiB", 'workload.mix={"PUT": 1}', "pools.pg_num=16",
     )  # fmt: skip
-    outcome = compiled_engine.run(Program.of(*spec.compile(generate(spec.workload, 0)), 0))
+    outcome = compiled_engine.run(Program.of(*compile_spec(spec, generate(spec.workload, 0)), 0))
     assert outcome.in_flight == 0
     assert np.isfinite(outcome.end_s).all()
 
@@ -297,5 +298,5 @@ def test_lists_leave_the_stored_objects_their_size():
     quincy = EXAMPLES / "ceph" / "nvme-quincy.yaml"
     few = ["stored.objects=2e8", "workload.object_size=4KiB", "workload.operations=100", "workload.clients=10"]
     lists, puts = (load_spec(quincy, [*few, f"workload.mix={{{op}: 1}}"]) for op in ("LIST", "PUT"))
-    assert lists.object_bytes(generate(lists.workload, 0)) == puts.object_bytes(generate(puts.workload, 0)) == 4096
+    assert object_bytes(lists, generate(lists.workload, 0)) == object_bytes(puts, generate(puts.workload, 0)) == 4096
     assert len(simulate(lists)) == 100

@@ -15,7 +15,7 @@ from models.ceph.demands.cost_functions import Laws
 from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.spec import CephSpec
 from models.devices.devices import PRESETS
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
@@ -33,7 +33,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 def simulated(spec: CephSpec) -> tuple[Outcome, float]:
     """A run of the spec's own workload, and its throughput in requests a second."""
-    outcome = compiled_engine.run(Program.of(*spec.compile(generate(spec.workload, 0)), 0))
+    outcome = compiled_engine.run(Program.of(*compile_spec(spec, generate(spec.workload, 0)), 0))
     return outcome, len(outcome.end_s) / float(np.nanmax(outcome.end_s))
 
 
@@ -159,7 +159,7 @@ def test_gateways_scale_until_the_drives_are_busy():
 )  # fmt: skip
 def test_throughput_keeps_the_bounds_that_follow_from_demands(op, assignments):
     spec = ceph(*assignments, f'workload.mix={{"{op}": 1}}')
-    network, requests = spec.compile(generate(spec.workload, 0))
+    network, requests = compile_spec(spec, generate(spec.workload, 0))
     limits = bounds(network, requests)["throughput_ops"]
     outcome, rate = simulated(spec)
     assert limits["high"] is not None
@@ -236,7 +236,7 @@ def clusters(draw: st.DrawFn) -> dict[str, object]:
 def test_any_cluster_is_simulated_alike_on_both_engines_or_refused_in_one_line(data):
     try:
         spec = spec_of(data, "spec")
-        network, requests = spec.compile(generate(spec.workload, 1))
+        network, requests = compile_spec(spec, generate(spec.workload, 1))
     except InputError as error:
         assert "\n" not in str(error)
         assert any(field in str(error) for field in ("pools.", "gateways.cores", "stored.objects")), error

@@ -18,7 +18,7 @@ from models.ceph.spec import CephSpec
 from models.ceph.stations import Stations
 from models.network.network import Discipline
 from models.network.scenario import Kind
-from models.store import load_spec, spec_of
+from models.store import compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
@@ -52,7 +52,7 @@ def open_loop(rate: float = 400.0, **workload: Any) -> dict[str, Any]:
 
 
 def run(spec: CephSpec, engine: Any = compiled_engine) -> tuple[Outcome, Program]:
-    network, requests = spec.compile(generate(spec.workload, 0))
+    network, requests = compile_spec(spec, generate(spec.workload, 0))
     program = Program.of(network, requests, seed=0)
     return engine.run(program), program
 
@@ -314,7 +314,7 @@ def test_gateway_that_dies_and_returns(collocated):
 
 def test_gateways_of_a_host_die_with_it():
     spec = ceph({"kind": "host_down", "host": 1, "at": 3.0}, gateways={"count": 6, "collocated": True, "cores": 4})
-    network, _ = spec.compile(generate(spec.workload, 0))
+    network, _ = compile_spec(spec, generate(spec.workload, 0))
     down = [network.stations[a.target].name for a in network.agenda if a.kind is Kind.DOWN]
     assert down == ["rgw 1 cpu"]
 
@@ -333,7 +333,7 @@ def test_slow_drive():
 def test_reasons_for_slowness_multiply():
     slow = [{"kind": "slow_drive", "osd": 0, "at": at, "until": at + 4, "speed": 0.5} for at in (1.0, 3.0)]
     spec = ceph(*slow, device="hdd-7k2", db={"device": "nvme"})
-    network, _ = spec.compile(generate(spec.workload, 0))
+    network, _ = compile_spec(spec, generate(spec.workload, 0))
     of = {name: [(a.at_s, a.value) for a in network.agenda if network.stations[a.target].name == name]
           for name in ("osd 0 drive", "osd 0 latency", "osd 0 kv")}  # fmt: skip
     assert of["osd 0 drive"] == of["osd 0 latency"] == [(1, 0.5), (3, 0.25), (5, 0.5), (7, 1)]
@@ -344,7 +344,7 @@ def test_reasons_for_slowness_multiply():
 
 
 def test_without_events_nothing_is_added():
-    network, _ = ceph().compile(generate(ceph().workload, 0))
+    network, _ = compile_spec(ceph(), generate(ceph().workload, 0))
     assert len(network.placements) == 1 and len(network.groups) == 1 and not network.agenda
     assert Discipline.GATE not in {station.discipline for station in network.stations}
 

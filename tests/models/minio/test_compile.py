@@ -7,7 +7,7 @@ import pytest
 
 from models.minio.spec import Drives, MinioSpec
 from models.network.retry_policy import NO_POLICY, Policy
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from tests.small_traces import trace_of
@@ -29,7 +29,7 @@ def with_drives(**drives) -> MinioSpec:
 
 def alone(spec: MinioSpec, op: str, size: int):
     """One request on an idle store."""
-    network, requests = spec.compile(trace_of([op], ["k"], size_bytes=size))
+    network, requests = compile_spec(spec, trace_of([op], ["k"], size_bytes=size))
     return compiled_engine.run(Program.of(network, requests, 0)), network
 
 
@@ -113,18 +113,18 @@ def test_head_moves_no_payload():
 
 def test_clients_on_the_host_share_its_cores():
     spec = spec_of(BASE | {"client": BASE["client"] | {"on_host": True}}, "spec")
-    network, _ = spec.compile(trace_of(["GET"], ["k"]))
+    network, _ = compile_spec(spec, trace_of(["GET"], ["k"]))
     assert [s.name for s in network.stations if s.role.endswith("cpu")] == ["host cpu"]
 
 
 def test_drives_of_one_file_system_share_its_journal():
-    network, _ = with_drives(count=4, shared_journal=True).compile(trace_of(["PUT"], ["k"]))
+    network, _ = compile_spec(with_drives(count=4, shared_journal=True), trace_of(["PUT"], ["k"]))
     assert [s.name for s in network.stations if s.role == "journal"] == ["journal 0"]
 
 
 def test_objects_spread_over_erasure_sets_and_over_the_drives_of_a_set():
     n = 3000
-    network, requests = with_drives(count=32).compile(trace_of(["GET"] * n, [f"k{i}" for i in range(n)]))
+    network, requests = compile_spec(with_drives(count=32), trace_of(["GET"] * n, [f"k{i}" for i in range(n)]))
     outcome = compiled_engine.run(Program.of(network, requests, 0))
     drives = [i for i, s in enumerate(network.stations) if s.role == "drive"]
     reads = outcome.visits[drives]
@@ -149,7 +149,7 @@ def test_parity_that_does_not_fit_is_refused():
 def policies(client: dict[str, object]) -> dict[str, Policy]:
     """The policy of each route."""
     spec = spec_of(BASE | {"client": client}, "spec")
-    return {route.name: route.policy for route in spec.compile(trace_of(["GET"], ["k"]))[0].routes}
+    return {route.name: route.policy for route in compile_spec(spec, trace_of(["GET"], ["k"]))[0].routes}
 
 
 def test_clients_have_no_policy_unless_told():
@@ -207,8 +207,8 @@ def test_long_work_lets_others_onto_the_core_between_its_slices():
     ends_s = {}
     for slice_ in ("0.5ms", 0):
         data = {"store": "minio", "workload": BASE["workload"], "host": host | {"slice": slice_}}
-        network, requests = spec_of(data, "spec").compile(
-            trace_of(["PUT", "GET"], ["k", "l"], size_bytes=4096, arrival_s=[0.0, 0.0001])
+        network, requests = compile_spec(
+            spec_of(data, "spec"), trace_of(["PUT", "GET"], ["k", "l"], size_bytes=4096, arrival_s=[0.0, 0.0001])
         )
         outcome = compiled_engine.run(Program.of(network, requests, 0))
         ends_s[slice_] = outcome.end_s

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models.minio.garbage_collector import COLLECTING, Collector
 from models.minio.spec import MinioSpec
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
@@ -39,7 +39,7 @@ def host(cores: int, **collector) -> MinioSpec:
 
 def ran(spec: MinioSpec, ops: list[str], size: int, engine=compiled_engine, gap_s: float = 1.0):
     trace = trace_of(ops, ["k"] * len(ops), size_bytes=size, arrival_s=[gap_s * i for i in range(len(ops))])
-    network, requests = spec.compile(trace)
+    network, requests = compile_spec(spec, trace)
     program = Program.of(network, requests, 0)
     return engine.run(program), network, requests
 

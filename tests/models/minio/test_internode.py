@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.minio.spec import Drives, MinioSpec
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from tests.models.minio.test_compile import BASE, alone
@@ -52,7 +52,7 @@ def test_a_lone_request_takes_so_many_calls_longer(op, size, more_s):
 def test_the_cpu_of_all_calls_counts_also_of_those_that_nobody_waits_for(op, size, bare, with_shard):
     """Three calls each: a lock, its release, metadata, shards written, cleaning up. A large object is read by one."""
     trace = trace_of([op], ["k"], size_bytes=size)
-    one, four = (modelled_cpu_s(spec, *spec.compile(trace))["server"] for spec in map(servers, (1, 4)))
+    one, four = (modelled_cpu_s(spec, *compile_spec(spec, trace))["server"] for spec in map(servers, (1, 4)))
     assert four - one == pytest.approx(2 * (bare * CALL_S + with_shard * (CALL_S + BYTE_S * size / 2)))
     (outcome, network), (before, _) = (alone(servers(count), op, size) for count in (4, 1))
     cpu = [station.role for station in network.stations].index("host cpu")
@@ -71,7 +71,9 @@ def test_a_share_of_small_puts_pauses_for_its_lock():
     n, share = 4000, 0.4
     trace = trace_of(["PUT"] * n, ["k"] * n, arrival_s=np.arange(n) * 10.0, size_bytes=4096)
     never, often = (
-        compiled_engine.run(Program.of(*servers(4, internode=INTERNODE | {"lock_refused": p}).compile(trace), 0)).end_s
+        compiled_engine.run(
+            Program.of(*compile_spec(servers(4, internode=INTERNODE | {"lock_refused": p}), trace), 0)
+        ).end_s
         for p in (0.0, share)
     )
     pause_s = (often - never)[often - never > 1e-9]
@@ -84,16 +86,16 @@ def test_a_share_of_small_puts_pauses_for_its_lock():
 
 def test_one_server_makes_no_calls_and_free_calls_change_nothing():
     trace = trace_of(["GET", "PUT"], ["a", "b"], size_bytes=[4096, LARGE])
-    plain = servers(1, internode={}).compile(trace)[0]
+    plain = compile_spec(servers(1, internode={}), trace)[0]
     for spec in (servers(1), servers(4, internode={})):
-        network = spec.compile(trace)[0]
+        network = compile_spec(spec, trace)[0]
         assert (network.stations, network.routes) == (plain.stations, plain.routes)
 
 
 def test_a_get_goes_on_with_a_quorum_of_metadata():
     """The fastest of the other servers' answers: with 16 drives, 12 data shards and 4 servers 8 of 12."""
     spec = servers(4, drives=16)
-    stage = spec.compile(trace_of(["GET"], ["k"]))[0].routes[0].stages[2]
+    stage = compile_spec(spec, trace_of(["GET"], ["k"]))[0].routes[0].stages[2]
     assert (len(stage.branches), stage.need) == (12, 8)
 
 
@@ -107,4 +109,4 @@ def test_metadata_quorums_are_those_of_minio(count, parity, quorum):
 def test_servers_share_every_erasure_set():
     with pytest.raises(InputError, match=r"host.servers is 3; an erasure set of 4 drives allows 1, 2, 4"):
         servers(3)
-    assert np.all(servers(8, drives=32).compile(trace_of(["GET"], ["k"]))[0].placements[0] >= 0)
+    assert np.all(compile_spec(servers(8, drives=32), trace_of(["GET"], ["k"]))[0].placements[0] >= 0)

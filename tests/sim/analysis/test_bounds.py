@@ -16,7 +16,7 @@ from models.network.network import UNBOUNDED, Choice, Discipline, Member, Networ
 from models.network.retry_policy import Policy
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
-from models.store import load_spec
+from models.store import compile_spec, load_spec
 from sim.analysis.bound_notes import may_fail
 from sim.analysis.bounds import bounds
 from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_laws
@@ -192,7 +192,7 @@ def test_random_tokens_stay_inside(program):
 def test_minio_stays_inside(clients, drives):
     overrides = [f"workload.clients={clients}", f"drives.count={drives}", "workload.duration=null"]
     spec = load_spec(EXAMPLE, [*overrides, "workload.operations=4000"])
-    network, requests = spec.compile(generate(spec.workload, seed=2))
+    network, requests = compile_spec(spec, generate(spec.workload, seed=2))
     assert_inside(Program.of(network, requests, 2))
 
 

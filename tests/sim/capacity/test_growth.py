@@ -114,7 +114,7 @@ def test_mistakes_name_the_field(change, said):
 @pytest.mark.parametrize(
     ("store", "change", "said"),
     [
-        (spec_of(minio(), "spec"), {}, "minio has no state that grows"),
+        (spec_of(minio(), "spec"), {}, "objects: store minio: its model has no growth"),
         (ceph("workload.rate=10/s"), {"rate": None, "clients": {"growth": 0.1}}, "has a rate and so no clients"),
         (ceph(), {"rate": {"growth": 0.1}}, "rate.now: is missing"),
         (ceph("workload.keys=write_once_read_once"), {}, "are of a closed loop"),

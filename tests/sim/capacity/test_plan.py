@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sim.capacity.health
+from models.ceph.growth import GROWTH
 from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
 from models.prices import cost
 from models.store import spec_of
@@ -145,7 +146,7 @@ def test_drives_and_a_database_of_their_own_are_changes():
     (added,) = (c["db.size"] for c in tried("device=hdd-7k2", "stored.object_size=4KiB", **filling) if "db.size" in c)
     spec = with_object_size(spec_of(override(GATEWAY_BOUND, ["device=hdd-7k2", f"db.size={added}"]), "spec"), 0)
     held = spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": 1e8 + MONTHS * 1e7})})
-    assert state_of(held)["spilled_bytes"] == 0
+    assert state_of(GROWTH, held)["spilled_bytes"] == 0
     priced = override(GATEWAY_BOUND, ["device=hdd-7k2", f"db.size={added}", "prices={db_gb: 2, drive: 100}"])
     osds = 4 * 2
     assert cost(spec_of(priced, "spec")) == osds * (100 + 2 * int(added.removesuffix("GB")))

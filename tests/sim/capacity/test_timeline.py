@@ -14,7 +14,7 @@ from cli import words as phrases
 from cli.main import main
 from cli.pages import timeline as timeline_page
 from cli.tables.timeline import millions
-from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
+from models.ceph.growth import GROWTH, effects, grown, lost_to_reshards, state_figures, steps_until
 from models.store import load_spec, spec_of
 from sim.capacity.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simulated, timeline
 from sim.capacity.timeline_folder import TimelineFolder, table
@@ -175,7 +175,7 @@ def test_plans_that_cannot_be_are_refused(wrong, said):
 
 
 def test_a_store_without_growing_state_is_refused():
-    with pytest.raises(InputError, match="minio has no state that grows"):
+    with pytest.raises(InputError, match="store minio: its model has no growth"):
         timeline(spec_of(minio(), "minio"), PLAN)
 
 
@@ -297,7 +297,7 @@ def test_what_is_no_timeline_is_not_overwritten(tmp_path):
 
 
 def test_the_table_has_a_row_for_each_state_and_operation(found):
-    rows = table(found).to_pylist()
+    rows = table(found, GROWTH.columns).to_pylist()
     assert [(row["objects"], row["op"]) for row in rows[:2]] == [(1e5, "GET"), (1e5, "PUT")]
     assert len(rows) == 6
     assert rows[0]["latency_p99_s"] == found["states"][0]["ops"]["GET"]["latency_s"]["p99"]
@@ -364,7 +364,7 @@ def test_a_store_that_does_not_grow_is_one_line(capsys):
     example = EXAMPLE.parent.parent / "minio.yaml"
     code, _, err = tailcast(capsys, str(example), "--timeline", "objects=1..2")
     assert code == 2
-    assert "minio has no state that grows" in err
+    assert "store minio: its model has no growth" in err
 
 
 def test_what_reshards_cost_is_drawn(found):

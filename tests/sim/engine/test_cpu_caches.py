@@ -10,7 +10,7 @@ import pytest
 
 from models.network.network import Caches, Discipline, Station
 from models.network.service_demand import ServiceDemand
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
@@ -100,7 +100,7 @@ def test_a_lone_get_of_minio_is_slower_after_idling():
     taken_s = []
     for refill in ("2ms", "0"):
         data["host"]["caches"]["refill"] = refill
-        network, requests = spec_of(data, "spec").compile(trace_of(["GET"] * 2, ["k"] * 2, arrival_s=[0.0, 0.02]))
+        network, requests = compile_spec(spec_of(data, "spec"), trace_of(["GET"] * 2, ["k"] * 2, arrival_s=[0.0, 0.02]))
         outcome = compiled_engine.run(Program.of(network, requests, 0))
         taken_s.append((outcome.end_s - outcome.start_s).tolist())
     lost = 1 - math.exp(-(0.001 / 2 + 0.019) / 5e-3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.store import load_spec
+from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
@@ -27,7 +27,7 @@ def test_engines_agree_on_examples(path, policy):
     text = path.read_text()
     few = [] if "duration:" not in text else ["workload.duration=null"]
     spec = load_spec(path, [*few, "workload.operations=300", *POLICIES[policy]])
-    network, requests = spec.compile(generate(spec.workload, 1))
+    network, requests = compile_spec(spec, generate(spec.workload, 1))
     program = Program.of(network, requests, 1, paths=True)
     outcome = compiled_engine.run(program)
     assert_identical(simpy_engine.run(program), outcome)

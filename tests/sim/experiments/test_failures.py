@@ -17,7 +17,7 @@ from cli.pages.failures import write_failures_page
 from cli.tables.failures import failure_grids, findings
 from models.minio.degraded import read_quorum, write_quorum
 from models.network.scenario import Kind
-from models.store import Spec, load_spec, spec_of
+from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure as Reason
 from sim.engine.outcome import Outcome, Program
@@ -56,7 +56,7 @@ def down(*drives: int, **more: Any) -> list[dict[str, Any]]:
 
 
 def run(spec: Spec, engine: Any = compiled_engine) -> Outcome:
-    network, requests = spec.compile(generate(spec.workload, 0))
+    network, requests = compile_spec(spec, generate(spec.workload, 0))
     return engine.run(Program.of(network, requests, 0))
 
 
@@ -283,7 +283,7 @@ def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
         for what in ("cpu", "drives", "network")
     ]
     spec = spec_of(ceph(events=neighbours, gateways={"count": 2, "collocated": True, "cores": 1}), "test")
-    network, _ = spec.compile(generate(spec.workload, 0))
+    network, _ = compile_spec(spec, generate(spec.workload, 0))
     slowed = {
         network.stations[a.target].name for a in network.agenda if (a.kind, a.at_s, a.value) == (Kind.SPEED, 1, 0.75)
     }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.field_paths import resolved
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.experiments.find import find_best, find_limit
 from sim.experiments.goal import Goal, parse_target
@@ -166,7 +166,7 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
     base = variants("workload.operations=100", "workload.rate=null")
     result = found(base, "max rate", "GET.p99<1s")
     spec = base.spec(["workload.rate=1/s"])
-    most_ops = bounds(*spec.compile(generate(spec.workload, 3)))["max_throughput_ops"]
+    most_ops = bounds(*compile_spec(spec, generate(spec.workload, 3)))["max_throughput_ops"]
     assert 0.98 * most_ops <= result["value"] < most_ops <= result["beyond"]
     assert "can serve in the long run" in result["trials"][-1]["impossible"]
 

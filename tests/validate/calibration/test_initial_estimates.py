@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.store import compile_spec
 from sim.simulate import simulate
 from tests.specs import minio
 from traces.spec_file import override
@@ -40,7 +41,7 @@ def measured(clients: int, mix: str, size: str, with_cpu: bool = True, seed: int
     trace = generate(spec.workload, seed=1)
     run = simulate(spec, trace, seed=seed)
     if with_cpu:
-        cpu_s = modelled_cpu_s(spec, *spec.compile(trace))
+        cpu_s = modelled_cpu_s(spec, *compile_spec(spec, trace))
         run = replace(run, info=run.info | {"cpu": {f"{k}_per_op_s": s for k, s in cpu_s.items()}})
     return Measured(f"{clients} {mix} {size}", run, trace)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.store import spec_of
+from models.store import compile_spec, spec_of
 from sim.simulate import simulate
 from tests.runs import MEASURED, run_of
 from tests.specs import minio
@@ -120,7 +120,7 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
     data = minio("workload.operations=3000", *more)
     spec = spec_of({name: value for name, value in data.items() if value is not None}, "spec")
     trace = generate(spec.workload, seed=1)
-    run, server_s = simulate_shares(spec, *spec.compile(trace), trace, seed=2)
+    run, server_s = simulate_shares(spec, *compile_spec(spec, trace), trace, seed=2)
     rest_s = (run.latency_s - server_s).mean()
     alone_s = 2 * spec.network.latency + (0.24e-3 + 4096 * 0.3e-9 if spec.client.cpu else 0)
     assert rest_s == pytest.approx(alone_s, rel=0.02, abs=1e-9), "one client waits for nobody"
@@ -132,7 +132,7 @@ def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     fitted = {"host.cpu.GET.constant": 1.5e-3, "client.cpu.GET.constant": 0.6e-3}
     spec = spec_at(minio("client.on_host=false", "workload.clients=2"), fitted)
     trace = generate(spec.workload, seed=1)
-    run, server_s = simulate_shares(spec, *spec.compile(trace), trace, seed=5)
+    run, server_s = simulate_shares(spec, *compile_spec(spec, trace), trace, seed=5)
     run = replace(run, info=run.info | {"kind": "measured"}, trace=generate(spec.workload, seed=1))
     path = tmp_path / "server.json"
     path.write_text("\n".join(line(one) for one in seen_by_server(run, server_s, 1e9)))

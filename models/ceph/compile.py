@@ -1,0 +1,82 @@
+"""A Ceph cluster as a Network: its stations, and a route for each kind of request."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
+from models.ceph.object_size import object_bytes
+from models.ceph.rados_routes import DirectRoutes, MysqlRoutes
+from models.ceph.rgw_routes import Kind, Routes
+from models.ceph.spec import CephSpec
+from models.ceph.stations import Stations
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.placement import key_hashes
+from traces.errors import InputError
+from traces.tables import DELETE
+from traces.trace import Trace
+from traces.workload.workload import Op
+
+_ROUTES: dict[str, type[Routes]] = {"s3": Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
+_MAX_OBJECTS = 64  # RADOS objects of an S3 object that are told apart; of larger ones each is larger
+
+
+def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
+    """The Network of a cluster, and the requests of a Trace on it.
+
+    Raises:
+        InputError: the OSDs do not hold what is stored, or an operation is not one of the access path's.
+    """
+    laws = Laws(spec, object_bytes(spec, trace))
+    if laws.state.fill_share > 1:
+        raise InputError(
+            f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {laws.state.fill_share:.0%}; "
+            f"about {spec.stored.objects / laws.state.fill_share:.2g} fit"
+        )
+    stations = Stations(spec, laws)
+    kinds, route = _kinds(spec, trace, laws)
+    routes = _ROUTES[spec.access.kind](spec, laws, stations)
+    network = Network(
+        tuple(stations.all), tuple(routes.route(kind) for kind in kinds), stations.placements,
+        trace.pacing, stations.groups, tuple(stations.agenda),
+    )  # fmt: skip
+    issued = slice(trace.issued)
+    return network, Requests(
+        route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
+        trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
+    )  # fmt: skip
+
+
+def _kinds(spec: CephSpec, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:
+    """The kinds of requests in a Trace, and the index of each request's kind."""
+    size = trace.transfer_bytes
+    whole = np.where(trace.op == DELETE, trace.size_bytes, size)
+    objects = np.clip(-(-whole // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS if spec.access.cuts else 1)
+    kinds: list[Kind] = []
+    route = np.zeros(len(trace), np.int32)
+    for number, op in enumerate(get_args(Op)):
+        if op not in spec.access.ops and (trace.op == number).any():
+            raise InputError(f"{op} is asked for; access {spec.access.kind} has {', '.join(spec.access.ops)}")
+        for count in np.unique(objects[trace.op == number]):
+            mine = np.flatnonzero((trace.op == number) & (objects == count))
+            deferred = _deferred(spec, size[mine] / count, laws) if op == "PUT" else np.zeros(len(mine), bool)
+            for is_late in np.unique(deferred):
+                these = mine[deferred == is_late]
+                mean = float(size[these].mean())
+                chunk = spec.pools.data.chunk_bytes(round(mean / count))
+                route[these] = len(kinds)
+                kinds.append(Kind(op, int(count), bool(is_late), chunk, mean / chunk if chunk else 1.0))
+    return kinds, route
+
+
+def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], laws: Laws) -> NDArray[np.bool_]:
+    """Whether the shards of RADOS objects of these sizes are written after their commit."""
+    sizes, index = np.unique(object_bytes, return_inverse=True)
+    late = np.array([laws.is_deferred(spec.pools.data.chunk_bytes(round(size))) for size in sizes.tolist()])
+    result: NDArray[np.bool_] = late[index]
+    return result

@@ -1,0 +1,25 @@
+"""What can fail in a cluster, by the names that engineers have for it."""
+
+from __future__ import annotations
+
+from models.ceph.faults.faults import GatewayDown
+from models.ceph.spec import CephSpec
+from models.faults import FaultKind
+
+
+def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
+    if spec.gateways.count == 1 or event.back_s > event.at + event.noticed_after:
+        return ""
+    return (
+        f"The load balancer would notice after {event.noticed_after:g} s (noticed_after), when gateway {event.gateway} "
+        "is back: all the while requests go to it and fail"
+    )
+
+
+FAULTS = {
+    "drive": FaultKind("osd_down", "outage", "osd"),
+    "host": FaultKind("host_down", "outage", "host", refuses=True),
+    "gateway": FaultKind("gateway_down", "outage", "gateway", refuses=True, note=_unnoticed),
+    "slow-drive": FaultKind("slow_drive", "slow", "osd"),
+    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+}

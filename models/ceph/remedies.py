@@ -1,0 +1,69 @@
+"""Changes of a Ceph cluster that may help it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from models.capabilities import Remedies, SpecChange, more
+from models.ceph.demands.cost_functions import Laws
+from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
+from models.ceph.mechanisms.rocksdb import place
+from models.ceph.object_size import first_object_bytes
+from models.ceph.spec import CephSpec
+
+_DB_STEP_BYTES = 10**9
+
+
+def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
+    """More gateways, cores, index shards, hosts or drives, a larger block.db, and other protections of data."""
+    if spec.access.via_gateways:
+        yield from ({"gateways.count": n} for n in more(spec.gateways.count))
+        cores = {min(n, spec.gateways.scales_to) for n in more(spec.gateways.cores)}
+        yield from ({"gateways.cores": n} for n in sorted(cores) if n > spec.gateways.cores)
+        if not spec.buckets.resharding.dynamic:
+            needed = math.ceil(at_end.stored.objects / at_end.workload.buckets / OBJECTS_PER_SHARD)
+            shards = {needed, 4 * spec.buckets.shards}
+            yield from ({"buckets.shards": n} for n in sorted(shards) if n > spec.buckets.shards)
+    yield from ({"hosts.count": n} for n in more(spec.hosts.count))
+    yield from ({"hosts.drives": n} for n in more(spec.hosts.drives))
+    yield from ({"db.size": f"{size // 10**9}GB"} for size in _databases(spec, at_end))
+    if not spec.access.overwrites:
+        yield from ({"pools.data": data} for data in _protections(spec))
+
+
+def _databases(spec: CephSpec, at_end: CephSpec) -> list[int]:
+    """Sizes of block.db in bytes: twice, four times, and the least that holds all of RocksDB at the end.
+
+    OSDs on hard disks that have none may get one of that least size; flash drives have their RocksDB on themselves.
+    """
+    if spec.osd.backend != "bluestore" or (spec.db is None and not spec.device.rotational):
+        return []
+    laws = Laws(at_end, first_object_bytes(at_end))
+    metadata, low, high = laws.state.metadata_bytes, 0, 1 << 14
+    while high - low > 1:
+        middle = (low + high) // 2
+        spills = place(laws.rocksdb, metadata, float(middle * _DB_STEP_BYTES)).spilled_bytes > 0
+        low, high = (middle, high) if spills else (low, middle)
+    now = spec.db.size if spec.db else 0
+    sizes = {2 * now, 4 * now, high * _DB_STEP_BYTES}
+    return sorted(size for size in sizes if size > now)
+
+
+def _protections(spec: CephSpec) -> list[str]:
+    """Replicas and codes that survive the loss of as many OSDs; objects are copied to a new pool."""
+    data = spec.pools.data
+    lost = data.width - data.data_shards
+    codes = [f"ec {k}+{lost}" for k in (2, 4, 8) if k != data.data_shards]
+    return codes if not data.is_ec else [f"replica {lost + 1}", *codes]
+
+
+def moving_cost(before: CephSpec, after: CephSpec) -> float:
+    """What it costs to copy all objects, if they are to be protected otherwise."""
+    if after.prices is None or after.pools.data == before.pools.data:
+        return 0.0
+    held_bytes = before.stored.objects * first_object_bytes(before)
+    return after.prices.copied_tb * held_bytes / 1e12
+
+
+REMEDIES = Remedies(changes, moving_cost)

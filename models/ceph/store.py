@@ -1,0 +1,21 @@
+"""What the model of Ceph is able to do, for the registry."""
+
+from __future__ import annotations
+
+from models.ceph.compile import compile
+from models.ceph.faults.failures import FAULTS
+from models.ceph.figures import FIGURES
+from models.ceph.growth import GROWTH
+from models.ceph.remedies import REMEDIES
+from models.ceph.spec import CephSpec
+from models.store import Store
+
+STORE = Store(
+    "ceph",
+    CephSpec,
+    compile,
+    faults=FAULTS,
+    growth=GROWTH,
+    remedies=REMEDIES,
+    figures=FIGURES,
+)

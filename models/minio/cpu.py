@@ -1,0 +1,27 @@
+"""CPU time per request of a MinIO and its clients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.capabilities import Side
+from models.minio.spec import MinioSpec
+from models.network.demand_sheet import Requests
+from models.network.network import Network, Visit
+
+
+def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, float]:
+    """Mean CPU seconds per request of each side; a request that is not repeated or hedged."""
+    total_s = client_s = 0.0
+    for k in np.unique(requests.route).tolist():
+        size = requests.size_bytes[requests.route == k]
+        route = network.routes[k]
+        total_s += sum(float(visit.demand.mean_s(size).sum()) for visit in route.visits if _on_cpu(network, visit))
+        of_client = spec.client.cpu.get(route.name.partition(" ")[0])
+        client_s += float(of_client.mean_s(size).sum()) if of_client else 0.0
+    count = max(len(requests), 1)
+    return {"client": client_s / count, "server": (total_s - client_s) / count}
+
+
+def _on_cpu(network: Network, visit: Visit) -> bool:
+    return isinstance(visit.station, int | np.integer) and network.stations[visit.station].role.endswith("cpu")

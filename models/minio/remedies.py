@@ -1,0 +1,17 @@
+"""Changes of a MinIO host that may help it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from models.capabilities import Remedies, SpecChange, more
+from models.minio.spec import MinioSpec
+
+
+def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
+    """More cores, and more drives, in whole erasure sets."""
+    yield from ({"host.cores": n} for n in more(spec.host.cores))
+    yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
+
+
+REMEDIES = Remedies(changes)

@@ -1,0 +1,25 @@
+"""The part of a request's latency that a MinIO server sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from models.capabilities import ServerPart
+from models.minio.spec import MinioSpec
+from models.network.network import Network, Route, Stage
+
+
+def stamped(spec: MinioSpec, network: Network) -> Network:
+    """The network whose requests' first byte is stamped when they arrive at the server."""
+    return replace(network, routes=tuple(_stamped_route(spec, route) for route in network.routes))
+
+
+def _stamped_route(spec: MinioSpec, route: Route) -> Route:
+    before = (route.name.partition(" ")[0] in spec.client.cpu) + bool(spec.network.latency)
+    stages = [replace(stage, delivers=False) for stage in route.stages]
+    (visits,) = stages[0].branches
+    sent = [Stage((visits[:before],), 1, delivers=True)] if before else []
+    return replace(route, stages=(*sent, Stage((visits[before:],), 1), *stages[1:]))
+
+
+SERVER_PART = ServerPart(stamped, lambda spec: spec.network.latency)

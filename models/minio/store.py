@@ -1,0 +1,22 @@
+"""What the model of MinIO is able to do, for the registry."""
+
+from __future__ import annotations
+
+from models.minio.compile import compile
+from models.minio.cpu import cpu_s
+from models.minio.faults import FAULTS
+from models.minio.remedies import REMEDIES
+from models.minio.server_part import SERVER_PART
+from models.minio.spec import MinioSpec
+from models.store import Store
+
+STORE = Store(
+    "minio",
+    MinioSpec,
+    compile,
+    faults=FAULTS,
+    remedies=REMEDIES,
+    cpu=cpu_s,
+    server_part=SERVER_PART,
+    inline_limit_bytes=lambda spec: spec.inline_limit * spec.data_shards,
+)
