@@ -9,22 +9,44 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
+from models.store_spec import StoreSpec
 from traces.errors import InputError
 
 _CLOSE = 0.6  # likeness from which a name is offered
 _OFFERED = 4
 
 
-@cache
-def paths_of(model: type[BaseModel]) -> tuple[str, ...]:
+Form = BaseModel | type[BaseModel]
+"""A spec, or its type; of a spec that holds another one, only the spec itself tells which fields that has."""
+
+_Below = tuple[tuple[str, type[StoreSpec]], ...]
+
+
+def paths_of(form: Form) -> tuple[str, ...]:
     """The dotted paths of all fields of a spec, sections among them.
 
     Elements of a mapping with known keys are there, as ``host.cpu.GET.constant``; those of a list are not.
     """
-    return tuple(dict.fromkeys(_walk(model, "", ())))
+    if isinstance(form, BaseModel):
+        return _paths(type(form), tuple(_below(form)))
+    return _paths(form, ())
 
 
-def resolved(model: type[BaseModel], path: str, counted: bool = False) -> str:
+def _below(spec: BaseModel, path: str = "") -> Iterator[tuple[str, type[StoreSpec]]]:
+    """The specs that a spec holds, by path."""
+    for name in type(spec).model_fields:
+        value = getattr(spec, name)
+        if isinstance(value, StoreSpec):
+            yield f"{path}{name}", type(value)
+            yield from _below(value, f"{path}{name}.")
+
+
+@cache
+def _paths(model: type[BaseModel], below: _Below) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_walk(model, "", (), dict(below))))
+
+
+def resolved(form: Form, path: str, counted: bool = False) -> str:
     """The full path of a field.
 
     A path may be short: the end of a full path, as ``clients`` of ``workload.clients``, and of several the one with the
@@ -34,7 +56,7 @@ def resolved(model: type[BaseModel], path: str, counted: bool = False) -> str:
     Raises:
         InputError: no field has the path, or several may be meant; those are named.
     """
-    paths = paths_of(model)
+    paths = paths_of(form)
     found = [path] if path in paths else [p for p in paths if p.endswith(f".{path}")]
     if not found and _has_known_section(path, paths):
         return path  # a preset, an index, or a mistake: reading the spec tells, and what its section may have
@@ -61,19 +83,23 @@ def _has_known_section(path: str, paths: tuple[str, ...]) -> bool:
     return ".".join(parts[:end]) in paths
 
 
-def _walk(annotation: Any, path: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
+def _walk(
+    annotation: Any, path: str, above: tuple[type[BaseModel], ...], below: dict[str, type[StoreSpec]]
+) -> Iterator[str]:
+    if path in below:
+        annotation, above = below[path], ()
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if annotation in above:
             return  # it holds itself
         for name, field in annotation.model_fields.items():
             inner = f"{path}.{name}" if path else name
             yield inner
-            yield from _walk(field.annotation, inner, (*above, annotation))
+            yield from _walk(field.annotation, inner, (*above, annotation), below)
     elif get_origin(annotation) is dict:
         key, value = get_args(annotation)
         for name in get_args(key) if get_origin(key) is Literal else ():
             yield f"{path}.{name}"
-            yield from _walk(value, f"{path}.{name}", above)
+            yield from _walk(value, f"{path}.{name}", above, below)
     elif get_origin(annotation) not in (tuple, list):
         for argument in get_args(annotation):
-            yield from _walk(argument, path, above)
+            yield from _walk(argument, path, above, below)

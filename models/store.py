@@ -72,25 +72,30 @@ class Store(Generic[S]):
     figures: Mapping[str, Callable[[S], float]] = field(default_factory=dict)
 
 
-_REGISTRY: dict[str, Store[Any] | str] = {
+MODULES = {
     "minio": "models.minio.store",
     "ceph": "models.ceph.store",
 }
-"""Each store, or the module whose `STORE` it is: a store's modules are imported when a spec names it."""
+"""The stores that come with tailcast, and the module of each, whose `STORE` it is: imported when a spec names it."""
+
+_registered: dict[str, Store[Any]] = {}
 
 
 def register(store: Store[Any]) -> None:
-    """Add a store; one of the same name gives way."""
-    _REGISTRY[store.name] = store
+    """Add a store of another package, or one of a test."""
+    _registered[store.name] = store
+
+
+def names() -> list[str]:
+    """Of all stores."""
+    return list(dict.fromkeys([*MODULES, *_registered]))
 
 
 def store_named(name: str) -> Store[Any]:
     """The store of that name, one of `names`."""
-    entry = _REGISTRY[name]
-    if isinstance(entry, str):
-        store: Store[Any] = importlib.import_module(entry).STORE
-        _REGISTRY[name] = entry = store
-    return entry
+    if name not in _registered:
+        register(importlib.import_module(MODULES[name]).STORE)
+    return _registered[name]
 
 
 def store_of(spec: Spec) -> Store[Any]:
@@ -147,14 +152,14 @@ def spec_of(data: Mapping[str, Any], source: str) -> Spec:
 
 def _form(data: Mapping[str, Any], before: str = "") -> type[StoreSpec]:
     name = data.get("store")
-    if not isinstance(name, str) or name not in _REGISTRY:
-        raise InputError(f"{before}store is {name!r}; allowed are {', '.join(_REGISTRY)}")
+    if not isinstance(name, str) or name not in names():
+        raise InputError(f"{before}store is {name!r}; allowed are {', '.join(names())}")
     return store_named(name).Spec
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of a spec file."""
-    forms: Any = reduce(or_, (store_named(name).Spec for name in _REGISTRY))
+    """The JSON schema of a spec file, of the stores that come with tailcast."""
+    forms: Any = reduce(or_, (store_named(name).Spec for name in MODULES))
     return TypeAdapter(Annotated[forms, Field(discriminator="store")]).json_schema()
 
 

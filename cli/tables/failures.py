@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,24 +12,22 @@ from cli.tables.whatif import plus_minus
 from cli.words import number, seconds, share
 
 _TAIL = "p99"
-_WHAT = {
-    "osd_down": "OSD {osd} is down",
-    "drive_down": "drive {drive} is down",
-    "gateway_down": "gateway {gateway} is down",
-    "noisy_neighbour": "a neighbour takes {share:.0%} of a host's {takes}",
-}
+_COMMON = {"kind", "at", "back_at", "until", "speed", "takes", "share"}
+_NOUNS = {"osd": "OSD"}
 
 
 def described(row: dict[str, Any]) -> str:
     """What has failed: ``drive 0 is 10 times slower``."""
     event = row["event"]
-    kind = event["kind"]
-    if kind == "host_down":
-        return f"host {event['host']} is down" if "host" in event else "the host is down"
-    if kind == "slow_drive":
-        drive = f"drive of OSD {event['osd']}" if "osd" in event else f"drive {event['drive']}"
-        return f"{drive} is {1 / event['speed']:.3g} times slower"
-    return _WHAT[kind].format(**event)
+    if "takes" in event:
+        return f"a neighbour takes {event['share']:.0%} of a host's {event['takes']}"
+    part = re.split("[:=]", row["failure"])[0].removeprefix("slow-")
+    numbered = [f"{_NOUNS.get(name, name)} {number}" for name, number in event.items() if name not in _COMMON]
+    what = numbered[0] if numbered else f"the {part}"
+    if "speed" not in event:
+        return f"{what} is down"
+    of = "" if what.endswith(part) or what.startswith(part) else f"{part} of "
+    return f"{of}{what} is {1 / event['speed']:.3g} times slower"
 
 
 def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:

@@ -16,7 +16,6 @@ from models.ceph.spec import CephSpec
 from models.ceph.stations import Stations
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.network.placement import key_hashes
 from traces.errors import InputError
 from traces.tables import DELETE
 from traces.trace import Trace
@@ -45,11 +44,7 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
         tuple(stations.all), tuple(routes.route(kind) for kind in kinds), stations.placements,
         trace.pacing, stations.groups, tuple(stations.agenda),
     )  # fmt: skip
-    issued = slice(trace.issued)
-    return network, Requests(
-        route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
-        trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
-    )  # fmt: skip
+    return network, Requests.of(trace, route)
 
 
 def _kinds(spec: CephSpec, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:

@@ -20,7 +20,6 @@ from models.minio.routes import Plan
 from models.minio.spec import MinioSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.network.placement import key_hashes
 from traces.tables import OPS
 from traces.trace import Trace
 
@@ -54,7 +53,4 @@ def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
     if collector.mark:
         collecting = collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
         route[issued][collecting] += len(names) // 2  # those that collect come after all others, in their order
-    return Requests(
-        route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
-        trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
-    )  # fmt: skip
+    return Requests.of(trace, route)

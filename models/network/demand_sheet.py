@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.network import Bound, Member, Network, Route
+from models.network.placement import key_hashes
+from traces.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,15 @@ class Requests:
     think_s: NDArray[np.float64]
     phase: NDArray[np.int32]
     repeat: bool = False
+
+    @staticmethod
+    def of(trace: Trace, route: NDArray[np.int32]) -> Requests:
+        """The requests of a Trace, given the index of the route of each of its rows, shape (rows,)."""
+        issued = slice(trace.issued)
+        return Requests(
+            route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
+            trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.route)

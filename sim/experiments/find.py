@@ -68,7 +68,7 @@ def find_limit(
     """
     if not slos:
         raise InputError(f"--find {goal.kind} {goal.path}: needs an objective to keep; add --slo 'GET.p99<50ms'")
-    path, upward = resolved(type(variants.spec()), goal.path, counted=True), goal.kind == "max"
+    path, upward = resolved(variants.spec(), goal.path, counted=True), goal.kind == "max"
     limits = limits_of(variants, path, goal)
     start = start_of(variants, path) if limits is None else limits[0]
     scale = Scale(isinstance(start, int), tolerance)
@@ -142,7 +142,7 @@ def find_best(
         InputError: no value adds so little load, or goal or target do not fit the spec.
     """
     op, name = parse_target(target)
-    path = resolved(type(variants.spec()), goal.path, counted=True)
+    path = resolved(variants.spec(), goal.path, counted=True)
     measured: dict[float | None, Measures] = {}
     trials: dict[float | None, Trial] = {}
     with variants.simulations(cache) as simulations:

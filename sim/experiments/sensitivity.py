@@ -183,7 +183,7 @@ def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
 
 
 def _axis(variants: Variants, asked: Range) -> _Axis:
-    path = resolved(type(variants.spec()), asked.path, counted=True)
+    path = resolved(variants.spec(), asked.path, counted=True)
     low, high = (variants.number(path, text) for text in (asked.low, asked.high))
     if low is None or high is None or not 0 < low < high:
         raise InputError(f"--vary {asked.path}={asked.low}..{asked.high}: give two ascending numbers above 0")

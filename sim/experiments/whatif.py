@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import BaseModel
-
 from models.field_paths import resolved
 from models.prices import cost
 from models.store import Spec, compile_spec, spec_of
@@ -83,10 +81,10 @@ def whatif(
     Raises:
         InputError: a path, a value or an objective is wrong, or no point can be.
     """
-    model = type(spec_of(dict(question.data), question.source))
-    variations = _with_full_paths(model, question.variations)
+    spec = spec_of(dict(question.data), question.source)
+    variations = _with_full_paths(spec, question.variations)
     points = _points(variations, question)
-    wanted = _wanted_base(model, points, question.base)
+    wanted = _wanted_base(spec, points, question.base)
     specs = [_variant(question, point) for point in points]
     jobs = [Job(spec, question.settings) for spec in specs if not isinstance(spec, InputError)]
     if not jobs:
@@ -127,10 +125,10 @@ def whatif(
     }
 
 
-def _with_full_paths(model: type[BaseModel], variations: Sequence[Variation]) -> list[Variation]:
+def _with_full_paths(spec: Spec, variations: Sequence[Variation]) -> list[Variation]:
     if not variations:
         raise InputError("--vary is missing; say what varies, as in --vary gateways.count=1..14")
-    full = [replace(v, path=_full_path(model, "--vary", v.path, v.counts)) for v in variations]
+    full = [replace(v, path=_full_path(spec, "--vary", v.path, v.counts)) for v in variations]
     paths = [v.path for v in full]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
@@ -138,9 +136,9 @@ def _with_full_paths(model: type[BaseModel], variations: Sequence[Variation]) ->
     return full
 
 
-def _full_path(model: type[BaseModel], option: str, path: str, counted: bool) -> str:
+def _full_path(spec: Spec, option: str, path: str, counted: bool) -> str:
     try:
-        return resolved(model, path, counted)
+        return resolved(spec, path, counted)
     except InputError as error:
         raise InputError(f"{option} {error}") from error
 
@@ -162,14 +160,14 @@ def _first_error(results: Sequence[object]) -> InputError:
     return next(result for result in results if isinstance(result, InputError))
 
 
-def _wanted_base(model: type[BaseModel], points: Sequence[Assignments], base: Sequence[str]) -> int | None:
+def _wanted_base(spec: Spec, points: Sequence[Assignments], base: Sequence[str]) -> int | None:
     """The first point with the values of the base; None: none was asked for."""
     if not base:
         return None
     wanted = {}
     for text in base:
         path, _, value = text.partition("=")
-        wanted[_full_path(model, "--base", path.strip(), value.strip().isdecimal())] = _value(value)
+        wanted[_full_path(spec, "--base", path.strip(), value.strip().isdecimal())] = _value(value)
     for i, point in enumerate(points):
         if all(path in point and _value(point[path]) == value for path, value in wanted.items()):
             return i

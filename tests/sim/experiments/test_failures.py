@@ -229,7 +229,7 @@ def test_bins_tile_the_windows(at, lasts, end):
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        ("drives", "allowed are drive, host, gateway, slow-drive, noisy-neighbour"),
+        ("drives", "has no drives; allowed are drive, host, slow-drive, noisy-neighbour"),
         ("slow-drive=1", "more than 1 times"),
         ("slow-drive=fast", "'fast' is no number"),
         ("noisy-neighbour=1", "above 0 and below 1"),

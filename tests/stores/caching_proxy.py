@@ -1,0 +1,66 @@
+"""A store of the tests: a proxy that holds the most popular objects, in front of any other store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network, Route, Station, Visit, single
+from models.network.service_demand import Demand, ServiceDemand
+from models.store import AnySpec, Store, compile_spec, register
+from models.store_spec import StoreSpec
+from traces.trace import Trace
+from traces.workload.workload import Op
+
+_PARTS = 1 << 20  # of all keys, by hash
+
+
+class CachingProxySpec(StoreSpec):
+    """A proxy and the store below it, whose workload and clients are those of the proxy."""
+
+    store: Literal["caching-proxy"]
+    lookup: Demand = ServiceDemand()
+    hits: float = Field(0.0, ge=0, le=1, description="fraction of the keys that the proxy holds")
+    below: AnySpec
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_workload(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and isinstance(data.get("below"), Mapping):
+            return {**data, "below": {**data["below"], "workload": data.get("workload")}}
+        return data
+
+
+def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
+    """Each route of the store below behind a look-up, and for GETs that hit, the look-up alone."""
+    network, requests = compile_spec(spec.below.model_copy(update={"workload": spec.workload}), trace)
+    proxy = len(network.stations)
+    way = Visit(proxy + 1, ServiceDemand(constant=spec.network.latency))
+    look_up = single(way, Visit(proxy, spec.lookup))
+
+    policies = {op: spec.client.policy(op) for op in get_args(Op)}
+    ops = [route.name.partition(" ")[0] for route in network.routes]
+    misses = [
+        replace(route, stages=(look_up, *route.stages, single(way)), policy=policies[op])
+        for route, op in zip(network.routes, ops, strict=True)
+    ]
+    hit = Route(f"GET hit {proxy}", (look_up, single(way, delivers=True)), policy=policies["GET"])
+    gets = [i for i, op in enumerate(ops) if op == "GET"]
+    hits = np.isin(requests.route, gets) & (requests.key_hash % np.uint64(_PARTS) < spec.hits * _PARTS)
+    stations = (
+        Station(f"proxy {proxy}", "proxy", Discipline.DELAY),
+        Station(f"network of proxy {proxy}", "network", Discipline.DELAY),
+    )
+    return (
+        replace(network, stations=(*network.stations, *stations), routes=(*misses, hit)),
+        replace(requests, route=np.where(hits, len(misses), requests.route).astype(np.int32)),
+    )
+
+
+STORE = Store("caching-proxy", CachingProxySpec, compile)
+register(STORE)

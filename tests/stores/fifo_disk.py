@@ -1,0 +1,94 @@
+"""A store of the tests: one disk behind HTTP, which serves one request after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from models.capabilities import Remedies, SpecChange, more
+from models.faults import FaultKind, Spell, speeds
+from models.network.demand_sheet import Requests
+from models.network.network import Discipline, Network, Route, Station, Visit, single
+from models.network.service_demand import Demand, ServiceDemand
+from models.prices import Price, PriceList
+from models.store import Store, register
+from models.store_spec import StoreSpec
+from traces.tables import OPS
+from traces.trace import Trace
+from traces.workload.distributions import Strict
+from traces.workload.workload import Op
+
+LATENCY, DISK = 0, 1
+SERVED: tuple[Op, ...] = ("GET", "PUT")
+
+
+class Disk(Strict):
+    """The disk."""
+
+    read: Demand = ServiceDemand()
+    write: Demand = ServiceDemand()
+    actuators: int = Field(1, ge=1, description="accesses that it serves at a time")
+
+
+class SlowDisk(Spell):
+    """The disk turns slow."""
+
+    kind: Literal["slow_disk"]
+    speed: float = Field(gt=0, le=1)
+
+
+class DiskPrices(PriceList):
+    """What the store costs."""
+
+    actuator: Price = 0.0
+
+
+class FifoDiskSpec(StoreSpec):
+    """A disk behind HTTP."""
+
+    store: Literal["fifo-disk"]
+    disk: Disk
+    events: tuple[SlowDisk, ...] = ()
+    prices: DiskPrices | None = None
+
+    @property
+    def priced(self) -> dict[str, float]:
+        """How much there is of what `prices` names."""
+        return {"actuator": self.disk.actuators}
+
+
+def compile(spec: FifoDiskSpec, trace: Trace) -> tuple[Network, Requests]:
+    """A request travels to the disk, is served there, and travels back."""
+    way = Visit(LATENCY, ServiceDemand(constant=spec.network.latency))
+    demands = {"GET": spec.disk.read, "PUT": spec.disk.write}
+    stages = {op: single(way, Visit(DISK, demand), way, delivers=True) for op, demand in demands.items()}
+    stations = (
+        Station("network", "network", Discipline.DELAY),
+        Station("disk", "disk", Discipline.FIFO, spec.disk.actuators),
+    )
+    network = Network(
+        stations,
+        tuple(Route(op, (stages[op],), policy=spec.client.policy(op)) for op in SERVED),
+        pacing=trace.pacing,
+        agenda=tuple(speeds(((0, event.at, event.end_s, event.speed) for event in spec.events), [DISK])),
+    )
+    return network, Requests.of(trace, (trace.op == OPS.index("PUT")).astype(np.int32))
+
+
+def changes(spec: FifoDiskSpec, at_end: FifoDiskSpec) -> Iterator[SpecChange]:
+    """More actuators."""
+    yield from ({"disk.actuators": n} for n in more(spec.disk.actuators))
+
+
+STORE = Store(
+    "fifo-disk",
+    FifoDiskSpec,
+    compile,
+    operations=frozenset(SERVED),
+    faults={"slow-drive": FaultKind("slow_disk", "slow")},
+    remedies=Remedies(changes),
+)
+register(STORE)
