@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,75 @@ def test_imports_run_one_way(package):
 def test_only_the_reference_engine_imports_simpy():
     users = {p.parent for package in ORDER for p in (ROOT / package).rglob("*.py") if "simpy" in imported(p)}
     assert users == {ROOT / "sim" / "engine" / "reference"}
+
+
+# Who knows which stores there are
+
+STORE_NAMES = re.compile(r"(?<![a-z])(minio|ceph)(?![a-z])|Minio|Ceph")
+"""A store as an identifier or a word of it; prose says MinIO, and Ceph in docstrings only."""
+
+KNOWN_HERE = {
+    "validate/lab": "how a real store is started",
+    "cli/commands/lab.py": "the lab's command",
+    "cli/commands/demo.py": "the demo measures a store of the lab",
+    "validate/demo.py": "the demo's own spec",
+    "validate/replay/readiness.py": "asks a store of the lab whether it is ready",
+    "validate/compare/admin_trace.py": "the format of a server's own trace",
+    "validate/compare/server_trace.py": "the format of a server's own trace",
+    "validate/reference/cases.py": "data: names, sources and examples of published cases",
+    "validate/reference/redhat.py": "data: published statements by case",
+    "validate/reference/redhat_stores.py": "data: published statements, and the examples they are about",
+    "validate/reference/redhat_gateways.py": "data: published statements; those on resharding are of its arithmetic",
+    "cli/commands/replay.py": "help: how to start the lab's store",
+}
+"""Files above `models` that may name a store, and why."""
+
+
+def names_of_stores(path: Path) -> set[str]:
+    """Stores named in a file's code: modules, identifiers, and texts but for docstrings."""
+    tree = ast.parse(path.read_text())
+    said: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            for statement in node.body:  # a docstring, of a module, class, function or constant
+                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                    statement.value.value = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            said |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            said |= {str(node.module), *(alias.name for alias in node.names)}
+        elif isinstance(node, ast.Name):
+            said.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            said.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            said.add(node.value)
+    return {text for text in said if STORE_NAMES.search(text)}
+
+
+def test_no_store_is_named_above_models():
+    for package in ("sim", "validate", "cli"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            where = path.relative_to(ROOT).as_posix()
+            if not where.startswith(tuple(KNOWN_HERE)):
+                assert not names_of_stores(path), where
+
+
+def test_exceptions_are_needed():
+    for where in KNOWN_HERE:
+        paths = sorted((ROOT / where).rglob("*.py")) if (ROOT / where).is_dir() else [ROOT / where]
+        assert any(names_of_stores(path) for path in paths), f"{where} names no store any more"
+
+
+def test_no_spec_s_class_is_asked_for_above_models():
+    asks = re.compile(r"isinstance\([^)]*\b(\w*Spec)\b")
+    for package in ("sim", "validate", "cli"):
+        for path in (ROOT / package).rglob("*.py"):
+            assert not asks.search(path.read_text()), path
+
+
+def test_no_import_circle_is_hidden():
+    for package in ORDER:
+        for path in (ROOT / package).rglob("*.py"):
+            assert "TYPE_CHECKING" not in path.read_text(), path

@@ -15,13 +15,15 @@ from cli.tables.timeline import events_grids, millions, state_grids
 from cli.words import number, seconds
 from sim.replication.summaries import CONFIDENCE
 
-_STATE = {
+_FRACTIONS = {
     "fill_share": ("how full OSDs are", "#3b82d6"),
     "onode_hit_share": ("onodes found in the cache", "#109e78"),
     "block_cache_hit_share": ("RocksDB blocks found in the cache", "#7f6fd6"),
     "slow_write_share": ("of RocksDB's writes to the data device", "#d5521a"),
     "lost_to_reshards": ("of the clients' time lost to reshards", "#b86aa8"),
 }
+"""Fractions that a state may have; what a store's model does not say is not drawn."""
+_SIZES = (("metadata_bytes", "all", "#3b82d6"), ("spilled_bytes", "spilled", "#d5521a"))
 _GREY = "rgba(128,128,128,0.8)"
 _NAMES = 4  # heights at which the names of events stand, so that neighbours do not cover each other
 
@@ -32,7 +34,9 @@ def write_timeline_page(result: dict[str, Any], path: Path, title: str) -> list[
     Raises:
         InputError: the file cannot be written.
     """
-    charts = [throughput(result), _latency(result), _state(result), _metadata(result)]
+    charts = [throughput(result), _latency(result), _state(result)]
+    if all(name in result["states"][0] for name, _, _ in _SIZES):
+        charts.append(_metadata(result))
     sections = [
         Section("", (), events_grids(result)),
         Section("Against the objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
@@ -89,7 +93,7 @@ def throughput(result: dict[str, Any]) -> go.Figure:
         y = [state["ops"][op]["throughput_ops"] for state in states]
         bounds = [state["ops"][op]["interval"]["throughput_ops"] for state in states]
         figure.add_scatter(**_line(states, y, op, COLOURS[op]), error_y=_bars(y, bounds))
-        lost = [state["lost_to_reshards"] for state in states]
+        lost = [state.get("lost_to_reshards", 0.0) for state in states]
         if any(lost):
             left = (np.array(y) * (1 - np.array(lost))).tolist()
             figure.add_scatter(**_line(states, left, f"{op} less reshards", COLOURS[op]), line_dash="dash")
@@ -113,8 +117,8 @@ def _latency(result: dict[str, Any]) -> go.Figure:
 
 def _state(result: dict[str, Any]) -> go.Figure:
     figure = _axes(result, "What the store has become", "share")
-    for name, (label, colour) in _STATE.items():
-        y = [state[name] for state in result["states"]]
+    for name, (label, colour) in _FRACTIONS.items():
+        y = [state.get(name, 0.0) for state in result["states"]]
         if any(y):
             figure.add_scatter(**_line(result["states"], y, label, colour))
     figure.update_yaxes(tickformat=".0%", rangemode="tozero")
@@ -123,7 +127,7 @@ def _state(result: dict[str, Any]) -> go.Figure:
 
 def _metadata(result: dict[str, Any]) -> go.Figure:
     figure = _axes(result, "RocksDB of an OSD", "GB")
-    for name, label, colour in (("metadata_bytes", "all", "#3b82d6"), ("spilled_bytes", "spilled", "#d5521a")):
+    for name, label, colour in _SIZES:
         y = [state[name] / 1e9 for state in result["states"]]
         figure.add_scatter(**_line(result["states"], y, label, colour))
     figure.update_yaxes(rangemode="tozero")

@@ -112,6 +112,8 @@ def _looked_at(limit: dict[str, Any]) -> str:
     """The figures before and after, of an objective or a station; what an OSD has become, of a state."""
     if "state" in limit["evidence"]:
         state = limit["evidence"]["state"]
+        if "metadata_bytes" not in state:
+            return f" (the store is then {state['fill_share']:.0%} full)"
         return f" (an OSD then has {size(state['metadata_bytes'])} of metadata and is {state['fill_share']:.0%} full)"
     told = []
     for look in limit["evidence"]["looks"]:

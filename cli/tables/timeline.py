@@ -38,7 +38,7 @@ def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
     return [
         millions(state["objects"]),
         f"{state['fill_share']:.0%}",
-        size(state["spilled_bytes"]) if state["spilled_bytes"] else "",
+        size(state["spilled_bytes"]) if state.get("spilled_bytes") else "",
         number(rate),
         f"{half / rate:.1%}" if rate and math.isfinite(half) else number(None),
         seconds(latency["p50"]),
@@ -51,7 +51,7 @@ def _reshards_grids(result: dict[str, Any]) -> list[Grid]:
     rows = [
         [millions(state["objects"]), f"{state['index_shards']:,}", f"{state['reshards']:,}", _lost(state)]
         for state in result["states"]
-        if state["reshards"]
+        if state.get("reshards")
     ]
     return (
         [Grid("Reshards since the state before", ["objects", "shards", "reshards", "time lost"], rows)] if rows else []

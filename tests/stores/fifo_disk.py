@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from models.capabilities import Remedies, SpecChange, more
+from models.capabilities import Effect, Growth, Remedies, SpecChange, more
 from models.faults import FaultKind, Spell, speeds
 from models.network.demand_sheet import Requests
 from models.network.network import Discipline, Network, Route, Station, Visit, single
@@ -18,6 +18,7 @@ from models.store import Store, register
 from models.store_spec import StoreSpec
 from traces.tables import OPS
 from traces.trace import Trace
+from traces.units import Bytes
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op
 
@@ -28,6 +29,7 @@ SERVED: tuple[Op, ...] = ("GET", "PUT")
 class Disk(Strict):
     """The disk."""
 
+    capacity: Bytes = 10**12
     read: Demand = ServiceDemand()
     write: Demand = ServiceDemand()
     actuators: int = Field(1, ge=1, description="accesses that it serves at a time")
@@ -46,11 +48,19 @@ class DiskPrices(PriceList):
     actuator: Price = 0.0
 
 
+class Stored(Strict):
+    """What the disk holds."""
+
+    objects: float = 0.0
+    object_size: Bytes = 4096
+
+
 class FifoDiskSpec(StoreSpec):
     """A disk behind HTTP."""
 
     store: Literal["fifo-disk"]
     disk: Disk
+    stored: Stored = Stored()
     events: tuple[SlowDisk, ...] = ()
     prices: DiskPrices | None = None
 
@@ -83,12 +93,52 @@ def changes(spec: FifoDiskSpec, at_end: FifoDiskSpec) -> Iterator[SpecChange]:
     yield from ({"disk.actuators": n} for n in more(spec.disk.actuators))
 
 
+def holding(spec: FifoDiskSpec, objects: float) -> FifoDiskSpec:
+    """The disk with so many objects."""
+    return spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": objects})})
+
+
+def with_object_size(spec: FifoDiskSpec, size: int) -> FifoDiskSpec:
+    """The disk with objects of that size."""
+    return spec.model_copy(update={"stored": spec.stored.model_copy(update={"object_size": size})})
+
+
+def state(spec: FifoDiskSpec, trace: Trace) -> dict[str, Any]:
+    """How full the disk is."""
+    held = spec.stored.objects
+    return {"objects": held, "fill_share": held * spec.stored.object_size / spec.disk.capacity}
+
+
+def effects(spec: FifoDiskSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
+    """When it is full."""
+    most = spec.disk.capacity // spec.stored.object_size
+    return (Effect("full", most, "the disk is full"),) if low < most <= high else ()
+
+
+GROWTH = Growth[FifoDiskSpec](
+    objects=lambda spec: spec.stored.objects,
+    object_bytes=lambda spec, trace: spec.stored.object_size,
+    has_object_size=lambda spec: True,
+    with_object_size=with_object_size,
+    holding=holding,
+    grown=holding,
+    state=state,
+    effects=effects,
+    is_limit=lambda effect: True,
+    on_the_way=lambda spec, low, high, write_ops: {},
+    full_share=1.0,
+    full_text="the disk is {:.0%} full",
+    columns=("objects", "fill_share"),
+    evidence=("objects", "fill_share"),
+)
+
 STORE = Store(
     "fifo-disk",
     FifoDiskSpec,
     compile,
     operations=frozenset(SERVED),
     faults={"slow-drive": FaultKind("slow_disk", "slow")},
+    growth=GROWTH,
     remedies=Remedies(changes),
 )
 register(STORE)
