@@ -19,7 +19,7 @@ from models.ceph.demands.cost_functions import NOTHING, Access, Laws, Way
 from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.placement_rows import LANES, Pool
 from models.ceph.stations import Osd, Stations
-from models.network.network import Route, Stage, Visit, single
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.workload.workload import Op
 

@@ -147,12 +147,12 @@ class CephSpec(Strict):
         routes = _ROUTES[self.access.kind](self, laws, stations)
         network = Network(
             tuple(stations.all), tuple(routes.route(kind) for kind in kinds), stations.placements,
-            trace.pacing, stations.groups, tuple(stations.agenda),
+            stations.groups, tuple(stations.agenda),
         )  # fmt: skip
         issued = slice(trace.issued)
         return network, Requests(
             route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
-            trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
+            trace.think_s[issued], trace.phase[issued], trace.pacing,
         )  # fmt: skip
 
     def object_bytes(self, trace: Trace) -> float:

@@ -8,8 +8,10 @@ import numpy as np
 
 from models.minio.internode import Servers
 from models.minio.sections import NOTHING, Client, Drives, Host, NetworkLink
-from models.network.network import Discipline, Member, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Member, Station
 from traces.workload.workload import Op
 
 

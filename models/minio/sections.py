@@ -8,8 +8,8 @@ from pydantic import Field, field_validator, model_validator
 
 from models.client_policy import ClientPolicies
 from models.minio.garbage_collector import Collector
-from models.network.network import Caches
 from models.network.service_demand import Demand, ServiceDemand
+from models.network.station import Caches
 from traces.units import BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op

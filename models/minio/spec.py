@@ -73,9 +73,7 @@ class MinioSpec(Strict):
             drives=range(plan.first_drive, plan.first_journal),
             journals=range(plan.first_journal, len(plan.stations)),
         )
-        network = Network(
-            tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), trace.pacing, agenda=tuple(agenda)
-        )
+        network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), agenda=tuple(agenda))
         dead = [event for event in self.events if isinstance(event, DriveDown)]
         network = without_lost_drives(network, dead, self.drives.parity_shards)
         return network, _requests(self, network, trace)
@@ -95,5 +93,5 @@ def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
         route[issued][collecting] += len(names) // 2  # those that collect come after all others, in their order
     return Requests(
         route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
-        trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
+        trace.think_s[issued], trace.phase[issued], trace.pacing,
     )  # fmt: skip

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.network import Bound, Member, Network, Route
+from models.network.background import Background
+from models.network.network import Network
+from models.network.route import Route
+from models.network.station import Bound, Member
+from traces.trace import Pacing
 
 
 @dataclass(frozen=True)
 class Requests:
-    """What a Trace asks of a Network: n requests, taken again from the top where `repeat` is set.
+    """What a Trace asks of a Network: n requests, when they are issued, and the background load meanwhile.
 
     Attributes:
         route: index of each request's route, shape (n,).
         size_bytes: bytes each request moves, shape (n,).
         key_hash: picks the group in a placement table, shape (n,).
         arrival_s, think_s, phase: as in the Trace, shape (n,).
-        repeat: the rows are endless.
+        pacing: when requests are issued.
+        background: what the store does by itself meanwhile.
     """
 
     route: NDArray[np.int32]
@@ -28,7 +33,13 @@ class Requests:
     arrival_s: NDArray[np.float64]
     think_s: NDArray[np.float64]
     phase: NDArray[np.int32]
-    repeat: bool = False
+    pacing: Pacing = field(default=Pacing())
+    background: tuple[Background, ...] = ()
+
+    @property
+    def repeat(self) -> bool:
+        """Whether the rows are endless: taken again from the top until the pacing's duration is over."""
+        return self.pacing.repeat
 
     def __len__(self) -> int:
         return len(self.route)
@@ -116,6 +127,17 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         phase = (phase + lap * (last + 1 if last else 0)).astype(np.int32)
     arrival_s, think_s = requests.arrival_s[rows], requests.think_s[rows]
     return Sheet(first, route, arrival_s, think_s, phase, key_hash, first_visit, station, demand_s)
+
+
+def draw_background(network: Network, background: Background, seed: int) -> Sheet:
+    """All operations of a background load under a seed."""
+    arrival_s = background.arrival_s(seed)
+    count = len(arrival_s)
+    requests = Requests(
+        np.full(count, background.route, np.int32), np.full(count, background.size_bytes, np.int64),
+        background.key_hash(seed, count), arrival_s, np.zeros(count), np.zeros(count, np.int32),
+    )  # fmt: skip
+    return draw_sheet(network, requests, seed, 0, count)
 
 
 def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> NDArray[np.int32]:

@@ -18,8 +18,8 @@ import numpy as np
 import scipy
 
 from models.minio.spec import MinioSpec
-from models.network.network import Route
 from models.network.retry_policy import NO_POLICY
+from models.network.route import Route
 from models.network.service_demand import ServiceDemand
 from models.store import Spec
 from sim.analysis.service_demands import mean_demands

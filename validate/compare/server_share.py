@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from models.minio.spec import MinioSpec
 from models.network.demand_sheet import Requests
-from models.network.network import Network, Route, Stage
+from models.network.network import Network
+from models.network.route import Route, Stage
 from models.store import Spec
 from sim.simulate import requests_alone
 from traces.errors import InputError

@@ -9,7 +9,8 @@ import numpy as np
 
 from models.minio.spec import MinioSpec
 from models.network.demand_sheet import Requests
-from models.network.network import Network, Visit
+from models.network.network import Network
+from models.network.route import Visit
 from models.store import Spec
 from traces.run import Run
 
