@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from models.background import BackgroundWork, with_background
 from models.ceph.access import S3, AccessPath
 from models.ceph.demands.cost_functions import Laws
 from models.ceph.faults.faults import Event, check_events
@@ -56,6 +57,7 @@ class CephSpec(Strict):
     pools: Pools = Pools()
     buckets: Buckets = Buckets()
     stored: Holdings = Holdings()
+    background: BackgroundWork = BackgroundWork()
     events: tuple[Event, ...] = Field((), description="what happens while the cluster runs")
     prices: CephPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 
@@ -150,10 +152,11 @@ class CephSpec(Strict):
             stations.groups, tuple(stations.agenda),
         )  # fmt: skip
         issued = slice(trace.issued)
-        return network, Requests(
+        requests = Requests(
             route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
             trace.think_s[issued], trace.phase[issued], trace.pacing,
         )  # fmt: skip
+        return with_background(self.background, network, requests, {"drives": "drive", "cpu": "osd host cpu"})
 
     def object_bytes(self, trace: Trace) -> float:
         """The mean size of the objects that the cluster holds."""

@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from models.background import BackgroundWork, with_background
 from models.minio.compile import Plan
 from models.minio.degraded import without_lost_drives
 from models.minio.faults import DriveDown, Event, changes, check_events
@@ -42,6 +43,7 @@ class MinioSpec(Strict):
     host: Host = Host()
     drives: Drives = Drives()
     inline_limit: Annotated[Bytes, Field(description="shards up to this size live inside xl.meta")] = 128 * 1024
+    background: BackgroundWork = BackgroundWork()
     events: tuple[Event, ...] = Field((), description="what happens while the host runs")
     prices: MinioPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 
@@ -76,7 +78,8 @@ class MinioSpec(Strict):
         network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), agenda=tuple(agenda))
         dead = [event for event in self.events if isinstance(event, DriveDown)]
         network = without_lost_drives(network, dead, self.drives.parity_shards)
-        return network, _requests(self, network, trace)
+        requests = _requests(self, network, trace)
+        return with_background(self.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
 def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
