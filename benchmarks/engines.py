@@ -20,10 +20,13 @@ import idiomatic_simpy
 import numpy as np
 
 from models.network.demand_sheet import Requests, Sheet
-from models.network.network import Bound, Choice, Discipline, Group, Member, Network, Stage, Station, Visit, single
-from models.network.network import Route as NetworkRoute
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY, Policy
+from models.network.route import Route as NetworkRoute
+from models.network.route import Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Member, Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from latency_laws import Floats, Points, asked, law, law_quantile_ms, never_queued, poisson, ran
 
-from models.network.network import Stage, Visit, single
 from models.network.retry_policy import NO_POLICY, Policy
+from models.network.route import Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.trace import Pacing
 
@@ -145,10 +145,8 @@ def tied(n: int = 400_000) -> list[dict[str, Any]]:
 
 def minio_reads(policy: Policy, seeds: int, before: int = 0) -> dict[str, dict[str, float]]:
     """p99 and maximum in ms of 256 reads by one client, after `before` others: median and 90 % range over seeds."""
-    network = never_queued(
-        single(Visit(0, law(MINIO_MS, "bounded"))), policy=policy, pacing=Pacing("closed", clients=1)
-    )  # fmt: skip
-    reads = asked(np.zeros(before + READS))
+    network = never_queued(single(Visit(0, law(MINIO_MS, "bounded"))), policy=policy)
+    reads = asked(np.zeros(before + READS), Pacing("closed", clients=1))
     last = np.array([np.sort(ran(network, reads, seed)[1][before:])[[-3, -1]] for seed in range(seeds)])
     ranges = np.quantile(last, (0.05, 0.5, 0.95), axis=0).T
     return {

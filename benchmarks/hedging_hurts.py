@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from latency_laws import Floats, poisson, ran
 
-from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY, Policy
+from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Station
 from traces.workload.distributions import Exponential, SlowMode
 
 HEDGES_AT = 0.95

@@ -7,7 +7,7 @@ import random
 import simpy
 
 from models.network.demand_sheet import Sheet, bound_of
-from models.network.network import Discipline, Network
+from models.network.network import Network
 from models.network.retry_policy import HEDGE_SAMPLES
 from sim.engine.latency_histogram import LatencyBins
 
@@ -15,9 +15,7 @@ from sim.engine.latency_histogram import LatencyBins
 def fork_join(network: Network, sheet: Sheet) -> list[float]:
     """The same requests as SimPy's tutorials would have them: a Resource each station, a process each visit chain."""
     environment = simpy.Environment()
-    resources = [
-        None if s.discipline is Discipline.DELAY else simpy.Resource(environment, s.servers) for s in network.stations
-    ]
+    resources = [None if s.discipline.infinite else simpy.Resource(environment, s.servers) for s in network.stations]
     latencies = [0.0] * len(sheet)
 
     def visit(station, demand_s):
@@ -63,8 +61,7 @@ class HedgedClient:
     def __init__(self, environment: simpy.Environment, network: Network, requests: int):
         self.environment = environment
         self.resources = [
-            None if s.discipline is Discipline.DELAY else simpy.Resource(environment, s.servers)
-            for s in network.stations
+            None if s.discipline.infinite else simpy.Resource(environment, s.servers) for s in network.stations
         ]
         (self.route,), (self.gateways,) = network.routes, network.groups
         self.outstanding = [0] * len(self.gateways.members)

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network, Route, Stage, Station
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY, Policy
+from models.network.route import Route, Stage
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from traces.random_streams import stream_id, uniforms
@@ -62,11 +65,11 @@ def law_quantile_ms(demand: ServiceDemand, p: float) -> float:
     return float(1000 * demand.constant * demand.distribution.quantile(np.array([p]))[0])
 
 
-def asked(arrival_s: Floats) -> Requests:
+def asked(arrival_s: Floats, pacing: Pacing = Pacing()) -> Requests:  # noqa: B008
     """Requests of the first route at these times."""
     zeros = np.zeros(len(arrival_s))
     none = zeros.astype(np.int32)
-    return Requests(none, zeros.astype(np.int64), zeros.astype(np.uint64), arrival_s, zeros, none)
+    return Requests(none, zeros.astype(np.int64), zeros.astype(np.uint64), arrival_s, zeros, none, pacing)
 
 
 def poisson(n: int, rate_ops: float, seed: int) -> Requests:
@@ -74,10 +77,10 @@ def poisson(n: int, rate_ops: float, seed: int) -> Requests:
     return asked(np.cumsum(Exponential().quantile(uniforms(seed, stream_id("arrival"), 0, n)) / rate_ops))
 
 
-def never_queued(*stages: Stage, policy: Policy = NO_POLICY, pacing: Pacing = Pacing()) -> Network:  # noqa: B008
+def never_queued(*stages: Stage, policy: Policy = NO_POLICY) -> Network:
     """A route whose visits are all at one infinite server: station 0."""
     station = Station("leaf", "leaf", Discipline.DELAY)
-    return Network((station,), (Route("read", stages, policy=policy),), pacing=pacing)
+    return Network((station,), (Route("read", stages, policy=policy),))
 
 
 def ran(network: Network, requests: Requests, seed: int) -> tuple[Outcome, Floats]:

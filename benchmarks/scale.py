@@ -25,19 +25,10 @@ import numpy as np
 from engines import PUT_RATE_OPS, exponential, mm1, put_ec42, requests
 
 from models.network.demand_sheet import Requests, Sheet, draw_sheet
-from models.network.network import (
-    Bound,
-    Choice,
-    Discipline,
-    Group,
-    Member,
-    Network,
-    Route,
-    Stage,
-    Station,
-    Visit,
-    single,
-)
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Stage, Visit, single
+from models.network.station import Bound, Choice, Group, Member, Station
 from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
@@ -114,16 +105,16 @@ def cluster(drives: int) -> Network:
         Visit(drives, exponential(1e-4)),
     )
     group = Group(Choice.LEAST_OUTSTANDING, front + np.arange(2 * hosts, dtype=np.int32).reshape(hosts, 2))
-    clients = CLIENTS_PER_HOST * hosts
-    pacing = Pacing("closed", clients, stagger_s=0.001 / clients)
-    return Network(tuple(stations), (Route("PUT", (head, Stage(branches, 6))),), (placement, cpus), pacing, (group,))
+    return Network(tuple(stations), (Route("PUT", (head, Stage(branches, 6))),), (placement, cpus), (group,))
 
 
 def cluster_program(drives: int, count: int) -> Program:
     """`count` PUTs to a cluster of `drives` drives."""
     zeros = np.zeros(count)
     keys = (uniforms(3, 2, 0, count) * 2**40).astype(np.uint64)
-    puts = Requests(zeros.astype(np.int32), zeros.astype(np.int64), keys, zeros, zeros, zeros.astype(np.int32))
+    clients = CLIENTS_PER_HOST * (drives // DRIVES_PER_HOST)
+    pacing = Pacing("closed", clients, stagger_s=0.001 / clients)
+    puts = Requests(zeros.astype(np.int32), zeros.astype(np.int64), keys, zeros, zeros, zeros.astype(np.int32), pacing)
     return Program.of(cluster(drives), puts, seed=3)
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Annotated, Any, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
 from traces.units import Seconds, parse_seconds
@@ -71,13 +71,26 @@ class Hedge(Strict):
     )
     share: Share | None = Field(0.1, description="hedges at most, as a share of the requests begun; null: no limit")
     cancel: bool = Field(True, description="the attempt that lost leaves its queues")
+    tied: bool = Field(
+        False,
+        description="tied requests: the first attempt that a server begins to work on cancels the other; the second "
+        "starts after the duration `after` unless the first is worked on by then",
+    )
     operations: tuple[Op, ...] = Field(("GET",), description="the operations that are hedged")
+
+    @model_validator(mode="after")
+    def _is_tied_after_a_duration(self) -> Hedge:
+        if self.tied and not isinstance(self.after, float):
+            raise ValueError(f"tied: needs a duration in `after`, such as 0s; it is {self.after}")
+        return self
 
     def added_to(self, policy: Policy) -> Policy:
         """The policy with these hedges."""
         policy = replace(policy, hedge_share=_unless_none(self.share), cancels=self.cancel)
         if isinstance(self.after, str):
             return replace(policy, hedge_quantile=_quantile(self.after))
+        if self.tied:
+            return replace(policy, tied_after_s=_unless_none(self.after))
         return replace(policy, hedge_after_s=_unless_none(self.after))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network
+from models.network.network import Network
 from sim.engine.outcome import Failure, Outcome
 from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA
 from traces.tables import label
@@ -55,7 +55,7 @@ def _clients(trace: Trace, outcome: Outcome, ended: np.ndarray[Any, Any], rows: 
 def station_table(network: Network, outcome: Outcome) -> pa.Table:
     """A row of `STATION_SCHEMA` for each station."""
     clock_s = outcome.clock_s or 1.0
-    servers = [None if s.discipline is Discipline.DELAY else s.servers for s in network.stations]
+    servers = [None if s.discipline.infinite else s.servers for s in network.stations]
     columns = [
         [s.name for s in network.stations],
         [s.role for s in network.stations],

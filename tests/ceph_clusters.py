@@ -9,7 +9,8 @@ import numpy as np
 
 from models.ceph.spec import CephSpec
 from models.network.demand_sheet import Requests
-from models.network.network import Network, Route, Stage, Visit
+from models.network.network import Network
+from models.network.route import Route, Stage, Visit
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program

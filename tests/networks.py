@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from models.network.demand_sheet import Requests, draw_sheet
-from models.network.network import (
-    UNBOUNDED,
-    Bound,
-    Caches,
-    Choice,
-    Discipline,
-    Group,
-    Member,
-    Network,
-    Route,
-    Stage,
-    Station,
-    Visit,
-    single,
-)
+from models.network.discipline import DISCIPLINES, Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
-from sim.engine.outcome import Program, Stream
+from models.network.station import UNBOUNDED, Bound, Caches, Choice, Group, Member, Station
+from sim.engine.outcome import Program
 from traces.random_streams import uniforms
 from traces.trace import Pacing
 from traces.workload.distributions import Deterministic, Exponential, Hyperexponential, Lognormal, SlowMode
@@ -38,16 +28,15 @@ SHAPES = (
 
 
 CLASSES = 2
-PLAIN = tuple(d for d in Discipline if d <= Discipline.RANDOM_ORDER)
+PLAIN = DISCIPLINES[: Discipline.PRIORITY.code]
 
 
 @st.composite
-def stations(draw, name: str, disciplines=tuple(Discipline)) -> Station:
+def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     discipline = draw(st.sampled_from(disciplines))
     match discipline:
         case Discipline.GROUP_COMMIT:
-            limit, item_s = draw(st.integers(0, 3)), draw(st.sampled_from([0.0, 0.05]))
-            return Station(name, "journal", discipline, batch_limit=limit, batch_item_s=item_s)
+            return Station(name, "journal", discipline, batch_item_s=draw(st.sampled_from([0.0, 0.05])))
         case Discipline.GATE:
             poll_s, limit = draw(st.sampled_from([(0.0, 1), (0.5, 2), (1.0, 100)]))
             return Station(name, "gate", discipline, poll_s=poll_s, poll_limit=limit)
@@ -55,11 +44,11 @@ def stations(draw, name: str, disciplines=tuple(Discipline)) -> Station:
             limit = draw(st.sampled_from([0, 1, 5, UNBOUNDED]))
             return Station(name, "pool", discipline, servers=draw(st.integers(1, 3)), queue_limit=limit)
     weights = tuple(draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in range(CLASSES))
-    sets_up = discipline not in (Discipline.DELAY, Discipline.PROCESSOR_SHARING) and len(disciplines) > len(PLAIN)
+    sets_up = discipline.sets_up and len(disciplines) > len(PLAIN)
     setup_s = draw(st.sampled_from([0.0, 0.25])) if sets_up else 0.0
     caches = draw(st.sampled_from([None, Caches(0.5, 1.0, 2.0), Caches(2.0, 3.0, 0.5)])) if sets_up else None
     servers = draw(st.integers(1, 3))
-    fairness = draw(st.sampled_from([0.0, 0.5, 1.0])) if discipline is Discipline.RANDOM_ORDER else 0.0
+    fairness = draw(st.sampled_from([0.0, 0.5, 1.0])) if discipline.draws else 0.0
     return Station(
         name, "server", discipline, servers, setup_s=setup_s, caches=caches, fairness=fairness, weights=weights
     )
@@ -85,25 +74,22 @@ def policies(draw) -> Policy:
 
 
 @st.composite
-def actions(draw, chosen, groups, streams: int) -> Action:
-    """Something that may happen to one of the stations, to a group, or a background stream that is released."""
-    trigger = draw(st.one_of(st.builds(dict, at_s=st.sampled_from([0.0, 1.0, 2.5, 4.0])),
-                             st.builds(dict, after_ended=st.integers(1, 20))))  # fmt: skip
+def actions(draw, chosen, groups) -> Action | None:
+    """Something that may happen to one of the stations or to a group; None: the one drawn never changes."""
+    at_s = draw(st.sampled_from([0.0, 1.0, 2.5, 4.0]))
     kind = draw(st.sampled_from(Kind))
-    if kind is Kind.RELEASE and streams:
-        return Action(kind, streams - 1, **trigger)
     if kind in (Kind.JOIN, Kind.LEAVE) and groups:
         group = draw(st.integers(0, len(groups) - 1))
         names = len(groups[group].members) if groups[group].table is None else len(chosen)
-        return Action(kind, group, member=draw(st.integers(0, names - 1)), **trigger)
+        return Action(kind, group, at_s, member=draw(st.integers(0, names - 1)))
     target = draw(st.integers(0, len(chosen) - 1))
     match chosen[target].discipline:
         case Discipline.GATE:
-            return Action(draw(st.sampled_from([Kind.SHUT, Kind.OPEN])), target, **trigger)
+            return Action(draw(st.sampled_from([Kind.SHUT, Kind.OPEN])), target, at_s)
         case Discipline.POOL:
-            return Action(Kind.RELEASE, streams - 1, **trigger) if streams else None
+            return None
     kind = draw(st.sampled_from([Kind.SPEED, Kind.DOWN, Kind.UP]))
-    return Action(kind, target, value=draw(st.sampled_from([0.5, 2.0])), **trigger)
+    return Action(kind, target, at_s, value=draw(st.sampled_from([0.5, 2.0])))
 
 
 @st.composite
@@ -129,7 +115,7 @@ def pacings():
 def networks(draw, plain: bool = False) -> Network:
     """A few stations, placements, and routes of fork-join stages; all features, or those of a plain network only."""
     count = draw(st.integers(1, 4))
-    disciplines = PLAIN if plain else tuple(Discipline)
+    disciplines = PLAIN if plain else DISCIPLINES
     chosen = tuple(draw(stations(f"s{i}", disciplines)) for i in range(count))
     members = st.lists(st.integers(0, count - 1), min_size=2, max_size=2)
     table = np.array(draw(st.lists(members, min_size=1, max_size=3)), np.int32)
@@ -161,20 +147,19 @@ def networks(draw, plain: bool = False) -> Network:
         )
         for i in range(draw(st.integers(1, 3)))
     )  # fmt: skip
-    agenda = () if plain else tuple(filter(None, draw(st.lists(actions(chosen, groups, 1), max_size=4))))
-    return Network(chosen, routes, (table,), draw(pacings()), groups, agenda)
+    agenda = () if plain else tuple(filter(None, draw(st.lists(actions(chosen, groups), max_size=4))))
+    return Network(chosen, routes, (table,), groups, agenda)
 
 
 @st.composite
 def programs(draw) -> Program:
-    """A network of all features, requests for it, and two background streams, one of which the agenda may release."""
+    """A network of all features, requests for it, and perhaps background loads."""
     network = draw(networks())
     requests = draw(requests_for(network))
     seed = draw(st.integers(0, 2**64 - 1))
-    one = dataclasses.replace(poisson(draw(st.integers(1, 10)), 2.0, seed=3), repeat=False)
-    sheet = draw_sheet(network, one, 9, 0, len(one))
-    background = (Stream(sheet, held=True), Stream(sheet))[: draw(st.integers(1, 2))]
-    return Program.of(network, requests, seed, background, paths=draw(st.booleans()))
+    one = poisson(draw(st.integers(1, 10)), 2.0, seed=3)
+    background = (draw_sheet(network, one, 9, 0, len(one)),) * draw(st.integers(0, 2))
+    return dataclasses.replace(Program.of(network, requests, seed, draw(st.booleans())), background=background)
 
 
 @st.composite
@@ -184,8 +169,8 @@ def requests_for(draw, network: Network) -> Requests:
     u = [uniforms(seed, stream, 0, n) for stream in range(6)]
     coarse = draw(st.booleans())
     gaps = np.round(-np.log(u[0])) * 0.5 if coarse else -np.log(u[0])
-    closed = network.pacing.loop == "closed"
-    repeat = network.pacing.repeat
+    pacing = draw(pacings())
+    closed, repeat = pacing.loop == "closed", pacing.repeat
     # Laps of requests that take no time at all would never reach the end of the duration.
     pause = 0.25 if repeat else draw(st.sampled_from([0.0, 0.25]))
     return Requests(
@@ -195,13 +180,13 @@ def requests_for(draw, network: Network) -> Requests:
         arrival_s=np.zeros(n) if closed else np.cumsum(gaps),
         think_s=pause * (np.ones(n) if repeat else np.round(u[4])),
         phase=np.sort((u[5] * draw(st.integers(1, 3))).astype(np.int32)) if closed else np.zeros(n, np.int32),
-        repeat=repeat,
+        pacing=pacing,
     )
 
 
-def one_station(station: Station, demand: ServiceDemand, pacing: Pacing | None = None) -> Network:
+def one_station(station: Station, demand: ServiceDemand) -> Network:
     """A network of a single station that each request visits once."""
-    return Network((station,), (Route("job", (single(Visit(0, demand)),)),), pacing=pacing or Pacing())
+    return Network((station,), (Route("job", (single(Visit(0, demand)),)),))
 
 
 def poisson(n: int, rate_ops: float, seed: int) -> Requests:
@@ -218,10 +203,11 @@ def poisson(n: int, rate_ops: float, seed: int) -> Requests:
     )
 
 
-def closed(n: int, think_mean_s: float, seed: int) -> Requests:
-    """Closed-loop requests of the first route with exponential think times."""
+def closed(n: int, think_mean_s: float, seed: int, clients: int = 1, **pacing: Any) -> Requests:
+    """Closed-loop requests of the first route with exponential think times; `pacing` as in `Pacing`."""
     zeros = np.zeros(n)
     think_s = Exponential().quantile(uniforms(seed, 1, 0, n)) * think_mean_s
     return Requests(
-        zeros.astype(np.int32), zeros.astype(np.int64), zeros.astype(np.uint64), zeros, think_s, zeros.astype(np.int32)
-    )
+        zeros.astype(np.int32), zeros.astype(np.int64), zeros.astype(np.uint64), zeros, think_s, zeros.astype(np.int32),
+        Pacing("closed", clients, **pacing),
+    )  # fmt: skip

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network, Stage, Visit
+from models.network.network import Network
+from models.network.route import Stage, Visit
 from sim.analysis.visit_places import stations_of
 
 
@@ -99,14 +100,13 @@ def _box(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Ma
     places = tuple(stations_of(network, visit.station))
     kind = network.stations[places[0]]
     mean_s = float(visit.demand.mean_s(size_bytes).mean())
-    if kind.discipline is Discipline.DELAY and not mean_s:
+    if kind.discipline.infinite and not mean_s:
         return None
-    action = {
-        Discipline.POOL: "gives back" if visit.releases else "takes one",
-        Discipline.GATE: "passes",
-    }.get(kind.discipline, "")
+    action = "passes" if kind.discipline.is_gate else ""
+    if kind.discipline.holds_tokens:
+        action = "gives back" if visit.releases else "takes one"
     known = [load[s.name] for k in places if (s := network.stations[k]).name in load]
-    limited = kind.discipline not in (Discipline.DELAY, Discipline.GATE)
+    limited = not (kind.discipline.infinite or kind.discipline.is_gate)
     utilization = (float(np.mean(known)), max(known)) if known and limited else None
     return Box(kind.role, action, mean_s, places, utilization)
 

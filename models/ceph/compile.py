@@ -7,6 +7,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from models.background import with_background
 from models.ceph.demands.cost_functions import Laws
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.object_size import object_bytes
@@ -42,9 +43,10 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
     routes = _ROUTES[spec.access.kind](spec, laws, stations)
     network = Network(
         tuple(stations.all), tuple(routes.route(kind) for kind in kinds), stations.placements,
-        trace.pacing, stations.groups, tuple(stations.agenda),
+        stations.groups, tuple(stations.agenda),
     )  # fmt: skip
-    return network, Requests.of(trace, route)
+    requests = Requests.of(trace, route)
+    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "osd host cpu"})
 
 
 def _kinds(spec: CephSpec, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:

@@ -14,7 +14,7 @@ from models.ceph.access import Mysql
 from models.ceph.demands.cost_functions import NOTHING, of_size, share_of
 from models.ceph.placement_rows import LANES
 from models.ceph.rgw_routes import Branch, Kind, Routes
-from models.network.network import Stage, Visit, single
+from models.network.route import Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 
 

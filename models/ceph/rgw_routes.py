@@ -19,7 +19,7 @@ from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.placement_rows import LANES, Pool
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Osd, Stations
-from models.network.network import Route, Stage, Visit, single
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.workload.workload import Op
 
@@ -96,7 +96,7 @@ class Routes:
     def _read_replica(self, kind: Kind, lane: int) -> Branch:
         """The primary reads a RADOS object and sends it off."""
         osd, parts = self.at.osd(lane, 0), kind.parts
-        read = Visit(osd.cpu, self._read_cpu(kind, parts))
+        read = Visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
         return (*self._go(lane), read, *self._fetch(osd, kind, parts), *self._to_gateway(osd, kind))
 
     def _go(self, pool: Pool, writes: bool = False) -> Branch:
@@ -108,7 +108,7 @@ class Routes:
         asked = self.width if self.spec.pools.fast_read else self.data_shards
         parts = kind.parts
         read = self._read_cpu(kind, parts)
-        ask = tuple((*self._go(lane), Visit(self.at.osd(lane, 0).cpu, read.without_bytes)) for lane in lanes)
+        ask = tuple((*self._go(lane), Visit(self.at.osd(lane, 0).cpu, read.without_bytes, ties=True)) for lane in lanes)
         fetch = []
         for osd, member in ((self.at.osd(lane, member), member) for lane in lanes for member in range(asked)):
             if member:
@@ -170,7 +170,7 @@ class Routes:
         for lane in lanes:
             primary = self.at.osd(lane, 0)
             arrive = (*self._go(lane, writes=True), self._nic(primary, "down", kind.objects, local=True))
-            send.append((*arrive, Visit(primary.cpu, first)))
+            send.append((*arrive, Visit(primary.cpu, first, ties=True)))
             for member in range(self.width):
                 osd = self.at.osd(lane, member)
                 arrive = (self.hop, self._nic(osd, "down", parts), Visit(osd.cpu, write)) if member else ()
@@ -267,7 +267,7 @@ class Routes:
         """The primary is asked for the attributes of a RADOS object."""
         osd = self.at.osd(0, 0)
         metadata = self._accesses(osd, self.laws.metadata_accesses)
-        return single(*self._go(0), Visit(osd.cpu, self.spec.osd.read.without_bytes), *metadata, self.hop)
+        return single(*self._go(0), Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True), *metadata, self.hop)
 
     def _list(self, kind: Kind) -> list[Stage]:
         """All shards of the bucket are asked, so many at a time; each for its share of the keys."""
@@ -288,7 +288,7 @@ class Routes:
         """A request comes to a gateway and is worked on there."""
         visits = self._asks(op)
         law = self.laws.gateway_cpu(op) if law is None else law
-        return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), law))
+        return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), law, ties=True))
 
     def _asks(self, op: Op) -> Branch:
         """The client's own time."""

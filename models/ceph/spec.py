@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from models.background import BackgroundWork
 from models.ceph.access import S3, AccessPath
 from models.ceph.faults.faults import Event, GatewayDown, HostDown, ReshardEvent
 from models.ceph.mechanisms.bluestore import BlueStore
@@ -37,6 +38,7 @@ class CephSpec(StoreSpec):
     pools: Pools = Pools()
     buckets: Buckets = Buckets()
     stored: Holdings = Holdings()
+    background: BackgroundWork = BackgroundWork()
     events: tuple[Event, ...] = Field((), description="what happens while the cluster runs")
     prices: CephPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 

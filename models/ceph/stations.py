@@ -15,8 +15,10 @@ from models.ceph.faults.peering_gates import Gatehouse
 from models.ceph.placement_rows import LANES, Pool, Rows
 from models.ceph.spec import CephSpec
 from models.faults import speeds
-from models.network.network import UNBOUNDED, Bound, Choice, Discipline, Group, Member, Station, Visit
+from models.network.discipline import Discipline
+from models.network.route import Visit
 from models.network.scenario import Action, Kind
+from models.network.station import UNBOUNDED, Bound, Choice, Group, Member, Station
 
 _CHOICES = {
     "round robin": Choice.ROUND_ROBIN,

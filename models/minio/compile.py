@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from models.background import with_background
 from models.minio.degraded import without_lost_drives
 from models.minio.faults import DriveDown, changes
 from models.minio.routes import Plan
@@ -34,12 +35,11 @@ def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
         drives=range(plan.first_drive, plan.first_journal),
         journals=range(plan.first_journal, len(plan.stations)),
     )
-    network = Network(
-        tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), trace.pacing, agenda=tuple(agenda)
-    )
+    network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), agenda=tuple(agenda))
     dead = [event for event in spec.events if isinstance(event, DriveDown)]
     network = without_lost_drives(network, dead, spec.drives.parity_shards)
-    return network, _requests(spec, network, trace)
+    requests = _requests(spec, network, trace)
+    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
 def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:

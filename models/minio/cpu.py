@@ -7,7 +7,8 @@ import numpy as np
 from models.capabilities import Side
 from models.minio.spec import MinioSpec
 from models.network.demand_sheet import Requests
-from models.network.network import Network, Visit
+from models.network.network import Network
+from models.network.route import Visit
 
 
 def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, float]:

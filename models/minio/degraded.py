@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.minio.faults import DriveDown
-from models.network.network import Bound, Choice, Discipline, Group, Member, Network, Route, Station, Visit
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Visit
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Member, Station
 
 _GATES, _QUORUMS = 1, 3  # the table of gates; columns of an epoch before its drives: its name, and both quorums
 _WRITES = ("PUT", "DELETE")

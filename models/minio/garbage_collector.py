@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from models.network.network import Route, Stage, Visit
+from models.network.route import Route, Stage, Visit
 from models.network.service_demand import ServiceDemand
 from traces.tables import OPS
 from traces.units import Bytes, Seconds

@@ -13,7 +13,7 @@ An object's first shards stand for those on the drives of the server that is ask
 from __future__ import annotations
 
 from models.minio.sections import NOTHING, Drives, Host
-from models.network.network import Stage, Visit, single
+from models.network.route import Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.workload.distributions import Empirical, Occasional
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from models.minio.internode import Servers
 from models.minio.sections import NOTHING, Client, Drives, Host, NetworkLink
-from models.network.network import Discipline, Member, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Member, Station
 from traces.workload.workload import Op
 
 
@@ -123,7 +126,8 @@ class Plan:
         if op == "PUT" and not streamed:
             visits += self._link(self.up)
         before = law.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else law
-        asked = single(*visits, *self._work(before))
+        first, *rest = self._work(before)
+        asked = single(*visits, replace(first, ties=True), *rest)
         return (asked, self._stream(op, self.up)) if op == "PUT" and streamed else (asked,)
 
     def _before_answer(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:

@@ -8,8 +8,8 @@ from pydantic import Field, field_validator, model_validator
 
 from models.client_policy import ClientPolicies
 from models.minio.garbage_collector import Collector
-from models.network.network import Caches
 from models.network.service_demand import Demand, ServiceDemand
+from models.network.station import Caches
 from models.prices import Price, PriceList
 from models.store_spec import Link
 from traces.units import BytesPerSecond, Seconds

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from models.capabilities import ServerPart
 from models.minio.spec import MinioSpec
-from models.network.network import Network, Route, Stage
+from models.network.network import Network
+from models.network.route import Route, Stage
 
 
 def stamped(spec: MinioSpec, network: Network) -> Network:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models.background import BackgroundWork
 from models.faults import NoisyNeighbour, refuse_instant_failures
 from models.minio.faults import DriveDown, Event, MinioHostDown
 from models.minio.sections import Client, Drives, Host, MinioPrices, NetworkLink
@@ -22,6 +23,7 @@ class MinioSpec(StoreSpec):
     host: Host = Host()
     drives: Drives = Drives()
     inline_limit: Annotated[Bytes, Field(description="shards up to this size live inside xl.meta")] = 128 * 1024
+    background: BackgroundWork = BackgroundWork()
     events: tuple[Event, ...] = Field((), description="what happens while the host runs")
     prices: MinioPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.network import Bound, Member, Network, Route
+from models.network.background import Background
+from models.network.network import Network
 from models.network.placement import key_hashes
-from traces.trace import Trace
+from models.network.route import Route
+from models.network.station import Bound, Member
+from traces.trace import Pacing, Trace
 
 
 @dataclass(frozen=True)
 class Requests:
-    """What a Trace asks of a Network: n requests, taken again from the top where `repeat` is set.
+    """What a Trace asks of a Network: n requests, when they are issued, and the background load meanwhile.
 
     Attributes:
         route: index of each request's route, shape (n,).
         size_bytes: bytes each request moves, shape (n,).
         key_hash: picks the group in a placement table, shape (n,).
         arrival_s, think_s, phase: as in the Trace, shape (n,).
-        repeat: the rows are endless.
+        pacing: when requests are issued.
+        background: what the store does by itself meanwhile.
     """
 
     route: NDArray[np.int32]
@@ -30,7 +34,13 @@ class Requests:
     arrival_s: NDArray[np.float64]
     think_s: NDArray[np.float64]
     phase: NDArray[np.int32]
-    repeat: bool = False
+    pacing: Pacing = field(default=Pacing())
+    background: tuple[Background, ...] = ()
+
+    @property
+    def repeat(self) -> bool:
+        """Whether the rows are endless: taken again from the top until the pacing's duration is over."""
+        return self.pacing.repeat
 
     @staticmethod
     def of(trace: Trace, route: NDArray[np.int32]) -> Requests:
@@ -38,7 +48,7 @@ class Requests:
         issued = slice(trace.issued)
         return Requests(
             route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
-            trace.think_s[issued], trace.phase[issued], trace.pacing.repeat,
+            trace.think_s[issued], trace.phase[issued], trace.pacing,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -127,6 +137,17 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         phase = (phase + lap * (last + 1 if last else 0)).astype(np.int32)
     arrival_s, think_s = requests.arrival_s[rows], requests.think_s[rows]
     return Sheet(first, route, arrival_s, think_s, phase, key_hash, first_visit, station, demand_s)
+
+
+def draw_background(network: Network, background: Background, seed: int) -> Sheet:
+    """All operations of a background load under a seed."""
+    arrival_s = background.arrival_s(seed)
+    count = len(arrival_s)
+    requests = Requests(
+        np.full(count, background.route, np.int32), np.full(count, background.size_bytes, np.int64),
+        background.key_hash(seed, count), arrival_s, np.zeros(count), np.zeros(count, np.int32),
+    )  # fmt: skip
+    return draw_sheet(network, requests, seed, 0, count)
 
 
 def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""The agenda: what happens to a network while it runs, at a time or when a count is reached."""
+"""The agenda: what happens to a network while it runs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ class Kind(IntEnum):
     """`member` takes its place in the group again."""
     LEAVE = 6
     """`member` is not picked any more; who is bound to it stays."""
-    RELEASE = 7
-    """The requests of background stream `target` arrive, at their times after this moment."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,8 @@ class Action:
     """One entry of the agenda.
 
     Attributes:
-        target: index of the station, of the group (JOIN, LEAVE) or of the background stream (RELEASE).
-        at_s: when; ignored where `after_ended` is given.
-        after_ended: once so many requests have ended.
+        target: index of the station, or of the group (JOIN, LEAVE).
+        at_s: when.
         member: JOIN, LEAVE: row of the group.
         value: SPEED: the factor.
     """
@@ -41,12 +38,9 @@ class Action:
     kind: Kind
     target: int
     at_s: float = 0.0
-    after_ended: int | None = None
     member: int = 0
     value: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.at_s >= 0 or (self.after_ended is not None and self.after_ended < 1):
-            raise ValueError(f"{self}: at_s must be at least 0, after_ended at least 1")
-        if not self.value > 0:
-            raise ValueError(f"{self}: value must be above 0")
+        if not self.at_s >= 0 or not self.value > 0:
+            raise ValueError(f"{self}: at_s must be at least 0, value above 0")

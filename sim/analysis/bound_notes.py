@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from models.network.network import Bound, Choice, Discipline, Network, Route
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route
 from models.network.scenario import Kind
+from models.network.station import Bound, Choice
 from sim.analysis.service_demands import Demands
 from sim.analysis.visit_places import is_even, is_keyed, may_refuse, names_of, stations_of, targets
 
@@ -25,16 +27,12 @@ def may_fail(network: Network, route: Route) -> bool:
     return route.policy.timeout_s < math.inf or any(may_refuse(network, visit) for visit in route.visits)
 
 
-def has_background(network: Network) -> bool:
-    """Whether the agenda releases work besides the requests'."""
-    return any(action.kind is Kind.RELEASE for action in network.agenda)
-
-
-def no_worst_case(network: Network, routes: Sequence[Route]) -> list[str]:
+def no_worst_case(network: Network, routes: Sequence[Route], background: bool) -> list[str]:
     """Why requests may take any time, in words; empty where the work that is asked for bounds it."""
     reasons = {
         "tokens are held while others wait": bool(_pools(network, routes)),
         "the agenda changes the network": bool(network.agenda),
+        "the store works in the background": background,
         "idle servers have to wake": any(station.setup_s for station in network.stations),
         "idle servers lose their caches": any(station.caches for station in network.stations),
         "requests may fail": any(may_fail(network, route) for route in routes),
@@ -42,16 +40,20 @@ def no_worst_case(network: Network, routes: Sequence[Route]) -> list[str]:
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def notes(network: Network, routes: Sequence[Route], demands: Demands) -> list[str]:
-    """Sentences on what the bounds of these routes, and their demands, take for granted or leave out."""
+def notes(network: Network, routes: Sequence[Route], demands: Demands, background: bool) -> list[str]:
+    """Sentences on what the bounds of these routes, and their demands, take for granted or leave out.
+
+    `background`: the store also has work that no client waits for.
+    """
     return [
         *_on_groups(network, routes),
         *_on_policies(routes),
         *_on_failures(network, routes),
         *_on_pools(network, routes, demands),
         *_on_agenda(network),
+        *_on_background(background),
         *_on_branches(routes),
-        *_on_worst_case(network, routes),
+        *_on_worst_case(network, routes, background),
     ]
 
 
@@ -114,7 +116,7 @@ def _on_failures(network: Network, routes: Sequence[Route]) -> Iterator[str]:
 
 def _pools(network: Network, routes: Sequence[Route]) -> list[int]:
     stations = {k for route in routes for visit in route.visits for k in stations_of(network, visit.station)}
-    return sorted(k for k in stations if network.stations[k].discipline is Discipline.POOL)
+    return sorted(k for k in stations if network.stations[k].discipline.holds_tokens)
 
 
 def _on_pools(network: Network, routes: Sequence[Route], demands: Demands) -> Iterator[str]:
@@ -132,11 +134,16 @@ def _on_pools(network: Network, routes: Sequence[Route], demands: Demands) -> It
 def _on_agenda(network: Network) -> Iterator[str]:
     if network.agenda:
         yield (
-            "The bounds are those of the network before the agenda changes it; what the agenda takes away, or adds as "
-            "background work, makes them optimistic."
+            "The bounds are those of the network before the agenda changes it; what the agenda takes away makes them "
+            "optimistic."
         )
     if targets(network, Kind.SPEED):
         yield "Stations whose speed the agenda changes are taken at the greatest speed that they ever have."
+
+
+def _on_background(background: bool) -> Iterator[str]:
+    if background:
+        yield "The bounds leave the background load out, so throughput and response are optimistic."
 
 
 def _on_branches(routes: Sequence[Route]) -> Iterator[str]:
@@ -148,7 +155,7 @@ def _on_branches(routes: Sequence[Route]) -> Iterator[str]:
         )
 
 
-def _on_worst_case(network: Network, routes: Sequence[Route]) -> Iterator[str]:
-    reasons = no_worst_case(network, routes)
+def _on_worst_case(network: Network, routes: Sequence[Route], background: bool) -> Iterator[str]:
+    reasons = no_worst_case(network, routes, background)
     if reasons:
         yield f"There is no worst case: {', '.join(reasons)}."

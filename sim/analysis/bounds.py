@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network
-from sim.analysis.bound_notes import has_background, may_fail, no_worst_case, notes
+from models.network.network import Network
+from sim.analysis.bound_notes import may_fail, no_worst_case, notes
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
@@ -57,12 +57,11 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
         InputError: there are no requests, an open loop's arrive all at once, or demands do not account for a feature.
     """
     mix = _Mix(network, requests, demands or mean_demands(network, requests))
-    closed = network.pacing.loop == "closed"
-    asked = {"clients": mix.clients, "think_s": mix.think_s} if closed else {"offered_ops": mix.offered_ops}
-    limits = _closed(mix) if closed else _open(mix)
+    asked = {"clients": mix.clients, "think_s": mix.think_s} if mix.closed else {"offered_ops": mix.offered_ops}
+    limits = _closed(mix) if mix.closed else _open(mix)
     exact = _exact(mix, requests)
     return {
-        "loop": network.pacing.loop,
+        "loop": requests.pacing.loop,
         **asked,
         "bottleneck": mix.bottleneck,
         "max_throughput_ops": _finite(mix.max_ops.min()),
@@ -70,8 +69,8 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
         "stations": _station_rows(mix, limits["throughput_ops"]),
         "routes": _route_rows(mix),
         "exact": exact,
-        "balanced_job": _balanced_job(mix, exact) if closed else {"reason": "they are bounds of a closed loop"},
-        "notes": notes(network, mix.routes, mix.demands),
+        "balanced_job": _balanced_job(mix, exact) if mix.closed else {"reason": "they are bounds of a closed loop"},
+        "notes": notes(network, mix.routes, mix.demands, mix.background),
     }
 
 
@@ -81,19 +80,20 @@ class _Mix:
     def __init__(self, network: Network, requests: Requests, demands: Demands):
         self.network, self.demands = network, demands
         self.routes = [network.routes[k] for k in np.flatnonzero(demands.share)]
-        self.clients, self.think_s = network.pacing.clients, float(requests.think_s.mean())
-        self.offered_ops = math.inf if network.pacing.loop == "closed" else _offered_ops(network, requests)
+        self.closed, self.background = requests.pacing.loop == "closed", bool(requests.background)
+        self.clients, self.think_s = requests.pacing.clients, float(requests.think_s.mean())
+        self.offered_ops = math.inf if self.closed else _offered_ops(requests)
         self.servers = np.array([resource.servers for resource in demands.resources])
         self.low_s, self.high_s = demands.low_s, demands.high_s
         self.may_fail = any(may_fail(network, route) for route in self.routes)
-        self.queueing_s = math.inf if no_worst_case(network, self.routes) else demands.queueing_s
+        self.queueing_s = math.inf if no_worst_case(network, self.routes, self.background) else demands.queueing_s
         self.alone_s = float(demands.share @ demands.alone_s)
         with np.errstate(divide="ignore", over="ignore"):
             self.max_ops = np.divide(
                 self.servers, self.low_s, out=np.full_like(self.low_s, np.inf), where=self.low_s > 0
             )
         # By station, for exact means.
-        self.is_delay = np.array([s.discipline is Discipline.DELAY for s in network.stations])
+        self.is_delay = np.array([s.discipline.infinite for s in network.stations])
         self.demand_s = demands.share @ demands.mean_s
         self.queues = ~self.is_delay & (self.demand_s > 0)
         self.delay_s = float(self.demand_s[self.is_delay].sum())
@@ -107,7 +107,7 @@ class _Mix:
     @property
     def ranked(self) -> list[int]:
         """The resources visited, by demand per server; infinite servers last."""
-        gates = {k for k, s in enumerate(self.network.stations) if s.discipline is Discipline.GATE}
+        gates = {k for k, s in enumerate(self.network.stations) if s.discipline.is_gate}
         shown = [
             k
             for k, r in enumerate(self.demands.resources)
@@ -155,9 +155,9 @@ def _open(mix: _Mix) -> Bounds:
     return {"throughput_ops": _range(low, high), "response_s": _range(mix.alone_s, math.inf)}
 
 
-def _offered_ops(network: Network, requests: Requests) -> float:
+def _offered_ops(requests: Requests) -> float:
     """Mean arrival rate."""
-    span_s = network.pacing.duration_s or float(requests.arrival_s[-1])
+    span_s = requests.pacing.duration_s or float(requests.arrival_s[-1])
     if not span_s:
         raise InputError("all requests arrive at once, so an open loop has no rate to bound anything by")
     return len(requests) / span_s
@@ -165,7 +165,7 @@ def _offered_ops(network: Network, requests: Requests) -> float:
 
 def _station_rows(mix: _Mix, throughput_ops: Bounds) -> list[Bounds]:
     """Utilisation law: throughput times demand per server; requests that are not answered work, too."""
-    unknown = mix.may_fail or has_background(mix.network) or throughput_ops["high"] is None
+    unknown = mix.may_fail or mix.background or throughput_ops["high"] is None
     rows = []
     for k in mix.ranked:
         resource, delay = mix.demands.resources[k], math.isinf(mix.servers[k])
@@ -209,7 +209,7 @@ def _exact(mix: _Mix, requests: Requests) -> Bounds:
         return {"reason": f"no product form: {reason}"}
     demand_s, servers = mix.demand_s[mix.queues], _servers(mix)
     try:
-        if mix.network.pacing.loop == "closed":
+        if mix.closed:
             throughput_ops, jobs = closed_means(demand_s, servers, mix.think_s + mix.delay_s, mix.clients)
         else:
             throughput_ops, jobs = mix.offered_ops, open_means(demand_s, servers, mix.offered_ops)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.network import Route, Stage
+from models.network.route import Route, Stage
 from traces.workload.distributions import Shape
 
 Floats = NDArray[np.float64]

@@ -14,8 +14,10 @@ import numpy as np
 import scipy
 
 from models.network.demand_sheet import Requests
-from models.network.network import Bound, Choice, Discipline, Network, Visit
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
+from models.network.route import Visit
+from models.network.station import Bound, Choice
 from sim.analysis.visit_places import is_even, is_keyed, stations_of
 from sim.engine.outcome import Floats
 from traces.workload.distributions import Exponential
@@ -28,15 +30,18 @@ def why_not(network: Network, requests: Requests) -> str | None:
     """Why means cannot be had exactly, in words; None where the network has product form.
 
     Nothing is changed by an agenda or asked a second time; every stage has one branch; who is bound to a group's member
-    is decided by keys or at random; stations are DELAY or PROCESSOR_SHARING with demands of any law, or serve one
+    is decided by keys or at random; stations are infinite or shared servers with demands of any law, or serve one
     exponential law of one mean in any order that does not look at it. Requests of several routes, sizes and keys
     are classes that a client changes at each request: one chain, so their averaged demands are exact, as long as each
     row of a Trace is an independent draw from the mix, which is taken for granted.
     """
-    if network.pacing.loop == "closed" and len(np.unique(requests.phase)) > 1:
+    closed = requests.pacing.loop == "closed"
+    if closed and len(np.unique(requests.phase)) > 1:
         return "the requests come in phases, each with a mix of its own"
     if network.agenda:
         return "the agenda changes the network"
+    if requests.background:
+        return "the store works in the background"
     for k in np.unique(requests.route):
         route = network.routes[k]
         if route.policy != NO_POLICY:
@@ -55,16 +60,16 @@ def why_not(network: Network, requests: Requests) -> str | None:
         reason = _why_station_not(network, requests, k)
         if reason is not None:
             return f"station {station.name} {reason}"
-    return None if network.pacing.loop == "closed" else _why_not_poisson(requests)
+    return None if closed else _why_not_poisson(requests)
 
 
 def _why_station_not(network: Network, requests: Requests, index: int) -> str | None:
     station, visits = network.stations[index], list(_visits_to(network, requests, index))
     means = [mean for visit, sizes in visits for mean in visit.demand.mean_s(sizes).tolist()]
-    never_busy = not any(means) and not station.batch_item_s and station.discipline is not Discipline.POOL
-    if not visits or never_busy or station.discipline in (Discipline.DELAY, Discipline.PROCESSOR_SHARING):
+    never_busy = not any(means) and not station.batch_item_s and not station.discipline.holds_tokens
+    if not visits or never_busy or station.discipline.product_form == "any":
         return None
-    if station.discipline not in (Discipline.FIFO, Discipline.RANDOM_ORDER):
+    if station.discipline.product_form is None:
         return f"has the discipline {station.discipline.name}"
     if station.setup_s:
         return "has servers that have to wake when they were idle"

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, Sheet, draw_sheet
-from models.network.network import Discipline, Network, Route, Stage, Visit
-from models.network.scenario import Kind
+from models.network.network import Network
+from models.network.route import Route, Stage, Visit
 from models.network.service_demand import ServiceDemand
 from sim.analysis.no_contention import held_s, limited_mean, path_s
 from sim.analysis.station_work import StationWork
@@ -100,8 +100,8 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
             means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
             yield means, leasts, np.zeros(count, np.int64)
 
-    background = any(action.kind is Kind.RELEASE for action in network.agenda)
-    return _Sums(network, np.unique(requests.route).tolist(), background, expected=True).demands(chunks)
+    routes = np.unique(requests.route).tolist()
+    return _Sums(network, routes, bool(requests.background), expected=True).demands(chunks)
 
 
 def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
@@ -293,4 +293,4 @@ class _Sums:
 
     def _commits(self, visit: Visit) -> bool:
         stations = stations_of(self.network, visit.station)
-        return any(self.network.stations[k].discipline is Discipline.GROUP_COMMIT for k in stations)
+        return any(self.network.stations[k].discipline.batches for k in stations)

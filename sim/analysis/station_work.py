@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.network import Discipline, Network
-from sim.analysis.visit_places import PASSED, Places
+from models.network.network import Network
+from sim.analysis.visit_places import Places
 from sim.engine.outcome import Floats
 
 
@@ -14,8 +14,8 @@ class StationWork:
     """The working time of a network's stations, from the visits to its places.
 
     Pools and gates take no time. A batch works for its first member's demand and `batch_item_s` for each further one.
-    Which members are first is not known; at least one in `batch_limit` is. When a batch begins, its first member's
-    demand is still independent of all that happened, so the bounds hold for expectations as they do for drawn demands.
+    Which members are first is not known. When a batch begins, its first member's demand is still independent of all
+    that happened, so the bounds hold for expectations as they do for drawn demands.
     Of a place that may be any of several stations, the least is that of whichever has least.
 
     Attributes:
@@ -27,21 +27,21 @@ class StationWork:
     def __init__(self, network: Network, places: Places, background: bool):
         """`background`: there is work besides the requests', so nobody knows who may be first in a batch."""
         self.places = places
-        kinds = np.array([s.discipline for s in network.stations])
+        kinds = [station.discipline for station in network.stations]
         item_s = np.array([s.batch_item_s for s in network.stations])
-        self.limit = np.array([s.batch_limit for s in network.stations])
-        commits, passes = kinds == Discipline.GROUP_COMMIT, np.isin(kinds, PASSED)
+        commits, passes = np.array([d.batches for d in kinds]), np.array([not d.takes_time for d in kinds])
+        infinite, holds = np.array([d.infinite for d in kinds]), np.array([d.holds_tokens for d in kinds])
         self.is_commit = places.of_each(commits, np.any)
         self.is_idle = places.of_each(passes, np.any)
         self.works = ~places.of_each(passes, np.all)
-        self.holds = places.of_each(kinds == Discipline.POOL, np.all)
-        self.may_hold = places.of_each(kinds == Discipline.POOL, np.any)
+        self.holds = places.of_each(holds, np.all)
+        self.may_hold = places.of_each(holds, np.any)
         self.least_item_s = places.of_each(np.where(commits, item_s, np.inf), np.min)
         self.most_item_s = places.of_each(np.where(commits, item_s, 0.0), np.max)
         longer_s = [s.setup_s + (s.caches.refill_s if s.caches else 0.0) for s in network.stations]
         self.longer_s = places.of_each(np.array(longer_s), np.max)  # after idling, at most
-        self.is_delay = places.of_each(kinds == Discipline.DELAY, np.any)
-        self.is_queue = places.of_each(~passes & (kinds != Discipline.DELAY), np.any)
+        self.is_delay = places.of_each(infinite, np.any)
+        self.is_queue = places.of_each(~passes & ~infinite, np.any)
         # Batches may be begun by anybody's demand where not all who come are known.
         self.is_known = np.full(len(places), not background)
         self.is_known[places.stations :] = False
@@ -49,9 +49,6 @@ class StationWork:
         self.head_s = np.where(self.is_known, np.inf, 0.0) * np.ones((2, 1))
         self.least_s, self.most_s = np.zeros(len(places)), np.zeros(len(places))
         self.queueing_s = self.delay_s = 0.0
-        limited = np.flatnonzero(self.is_commit & self.is_known)
-        self.beyond_item_s: dict[int, list[Floats]] = {int(k): [] for k in limited if self.limit[k]}
-        self.commits = np.zeros(len(places), np.int64)
 
     def see(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
         """All that may begin a batch, whether its request is answered or not; all shape (visits,)."""
@@ -59,14 +56,11 @@ class StationWork:
         where, demand_s, least_s = place[mine], demand_s[mine], least_s[mine]
         np.minimum.at(self.head_s[0], where, demand_s)
         np.minimum.at(self.head_s[1], where, least_s)
-        for k, parts in self.beyond_item_s.items():
-            parts.append(np.maximum(demand_s[where == k] - self.least_item_s[k], 0.0))
 
     def add_least(self, place: NDArray[np.int64], demand_s: Floats) -> None:
         """Visits that are surely made, both shape (visits,)."""
         spent_s = np.minimum(demand_s, self.least_item_s[place])
         self.least_s += np.bincount(place, np.where(self.is_idle[place], 0.0, spent_s), len(self.places))
-        self.commits += np.bincount(place, minlength=len(self.places))
 
     def add_most(self, place: NDArray[np.int64], demand_s: Floats) -> None:
         """Visits that may be made, both shape (visits,)."""
@@ -78,11 +72,7 @@ class StationWork:
 
     def totals_s(self, held_s: Floats) -> tuple[Floats, Floats]:
         """The resources' working time, at least and at most, shape (resources,); `held_s` is of the places' tokens."""
-        low_s = self.least_s.copy()
-        for k, parts in self.beyond_item_s.items():
-            batches = -(-int(self.commits[k]) // int(self.limit[k]))
-            low_s[k] += np.sort(np.concatenate(parts))[:batches].sum()
-        low_s = np.where(self.holds, held_s, low_s / self.places.fastest)
+        low_s = np.where(self.holds, held_s, self.least_s / self.places.fastest)
         return self.places.certain(low_s), self.places.possible(self.most_s / self.places.slowest)
 
     def stay_s(self, place: NDArray[np.int64], demand_s: Floats, row: int) -> Floats:

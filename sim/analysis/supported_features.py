@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from models.network.network import Bound, Group, Member, Network, Route, Stage, Station, Visit
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit
 from models.network.scenario import Action
+from models.network.station import Bound, Group, Member, Station
 
 _COUNTED: dict[type[Any], set[str]] = {
-    Network: {"stations", "routes", "placements", "pacing", "groups", "agenda"},
+    Network: {"stations", "routes", "placements", "groups", "agenda"},
     Station: {
         "name",
         "role",
         "discipline",
         "servers",
-        "batch_limit",
         "batch_item_s",
         "setup_s",
         "caches",
@@ -45,7 +46,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "tied_after_s",
         "cancels",
     },
-    Action: {"kind", "target", "at_s", "after_ended", "member", "value"},
+    Action: {"kind", "target", "at_s", "member", "value"},
 }
 """The fields of a Network that demands account for; any other has to keep its default."""
 

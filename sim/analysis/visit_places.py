@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.network import UNBOUNDED, Bound, Choice, Discipline, Member, Network, Route, Visit
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
+from models.network.route import Route, Visit
 from models.network.scenario import Kind
+from models.network.station import UNBOUNDED, Bound, Choice, Member
 
 Floats = NDArray[np.float64]
-
-PASSED = (Discipline.POOL, Discipline.GATE)
-"""Disciplines of stations that do no work."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def may_refuse(network: Network, visit: Visit) -> bool:
     dies, shuts = targets(network, Kind.DOWN), targets(network, Kind.SHUT)
     for k in stations_of(network, visit.station):
         station = network.stations[k]
-        full = station.discipline is Discipline.POOL and not visit.releases and station.queue_limit < UNBOUNDED
+        full = station.discipline.holds_tokens and not visit.releases and station.queue_limit < UNBOUNDED
         if full or k in dies or (k in shuts and station.poll_s > 0 and station.poll_limit < UNBOUNDED):
             return True
     return False
@@ -78,7 +77,7 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
     """
     shuts = targets(network, Kind.SHUT)
     held = not visit.releases and any(
-        (network.stations[k].discipline is Discipline.POOL and k not in lasting) or k in shuts
+        (network.stations[k].discipline.holds_tokens and k not in lasting) or k in shuts
         for k in stations_of(network, visit.station)
     )
     return held or may_refuse(network, visit)
@@ -90,7 +89,7 @@ def lasting_pools(network: Network) -> frozenset[int]:
     Who holds a token of such a pool waits for no other pool, stands before no gate, and meets no dead station: so no
     two can wait for each other.
     """
-    pools = {k for k, s in enumerate(network.stations) if s.discipline is Discipline.POOL}
+    pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens}
     if targets(network, Kind.DOWN, Kind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
         return frozenset()
     lasting = {k for k in pools if network.stations[k].queue_limit >= UNBOUNDED}
@@ -259,13 +258,13 @@ class Places:
 def _resource(network: Network, members: tuple[int, ...]) -> Resource:
     stations = [network.stations[k] for k in members]
     roles = {station.role for station in stations}
-    pool = all(station.discipline is Discipline.POOL for station in stations)
+    pool = all(station.discipline.holds_tokens for station in stations)
     return Resource(
         name=names_of(network, members),
         role=roles.pop() if len(roles) == 1 else "group",
         kind="pool" if pool else "station" if len(members) == 1 else "group",
         stations=members,
-        servers=sum(math.inf if s.discipline is Discipline.DELAY else s.servers for s in stations),
+        servers=sum(math.inf if s.discipline.infinite else s.servers for s in stations),
     )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.demand_sheet import Requests, Sheet, draw_sheet
-from models.network.network import Discipline, Network
+from models.network.demand_sheet import Requests, Sheet, draw_background, draw_sheet
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
-from models.network.scenario import Kind
+from traces.trace import Pacing
 
 CHUNK = 8192
 """Requests drawn at a time: fewer, and what each draw costs in Python counts; more, and a Sheet leaves the caches."""
@@ -39,52 +39,39 @@ class Failure(IntEnum):
 
 
 @dataclass(frozen=True)
-class Stream:
-    """Background work: requests that nobody waits for, all drawn beforehand.
-
-    Attributes:
-        sheet: the requests; `arrival_s` counts from the stream's release.
-        held: it is released by the agenda; else at time 0.
-    """
-
-    sheet: Sheet
-    held: bool = False
-
-
-@dataclass(frozen=True)
 class Program:
     """What an engine executes: a network, and its requests as Sheets drawn chunk by chunk.
 
     Attributes:
         draw: the Sheet of `count` requests from `first` on; shorter where the requests end.
         seed: of what is drawn while the clock runs.
-        background: streams of background work; their routes have no policy.
+        pacing: when requests are issued.
+        background: all operations of each background load; their routes have no policy.
         paths: the outcome is to have the critical paths.
     """
 
     network: Network
     draw: Callable[[int, int], Sheet]
     seed: int
-    background: tuple[Stream, ...] = ()
+    pacing: Pacing = field(default=Pacing())
+    background: tuple[Sheet, ...] = ()
     paths: bool = False
 
     def __post_init__(self) -> None:
-        for stream in self.background:
-            if any(self.network.routes[k].policy != NO_POLICY for k in np.unique(stream.sheet.route)):
-                raise ValueError("a background stream's route has a client policy")
-        for action in self.network.agenda:
-            if action.kind is Kind.RELEASE and not (
-                0 <= action.target < len(self.background) and self.background[action.target].held
-            ):
-                raise ValueError(f"{action} names no background stream that is held")
+        for sheet in self.background:
+            if any(self.network.routes[k].policy != NO_POLICY for k in np.unique(sheet.route)):
+                raise ValueError("the route of a background load has a client policy")
 
     @staticmethod
-    def of(
-        network: Network, requests: Requests, seed: int, background: tuple[Stream, ...] = (), paths: bool = False
-    ) -> Program:
+    def of(network: Network, requests: Requests, seed: int, paths: bool = False) -> Program:
         """The requests of a Trace under a seed."""
         return Program(
-            network, lambda first, count: draw_sheet(network, requests, seed, first, count), seed, background, paths
+            network,
+            lambda first, count: draw_sheet(network, requests, seed, first, count),
+            seed,
+            requests.pacing,
+            tuple(draw_background(network, background, seed) for background in requests.background),
+            paths,
         )
 
 
@@ -101,7 +88,7 @@ class Outcome:
         path_s: where the time of each successful request went, along the branches that decided when its stages
             ended: seconds before the attempt that won began, then waiting and service for each of the network's
             roles; shape (requests, 1 + 2 x roles). NaN for a failed request; no rows where the program wants none.
-        background_end_s: when each background request ended, stream after stream; NaN where it did not.
+        background_end_s: when each background operation ended, load after load; NaN where it did not.
         visits: visits begun at each station, shape (stations,).
         busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
         waiting_s: job-seconds spent waiting, shape (stations,).
@@ -146,10 +133,10 @@ class Outcome:
                 raise InvariantError("the parts of a critical path do not add up to the latency")
         if self.idle_with_queue:
             raise InvariantError("a server idled while its queue held work")
-        tokens = np.array([s.servers if s.discipline is Discipline.POOL else 0 for s in network.stations])
+        tokens = np.array([s.servers if s.discipline.holds_tokens else 0 for s in network.stations])
         if (self.held < 0).any() or (self.held > tokens).any():
             raise InvariantError("more tokens were given back than taken, or taken than there are")
-        limited = np.array([s.discipline is not Discipline.DELAY for s in network.stations])
+        limited = np.array([not s.discipline.infinite for s in network.stations])
         servers = np.array([s.servers for s in network.stations])
         if (limited & (self.busy_s > servers * self.clock_s * (1 + 1e-9) + 1e-9)).any():
             raise InvariantError("a station was busy for more than its servers have time")

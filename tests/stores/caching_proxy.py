@@ -10,8 +10,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network, Route, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Visit, single
 from models.network.service_demand import Demand, ServiceDemand
+from models.network.station import Station
 from models.store import AnySpec, Store, compile_spec, register
 from models.store_spec import StoreSpec
 from traces.trace import Trace

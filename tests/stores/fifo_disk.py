@@ -11,8 +11,11 @@ from pydantic import Field
 from models.capabilities import Effect, Growth, Remedies, SpecChange, more
 from models.faults import FaultKind, Spell, speeds
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network, Route, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Visit, single
 from models.network.service_demand import Demand, ServiceDemand
+from models.network.station import Station
 from models.prices import Price, PriceList
 from models.store import Store, register
 from models.store_spec import StoreSpec

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from models.network.network import Route
 from models.network.retry_policy import NO_POLICY
+from models.network.route import Route
 from models.network.service_demand import ServiceDemand
 from models.store import Spec, compile_spec, store_of
 from sim.analysis.service_demands import mean_demands

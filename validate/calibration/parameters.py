@@ -9,7 +9,9 @@ from typing import Any
 
 from models.client_policy import ClientPolicies
 from models.network.demand_sheet import Requests
-from models.network.network import Network, Route, Station
+from models.network.network import Network
+from models.network.route import Route
+from models.network.station import Station
 from models.store import Spec, compile_spec, spec_of
 from traces.errors import InputError
 from traces.trace import Trace

@@ -65,6 +65,8 @@ class Options:
             raise InputError(f"max-in-flight is {self.max_in_flight}; allowed are 1 to {MAX_IN_FLIGHT}")
         if self.data_path not in DATA_PATHS:
             raise InputError(f"data path {self.data_path!r} is unknown; allowed are {', '.join(DATA_PATHS)}")
+        if self.policies.hedge.tied:
+            raise InputError("client.hedge.tied: requests of a live store cannot be tied; a replay allows false")
         if not self.timeout_s > 0:
             raise InputError(f"timeout is {self.timeout_s} s; it must be above 0")
         if not 1 <= self.processes <= MAX_PROCESSES:

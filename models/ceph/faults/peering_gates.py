@@ -20,9 +20,11 @@ from models.ceph.faults.reshard_gates import Gates
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.placement_rows import LANES, Pool, Rows
 from models.ceph.spec import CephSpec
-from models.network.network import Discipline, Group, Member, Station, Visit
+from models.network.discipline import Discipline
+from models.network.route import Visit
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
+from models.network.station import Group, Member, Station
 from traces.errors import InputError
 
 TABLE = 1

@@ -9,9 +9,11 @@ import numpy as np
 
 from models.ceph.mechanisms.releases import Release
 from models.ceph.mechanisms.resharding import Reshard, Resharding, one_by_one
-from models.network.network import Bound, Choice, Discipline, Group, Station, Visit
+from models.network.discipline import Discipline
+from models.network.route import Visit
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Station
 
 
 @dataclass(frozen=True)

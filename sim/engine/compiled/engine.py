@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Sheet
-from sim.engine.compiled.layout import arrays_of, class_count
+from sim.engine.compiled.layout import arrays_of
 from sim.engine.compiled.library import library
 from sim.engine.compiled.records import BACKGROUND, PROGRAM, RESULTS, SHEET, Fault, Status, packed
 from sim.engine.outcome import CHUNK, InvariantError, Outcome, Program
@@ -46,15 +46,15 @@ class _Kernel:
     """A program in the kernel, while it runs. It keeps what the kernel has addresses of."""
 
     def __init__(self, program: Program):
-        network, pacing = program.network, program.network.pacing
+        network, pacing = program.network, program.pacing
         self._functions = library()
-        self._background, streams = _background(program)
-        self._arrays = arrays_of(network) | {"background_streams": streams}
+        self._background, backgrounds = _background(program)
+        self._arrays = arrays_of(network) | {"backgrounds": backgrounds}
         self._program = packed(
             PROGRAM,
             open_loop=pacing.loop == "open",
             clients=0 if pacing.loop == "open" else pacing.clients,
-            classes=class_count(network),
+            classes=network.classes,
             roles=len(network.roles),
             paths=program.paths,
             tied=any(route.policy.tied_after_s < math.inf for route in network.routes),
@@ -132,7 +132,7 @@ _FAULTS = {
     Fault.POSITION: "the visits of route {at} do not fit its stages",
     Fault.GROUP: "group {at} names a station that does not exist",
     Fault.ACTION: "action {at} names what does not exist, or has a value out of range",
-    Fault.BACKGROUND: "background stream {at} has a request that is out of range, or has a policy",
+    Fault.BACKGROUND: "background load {at} has an operation that is out of range, or has a policy",
     Fault.SHEET_ROUTE: "request {at} is of a route that does not exist",
     Fault.SHEET_ARRIVAL: "request {at} arrives at no finite time, or before the one before it",
     Fault.SHEET_THINK: "request {at} has a think time that is negative or not finite",
@@ -155,13 +155,11 @@ def _sheet(sheet: Sheet, is_last: bool) -> NDArray[Any]:
 
 
 def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
-    """All background streams in one sheet, and which rows are whose."""
-    sheets = [stream.sheet for stream in program.background]
+    """All background loads in one sheet, and which rows are whose."""
+    sheets = program.background
     ends = np.cumsum([len(sheet) for sheet in sheets]).tolist()
     visits = np.cumsum([0, *(len(sheet.station) for sheet in sheets)])
-    streams = np.array(
-        [(end - len(s.sheet), end, s.held) for s, end in zip(program.background, ends, strict=True)], BACKGROUND.dtype
-    )
+    backgrounds = np.array([(end - len(s), end) for s, end in zip(sheets, ends, strict=True)], BACKGROUND.dtype)
 
     def joined(name: str, dtype: type) -> NDArray[Any]:
         return np.concatenate([np.empty(0, dtype), *(getattr(sheet, name) for sheet in sheets)], dtype=dtype)
@@ -173,7 +171,7 @@ def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
         np.concatenate([np.empty(0, np.int64), *first_visit]), joined("station", np.int32),
         joined("demand_s", np.float64),
     )  # fmt: skip
-    return sheet, streams
+    return sheet, backgrounds
 
 
 def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:
@@ -182,7 +180,8 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
     Raises:
         InvariantError: the engine broke one of its invariants.
         NoLibraryError: the kernel's library is not there.
-        ValueError, TypeError: the program or one of its sheets is not fit to be executed.
+        ValueError, TypeError: the program or one of its sheets is not fit to be executed, or has a discipline that only
+            the reference engine has.
         MemoryError: there is no memory for what is in flight.
         CancelledError: `cancelled` was set.
     """

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.network import Network, Route, Station
+from models.network.network import Network
+from models.network.route import Route
+from models.network.station import Station
 from sim.engine.compiled.records import ACTION, GROUP, POSITION, ROUTE, STAGE, STATION, Record
 
 Ints = NDArray[np.int64]
@@ -18,26 +20,14 @@ Ints = NDArray[np.int64]
 
 def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
     """The arrays of the `PROGRAM` record that describe a Network, by name."""
-    agenda = network.agenda
-    timed = [i for i, action in enumerate(agenda) if action.after_ended is None]
-    counted = sorted((a.after_ended, i) for i, a in enumerate(agenda) if a.after_ended is not None)
     roles = {role: i for i, role in enumerate(network.roles)}
     return {
         "stations": _records(STATION, [_station(s, roles[s.role]) for s in network.stations]),
         "weights": _weights(network),
         **_structure(network),
         **_groups(network),
-        "actions": _records(ACTION, [(a.kind, a.target, a.member, a.value) for a in agenda]),
-        "timed_action": _ints(timed),
-        "timed_at_s": np.array([agenda[i].at_s for i in timed], np.float64),
-        "counted_action": _ints([i for _, i in counted]),
-        "counted_at": _ints([at for at, _ in counted]),
+        "actions": _records(ACTION, [(a.kind, a.target, a.member, a.at_s, a.value) for a in network.agenda]),
     }
-
-
-def class_count(network: Network) -> int:
-    """Classes of priority that the routes have."""
-    return 1 + max((route.priority for route in network.routes), default=0)
 
 
 def _ints(values: Sequence[int]) -> Ints:
@@ -49,15 +39,17 @@ def _records(record: Record, rows: Sequence[tuple[float, ...]]) -> NDArray[Any]:
 
 
 def _station(s: Station, role: int) -> tuple[float, ...]:
+    if s.discipline.code is None:
+        raise ValueError(f"station {s.name!r}: the kernel has no discipline {s.discipline.name}")
     caches = (s.caches.refill_s, s.caches.warming_s, s.caches.cooling_s) if s.caches else (0.0, 1.0, 1.0)
     return (
-        s.discipline, role, s.servers, s.batch_limit, s.queue_limit, s.poll_limit, s.batch_item_s, s.poll_s, s.setup_s,
+        s.discipline.code, role, s.servers, s.queue_limit, s.poll_limit, s.batch_item_s, s.poll_s, s.setup_s,
         s.fairness, *caches,
     )  # fmt: skip
 
 
 def _weights(network: Network) -> NDArray[np.float64]:
-    weights = np.ones((len(network.stations), class_count(network)))
+    weights = np.ones((len(network.stations), network.classes))
     for row, station in zip(weights, network.stations, strict=True):
         if station.weights:
             given = station.weights[: len(row)]

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from models.network.demand_sheet import POSITIONS
-from models.network.network import UNBOUNDED, Choice, Discipline
+from models.network.discipline import DISCIPLINES
 from models.network.retry_policy import HEDGE_SAMPLES
 from models.network.scenario import Kind
+from models.network.station import UNBOUNDED, Choice
 from sim.engine.latency_histogram import BINS, LEAST_EXPONENT, SUB_BINS
 from sim.engine.outcome import JITTER_STREAM, Failure
 
@@ -108,7 +109,7 @@ def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
 
 
 STATION = Record("StationLayout", "A service centre.", (
-    *_numbers("int64", discipline="", role="", servers="", batch_limit="0: none", queue_limit="", poll_limit=""),
+    *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit=""),
     *_numbers("float64", batch_item_s="", poll_s="0: waiting jobs do not poll", setup_s="", fairness="",
               refill_s="0: no caches", warming_s="", cooling_s=""),
 ))  # fmt: skip
@@ -126,9 +127,10 @@ GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, memb
                _numbers("int64", choice="", members="", positions="", first_member="in member_station",
                         rows="0: members are stations", columns="", first_row="in placement_station"))  # fmt: skip
 ACTION = Record("ActionLayout", "An entry of the agenda.",
-                (*_numbers("int64", kind="", target="", member=""), Field("value", "float64")))  # fmt: skip
-BACKGROUND = Record("BackgroundLayout", "A stream of background requests: rows of the background sheet.",
-                    _numbers("int64", first_row="", end_row="", held="until the agenda releases it"))  # fmt: skip
+                (*_numbers("int64", kind="", target="", member=""),
+                 *_numbers("float64", at_s="", value="")))  # fmt: skip
+BACKGROUND = Record("BackgroundLayout", "A background load: rows of the background sheet.",
+                    _numbers("int64", first_row="", end_row=""))  # fmt: skip
 
 SHEET = Record("Sheet", "A chunk of requests; see models/network/demand_sheet.py.", (
     *_numbers("int64", first="index of its first request", is_last="no request follows it"),
@@ -149,9 +151,7 @@ PROGRAM = Record("Program", "All that stays the same during a run.", (
     Array("groups", GROUP), Array("member_station", "int64", "or column; group after group, member after member"),
     Array("placement_station", "int64", "the tables that groups use, row after row"),
     Array("actions", ACTION),
-    Array("timed_action", "int64", "those that happen at a time"), Array("timed_at_s", "float64"),
-    Array("counted_action", "int64", "those that wait for a count, in its order"), Array("counted_at", "int64"),
-    Array("background_streams", BACKGROUND),
+    Array("backgrounds", BACKGROUND),
 ))  # fmt: skip
 
 RESULTS = Record("Results", "What happened: to each request, to each background request, at each station.", (
@@ -200,7 +200,12 @@ class Fault(IntEnum):
     SHEET_FIRST = 17
 
 
-ENUMS: tuple[type[IntEnum], ...] = (Discipline, Kind, Choice, Failure, Status, Fault)
+ENUMS: tuple[type[IntEnum], ...] = (Kind, Choice, Failure, Status, Fault)
+PROPERTIES = (
+    "infinite", "shares", "batches", "holds_tokens", "is_gate", "takes_time", "has_one_server", "has_classes",
+    "is_weighted", "draws",
+)  # fmt: skip
+"""What the kernel asks of a discipline."""
 _NUMBERS = {
     "HEDGE_SAMPLES": HEDGE_SAMPLES,
     "SUB_BINS": SUB_BINS,
@@ -212,14 +217,29 @@ _NUMBERS = {
 }
 
 
+def _codes(has: str) -> int:
+    """The disciplines that have a property, as a set of bits."""
+    return sum(getattr(d, has) << i for i, d in enumerate(DISCIPLINES))
+
+
 def header() -> str:
     """The declarations as a C header."""
-    enums = [
+    codes = "".join(f"    DISCIPLINE_{d.name} = {d.code},\n" for d in DISCIPLINES)
+    enums = [f"enum {{ /* Discipline */\n{codes}    DISCIPLINES,\n}};"]
+    enums += [
         f"enum {{ /* {e.__name__} */\n" + "".join(f"    {e.__name__.upper()}_{m.name} = {m.value},\n" for m in e) + "};"
         for e in ENUMS
     ]
     numbers = [f"#define {name} INT64_C({value})" for name, value in _NUMBERS.items()]
-    parts = ["\n".join(numbers), *enums, *(record.declaration() for record in RECORDS)]
+    properties = [
+        f"#define {name.upper()}(discipline) (UINT64_C({_codes(name):#x}) >> (discipline) & 1)" for name in PROPERTIES
+    ]
+    parts = [
+        "\n".join(numbers),
+        *enums,
+        "\n".join(["/* What a discipline is. */", *properties]),
+        *(record.declaration() for record in RECORDS),
+    ]
     first = "/* Made by sim/engine/compiled/records.py (make header); change it there. */"
     return "\n\n".join([first, "#ifndef RECORDS_H\n#define RECORDS_H\n\n#include <stdint.h>", *parts, "#endif"]) + "\n"
 

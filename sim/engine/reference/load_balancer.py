@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from models.network.network import Choice, Group, Network
+from models.network.network import Network
+from models.network.station import Choice, Group
 
 
 class LoadBalancer:

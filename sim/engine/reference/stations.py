@@ -1,19 +1,22 @@
-"""The stations of the reference engine: SimPy's clock and event queue, callbacks instead of processes."""
+"""What all stations of the reference engine have in common: SimPy's clock, and servers with their queue.
+
+Events are callbacks instead of processes. `sim/engine/reference/disciplines.py` has a server for each discipline.
+"""
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable
-from heapq import heappop, heappush
-from typing import Any
+from heapq import heappush
+from typing import Any, Protocol
 
 import simpy
 from simpy.events import NORMAL
 
-from models.network.network import Caches, Discipline, Station
+from models.network.station import Caches, Station
 from sim.engine.cpu_caches import cooled, refill_time_s, warmed
 from sim.engine.outcome import Failure
+from sim.engine.reference.requests import Job
 
 
 class Due(simpy.Event):
@@ -33,31 +36,37 @@ class Clock(simpy.Environment):
         heappush(self._queue, (time, NORMAL, next(self._eid), Due(callback, argument)))
 
 
-class Job:
-    """One branch of an attempt, at the visit it has come to."""
+class Jobs(Protocol):
+    """What servers do with a job: `sim/engine/reference/attempts.py`."""
 
-    __slots__ = ("attempt", "began", "demand", "dropped", "life", "polls", "position", "server", "since")
+    tied: bool
 
-    def __init__(self, attempt: Any, position: int):
-        self.attempt, self.position, self.dropped = attempt, position, False
-        self.server: Server
-        self.since: float  # the visit began
-        self.began: float  # its service did
-        self.demand: float
-        self.life: int  # how often its server had died when it began to serve it
-        self.polls: int
+    def leave(self, job: Job) -> None:
+        """The visit is over."""
+
+    def go_on_soon(self, job: Job) -> None:
+        """The visit is over, in an event of its own."""
+
+    def refuse(self, job: Job, why: Failure) -> None:
+        """The job's branch has failed."""
+
+    def refuse_soon(self, job: Job, why: Failure) -> None:
+        """The job's branch has failed, in an event of its own."""
+
+    def served(self, job: Job) -> None:
+        """Its service begins; called where some attempts are tied."""
 
 
 class Server:
-    """What the disciplines have in common. `engine` has the jobs go on, refuses them, and is told who is served."""
+    """What the disciplines have in common."""
 
-    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
-        self.station, self.clock, self.engine, self.draw = station, clock, engine, draw
+    def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
+        self.station, self.clock, self.jobs, self.draw = station, clock, jobs, draw
         self.servers, self.speed = station.servers, 1.0
         self.queue: deque[Job] = deque()
         self.live = self.busy = self.visits = 0  # live: those in the queue that have not been dropped
         self.busy_s = self.waiting_s = 0.0
-        self.down, self.died, self.tied = False, 0, engine.tied
+        self.down, self.died, self.tied = False, 0, jobs.tied
         self.deaths: list[float] = []
         self.caches, self.warmth, self.warm_at = station.caches, 1.0, 0.0
 
@@ -66,12 +75,12 @@ class Server:
         self.visits += 1
         job.since = self.clock._now
         if self.down:
-            self.engine.refuse_soon(job, Failure.STATION_DOWN)
+            self.jobs.refuse_soon(job, Failure.STATION_DOWN)
         else:
             self._admit(job)
 
     def drop(self, job: Job) -> None:
-        """A waiting job gives up; it stays in the queue as a husk."""
+        """A waiting job gives up; it stays in the queue, cancelled, until the queue comes to it."""
         self.live -= 1
         self.waiting_s += self.clock._now - job.since
         job.dropped = True
@@ -84,7 +93,7 @@ class Server:
         self.died += 1
         self.deaths.append(self.clock._now)
         while self.live:
-            self.engine.refuse_soon(self._next(), Failure.STATION_DOWN)
+            self.jobs.refuse_soon(self._next(), Failure.STATION_DOWN)
 
     def revive(self) -> None:
         self.down = False
@@ -129,7 +138,7 @@ class Server:
     def _lose(self, job: Job) -> None:
         """The station has died since the job's service began; its time after that was not spent."""
         self.busy_s -= self.clock._now - self.deaths[job.life]
-        self.engine.refuse(job, Failure.STATION_DOWN)
+        self.jobs.refuse(job, Failure.STATION_DOWN)
 
     def _cool(self) -> None:
         """Bring the warmth up to now, before servers turn idle or busy."""
@@ -152,7 +161,7 @@ class Server:
         clock.at(clock._now + duration, self._depart, job)
         job.began, job.life = clock._now, self.died  # as `_begin` does; a call for every visit would be felt
         if self.tied:
-            self.engine.served(job)
+            self.jobs.served(job)
 
     def _depart(self, event: simpy.Event) -> None:
         raise NotImplementedError
@@ -161,292 +170,4 @@ class Server:
         """The job is in service now."""
         job.began, job.life = self.clock._now, self.died
         if self.tied:
-            self.engine.served(job)
-
-
-class Delay(Server):
-    _admit = Server._serve
-
-    def idles_with_queue(self) -> bool:
-        return False
-
-    def _depart(self, event: simpy.Event) -> None:
-        job = event._value
-        if job.life != self.died:
-            self._lose(job)
-        else:
-            self.engine.leave(job)
-
-
-class Fifo(Server):
-    def _admit(self, job: Job) -> None:
-        if self.busy < self.servers:
-            if self.caches:
-                self._cool()
-            self.busy += 1
-            job.demand += self.station.setup_s
-            self._serve(job)
-        else:
-            self._wait(job)
-
-    def _depart(self, event: simpy.Event) -> None:
-        job = event._value
-        if job.life != self.died:
-            self._lose(job)
-            return
-        if self.caches:
-            self._cool()
-        if self.live:
-            self._serve(self._next())
-        else:
-            self.busy -= 1
-        self.engine.leave(job)
-
-
-class RandomOrder(Fifo):
-    choices = 0
-
-    def _dequeue(self) -> Job:
-        chosen, fairness = self._random() % len(self.queue), self.station.fairness
-        if fairness and (self._random() >> 11) * 2.0**-53 < fairness:
-            other = self._random() % len(self.queue)
-            chosen = other if self.queue[other].since < self.queue[chosen].since else chosen
-        # The last takes the place of the chosen one: nothing goes by the order of the queue.
-        self.queue[chosen], self.queue[-1] = self.queue[-1], self.queue[chosen]
-        return self.queue.pop()
-
-    def _random(self) -> int:
-        self.choices += 1
-        return self.draw(self.choices - 1)
-
-
-class Priority(Fifo):
-    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
-        super().__init__(station, clock, engine, draw, classes)
-        self.queues: list[deque[Job]] = [deque() for _ in range(classes)]
-
-    def _enqueue(self, job: Job) -> None:
-        self.queues[job.attempt.priority].append(job)
-
-    def _dequeue(self) -> Job:
-        return next(queue for queue in self.queues if queue).popleft()
-
-
-class WeightedShare(Priority):
-    """Start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996): each class has the virtual time at which its next
-    job starts; the least is served."""
-
-    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
-        super().__init__(station, clock, engine, draw, classes)
-        self.start = [0.0] * classes
-        self.virtual = 0.0
-
-    def _enqueue(self, job: Job) -> None:
-        of = job.attempt.priority
-        if not self.queues[of]:
-            self.start[of] = max(self.start[of], self.virtual)
-        self.queues[of].append(job)
-
-    def _dequeue(self) -> Job:
-        waiting = [of for of, queue in enumerate(self.queues) if queue]
-        return self.queues[min(waiting, key=lambda of: self.start[of])].popleft()
-
-    def _serve(self, job: Job) -> None:
-        of = job.attempt.priority
-        self.virtual = max(self.virtual, self.start[of])
-        self.start[of] = self.virtual + job.demand / self.station.weights[of]
-        super()._serve(job)
-
-
-class GroupCommit(Server):
-    def _admit(self, job: Job) -> None:
-        if self.busy:
-            self._wait(job)
-        else:
-            self.busy = 1
-            self._commit([job])
-
-    def _commit(self, batch: list[Job]) -> None:
-        duration = (batch[0].demand + (len(batch) - 1) * self.station.batch_item_s) / self.speed
-        self.busy_s += duration
-        self.clock.at(self.clock._now + duration, self._depart, batch)
-        for job in batch:
-            self._begin(job)
-
-    def _depart(self, event: simpy.Event) -> None:
-        batch = event._value
-        if batch[0].life != self.died:
-            self.busy_s -= self.clock._now - self.deaths[batch[0].life]
-            for job in batch:
-                self.engine.refuse(job, Failure.STATION_DOWN)
-            return
-        if self.live:
-            self._commit([self._next() for _ in range(int(min(self.station.batch_limit or math.inf, self.live)))])
-        else:
-            self.busy = 0
-        for job in batch:
-            self.engine.leave(job)
-
-
-class ProcessorSharing(Server):
-    """Virtual time: every job present gains attained service at the same rate, so jobs leave in order of the
-    attained service at which they will be done."""
-
-    def __init__(self, station: Station, clock: Clock, engine: Any, draw: Callable[[int], int], classes: int):
-        super().__init__(station, clock, engine, draw, classes)
-        self.jobs: list[tuple[float, int, Job]] = []
-        self.attained_s = self.last_s = 0.0
-        self.version = 0
-
-    def die(self) -> None:
-        super().die()
-        self.settle(self.clock._now)
-        while self.jobs:
-            self.engine.refuse_soon(heappop(self.jobs)[2], Failure.STATION_DOWN)
-        self.attained_s = 0.0
-        self.version += 1
-
-    def set_speed(self, speed: float) -> None:
-        self.settle(self.clock._now)
-        self.speed = speed
-        self._schedule()
-
-    def settle(self, now_s: float) -> None:
-        elapsed = now_s - self.last_s
-        present = len(self.jobs)
-        if present:
-            self.busy_s += min(present, self.servers) * elapsed
-            self.waiting_s += max(present - self.servers, 0) * elapsed
-            self.attained_s += elapsed * self._rate()
-        self.last_s = now_s
-
-    def idles_with_queue(self) -> bool:
-        return False
-
-    def spent(self, job: Job) -> tuple[float, float]:
-        """It was served for as long as it would have been alone, at speed 1."""
-        stayed = self.clock._now - job.since
-        served = min(stayed, job.demand)
-        return stayed - served, served
-
-    def _admit(self, job: Job) -> None:
-        self.settle(self.clock._now)
-        heappush(self.jobs, (self.attained_s + job.demand, self.visits, job))
-        self._schedule()
-        self._begin(job)
-
-    def _rate(self) -> float:
-        present = len(self.jobs)
-        return self.speed * (self.servers / present if present > self.servers else 1.0)
-
-    def _schedule(self) -> None:
-        self.version += 1  # outdates the departure that was on the clock
-        if self.jobs:
-            left = max(self.jobs[0][0] - self.attained_s, 0.0)
-            self.clock.at(self.clock._now + left / self._rate(), self._depart, self.version)
-
-    def _depart(self, event: simpy.Event) -> None:
-        if event._value != self.version:
-            return
-        self.settle(self.clock._now)
-        done, _, job = heappop(self.jobs)
-        self.attained_s = done if self.jobs else 0.0
-        self._schedule()
-        self.engine.leave(job)
-
-
-class Passage(Server):
-    """What has no service: all time here is waiting."""
-
-    def spent(self, job: Job) -> tuple[float, float]:
-        return self.clock._now - job.since, 0.0
-
-
-class Pool(Passage):
-    """`busy` tokens are held."""
-
-    last_s = 0.0
-
-    def _admit(self, job: Job) -> None:
-        if self.engine.releases(job):
-            taken = [p for p, pool in sorted(job.attempt.held.items()) if pool is self and p < job.position]
-            if taken:
-                self.give_back(job.attempt, taken[0])
-            self.engine.go_on_soon(job)
-        elif self.busy < self.servers:
-            self.settle(self.clock._now)
-            self.busy += 1
-            self._grant(job)
-        elif self.live < self.station.queue_limit:
-            self._wait(job)
-        else:
-            self.engine.refuse_soon(job, Failure.QUEUE_FULL)
-
-    def give_back(self, attempt: Any, position: int) -> None:
-        """The token that an attempt took at this visit comes back, and goes to whoever waits."""
-        del attempt.held[position]
-        if self.live:
-            self._grant(self._next())
-        else:
-            self.settle(self.clock._now)
-            self.busy -= 1
-
-    def settle(self, now_s: float) -> None:
-        self.busy_s += self.busy * (now_s - self.last_s)
-        self.last_s = now_s
-
-    def _grant(self, job: Job) -> None:
-        job.attempt.held[job.position] = self
-        self.engine.go_on_soon(job)
-
-
-class Gate(Passage):
-    """`down` while it is shut; nobody is refused for that."""
-
-    def enter(self, job: Job) -> None:
-        self.visits += 1
-        job.since = self.clock._now
-        if not self.down:
-            self.engine.go_on_soon(job)
-        elif self.station.poll_s:
-            job.polls = 1
-            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
-        else:
-            self._wait(job)
-
-    def die(self) -> None:
-        self.down = True
-
-    def revive(self) -> None:
-        self.down = False
-        while self.live:
-            self.engine.go_on_soon(self._next())
-
-    def idles_with_queue(self) -> bool:
-        return self.live > 0 and not self.down
-
-    def _look_again(self, event: simpy.Event) -> None:
-        job = event._value
-        if self.down and job.polls < self.station.poll_limit and not job.attempt.cancelled:
-            job.polls += 1
-            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
-            return
-        self.waiting_s += self.clock._now - job.since
-        if self.down:
-            self.engine.refuse(job, Failure.GATE_SHUT)
-        else:
-            self.engine.leave(job)
-
-
-SERVERS: dict[Discipline, type[Server]] = {
-    Discipline.DELAY: Delay,
-    Discipline.FIFO: Fifo,
-    Discipline.PROCESSOR_SHARING: ProcessorSharing,
-    Discipline.GROUP_COMMIT: GroupCommit,
-    Discipline.RANDOM_ORDER: RandomOrder,
-    Discipline.PRIORITY: Priority,
-    Discipline.WEIGHTED_SHARE: WeightedShare,
-    Discipline.POOL: Pool,
-    Discipline.GATE: Gate,
-}
-"""The server of each discipline."""
+            self.jobs.served(job)

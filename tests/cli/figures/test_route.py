@@ -9,8 +9,11 @@ from cli.commands.route import forks_of
 from cli.figures.route import route_figures
 from cli.pages.page import Header, Section, write_page
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from models.store import compile_spec, load_spec
 from sim.analysis.service_demands import mean_demands
 from tests.browser import CHROMIUM, opened

@@ -175,7 +175,7 @@ def test_throughput_keeps_the_bounds_that_follow_from_demands(op, assignments):
 def test_least_response_without_simulation_is_that_of_an_idle_cluster(op):
     spec = ceph("pools.data=ec 4+2")
     network, requests = compiled(spec, op)
-    least_s = bounds(replace(network, pacing=Pacing("closed")), requests)["response_s"]["low"]
+    least_s = bounds(network, replace(requests, pacing=Pacing("closed")))["response_s"]["low"]
     assert least_s == pytest.approx(latency_s(spec, op))
 
 

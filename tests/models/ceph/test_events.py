@@ -16,7 +16,7 @@ from models.ceph.mechanisms.crush import NO_OSD, place, recovery
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Stations
-from models.network.network import Discipline
+from models.network.discipline import Discipline
 from models.network.scenario import Kind
 from models.store import compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine

@@ -23,15 +23,17 @@ from models.ceph.mechanisms.resharding import (
     reshard,
     schedule,
 )
-from models.network.network import Discipline, Network, Route, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
-from tests.networks import closed
+from tests.networks import closed, poisson
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
-from traces.trace import Pacing
 
 HOUR_S = 3600.0
 PUT_S = 0.05
@@ -175,19 +177,18 @@ def test_measured_rounds(measured_s):
 # The same in the engines.
 
 
-def network(gates: Gates, events: list[Reshard], clients: int, duration_s: float) -> Network:
+def network(gates: Gates, events: list[Reshard]) -> Network:
     """Closed-loop clients whose PUTs pass the gates and then take 50 ms."""
     work = Station("osd", "osd", Discipline.DELAY)
     stations = (work, *gates.stations("b"))
     put = Route("PUT", (single(gates.visit(), Visit(0, ServiceDemand(constant=PUT_S))),))
-    pacing = Pacing("closed", clients, stagger_s=0.006, duration_s=duration_s, repeat=True)
-    return Network(stations, (put,), pacing=pacing, groups=(gates.choice(),), agenda=gates.agenda(events))
+    return Network(stations, (put,), groups=(gates.choice(),), agenda=gates.agenda(events))
 
 
 def run(release: str, event: Reshard, clients: int, duration_s: float, engine=compiled_engine) -> Outcome:
     gates = Gates.of(Resharding(), release, group=0, first=1, writers=clients)
-    requests = dataclasses.replace(closed(100, 0.0, seed=0), repeat=True)
-    return engine.run(Program.of(network(gates, [event], clients, duration_s), requests, seed=0))
+    requests = closed(100, 0.0, seed=0, clients=clients, stagger_s=0.006, duration_s=duration_s, repeat=True)
+    return engine.run(Program.of(network(gates, [event]), requests, seed=0))
 
 
 def test_eight_writers_come_through_one_by_one():
@@ -245,7 +246,7 @@ def test_only_the_bucket_that_is_resharded_is_blocked():
     agenda = gates[0].agenda([dataclasses.replace(blocked(2), at_s=1.0)]) + gates[1].agenda([])
     both = Network(stations, (put,), (table,), groups=(gates[0].choice(),), agenda=agenda)
     arrival_s = np.repeat(np.arange(0.5, 4.0), 2)
-    requests = dataclasses.replace(closed(8, 0.0, seed=0), arrival_s=arrival_s, key_hash=np.arange(8, dtype=np.uint64))
+    requests = dataclasses.replace(poisson(8, 1.0, seed=0), arrival_s=arrival_s, key_hash=np.arange(8, dtype=np.uint64))
     outcome = compiled_engine.run(Program.of(both, requests, seed=0))
     waits_s = np.round(outcome.end_s - outcome.start_s - PUT_S, 9)
     assert waits_s[1::2].tolist() == [0, 0, 0, 0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio.spec import Drives, MinioSpec
+from models.minio.sections import Drives
+from models.minio.spec import MinioSpec
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

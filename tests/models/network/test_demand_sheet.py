@@ -7,9 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.network.demand_sheet import draw_sheet
-from models.network.network import Discipline, Member, Network, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Member, Station
 from tests.networks import networks, poisson, requests_for
+from traces.trace import Pacing
 from traces.workload.distributions import Exponential
 
 
@@ -53,7 +57,10 @@ def test_members_of_a_placement_group_are_the_stations():
     assert draw_sheet(network, requests, 0, 0, 3).station.tolist() == [0, 1, 3, 2, 0, 1]
 
 
+ENDLESS = Pacing("closed", duration_s=1.0, repeat=True)
+
+
 def test_phases_go_on_where_rows_repeat():
     network = Network((Station("s", "s", Discipline.FIFO),), (Route("r", (single(Visit(0, ServiceDemand())),)),))
-    requests = dataclasses.replace(poisson(3, 1.0, 1), phase=np.array([0, 0, 1], np.int32), repeat=True)
+    requests = dataclasses.replace(poisson(3, 1.0, 1), phase=np.array([0, 0, 1], np.int32), pacing=ENDLESS)
     assert draw_sheet(network, requests, 0, 0, 7).phase.tolist() == [0, 0, 1, 2, 2, 3, 4]

@@ -3,22 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.network.network import (
-    Bound,
-    Choice,
-    Discipline,
-    Group,
-    Member,
-    Network,
-    Route,
-    Stage,
-    Station,
-    Visit,
-    single,
-)
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Member, Station
 
 VISIT = Visit(0, ServiceDemand())
 STATION = Station("s", "server", Discipline.FIFO)
@@ -66,7 +57,6 @@ PAIR = Group(Choice.RANDOM, np.array([[0], [0]], np.int32))
         (lambda: Network((STATION,), (Route("r", (single(Visit(Bound(0), ServiceDemand())),)),)), "in no group"),
         (lambda: Network((Station("w", "s", Discipline.WEIGHTED_SHARE),), ()), "needs 1 weights"),
         (lambda: Action(Kind.SPEED, 0, value=0), "value must be above 0"),
-        (lambda: Action(Kind.DOWN, 0, after_ended=0), "after_ended at least 1"),
         (lambda: Policy(timeout_s=0), "the timeout above 0"),
         (lambda: Policy(jitter=2), "jitter must be 0 to 1"),
         (lambda: Policy(hedge_after_s=1, hedge_quantile=0.9), "give one of"),

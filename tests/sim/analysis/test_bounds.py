@@ -12,17 +12,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from models.network.demand_sheet import Requests, Sheet, draw_sheet
-from models.network.network import UNBOUNDED, Choice, Discipline, Member, Network, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
+from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
 from sim.analysis.bound_notes import may_fail
 from sim.analysis.bounds import bounds
 from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_laws
 from sim.analysis.supported_features import uncounted_feature
 from sim.engine.compiled import engine as compiled_engine
-from sim.engine.outcome import Outcome, Program, Stream
+from sim.engine.outcome import Outcome, Program
 from tests.models.test_store import EXAMPLE
 from tests.networks import SHAPES, closed, networks, one_station, poisson, policies, programs, requests_for
 from traces.errors import InputError
@@ -44,13 +47,13 @@ def simulated(network: Network, requests: Requests, seed: int = 1) -> Outcome:
 
 def assert_inside(program: Program) -> None:
     """Operational laws hold for the demands that were drawn, to the rounding, but for how a run starts and ends."""
-    network, run = program.network, compiled_engine.run(program)
+    run = compiled_engine.run(program)
     answered, clock_s = run.winner > 0, run.clock_s
     n = int(answered.sum())
     if not n or not clock_s:
         return
     asked = asked_of(program, answered)
-    if network.pacing.loop == "closed" or asked.arrival_s[-1]:
+    if program.pacing.loop == "closed" or asked.arrival_s[-1]:
         assert_run_inside(program, run, asked, drawn_demands(program, run.winner))
 
 
@@ -78,15 +81,15 @@ def assert_run_inside(program: Program, run: Outcome, asked: Requests, demands: 
         assert most is None or busy / clock_s / (rows[resource.name]["servers"] or 1) <= most * more + 1e-12
     if not any(may_fail(network, network.routes[k]) for k in np.unique(asked.route)):
         assert (busy_s <= n * demands.high_s * more + 1e-12).all()
-        if network.pacing.loop == "closed":
-            assert_closed_inside(network.pacing, asked, run, found, program.draw(0, n))
+        if program.pacing.loop == "closed":
+            assert_closed_inside(program.pacing, asked, run, found, program.draw(0, n))
 
 
 def asked_of(program: Program, chosen: np.ndarray) -> Requests:
     """The chosen ones of a program's requests; their sizes matter no more once their demands are drawn."""
     sheet = program.draw(0, len(chosen))
     columns = {name: getattr(sheet, name)[chosen] for name in ("route", "key_hash", "arrival_s", "think_s", "phase")}
-    return Requests(size_bytes=np.zeros(chosen.sum(), np.int64), **columns)
+    return Requests(size_bytes=np.zeros(chosen.sum(), np.int64), pacing=program.pacing, **columns)
 
 
 def assert_closed_inside(pacing: Pacing, asked: Requests, run: Outcome, found: dict, sheet: Sheet) -> None:
@@ -108,7 +111,7 @@ def assert_closed_inside(pacing: Pacing, asked: Requests, run: Outcome, found: d
 def test_random_networks_stay_inside(data, seed):
     network = data.draw(networks(plain=True))
     requests = data.draw(requests_for(network))
-    assume(network.pacing.loop == "closed" or requests.arrival_s[-1] > 0)
+    assume(requests.pacing.loop == "closed" or requests.arrival_s[-1] > 0)
     assert_inside(Program.of(network, requests, seed))
 
 
@@ -149,8 +152,8 @@ def test_expected_demands_bound_what_leaves_nothing_to_chance(data, seed, tokens
     program = undisturbed(Program.of(replace(certain, groups=groups, agenda=()), requests, seed), tokens)
     run = compiled_engine.run(program)
     rows = requests.rows(0, len(run.end_s))
-    asked = Requests(**{name: getattr(requests, name)[rows] for name in ROWS})
-    if len(rows) and run.clock_s and not run.in_flight and (drawn.pacing.loop == "closed" or asked.arrival_s[-1]):
+    asked = Requests(**{name: getattr(requests, name)[rows] for name in ROWS}, pacing=requests.pacing)
+    if len(rows) and run.clock_s and not run.in_flight and (asked.pacing.loop == "closed" or asked.arrival_s[-1]):
         assert_run_inside(program, run, asked, mean_demands(program.network, asked))
 
 
@@ -295,8 +298,8 @@ def test_open_loop_beyond_saturation():
 def test_closed_loop_by_hand(clients):
     stations = (Station("a", "cpu", Discipline.FIFO, 2), Station("b", "drive", Discipline.FIFO))
     route = Route("r", (single(Visit(0, constant(3.0)), Visit(1, constant(1.0))),))
-    network = Network(stations, (route,), pacing=Pacing("closed", clients=clients))
-    requests = closed(3000, 0.0, seed=1)
+    network = Network(stations, (route,))
+    requests = closed(3000, 0.0, seed=1, clients=clients)
     requests.think_s[:] = 2.0
     found = bounds(network, requests)
     assert found["bottleneck"] == "a"
@@ -309,22 +312,22 @@ def test_closed_loop_by_hand(clients):
     assert least_s * 0.99 <= (run.end_s - run.start_s).mean() <= 4 * clients
 
 
-def test_bound_of_full_batches_is_reached():
-    # Batches of three: 1 s for the first, 0.1 s for each of two more.
-    commit = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_limit=3, batch_item_s=0.1)
-    network = one_station(commit, constant(1.0), Pacing("closed", clients=12))
-    requests = closed(3000, 0.0, seed=1)
+def test_members_of_a_batch_bound_throughput():
+    commit = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_item_s=0.1)
+    network = one_station(commit, constant(1.0))
+    requests = closed(3000, 0.0, seed=1, clients=12)
     found = bounds(network, requests)
-    assert found["stations"][0]["demand_s"] == {"low": pytest.approx(0.4), "high": pytest.approx(1.0)}
-    assert found["max_throughput_ops"] == pytest.approx(2.5)
-    assert 3000 / simulated(network, requests).clock_s == pytest.approx(2.5, rel=0.01)
+    assert found["stations"][0]["demand_s"] == {"low": pytest.approx(0.1), "high": pytest.approx(1.0)}
+    assert found["max_throughput_ops"] == pytest.approx(10.0)
+    # Two batches of six alternate: 1 s for the first, 0.1 s for each of five more.
+    assert 3000 / simulated(network, requests).clock_s == pytest.approx(6 / 1.5, rel=0.01)
     assert "GROUP_COMMIT" in found["exact"]["reason"]
 
 
-def test_batches_without_limit_do_not_saturate():
+def test_batches_do_not_saturate():
     commit = Station("journal", "journal", Discipline.GROUP_COMMIT)
-    network = one_station(commit, constant(1.0), Pacing("closed", clients=12))
-    found = bounds(network, closed(10, 0.0, seed=1))
+    network = one_station(commit, constant(1.0))
+    found = bounds(network, closed(10, 0.0, seed=1, clients=12))
     assert found["bottleneck"] is None
     assert found["max_throughput_ops"] is None
     assert found["throughput_ops"] == {"low": pytest.approx(1.0), "high": pytest.approx(12.0)}
@@ -333,25 +336,25 @@ def test_batches_without_limit_do_not_saturate():
 
 def test_commits_of_other_requests_may_be_shorter():
     # The second request may join a batch whose first member takes 1 s, though its own would take 5 s.
-    commit = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_limit=2, batch_item_s=0.5)
+    commit = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_item_s=0.5)
     routes = tuple(Route(f"r{s}", (single(Visit(0, constant(s))),)) for s in (1.0, 5.0))
     network = Network((commit,), routes)
     requests = poisson(4, 1.0, seed=1)
     requests.route[:] = [0, 1, 0, 1]
     demands = mean_demands(network, requests)
     assert demands.alone_s.tolist() == [1.0, 1.5]
-    assert demands.low_s.tolist() == [(2 * 1.0 + 2 * 0.5) / 4]
+    assert demands.low_s.tolist() == [0.5]  # all may be members of one batch
     assert demands.high_s.tolist() == [3.0]
 
 
 def test_hedges_keep_the_capacity_an_upper_bound():
     station = Station("drive", "drive", Discipline.FIFO, 2)
     route = Route("GET", (single(Visit(0, exponential)),), policy=Policy(hedge_after_s=1.5, cancels=False))
-    network = Network((station,), (route,), pacing=Pacing("closed", clients=6))
-    found = bounds(network, closed(20_000, 0.0, seed=1))
+    network = Network((station,), (route,))
+    found = bounds(network, closed(20_000, 0.0, seed=1, clients=6))
     assert found["stations"][0]["demand_s"] == {"low": 1.0, "high": 2.0}
     assert found["throughput_ops"] == {"low": 0.5, "high": 2.0}
-    assert 0.5 <= 20_000 / simulated(network, closed(20_000, 0.0, seed=1)).clock_s <= 2.0
+    assert 0.5 <= 20_000 / simulated(network, closed(20_000, 0.0, seed=1, clients=6)).clock_s <= 2.0
 
 
 def test_what_fails_is_no_bound_of_what_is_answered():
@@ -361,8 +364,8 @@ def test_what_fails_is_no_bound_of_what_is_answered():
         Station("drive", "drive", Discipline.FIFO),
     )
     route = Route("GET", (single(TAKE, Visit(1, exponential), GIVE_BACK),))
-    network = Network(stations, (route,), pacing=Pacing("closed", clients=5))
-    requests = closed(2000, 0.0, seed=1)
+    network = Network(stations, (route,))
+    requests = closed(2000, 0.0, seed=1, clients=5)
     requests.think_s[:] = 0.1
     found = bounds(network, requests)
     assert found["throughput_ops"] == {"low": 0.0, "high": pytest.approx(1.0)}
@@ -376,8 +379,8 @@ def test_what_fails_is_no_bound_of_what_is_answered():
 
 def test_the_agenda_may_only_take_away():
     agenda = (Action(Kind.SPEED, 0, at_s=2.0, value=4.0), Action(Kind.SPEED, 0, at_s=50.0, value=0.5))
-    network = one_station(Station("drive", "drive", Discipline.FIFO), constant(1.0), Pacing("closed", clients=3))
-    found = bounds(replace(network, agenda=agenda), closed(10, 0.0, seed=1))
+    network = one_station(Station("drive", "drive", Discipline.FIFO), constant(1.0))
+    found = bounds(replace(network, agenda=agenda), closed(10, 0.0, seed=1, clients=3))
     assert found["throughput_ops"] == {"low": 0.0, "high": 4.0}
     assert found["stations"][0]["demand_s"] == {"low": 0.25, "high": 2.0}
     assert "greatest speed" in found["notes"][1]
@@ -385,18 +388,18 @@ def test_the_agenda_may_only_take_away():
 
 
 def test_background_commits_may_begin_a_batch():
-    commit = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_limit=2, batch_item_s=0.1)
+    commit = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_item_s=0.1)
     quick, slow = (Route(name, (single(Visit(0, constant(s))),)) for name, s in (("quick", 0.2), ("slow", 5.0)))
     network = Network((commit,), (slow, quick))
     requests, others = poisson(4, 1.0, seed=1), poisson(4, 1.0, seed=1)
     requests.arrival_s[:], others.route[:] = [1.1, 10.1, 20.1, 30.1], 1
     others.arrival_s[:] = [1.0, 10.0, 20.0, 30.0]
-    stream = Stream(draw_sheet(network, others, 1, 0, 4))
-    program = Program.of(network, requests, 1, (stream,))
+    background = (draw_sheet(network, others, 1, 0, 4),)
+    program = replace(Program.of(network, requests, 1), background=background)
     run = compiled_engine.run(program)
     assert (run.end_s - run.start_s)[0] > 1.0  # each begins a batch of its own
     requests.arrival_s[:] = [1.0, 10.0, 20.0, 30.0]  # these join the next one
-    demands = drawn_demands(Program.of(network, requests, 1, (stream,)), run.winner)
+    demands = drawn_demands(program, run.winner)
     assert (demands.low_s[0], demands.alone_s[0]) == (pytest.approx(0.1), pytest.approx(0.1))
     assert drawn_demands(Program.of(network, requests, 1), run.winner).alone_s[0] == pytest.approx(5.0)
 
@@ -409,9 +412,8 @@ class Ageing(Station):
 
 
 def test_features_that_demands_do_not_count_are_named():
-    pacing = Pacing("closed")
-    assert uncounted_feature(one_station(Ageing("s", "s", Discipline.FIFO), constant(1.0), pacing)) is None
-    network = one_station(Ageing("s", "s", Discipline.FIFO, age_s=3.0), constant(1.0), pacing)
+    assert uncounted_feature(one_station(Ageing("s", "s", Discipline.FIFO), constant(1.0))) is None
+    network = one_station(Ageing("s", "s", Discipline.FIFO, age_s=3.0), constant(1.0))
     with pytest.raises(InputError, match="they do not account for age_s of s"):
         bounds(network, closed(5, 0.0, seed=1))
 

@@ -8,27 +8,17 @@ import numpy as np
 import pytest
 
 import sim.analysis.service_demands
-from models.network.network import (
-    Bound,
-    Choice,
-    Discipline,
-    Group,
-    Member,
-    Network,
-    Route,
-    Stage,
-    Station,
-    Visit,
-    single,
-)
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Member, Station
 from sim.analysis.bounds import bounds
 from sim.analysis.no_contention import held_s
 from sim.analysis.service_demands import mean_demands
 from tests.networks import closed, poisson
 from tests.sim.analysis.test_bounds import GIVE_BACK, ROUNDING, TAKE, constant, exponential, simulated
-from traces.trace import Pacing
 from traces.workload.distributions import SlowMode
 
 
@@ -39,8 +29,8 @@ def wire(seconds: float) -> Visit:
 def test_tokens_held_limit_throughput():
     stations = (Station("tokens", "pool", Discipline.POOL, 2), Station("wire", "network", Discipline.DELAY))
     route = Route("r", (single(TAKE, wire(1.0), GIVE_BACK, wire(0.5)),))
-    network = Network(stations, (route,), pacing=Pacing("closed", clients=5))
-    requests = closed(100, 0.0, seed=1)
+    network = Network(stations, (route,))
+    requests = closed(100, 0.0, seed=1, clients=5)
     found = bounds(network, requests)
     assert found["throughput_ops"] == {"low": 0.0, "high": 2.0}
     assert found["response_s"] == {"low": 2.5, "high": None}

@@ -13,22 +13,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from models.network.demand_sheet import Requests
-from models.network.network import (
-    Bound,
-    Choice,
-    Discipline,
-    Group,
-    Member,
-    Network,
-    Route,
-    Stage,
-    Station,
-    Visit,
-    single,
-)
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Member, Station
 from sim.analysis.bounds import bounds
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.engine.compiled import engine as compiled_engine
@@ -120,7 +111,7 @@ def test_mmc_waits_as_erlang_says():
         open_means(load, servers, 2.0)
 
 
-def mixed_network(pacing: Pacing) -> Network:
+def mixed_network() -> Network:
     """Two routes and two keys' servers over stations of all product-form kinds."""
     stations = (
         Station("cores", "cpu", Discipline.PROCESSOR_SHARING, 2),
@@ -135,18 +126,19 @@ def mixed_network(pacing: Pacing) -> Network:
     wire = ServiceDemand(constant=0.5)
     get = Route("GET", (single(Visit(0, spread), Visit(4, wire)), single(Visit(Member(0, 0), drive), Visit(1, cpu))))
     put = Route("PUT", (single(Visit(1, cpu), Visit(0, spread), Visit(1, cpu), Visit(4, wire)),))
-    return Network(stations, (get, put), (np.array([[2], [2], [3]], np.int32),), pacing)
+    return Network(stations, (get, put), (np.array([[2], [2], [3]], np.int32),))
 
 
-def mixed_requests(n: int, seed: int, rate_ops: float | None = None) -> Requests:
+def mixed_requests(n: int, seed: int, pacing: Pacing, rate_ops: float = 1.0) -> Requests:
     u = [uniforms(seed, 100 + stream, 0, n) for stream in range(5)]
     return Requests(
         route=(u[0] < 0.4).astype(np.int32),
         size_bytes=np.where(u[1] < 0.5, 0, 20),
         key_hash=(u[2] * 3000).astype(np.uint64),
-        arrival_s=np.zeros(n) if rate_ops is None else np.cumsum(-np.log(u[3])) / rate_ops,
+        arrival_s=np.zeros(n) if pacing.loop == "closed" else np.cumsum(-np.log(u[3])) / rate_ops,
         think_s=-np.log(u[4]) * 0.7,
         phase=np.zeros(n, np.int32),
+        pacing=pacing,
     )
 
 
@@ -158,12 +150,12 @@ def assert_near(theory: float, figures: list[float]) -> None:
 
 @pytest.mark.parametrize("clients", [2, 9])
 def test_closed_network_is_simulated_as_computed(clients):
-    network = mixed_network(Pacing("closed", clients=clients))
+    network, pacing = mixed_network(), Pacing("closed", clients=clients)
     runs = []
     for seed in range(REPLICATIONS):
-        requests = mixed_requests(CUSTOMERS, seed)
+        requests = mixed_requests(CUSTOMERS, seed, pacing)
         runs.append((requests, compiled_engine.run(Program.of(network, requests, seed))))
-    exact = bounds(network, mixed_requests(1_000_000, 999))["exact"]
+    exact = bounds(network, mixed_requests(1_000_000, 999, pacing))["exact"]
     assert_near(exact["throughput_ops"], [CUSTOMERS / run.clock_s for _, run in runs])
     for k, route in enumerate(exact["routes"]):
         figures = [(run.end_s - run.start_s)[requests.route == k].mean() for requests, run in runs]
@@ -174,12 +166,12 @@ def test_closed_network_is_simulated_as_computed(clients):
 
 
 def test_open_network_is_simulated_as_computed():
-    network, rate_ops, warm_up = mixed_network(Pacing()), 2.0, 2000
+    network, rate_ops, warm_up = mixed_network(), 2.0, 2000
     figures = []
     for seed in range(REPLICATIONS):
-        run = compiled_engine.run(Program.of(network, mixed_requests(CUSTOMERS, seed, rate_ops), seed))
+        run = compiled_engine.run(Program.of(network, mixed_requests(CUSTOMERS, seed, Pacing(), rate_ops), seed))
         figures.append(float((run.end_s - run.start_s)[warm_up:].mean()))
-    many = mixed_requests(1_000_000, 999, rate_ops)
+    many = mixed_requests(1_000_000, 999, Pacing(), rate_ops)
     exact = bounds(network, many)["exact"]
     assert_near(exact["response_s"], figures)
     parts = [row["residence_s"] for row in exact["stations"]]
@@ -192,8 +184,8 @@ def test_balanced_job_bounds_hold_the_exact_means(demand_s, think_s, delay_s, cl
     stations = [Station(f"s{i}", "server", Discipline.PROCESSOR_SHARING) for i in range(len(demand_s))]
     stations.append(Station("wire", "network", Discipline.DELAY))
     visits = (Visit(i, ServiceDemand(constant=d)) for i, d in enumerate([*demand_s, delay_s]))
-    network = Network(tuple(stations), (Route("job", (single(*visits),)),), pacing=Pacing("closed", clients=clients))
-    given_requests = closed(10, think_s, seed=1)
+    network = Network(tuple(stations), (Route("job", (single(*visits),)),))
+    given_requests = closed(10, think_s, seed=1, clients=clients)
     found = bounds(network, given_requests)
     for figure in ("throughput_ops", "response_s"):
         exact, wide, narrow = found["exact"][figure], found[figure], found["balanced_job"][figure]
@@ -220,19 +212,18 @@ def station(discipline: Discipline, **options) -> Station:
     ],
 )
 def test_reasons_of_stations(discipline, law, reason):
-    network = one_station(station(discipline), law, Pacing("closed", clients=2))
-    requests = closed(4, 0.0, seed=1)
+    network = one_station(station(discipline), law)
+    requests = closed(4, 0.0, seed=1, clients=2)
     requests.size_bytes[0] = 2
     found = why_not(network, requests)
     assert (found is None) if reason is None else (found is not None and reason in found)
 
 
 def test_reasons_of_routes_and_phases():
-    pacing = Pacing("closed", clients=2)
     fork = Route("PUT", (single(Visit(0, exponential)), Stage(((Visit(0, exponential),),) * 2, 2)))
     straight = Route("GET", (single(Visit(0, exponential)),))
-    network = Network((station(Discipline.FIFO),), (straight, fork), pacing=pacing)
-    requests = closed(4, 0.0, seed=1)
+    network = Network((station(Discipline.FIFO),), (straight, fork))
+    requests = closed(4, 0.0, seed=1, clients=2)
     assert why_not(network, requests) is None, "a route that nobody asks for does not matter"
     requests.route[2] = 1
     assert why_not(network, requests) == "stage 2 of PUT is a fork"
@@ -245,11 +236,11 @@ def grouped(choice: Choice) -> Network:
     stations = (station(Discipline.FIFO), Station("t", "server", Discipline.FIFO))
     route = Route("GET", (single(Visit(Bound(0), exponential)),))
     group = Group(choice, np.array([[0], [1]], np.int32))
-    return Network(stations, (route,), pacing=Pacing("closed", clients=4), groups=(group,))
+    return Network(stations, (route,), groups=(group,))
 
 
 def test_a_group_at_random_has_product_form():
-    requests = closed(100_000, 1.0, seed=1)
+    requests = closed(100_000, 1.0, seed=1, clients=4)
     found = bounds(grouped(Choice.RANDOM), requests)["exact"]
     throughput, _ = closed_means(np.array([0.5, 0.5]), np.ones(2), requests.think_s.mean(), 4)
     assert found["throughput_ops"] == pytest.approx(throughput)
@@ -258,11 +249,11 @@ def test_a_group_at_random_has_product_form():
 
 
 def test_reasons_of_groups_policies_and_the_agenda():
-    requests = closed(4, 0.0, seed=1)
+    requests = closed(4, 0.0, seed=1, clients=4)
     assert why_not(grouped(Choice.HASH), requests) is None
     for choice in (Choice.ROUND_ROBIN, Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO):
         assert why_not(grouped(choice), requests) == f"GET is bound to a station by {choice.name}"
-    network = one_station(station(Discipline.FIFO), exponential, Pacing("closed", clients=2))
+    network = one_station(station(Discipline.FIFO), exponential)
     hedged = replace(network.routes[0], policy=Policy(hedge_after_s=1.0))
     assert why_not(replace(network, routes=(hedged,)), requests) == "job may be given up, or asked again"
     slower = (Action(Kind.SPEED, 0, at_s=1.0, value=0.5),)
@@ -288,7 +279,7 @@ def test_arrivals_have_to_be_poisson():
 def test_overload_and_instant_requests_have_no_exact_means():
     network = one_station(station(Discipline.FIFO), exponential)
     assert "saturate" in bounds(network, poisson(2000, 1.5, seed=1))["exact"]["reason"]
-    instant = one_station(station(Discipline.FIFO), ServiceDemand(distribution=Deterministic()), Pacing("closed"))
+    instant = one_station(station(Discipline.FIFO), ServiceDemand(distribution=Deterministic()))
     found = bounds(instant, closed(5, 0.0, seed=1))
     assert found["exact"] == found["balanced_job"] == {"reason": "requests take no time"}
     assert found["throughput_ops"]["high"] is None

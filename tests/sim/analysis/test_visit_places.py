@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY, Policy
+from models.network.route import Route, Stage, Visit, single
+from models.network.station import Bound, Choice, Group, Station
 from sim.analysis.bounds import bounds
 from sim.analysis.service_demands import mean_demands
 from sim.analysis.visit_places import Places
 from tests.networks import closed, poisson
 from tests.sim.analysis.test_bounds import constant, simulated
-from traces.trace import Pacing
 
 
-def balanced(choice: Choice, pacing: Pacing, policy: Policy = NO_POLICY) -> Network:
+def balanced(choice: Choice, policy: Policy = NO_POLICY) -> Network:
     """A wire, then one of two cores of a machine and its disk; the second machine has three cores."""
     stations = (
         Station("cpu 0", "cpu", Discipline.FIFO, 1), Station("cpu 1", "cpu", Discipline.FIFO, 3),
@@ -23,11 +25,11 @@ def balanced(choice: Choice, pacing: Pacing, policy: Policy = NO_POLICY) -> Netw
     )  # fmt: skip
     visits = Visit(Bound(0, 0), constant(1.0)), Visit(Bound(0, 1), constant(0.1))
     group = Group(choice, np.array([[0, 2], [1, 3]], np.int32))
-    return Network(stations, (Route("GET", (single(*visits),), policy=policy),), (), pacing, (group,))
+    return Network(stations, (Route("GET", (single(*visits),), policy=policy),), (), (group,))
 
 
 def test_a_group_by_hash_is_as_its_keys():
-    network, requests = balanced(Choice.HASH, Pacing("closed", clients=20)), closed(4000, 0.0, seed=1)
+    network, requests = balanced(Choice.HASH), closed(4000, 0.0, seed=1, clients=20)
     requests.key_hash[:] = np.arange(4000) % 4 // 3  # three of four to the first
     found = bounds(network, requests)
     rows = {row["name"]: row for row in found["stations"]}
@@ -41,7 +43,7 @@ def test_a_group_by_hash_is_as_its_keys():
 
 
 def test_places_meet_where_they_have_a_station_in_common():
-    places = Places(balanced(Choice.LEAST_OUTSTANDING, Pacing()), [0], expected=True)
+    places = Places(balanced(Choice.LEAST_OUTSTANDING), [0], expected=True)
     cpus, disks = 4, 5  # after the stations, the groups' columns
     assert [places.members(place) for place in (2, cpus, disks)] == [[2], [0, 1], [2, 3]]
     found = places.meet(np.arange(6)[:, None], np.arange(6))
@@ -57,7 +59,7 @@ def network_names(network: Network) -> list[str]:
 
 @pytest.mark.parametrize("choice", [Choice.ROUND_ROBIN, Choice.RANDOM])
 def test_a_group_that_spreads_evenly_waits_for_its_slowest(choice):
-    network, requests = balanced(choice, Pacing("closed", clients=20)), closed(8000, 0.0, seed=1)
+    network, requests = balanced(choice), closed(8000, 0.0, seed=1, clients=20)
     found = bounds(network, requests)
     assert (found["bottleneck"], found["max_throughput_ops"]) == ("cpu 0", 2.0)
     run = simulated(network, requests)
@@ -67,7 +69,7 @@ def test_a_group_that_spreads_evenly_waits_for_its_slowest(choice):
 
 @pytest.mark.parametrize("choice", [Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO])
 def test_a_group_by_load_counts_as_one(choice):
-    network, requests = balanced(choice, Pacing("closed", clients=60)), closed(8000, 0.0, seed=1)
+    network, requests = balanced(choice), closed(8000, 0.0, seed=1, clients=60)
     found = bounds(network, requests)
     assert [(row["name"], row["kind"], row["servers"]) for row in found["stations"]] == [
         ("cpu 0, cpu 1", "group", 4), ("disk 0, disk 1", "group", 2),
@@ -81,10 +83,9 @@ def test_a_group_by_load_counts_as_one(choice):
 def test_hedges_to_other_members_pool_what_keys_bind():
     """All keys go to the first member, but their second attempts do not."""
     policy = Policy(tied_after_s=0.0)
-    pacing = Pacing("closed", clients=60)
-    requests = closed(4000, 0.0, seed=1)
-    assert bounds(balanced(Choice.HASH, pacing), requests)["max_throughput_ops"] == pytest.approx(1.0)
-    network = balanced(Choice.HASH, pacing, policy)
+    requests = closed(4000, 0.0, seed=1, clients=60)
+    assert bounds(balanced(Choice.HASH), requests)["max_throughput_ops"] == pytest.approx(1.0)
+    network = balanced(Choice.HASH, policy)
     assert bounds(network, requests)["max_throughput_ops"] == pytest.approx(4.0)
     assert 4000 / simulated(network, requests).clock_s > 1.5
 
@@ -114,11 +115,11 @@ def later_writes(token: Discipline, held_over: tuple[Visit, ...] = ()) -> Networ
     release = (Visit(2, constant(0.0), releases=True),) if token is Discipline.POOL else ()
     later = (Visit(2, constant(0.0)), *held_over, write, *release)
     turn = single(Visit(2, constant(0.0)), *release)
-    return Network(stations, (Route("PUT", (turn, Stage((answered, later), 1))),), (), Pacing("closed", clients=8))
+    return Network(stations, (Route("PUT", (turn, Stage((answered, later), 1))),))
 
 
 def test_work_behind_a_pool_that_gives_its_tokens_back_counts():
-    network, requests = later_writes(Discipline.POOL), closed(4000, 0.0, seed=1)
+    network, requests = later_writes(Discipline.POOL), closed(4000, 0.0, seed=1, clients=8)
     found = bounds(network, requests)
     assert (found["bottleneck"], found["max_throughput_ops"]) == ("disk", 1.0)
     assert 4000 / simulated(network, requests).clock_s == pytest.approx(1.0, rel=0.01)
@@ -126,4 +127,4 @@ def test_work_behind_a_pool_that_gives_its_tokens_back_counts():
 
 def test_work_behind_a_pool_that_may_be_held_for_ever_does_not_count():
     over = (Visit(3, constant(0.0)), Visit(3, constant(0.0), releases=True))
-    assert bounds(later_writes(Discipline.POOL, over), closed(400, 0.0, seed=1))["bottleneck"] == "cpu"
+    assert bounds(later_writes(Discipline.POOL, over), closed(400, 0.0, seed=1, clients=8))["bottleneck"] == "cpu"

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.network.network import Caches, Discipline, Station
+from models.network.discipline import DISCIPLINES, Discipline
 from models.network.service_demand import ServiceDemand
+from models.network.station import Caches, Station
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, one_station, poisson
 from tests.small_traces import trace_of
-from traces.trace import Pacing
 
 ENGINES = (compiled_engine, simpy_engine)
 WITH_QUEUE = (Discipline.FIFO, Discipline.RANDOM_ORDER, Discipline.PRIORITY, Discipline.WEIGHTED_SHARE)
@@ -74,12 +74,12 @@ def test_even_arrivals_settle_at_the_fixed_point():
 
 
 def test_servers_that_are_never_idle_stay_warm():
-    network = one_station(station(2), ServiceDemand(constant=WORK_S), Pacing("closed", clients=6))
-    outcome = compiled_engine.run(Program.of(network, closed(60, 0.0, 0), 0))
+    network = one_station(station(2), ServiceDemand(constant=WORK_S))
+    outcome = compiled_engine.run(Program.of(network, closed(60, 0.0, 0, clients=6), 0))
     assert outcome.busy_s[0] == pytest.approx(60 * WORK_S)
 
 
-@pytest.mark.parametrize("discipline", sorted(set(Discipline) - set(WITH_QUEUE)))
+@pytest.mark.parametrize("discipline", sorted(set(DISCIPLINES) - set(WITH_QUEUE), key=repr))
 def test_other_stations_have_no_caches(discipline):
     with pytest.raises(ValueError, match="may have no caches"):
         station(discipline=discipline)

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from models.network.demand_sheet import Requests
-from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Station
 from models.store import load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

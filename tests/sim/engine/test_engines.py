@@ -10,12 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network, Route, Stage, Station, Visit, single
+from models.network.discipline import DISCIPLINES, Discipline
+from models.network.network import Network
+from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from sim.engine import outcome
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import InvariantError, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
+from sim.engine.reference import sources
 from tests.networks import closed, one_station, poisson, programs
 from traces.trace import Pacing
 
@@ -35,7 +39,7 @@ def test_engines_agree_to_the_bit(program):
     assert np.isfinite(reference.end_s).sum() == len(reference.end_s) - reference.in_flight
 
 
-@pytest.mark.parametrize("discipline", list(Discipline))
+@pytest.mark.parametrize("discipline", DISCIPLINES, ids=repr)
 @pytest.mark.parametrize("loop", ["open", "closed"])
 def test_engines_agree_over_many_chunks(discipline, loop):
     # One server for 0.9 busy or five clients: long queues, so slots, heap and results all have to grow.
@@ -45,8 +49,8 @@ def test_engines_agree_over_many_chunks(discipline, loop):
     if loop == "open":
         program = Program.of(one_station(station, demand), poisson(n, 1.0, seed=5), seed=5)
     else:
-        pacing = Pacing("closed", clients=200, stagger_s=0.01)
-        program = Program.of(one_station(station, demand, pacing), closed(n, 10.0, seed=5), seed=5)
+        requests = closed(n, 10.0, seed=5, clients=200, stagger_s=0.01)
+        program = Program.of(one_station(station, demand), requests, seed=5)
     assert_identical(simpy_engine.run(program), compiled_engine.run(program))
 
 
@@ -56,8 +60,8 @@ def test_engines_agree_with_thousands_of_requests_in_flight(discipline):
     station = Station("s", "server", discipline, servers=500)
     visits = [Visit(0, ServiceDemand(constant=1.0, distribution={"kind": "lognormal", "cv": 2})) for _ in range(3)]
     route = Route("r", (Stage(((visits[0], visits[1]), (visits[2],), (visits[0],)), need=2), single(visits[1])))
-    network = Network((station,), (route,), pacing=Pacing("closed", clients=3000))
-    program = Program.of(network, closed(9000, 1.0, seed=5), seed=5)
+    network = Network((station,), (route,))
+    program = Program.of(network, closed(9000, 1.0, seed=5, clients=3000), seed=5)
     assert_identical(simpy_engine.run(program), compiled_engine.run(program))
 
 
@@ -66,7 +70,7 @@ def test_result_does_not_depend_on_chunking(engine, monkeypatch):
     network = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=0.9))
     program = Program.of(network, poisson(500, 1.0, seed=2), seed=2)
     whole = engine.run(program)
-    for module in (simpy_engine, compiled_engine):
+    for module in (sources, compiled_engine):
         monkeypatch.setattr(module, "CHUNK", 7)
     assert_identical(whole, engine.run(program))
 
@@ -84,13 +88,6 @@ def test_group_commit_serves_all_that_is_queued_together(engine):
     assert result.end_s.tolist() == [1.0, 2.5, 2.5, 2.5]
     assert result.waiting_s.tolist() == [3.0]
     assert result.busy_s.tolist() == [2.5]
-
-
-@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
-def test_group_commit_keeps_its_batch_limit(engine):
-    station = Station("journal", "journal", Discipline.GROUP_COMMIT, batch_limit=2)
-    result = engine.run(Program.of(one_station(station, ServiceDemand(constant=1.0)), zeros(4), seed=0))
-    assert result.end_s.tolist() == [1.0, 2.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
@@ -118,8 +115,8 @@ def test_join_waits_for_need_branches_and_the_rest_go_on_loading(engine):
 def test_phases_are_barriers_and_start_staggered(engine):
     pacing = Pacing("closed", clients=2, stagger_s=0.25)
     station = Station("s", "server", Discipline.DELAY)
-    network = one_station(station, ServiceDemand(constant=1.0), pacing)
-    requests = dataclasses.replace(zeros(5), phase=np.array([0, 0, 0, 1, 1], np.int32))
+    network = one_station(station, ServiceDemand(constant=1.0))
+    requests = dataclasses.replace(zeros(5), phase=np.array([0, 0, 0, 1, 1], np.int32), pacing=pacing)
     result = engine.run(Program.of(network, requests, seed=0))
     # Client 0 issues rows 0 and 2, client 1 row 1; the last of them ends at 2.0, where the second phase opens.
     assert result.start_s.tolist() == [0.0, 0.25, 1.0, 2.0, 2.25]
@@ -130,8 +127,8 @@ def test_phases_are_barriers_and_start_staggered(engine):
 def test_duration_ends_a_closed_loop_whose_rows_repeat(engine):
     pacing = Pacing("closed", clients=1, duration_s=10.0, repeat=True)
     station = Station("s", "server", Discipline.FIFO)
-    network = one_station(station, ServiceDemand(constant=1.0), pacing)
-    requests = dataclasses.replace(zeros(3), think_s=np.full(3, 1.0), repeat=True)
+    network = one_station(station, ServiceDemand(constant=1.0))
+    requests = dataclasses.replace(zeros(3), think_s=np.full(3, 1.0), pacing=pacing)
     result = engine.run(Program.of(network, requests, seed=0))
     assert result.start_s.tolist() == [1.0, 3.0, 5.0, 7.0, 9.0]
 

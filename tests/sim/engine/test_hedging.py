@@ -8,8 +8,8 @@ import latency_laws as laws
 import numpy as np
 import pytest
 
-from models.network.network import Visit, single
 from models.network.retry_policy import Policy
+from models.network.route import Visit, single
 
 
 @pytest.mark.parametrize("points", [hedging.LEAF_MS, hedging.MINIO_MS])

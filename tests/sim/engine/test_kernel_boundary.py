@@ -16,17 +16,19 @@ from hypothesis import strategies as st
 
 from cli.main import SUMMARIES, _exit_code
 from models.network.demand_sheet import Sheet
-from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Station
 from models.store import load_spec
 from sim import simulate as simulate_module
 from sim.engine.compiled import build, engine, library, records
-from sim.engine.outcome import Outcome, Program, Stream
+from sim.engine.outcome import Outcome, Program
 from sim.simulate import simulate
 from tests.models.test_store import EXAMPLE
 from tests.networks import closed, one_station, poisson, programs
 from tests.paths import ROOT
-from traces.trace import Pacing
 
 SERVER = Station("s", "server", Discipline.FIFO)
 SECOND = ServiceDemand(constant=1.0)
@@ -61,8 +63,7 @@ def open_loop(requests: int = 5) -> Program:
 
 def closed_loop() -> Program:
     """A few requests of two clients."""
-    network = one_station(SERVER, SECOND, Pacing("closed", clients=2))
-    return Program.of(network, closed(5, 1.0, 1), 1)
+    return Program.of(one_station(SERVER, SECOND), closed(5, 1.0, 1, clients=2), 1)
 
 
 def test_the_header_is_that_of_the_declarations():
@@ -175,8 +176,8 @@ def test_background_requests_are_checked():
     program = open_loop()
     sheet = program.draw(0, 5)
     for change in (with_value("station", 2, 7), with_value("demand_s", 2, math.nan), with_value("arrival_s", 2, -1.0)):
-        broken = dataclasses.replace(program, background=(Stream(sheet), Stream(change(sheet))))
-        with pytest.raises(ValueError, match="background stream 1 has a request that is out of range"):
+        broken = dataclasses.replace(program, background=(sheet, change(sheet)))
+        with pytest.raises(ValueError, match="background load 1 has an operation that is out of range"):
             engine.run(broken)
 
 
@@ -197,7 +198,7 @@ def test_a_mutated_sheet_is_refused_or_executed(program, data):
         return dataclasses.replace(sheet, **{column: kept})
 
     broken = with_sheet(program, change)
-    if program.network.pacing.repeat:  # a lap of requests that take no time would never end
+    if program.pacing.repeat:  # a lap of requests that take no time would never end
         return
     try:
         outcome = engine.run(broken)

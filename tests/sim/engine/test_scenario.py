@@ -6,13 +6,17 @@ import dataclasses
 
 import pytest
 
-from models.network.demand_sheet import draw_sheet
-from models.network.network import Choice, Discipline, Network, Route, Station, Visit, single
+from models.network.background import Background
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
+from models.network.station import Choice, Station
 from sim.engine.compiled import engine as compiled_engine
-from sim.engine.outcome import Failure, Program, Stream
+from sim.engine.outcome import Failure, Program
+from sim.engine.reference import engine as simpy_engine
 from tests.sim.engine.test_theory_features import NOTHING, PRIORITY, SHARE, at, balanced, fifo, job, once
 
 
@@ -60,15 +64,6 @@ def test_station_dies_and_comes_back():
     assert (run.busy_s[0], run.waiting_s[0], run.visits[0]) == (1 + 2 + 2, 1 + 1 + 1.75, 6)
 
 
-def test_actions_after_so_many_ends():
-    slow = Action(Kind.SPEED, 0, after_ended=2, value=0.25)
-    down = Action(Kind.DOWN, 0, after_ended=4)
-    run = once(job(fifo("s"), 1.0, slow, down), 0, 0, 0, 0, 0, 0)
-    # A free server takes its next job before the one that leaves ends, so the third is not slow yet.
-    assert run.end_s.tolist() == [1, 2, 3, 7, 11, 7]
-    assert run.failure.tolist() == [0, 0, 0, 0, Failure.STATION_DOWN, Failure.STATION_DOWN]
-
-
 def test_members_leave_and_join():
     agenda = (
         Action(Kind.LEAVE, 0, 1.5, member=0),
@@ -81,12 +76,14 @@ def test_members_leave_and_join():
     assert run.failure.tolist() == [0, 0, 0, Failure.NO_MEMBER, 0]
 
 
-def test_background_stream_is_released():
-    network = job(fifo("s"), 1.0, Action(Kind.RELEASE, 0, 2.0))
-    held = Stream(draw_sheet(network, at(0.5, 0.75), 0, 0, 2), held=True)
-    run = compiled_engine.run(Program.of(network, at(0, 3), 0, (held,)))
+@pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
+def test_background_load_takes_its_turn(engine):
+    network = job(fifo("s"), 1.0)
+    load = Background("scrub", 0, rate_ops=4.0, from_s=2.5, until_s=3.0, poisson=False)
+    run = engine.run(Program.of(network, dataclasses.replace(at(0, 3), background=(load,)), 0))
     assert run.end_s.tolist() == [1, 5.5]
     assert run.background_end_s.tolist() == [3.5, 4.5]
+    assert (len(run.end_s), run.visits[0], run.busy_s[0]) == (2, 4, 4)
 
 
 @pytest.mark.parametrize("discipline", [Discipline.FIFO, Discipline.RANDOM_ORDER, PRIORITY, SHARE])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.network.network import Discipline, Station
+from models.network.discipline import DISCIPLINES, Discipline
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from tests.networks import one_station, poisson
@@ -35,7 +36,7 @@ def test_mean_response_with_an_exceptional_first_service(discipline):
     assert 2.7 * error < 0.05 * expected_s
 
 
-@pytest.mark.parametrize("discipline", set(Discipline) - set(WITH_QUEUE))
+@pytest.mark.parametrize("discipline", sorted(set(DISCIPLINES) - set(WITH_QUEUE), key=repr))
 def test_other_stations_have_no_setup(discipline):
     with pytest.raises(ValueError, match="may have none"):
         Station("s", "server", discipline, setup_s=0.1)

@@ -10,12 +10,13 @@ import pytest
 from scipy import stats
 
 from models.network.demand_sheet import Requests
-from models.network.network import Discipline, Network, Station
+from models.network.discipline import DISCIPLINES, Discipline
+from models.network.network import Network
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import CHUNK, Outcome, Program
 from tests.networks import closed, one_station, poisson
-from traces.trace import Pacing
 from traces.workload.distributions import Deterministic, Exponential, Hyperexponential
 
 REPLICATIONS, CUSTOMERS, WARM_UP = 100, 40_000, 4_000
@@ -122,26 +123,26 @@ def test_infinite_server_has_poisson_occupancy():
 @pytest.mark.parametrize("discipline", [Discipline.FIFO, Discipline.RANDOM_ORDER, Discipline.PROCESSOR_SHARING])
 def test_machine_repairman(discipline):
     machines, think_s, service_s = 6, 4.0, 1.0
-    pacing = Pacing("closed", clients=machines)
-    network = one_station(station(discipline), ServiceDemand(constant=service_s, distribution=Exponential()), pacing)
+    network = one_station(station(discipline), ServiceDemand(constant=service_s, distribution=Exponential()))
     # Throughput of the finite-source M/M/1//N queue: Kleinrock, "Queueing Systems" I, 1975, section 3.6.
     ratio = service_s / think_s
     empty = 1 / sum(math.factorial(machines) / math.factorial(machines - k) * ratio**k for k in range(machines + 1))
     theory = (1 - empty) / service_s
-    figures = replicate(network, lambda seed: closed(CUSTOMERS, think_s, seed), lambda run: CUSTOMERS / run.clock_s)
+    figures = replicate(
+        network, lambda seed: closed(CUSTOMERS, think_s, seed, machines), lambda run: CUSTOMERS / run.clock_s
+    )
     assert_holds(theory, figures)
 
 
 def test_group_commit_of_a_saturating_closed_loop():
     # All clients but those of the present batch queue behind it, so batches of constant length alternate:
     # c clients split in two groups, each commits in turn, and a request takes two commits less its start.
-    pacing = Pacing("closed", clients=10)
-    network = one_station(station(Discipline.GROUP_COMMIT), ServiceDemand(constant=1.0), pacing)
-    run = compiled_engine.run(Program.of(network, closed(1000, 0.0, seed=1), seed=1))
+    network = one_station(station(Discipline.GROUP_COMMIT), ServiceDemand(constant=1.0))
+    run = compiled_engine.run(Program.of(network, closed(1000, 0.0, seed=1, clients=10), seed=1))
     assert len(run.end_s) / run.clock_s == pytest.approx(5, rel=0.02)
 
 
-@pytest.mark.parametrize("discipline", [d for d in Discipline if Discipline.DELAY < d < Discipline.POOL])
+@pytest.mark.parametrize("discipline", [d for d in DISCIPLINES if d.takes_time and not d.infinite], ids=repr)
 def test_littles_law_and_utilisation_law(discipline):
     network = one_station(station(discipline), ServiceDemand(constant=0.6, distribution=Exponential()))
     requests = poisson(20_000, 1.0, seed=3)

@@ -10,10 +10,13 @@ import pytest
 from scipy import optimize, stats
 
 from models.network.demand_sheet import Requests, draw_sheet
-from models.network.network import Bound, Choice, Discipline, Group, Network, Route, Stage, Station, Visit, single
+from models.network.discipline import Discipline
+from models.network.network import Network
 from models.network.retry_policy import Policy
+from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Choice, Group, Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.latency_histogram import bin_of, upper_edge_s
 from sim.engine.outcome import Failure, Outcome, Program

@@ -11,8 +11,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from models.network.network import Discipline, Station
+from models.network.discipline import Discipline
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from sim.engine.compiled import engine
 from sim.engine.outcome import CHUNK, Program
 from sim.parallel.worker_map import WorkerMap

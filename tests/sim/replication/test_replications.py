@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from models.network.network import Discipline, Station
+from models.network.discipline import Discipline
 from models.network.service_demand import ServiceDemand
+from models.network.station import Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.replication.replicate import replicate

@@ -14,9 +14,8 @@ static int check_stations(const Program *p, int64_t *at)
 {
     for (*at = 0; *at < p->stations_count; ++*at) {
         const StationLayout *s = &p->stations[*at];
-        bool takes_one = s->discipline == DISCIPLINE_GROUP_COMMIT || s->discipline == DISCIPLINE_GATE;
-        if (!WITHIN(s->discipline, DISCIPLINE_DELAY, DISCIPLINE_GATE + 1) || !WITHIN(s->role, 0, p->roles) ||
-            s->servers < 1 || (takes_one && s->servers != 1) || s->batch_limit < 0 || s->queue_limit < 0 ||
+        if (!WITHIN(s->discipline, 0, DISCIPLINES) || !WITHIN(s->role, 0, p->roles) || s->servers < 1 ||
+            (HAS_ONE_SERVER(s->discipline) && s->servers != 1) || s->queue_limit < 0 ||
             s->poll_limit < 1 || !is_duration(s->batch_item_s) || !is_duration(s->poll_s) ||
             !is_duration(s->setup_s) || !(s->fairness >= 0 && s->fairness <= 1) || !is_duration(s->refill_s) ||
             !(s->warming_s > 0) || !(s->cooling_s > 0))
@@ -104,8 +103,8 @@ static int check_groups(const Program *p, int64_t *at)
 
 static int check_action(const Program *p, const ActionLayout *a)
 {
-    if (a->kind == KIND_RELEASE)
-        return WITHIN(a->target, 0, p->background_streams_count) ? FAULT_NONE : FAULT_ACTION;
+    if (!is_duration(a->at_s))
+        return FAULT_ACTION;
     if (a->kind == KIND_JOIN || a->kind == KIND_LEAVE) {
         if (!WITHIN(a->target, 0, p->groups_count))
             return FAULT_ACTION;
@@ -117,19 +116,13 @@ static int check_action(const Program *p, const ActionLayout *a)
         return FAULT_ACTION;
     int64_t discipline = p->stations[a->target].discipline;
     bool of_gates = a->kind == KIND_SHUT || a->kind == KIND_OPEN;
-    return of_gates == (discipline == DISCIPLINE_GATE) && discipline != DISCIPLINE_POOL ? FAULT_NONE : FAULT_ACTION;
+    return of_gates == IS_GATE(discipline) && !HOLDS_TOKENS(discipline) ? FAULT_NONE : FAULT_ACTION;
 }
 
 static int check_actions(const Program *p, int64_t *at)
 {
     for (*at = 0; *at < p->actions_count; ++*at)
         if (check_action(p, &p->actions[*at]))
-            return FAULT_ACTION;
-    for (*at = 0; *at < p->timed_action_count; ++*at)
-        if (!WITHIN(p->timed_action[*at], 0, p->actions_count) || !is_duration(p->timed_at_s[*at]))
-            return FAULT_ACTION;
-    for (*at = 0; *at < p->counted_action_count; ++*at)
-        if (!WITHIN(p->counted_action[*at], 0, p->actions_count))
             return FAULT_ACTION;
     return FAULT_NONE;
 }
@@ -143,8 +136,7 @@ static int check_program(const Program *p, int64_t *at)
         !is_duration(p->stagger_s) || !(p->limit_s >= 0) || p->positions_count >= INT32_MAX ||
         p->stages_count >= INT32_MAX || p->actions_count >= 1 << 24)
         return FAULT_COUNTS;
-    if (p->weights_count != p->stations_count * p->classes || p->timed_action_count != p->timed_at_s_count ||
-        p->counted_action_count != p->counted_at_count)
+    if (p->weights_count != p->stations_count * p->classes)
         return FAULT_SIZES;
     int fault = check_stations(p, at);
     if (!fault)
@@ -230,15 +222,15 @@ static int check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
 static int check_background(const Program *p, const Sheet *sheet, int64_t *at)
 {
     int64_t end = 0;
-    for (*at = 0; *at < p->background_streams_count; ++*at) {
-        const BackgroundLayout *stream = &p->background_streams[*at];
-        if (stream->first_row != end || stream->end_row < end || stream->end_row > sheet->route_count)
+    for (*at = 0; *at < p->backgrounds_count; ++*at) {
+        const BackgroundLayout *load = &p->backgrounds[*at];
+        if (load->first_row != end || load->end_row < end || load->end_row > sheet->route_count)
             return FAULT_BACKGROUND;
-        end = stream->end_row;
-        for (int64_t row = stream->first_row; row < end; row++) {
+        end = load->end_row;
+        for (int64_t row = load->first_row; row < end; row++) {
             if (!WITHIN(sheet->route[row], 0, p->routes_count) || p->routes[sheet->route[row]].attempts != 1 ||
                 p->routes[sheet->route[row]].timeout_s < INFINITY || !is_duration(sheet->arrival_s[row]) ||
-                (row > stream->first_row && sheet->arrival_s[row] < sheet->arrival_s[row - 1]) ||
+                (row > load->first_row && sheet->arrival_s[row] < sheet->arrival_s[row - 1]) ||
                 check_visits(p, sheet, row, false))
                 return FAULT_BACKGROUND;
         }

@@ -85,10 +85,8 @@ static bool make_stations(Engine *e)
 {
     const Program *program = e->program;
     int64_t with_classes = 0;
-    for (int64_t i = 0; i < e->station_count; i++) {
-        int64_t discipline = program->stations[i].discipline;
-        with_classes += discipline == DISCIPLINE_PRIORITY || discipline == DISCIPLINE_WEIGHTED_SHARE;
-    }
+    for (int64_t i = 0; i < e->station_count; i++)
+        with_classes += HAS_CLASSES(program->stations[i].discipline);
     e->stations = room_for(e->station_count, sizeof *e->stations);
     e->extras = room_for(e->station_count, sizeof *e->extras);
     e->class_queues = room_for(with_classes * program->classes, sizeof *e->class_queues);
@@ -103,7 +101,7 @@ static bool make_stations(Engine *e)
         at->sets_up = of->setup_s != 0;
         at->caches = of->refill_s > 0;
         at->speed = e->extras[i].warmth = 1.0;
-        if (has_classes(at)) {
+        if (HAS_CLASSES(at->discipline)) {
             e->extras[i].classes = classes;
             classes += program->classes;
         }
@@ -150,10 +148,10 @@ static bool make_state(Engine *e)
     const Program *program = e->program;
     int64_t background = e->background->route_count;
     e->groups = room_for(program->groups_count, sizeof *e->groups);
-    e->streams = room_for(program->background_streams_count, sizeof *e->streams);
+    e->background_next = room_for(program->backgrounds_count, sizeof *e->background_next);
     e->background_end_s = room_for(background, sizeof *e->background_end_s);
     e->client_parked = room_for(program->clients, sizeof *e->client_parked);
-    if (!e->groups || !e->streams || !e->background_end_s || !e->client_parked)
+    if (!e->groups || !e->background_next || !e->background_end_s || !e->client_parked)
         return false;
     for (int64_t row = 0; row < background; row++)
         e->background_end_s[row] = NAN;
@@ -163,18 +161,14 @@ static bool make_state(Engine *e)
     return make_stations(e) && make_routes(e) && add_slots(e);
 }
 
-/* Put the first events on the clock: the agenda, background work, then clients or the first arrival. */
+/* Put the first events on the clock: the agenda, background loads, then clients or the first arrival. */
 static void start(Engine *e)
 {
     const Program *program = e->program;
-    for (int64_t i = 0; i < program->timed_action_count; i++)
-        push(e, program->timed_at_s[i] + 0.0, ACT, program->timed_action[i]); /* + 0.0: the clock has no -0 */
-    for (int64_t stream = 0; stream < program->background_streams_count; stream++) {
-        if (!program->background_streams[stream].held) {
-            e->streams[stream].released = 1;
-            push(e, 0.0, RELEASED, stream);
-        }
-    }
+    for (int64_t i = 0; i < program->actions_count; i++)
+        push(e, program->actions[i].at_s + 0.0, ACT, i); /* + 0.0: the clock has no -0 */
+    for (int64_t i = 0; i < program->backgrounds_count; i++)
+        await_background(e, i);
     if (program->open_loop)
         e->arrival_number = e->inserted++;
     else
@@ -201,7 +195,7 @@ EXPORTED void kernel_destroy(Engine *e)
     free_heap(&e->events);
     void *arrays[] = {
         e->stations, e->extras, e->class_queues, e->slots, e->free_slots, e->attempts, e->tokens, e->began_s,
-        e->member_of_attempt, e->path_of_attempt, e->groups, e->routes, e->streams, e->background_end_s,
+        e->member_of_attempt, e->path_of_attempt, e->groups, e->routes, e->background_next, e->background_end_s,
         e->client_parked, e->results.start_s, e->results.first_byte_s, e->results.end_s, e->results.path_s,
         e->results.client, e->results.attempts, e->results.winner, e->results.failure,
     };
@@ -267,14 +261,14 @@ EXPORTED void kernel_finish(Engine *e)
     e->now_s = e->clock_s;
     for (int64_t i = 0; i < e->station_count; i++) {
         Station *at = station_at(e, i);
-        if (at->discipline == DISCIPLINE_PROCESSOR_SHARING)
+        if (SHARES(at->discipline))
             settle_shared(e, at);
-        else if (at->discipline == DISCIPLINE_POOL)
+        else if (HOLDS_TOKENS(at->discipline))
             settle_pool(e, at);
     }
     for (int64_t slot = 0; slot < e->slot_count; slot++) {
         const Slot *request = slot_at(e, slot);
-        if (!request->is_free && !request->ended && request->stream == NIL)
+        if (!request->is_free && !request->ended && !request->background)
             put_result(e, request, NAN, FAILURE_NONE, NIL);
     }
 }
@@ -303,6 +297,6 @@ EXPORTED void kernel_results(const Engine *e, Results *to)
         to->visits[i] = at->visits;
         to->busy_s[i] = at->busy_s;
         to->waiting_s[i] = at->waiting_s;
-        to->held[i] = at->discipline == DISCIPLINE_POOL ? at->busy : 0;
+        to->held[i] = HOLDS_TOKENS(at->discipline) ? at->busy : 0;
     }
 }

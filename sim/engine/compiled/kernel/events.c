@@ -1,4 +1,4 @@
-/* What happens at each event; the agenda, clients and background streams. */
+/* What happens at each event; the agenda, clients and background loads. */
 
 /* The agenda has something done. */
 static RARE void act(Engine *e, int64_t action)
@@ -17,19 +17,9 @@ static RARE void act(Engine *e, int64_t action)
     case KIND_OPEN:
         revive(e, station_at(e, of->target));
         break;
-    case KIND_JOIN:
-    case KIND_LEAVE:
+    default:
+        CHECK(of->kind == KIND_JOIN || of->kind == KIND_LEAVE);
         set_present(e, of->target, of->member, of->kind == KIND_JOIN);
-        break;
-    default: {
-        CHECK(of->kind == KIND_RELEASE && of->target < e->program->background_streams_count);
-        Background *stream = &e->streams[of->target];
-        if (!stream->released) {
-            stream->released = 1;
-            stream->zero_s = e->now_s;
-            push(e, e->now_s, RELEASED, of->target);
-        }
-    }
     }
 }
 
@@ -66,20 +56,19 @@ static void ready(Engine *e, const Sheet *sheet, int64_t client)
     }
 }
 
-/* Put the stream's next arrival on the clock. */
+/* Put a background load's next arrival on the clock. */
 static RARE void await_background(Engine *e, int64_t number)
 {
-    const BackgroundLayout *of = &e->program->background_streams[number];
-    const Background *stream = &e->streams[number];
-    int64_t row = of->first_row + stream->next;
+    const BackgroundLayout *of = &e->program->backgrounds[number];
+    int64_t row = of->first_row + e->background_next[number];
     if (row < of->end_row)
-        push(e, stream->zero_s + e->background->arrival_s[row], BACKGROUND, number);
+        push(e, e->background->arrival_s[row] + 0.0, BACKGROUND, number);
 }
 
 static RARE void arrive_background(Engine *e, int64_t number)
 {
-    int64_t row = e->program->background_streams[number].first_row + e->streams[number].next++;
-    int64_t slot = take(e, e->background, row, (int32_t)number);
+    int64_t row = e->program->backgrounds[number].first_row + e->background_next[number]++;
+    int64_t slot = take(e, e->background, row, true);
     slot_at(e, slot)->request = row;
     await_background(e, number);
     begin_attempt(e, slot);
@@ -144,9 +133,6 @@ static inline void handle(Engine *e, const Sheet *sheet, int kind, int64_t argum
         break;
     case BACKGROUND:
         arrive_background(e, argument);
-        break;
-    case RELEASED:
-        await_background(e, argument);
         break;
     case REFUSED:
         refuse(e, argument, (int)detail);

@@ -12,10 +12,10 @@ static RARE void add_branch(Engine *e, int64_t last)
         double left_s = token < last ? token_at(e, token + 1)->since_s : e->now_s;
         double stayed_s = left_s - job->since_s, waited_s, served_s;
         const StationLayout *station = layout_of(e, station_at(e, job->station));
-        if (station->discipline == DISCIPLINE_PROCESSOR_SHARING) {
+        if (SHARES(station->discipline)) {
             served_s = stayed_s < job->demand_s ? stayed_s : job->demand_s;
             waited_s = stayed_s - served_s;
-        } else if (station->discipline == DISCIPLINE_POOL || station->discipline == DISCIPLINE_GATE) {
+        } else if (!TAKES_TIME(station->discipline)) {
             waited_s = stayed_s;
             served_s = 0.0;
         } else {

@@ -26,11 +26,6 @@ static inline void maybe_free(Engine *e, int64_t slot)
     }
 }
 
-static inline bool has_classes(const Station *at)
-{
-    return at->discipline == DISCIPLINE_PRIORITY || at->discipline == DISCIPLINE_WEIGHTED_SHARE;
-}
-
 /* The priority of a job's route. */
 static int64_t class_of(Engine *e, int64_t token)
 {
@@ -73,9 +68,9 @@ static void wait(Engine *e, Station *at, int64_t token)
 {
     token_at(e, token)->state = WAITING;
     at->live++;
-    if (UNLIKELY(at->discipline == DISCIPLINE_RANDOM_ORDER)) {
+    if (UNLIKELY(DRAWS(at->discipline))) {
         wait_in_random_order(e, at, token);
-    } else if (UNLIKELY(has_classes(at))) {
+    } else if (UNLIKELY(HAS_CLASSES(at->discipline))) {
         wait_in_class(e, at, token);
     } else {
         if (at->queued++ == 0)
@@ -116,7 +111,7 @@ static RARE int64_t dequeue_of_class(Engine *e, const Station *at)
     for (int64_t i = 0; i < e->program->classes; i++) {
         ClassQueue *one = &extra_of(e, at)->classes[i];
         if (one->queued &&
-            (!best || (at->discipline == DISCIPLINE_WEIGHTED_SHARE && one->start < best->start)))
+            (!best || (IS_WEIGHTED(at->discipline) && one->start < best->start)))
             best = one;
     }
     CHECK(best);
@@ -129,9 +124,9 @@ static RARE int64_t dequeue_of_class(Engine *e, const Station *at)
 /* The next of the queue, cancelled or not. */
 static inline int64_t dequeue(Engine *e, Station *at)
 {
-    if (UNLIKELY(at->discipline == DISCIPLINE_RANDOM_ORDER))
+    if (UNLIKELY(DRAWS(at->discipline)))
         return dequeue_in_random_order(e, at);
-    if (UNLIKELY(has_classes(at)))
+    if (UNLIKELY(HAS_CLASSES(at->discipline)))
         return dequeue_of_class(e, at);
     CHECK(at->queued > 0);
     int64_t token = at->head;

@@ -23,6 +23,7 @@ enum { /* Discipline */
     DISCIPLINE_WEIGHTED_SHARE = 6,
     DISCIPLINE_POOL = 7,
     DISCIPLINE_GATE = 8,
+    DISCIPLINES,
 };
 
 enum { /* Kind */
@@ -33,7 +34,6 @@ enum { /* Kind */
     KIND_OPEN = 4,
     KIND_JOIN = 5,
     KIND_LEAVE = 6,
-    KIND_RELEASE = 7,
 };
 
 enum { /* Choice */
@@ -81,12 +81,23 @@ enum { /* Fault */
     FAULT_SHEET_FIRST = 17,
 };
 
+/* What a discipline is. */
+#define INFINITE(discipline) (UINT64_C(0x1) >> (discipline) & 1)
+#define SHARES(discipline) (UINT64_C(0x4) >> (discipline) & 1)
+#define BATCHES(discipline) (UINT64_C(0x8) >> (discipline) & 1)
+#define HOLDS_TOKENS(discipline) (UINT64_C(0x80) >> (discipline) & 1)
+#define IS_GATE(discipline) (UINT64_C(0x100) >> (discipline) & 1)
+#define TAKES_TIME(discipline) (UINT64_C(0x7f) >> (discipline) & 1)
+#define HAS_ONE_SERVER(discipline) (UINT64_C(0x108) >> (discipline) & 1)
+#define HAS_CLASSES(discipline) (UINT64_C(0x60) >> (discipline) & 1)
+#define IS_WEIGHTED(discipline) (UINT64_C(0x40) >> (discipline) & 1)
+#define DRAWS(discipline) (UINT64_C(0x10) >> (discipline) & 1)
+
 /* A service centre. */
 typedef struct {
     int64_t discipline;
     int64_t role;
     int64_t servers;
-    int64_t batch_limit; /* 0: none */
     int64_t queue_limit;
     int64_t poll_limit;
     double batch_item_s;
@@ -97,7 +108,7 @@ typedef struct {
     double warming_s;
     double cooling_s;
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 104, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 96, "StationLayout is laid out as in Python");
 
 /* The stages of one kind of request, and its client's policy. */
 typedef struct {
@@ -156,17 +167,17 @@ typedef struct {
     int64_t kind;
     int64_t target;
     int64_t member;
+    double at_s;
     double value;
 } ActionLayout;
-_Static_assert(sizeof(ActionLayout) == 32, "ActionLayout is laid out as in Python");
+_Static_assert(sizeof(ActionLayout) == 40, "ActionLayout is laid out as in Python");
 
-/* A stream of background requests: rows of the background sheet. */
+/* A background load: rows of the background sheet. */
 typedef struct {
     int64_t first_row;
     int64_t end_row;
-    int64_t held; /* until the agenda releases it */
 } BackgroundLayout;
-_Static_assert(sizeof(BackgroundLayout) == 24, "BackgroundLayout is laid out as in Python");
+_Static_assert(sizeof(BackgroundLayout) == 16, "BackgroundLayout is laid out as in Python");
 
 /* A chunk of requests; see models/network/demand_sheet.py. */
 typedef struct {
@@ -224,18 +235,10 @@ typedef struct {
     int64_t placement_station_count;
     const ActionLayout *actions;
     int64_t actions_count;
-    const int64_t *timed_action; /* those that happen at a time */
-    int64_t timed_action_count;
-    const double *timed_at_s;
-    int64_t timed_at_s_count;
-    const int64_t *counted_action; /* those that wait for a count, in its order */
-    int64_t counted_action_count;
-    const int64_t *counted_at;
-    int64_t counted_at_count;
-    const BackgroundLayout *background_streams;
-    int64_t background_streams_count;
+    const BackgroundLayout *backgrounds;
+    int64_t backgrounds_count;
 } Program;
-_Static_assert(sizeof(Program) == 328, "Program is laid out as in Python");
+_Static_assert(sizeof(Program) == 264, "Program is laid out as in Python");
 
 /* What happened: to each request, to each background request, at each station. */
 typedef struct {

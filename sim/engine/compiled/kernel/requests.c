@@ -1,14 +1,14 @@
 /* Requests and their way through the stages: what `sim/engine/reference/engine.py` does, in the same order. */
 
 /* Copy a request's visits into a slot, so that the Sheet can go before the request does; returns the slot. */
-static int64_t take(Engine *e, const Sheet *sheet, int64_t row, int32_t stream)
+static int64_t take(Engine *e, const Sheet *sheet, int64_t row, bool background)
 {
     CHECK(e->free_count > 0 && row >= 0 && row < sheet->route_count);
     const Program *program = e->program;
     int64_t slot = e->free_slots[--e->free_count];
     Slot *request = slot_at(e, slot);
     uint32_t life = request->life + 1;
-    *request = (Slot){.route = sheet->route[row], .key = sheet->key_hash[row], .stream = stream, .client = -1,
+    *request = (Slot){.route = sheet->route[row], .key = sheet->key_hash[row], .background = background, .client = -1,
                       .life = life, .start_s = NAN, .first_byte_s = NAN};
     const RouteLayout *route = route_layout(e, request);
     const int32_t *station = &sheet->station[sheet->first_visit[row]];
@@ -33,7 +33,7 @@ static int64_t take(Engine *e, const Sheet *sheet, int64_t row, int32_t stream)
 
 static int64_t take_next(Engine *e, const Sheet *sheet, int64_t client)
 {
-    int64_t slot = take(e, sheet, e->next_row - sheet->first, (int32_t)NIL);
+    int64_t slot = take(e, sheet, e->next_row - sheet->first, false);
     slot_at(e, slot)->request = e->next_row++;
     slot_at(e, slot)->client = (int32_t)client;
     e->outstanding++;
@@ -102,8 +102,6 @@ static void begin(Engine *e, int64_t slot)
     begin_attempt(e, slot);
 }
 
-static void act(Engine *e, int64_t action);
-
 /* Keep what happened to a request. */
 static void put_result(Engine *e, const Slot *request, double end_s, int failure, int64_t winner)
 {
@@ -127,13 +125,12 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
     const RouteLayout *layout = route_layout(e, request);
     e->clock_s = e->now_s;
     request->ended = 1;
-    if (request->stream != NIL) {
+    if (request->background) {
         e->background_end_s[request->request] = e->now_s;
         return;
     }
     put_result(e, request, e->now_s, why, winner);
     e->outstanding--;
-    e->ended++;
     if (winner != NIL && e->routes[request->route].bins)
         see(e->routes[request->route].bins, layout->quantile, e->now_s - request->start_s);
     if (layout->cancels) {
@@ -144,8 +141,6 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
     }
     if (!e->program->open_loop)
         push(e, e->now_s, READY, request->client);
-    while (e->counted < e->program->counted_at_count && e->ended >= e->program->counted_at[e->counted])
-        act(e, e->program->counted_action[e->counted++]);
 }
 
 /* An attempt has failed; another is in progress, or a retry is due, or the request has failed. */
@@ -158,7 +153,7 @@ static RARE void give_up(Engine *e, int64_t attempt, int why)
     Slot *request = slot_at(e, slot);
     if (request->ended)
         return;
-    if (request->stream == NIL) {
+    if (!request->background) {
         if (request->pending)
             return;
         for (int64_t other = first; other < first + request->attempts; other++)
@@ -189,7 +184,7 @@ static void join(Engine *e, int64_t attempt)
     Attempt *one = attempt_at(e, attempt);
     int64_t slot = slot_of_attempt(e, attempt);
     Slot *request = slot_at(e, slot);
-    if (stage_layout(e, one->stage)->delivers && request->stream == NIL && isnan(request->first_byte_s))
+    if (stage_layout(e, one->stage)->delivers && !request->background && isnan(request->first_byte_s))
         request->first_byte_s = e->now_s;
     if (one->stage + 1 < route_layout(e, request)->end_stage) {
         one->stage++;

@@ -119,16 +119,16 @@ typedef struct {
 } Attempt;
 
 typedef struct {
-    int64_t request; /* or background request */
+    int64_t request; /* or background operation */
     uint64_t key;
     double start_s, first_byte_s;
     int32_t route;
     int32_t client;
-    int32_t stream; /* of background requests, else NIL */
     int32_t busy;   /* branches of all attempts on their way, and cancelled jobs in queues */
     uint32_t life;  /* how often the slot has been used: outdates timers */
     int16_t attempts, retries, pending; /* pending: retries that are due */
     uint8_t is_free, ended, tied;
+    uint8_t background; /* an operation that no client waits for */
 } Slot;
 
 typedef struct {
@@ -151,12 +151,6 @@ typedef struct {
     int64_t begun, retried, hedged;
     LatencyBins *bins; /* of routes that hedge by a quantile */
 } Route;
-
-typedef struct {
-    int64_t next;
-    double zero_s;
-    uint8_t released;
-} Background;
 
 /* What is kept of each request, column by column: as the results have it. */
 typedef struct {
@@ -195,17 +189,16 @@ typedef struct {
 
     Group *groups;
     Route *routes;
-    Background *streams;
+    int64_t *background_next; /* of each background load, its next operation */
     double *background_end_s;
     uint8_t *client_parked;
     Columns results;
 
     int64_t next_row; /* the next request's index */
-    int64_t outstanding, ended;
+    int64_t outstanding;
     int64_t phase;
     double last_arrival_s; /* of the last sheet */
     int64_t last_phase;
-    int64_t counted; /* actions that waited for a count and have happened */
     int64_t idle_with_queue;
 } Engine;
 

@@ -36,13 +36,13 @@ static RARE void serve_by_weight(Engine *e, Station *at, int64_t token)
 static inline void serve(Engine *e, Station *at, int64_t token)
 {
     Token *job = token_at(e, token);
-    if (UNLIKELY(at->discipline == DISCIPLINE_WEIGHTED_SHARE))
+    if (UNLIKELY(IS_WEIGHTED(at->discipline)))
         serve_by_weight(e, at, token); /* before the caches: a class pays for its work alone */
     if (UNLIKELY(at->caches))
         warm(e, at, job);
     double duration_s = job->demand_s / at->speed;
     at->busy_s += duration_s;
-    push(e, e->now_s + duration_s, at->discipline == DISCIPLINE_DELAY ? DEPART_DELAY : DEPART_SERVED, token);
+    push(e, e->now_s + duration_s, INFINITE(at->discipline) ? DEPART_DELAY : DEPART_SERVED, token);
     started(e, at, token);
 }
 
@@ -71,13 +71,11 @@ static void commit(Engine *e, Station *at, int64_t first, int64_t members)
 /* The batch server is free. */
 static void commit_next(Engine *e, Station *at)
 {
-    int64_t members = at->live, limit = layout_of(e, at)->batch_limit;
+    int64_t members = at->live;
     if (members == 0) {
         at->busy = 0;
         return;
     }
-    if (limit && members > limit)
-        members = limit;
     int64_t first = next_job(e, at), last = first;
     for (int64_t i = 1; i < members; i++) {
         int64_t token = next_job(e, at);
@@ -141,7 +139,7 @@ static inline void admit(Engine *e, Station *at, int64_t token)
     }
     if (at->busy >= at->servers) {
         wait(e, at, token);
-    } else if (at->discipline == DISCIPLINE_GROUP_COMMIT) {
+    } else if (BATCHES(at->discipline)) {
         at->busy = 1;
         token_at(e, token)->next = NIL;
         commit(e, at, token, 1);
@@ -161,7 +159,7 @@ static inline void enter(Engine *e, int64_t station, int64_t token)
     Station *at = station_at(e, station);
     token_at(e, token)->since_s = e->now_s;
     at->visits++;
-    if (UNLIKELY(at->discipline == DISCIPLINE_GATE))
+    if (UNLIKELY(IS_GATE(at->discipline)))
         enter_gate(e, at, token);
     else if (UNLIKELY(at->down))
         refuse_soon(e, token, FAILURE_STATION_DOWN);
@@ -201,7 +199,7 @@ static RARE void die(Engine *e, Station *at)
     if (at->down)
         return;
     at->down = 1;
-    if (at->discipline == DISCIPLINE_GATE)
+    if (IS_GATE(at->discipline))
         return;
     if (at->caches)
         cool(e, at);
@@ -209,7 +207,7 @@ static RARE void die(Engine *e, Station *at)
     note_death(e, at);
     while (at->live)
         refuse_soon(e, next_job(e, at), FAILURE_STATION_DOWN);
-    if (at->discipline == DISCIPLINE_PROCESSOR_SHARING) {
+    if (SHARES(at->discipline)) {
         StationExtra *extra = extra_of(e, at);
         settle_shared(e, at);
         while (extra->shared.size)
@@ -225,7 +223,7 @@ static RARE void revive(Engine *e, Station *at)
     if (!at->down)
         return;
     at->down = 0;
-    if (at->discipline == DISCIPLINE_GATE)
+    if (IS_GATE(at->discipline))
         while (at->live)
             go_on_soon(e, next_job(e, at));
 }
@@ -233,7 +231,7 @@ static RARE void revive(Engine *e, Station *at)
 /* From now on the station serves at `speed` times its speed. */
 static RARE void set_speed(Engine *e, Station *at, double speed)
 {
-    if (at->discipline == DISCIPLINE_PROCESSOR_SHARING) {
+    if (SHARES(at->discipline)) {
         settle_shared(e, at);
         at->speed = speed;
         share_schedule(e, at);
@@ -245,13 +243,9 @@ static RARE void set_speed(Engine *e, Station *at, double speed)
 /* Whether a server of the station idles while a job waits, which never is. */
 static bool idles_with_queue(const Station *at)
 {
-    switch (at->discipline) {
-    case DISCIPLINE_DELAY:
-    case DISCIPLINE_PROCESSOR_SHARING:
+    if (INFINITE(at->discipline) || SHARES(at->discipline))
         return false;
-    case DISCIPLINE_GATE:
+    if (IS_GATE(at->discipline))
         return at->live > 0 && !at->down;
-    default:
-        return at->live > 0 && at->busy < at->servers;
-    }
+    return at->live > 0 && at->busy < at->servers;
 }

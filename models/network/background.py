@@ -1,0 +1,56 @@
+"""Background load: operations that a store does by itself, such as recovery, scrubbing, healing or lifecycle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.random_streams import stream_id, uniforms
+from traces.workload.distributions import Exponential
+
+
+@dataclass(frozen=True)
+class Background:
+    """Operations of one kind that no client waits for.
+
+    Attributes:
+        name: names its random streams.
+        route: index of their route, which has no client policy.
+        rate_ops: operations per second.
+        from_s, until_s: they begin in this time.
+        size_bytes: bytes each moves.
+        poisson: they arrive as a Poisson process; else evenly spaced.
+    """
+
+    name: str
+    route: int
+    rate_ops: float
+    from_s: float
+    until_s: float
+    size_bytes: int = 0
+    poisson: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate_ops < math.inf or not 0 <= self.from_s <= self.until_s < math.inf:
+            raise ValueError(f"{self}: the rate must be above 0, and the time finite")
+
+    def arrival_s(self, seed: int) -> NDArray[np.float64]:
+        """When operations arrive under a seed, shape (operations,), ascending."""
+        expected = self.rate_ops * (self.until_s - self.from_s)
+        if not self.poisson:
+            return self.from_s + np.arange(math.ceil(expected)) / self.rate_ops
+        count = math.ceil(expected + 6 * math.sqrt(expected) + 10)
+        while True:
+            u = uniforms(seed, stream_id(f"background/{self.name}/arrivals"), 0, count)
+            at_s = self.from_s + np.cumsum(Exponential().quantile(u)) / self.rate_ops
+            if at_s[-1] >= self.until_s:
+                return at_s[: int(np.searchsorted(at_s, self.until_s))]
+            count *= 2
+
+    def key_hash(self, seed: int, count: int) -> NDArray[np.uint64]:
+        """What picks each operation's row of a placement table under a seed, shape (count,)."""
+        u = uniforms(seed, stream_id(f"background/{self.name}/keys"), 0, count)
+        return (u * 2.0**52).astype(np.uint64)

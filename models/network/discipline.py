@@ -1,0 +1,105 @@
+"""Service disciplines: what each one is called, and what it is.
+
+Engines, bounds, statistics and pages read the properties and never ask which discipline it is. So a new one is a
+declaration here, a server in `sim/engine/reference/disciplines.py` and a branch in the kernel, and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True)
+class Discipline:
+    """How a station serves its jobs.
+
+    Attributes:
+        name: unique.
+        code: its number in the kernel; None: only the reference engine has it.
+        infinite: no job waits: there is a server for each.
+        shares: all jobs present share the servers equally.
+        batches: what is queued when the server turns free is served together.
+        holds_tokens: a visit takes a token or gives one back, and takes no time.
+        is_gate: a visit passes while the gate is open, and takes no time; the scenario shuts and opens it.
+        has_one_server: `servers` has to be 1.
+        sets_up: a job has a server to itself that may have been idle: setup times and CPU caches are possible.
+        has_classes: jobs are told apart by the priority of their route.
+        is_weighted: each class has a weight.
+        draws: the order is random; an age bias is possible.
+        product_form: with which demands a station keeps a network's product form: ``any`` distribution, or
+            ``exponential`` ones of one mean; None: with no demands.
+    """
+
+    name: str
+    code: int | None = None
+    infinite: bool = False
+    shares: bool = False
+    batches: bool = False
+    holds_tokens: bool = False
+    is_gate: bool = False
+    has_one_server: bool = False
+    sets_up: bool = False
+    has_classes: bool = False
+    is_weighted: bool = False
+    draws: bool = False
+    product_form: Literal["any", "exponential"] | None = None
+
+    DELAY: ClassVar[Discipline]
+    """Infinite server: no job waits."""
+    FIFO: ClassVar[Discipline]
+    """`servers` servers, first come first served."""
+    PROCESSOR_SHARING: ClassVar[Discipline]
+    """`servers` cores shared equally; one job uses at most one core."""
+    GROUP_COMMIT: ClassVar[Discipline]
+    """One batch server: all that is queued when it turns free is served together.
+
+    A batch takes the demand of its first member plus `batch_item_s` for each further one, as one fsync makes
+    durable whatever was written before it.
+    """
+    RANDOM_ORDER: ClassVar[Discipline]
+    """`servers` servers; a free one takes any of the waiting jobs, each with the same probability.
+
+    The choices are a pure function of the run's seed. Run queues of schedulers behave like this: the mean wait is
+    FIFO's, its spread is wider. With some `fairness` it is less so.
+    """
+    PRIORITY: ClassVar[Discipline]
+    """`servers` servers; a free one takes the first job of the lowest class that waits (non-preemptive)."""
+    WEIGHTED_SHARE: ClassVar[Discipline]
+    """`servers` servers; classes share them by `weights` while they all wait (start-time fair queueing)."""
+    POOL: ClassVar[Discipline]
+    """`servers` tokens. A visit takes one, or waits for it; a visit that `releases` gives it back.
+
+    At most `queue_limit` jobs wait; one more is refused.
+    """
+    GATE: ClassVar[Discipline]
+    """A visit passes while the gate is open, which it is until the scenario shuts it.
+
+    A job that comes to a shut gate waits until it opens; with `poll_s` it looks again after each such interval, and is
+    refused when it is still shut after `poll_limit` such looks.
+    """
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether there is service; all time at other stations is waiting."""
+        return not (self.holds_tokens or self.is_gate)
+
+    def __repr__(self) -> str:
+        return f"Discipline.{self.name}"
+
+
+Discipline.DELAY = Discipline("DELAY", 0, infinite=True, product_form="any")
+Discipline.FIFO = Discipline("FIFO", 1, sets_up=True, product_form="exponential")
+Discipline.PROCESSOR_SHARING = Discipline("PROCESSOR_SHARING", 2, shares=True, product_form="any")
+Discipline.GROUP_COMMIT = Discipline("GROUP_COMMIT", 3, batches=True, has_one_server=True)
+Discipline.RANDOM_ORDER = Discipline("RANDOM_ORDER", 4, sets_up=True, draws=True, product_form="exponential")
+Discipline.PRIORITY = Discipline("PRIORITY", 5, sets_up=True, has_classes=True)
+Discipline.WEIGHTED_SHARE = Discipline("WEIGHTED_SHARE", 6, sets_up=True, has_classes=True, is_weighted=True)
+Discipline.POOL = Discipline("POOL", 7, holds_tokens=True)
+Discipline.GATE = Discipline("GATE", 8, is_gate=True, has_one_server=True)
+
+DISCIPLINES = (
+    Discipline.DELAY, Discipline.FIFO, Discipline.PROCESSOR_SHARING, Discipline.GROUP_COMMIT, Discipline.RANDOM_ORDER,
+    Discipline.PRIORITY, Discipline.WEIGHTED_SHARE, Discipline.POOL, Discipline.GATE,
+)  # fmt: skip
+"""All that both engines have; the place of each is its code."""

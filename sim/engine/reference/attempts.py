@@ -1,0 +1,290 @@
+"""The life of a request: attempts, hedges and retries, and the way of an attempt through its stages.
+
+This is the core of the machine. The kernel's `requests.c` and `attempts.c` do the same in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import simpy
+
+from models.network.demand_sheet import bound_of
+from models.network.retry_policy import HEDGE_SAMPLES, Policy
+from sim.engine.latency_histogram import LatencyBins
+from sim.engine.outcome import JITTER_STREAM, Failure, Program
+from sim.engine.reference.disciplines import SERVERS
+from sim.engine.reference.load_balancer import LoadBalancer
+from sim.engine.reference.requests import Attempt, Job, Request
+from sim.engine.reference.results import Results
+from sim.engine.reference.stations import Clock
+from traces.random_streams import mixed
+
+
+class Attempts:
+    """All requests in flight, the stations they visit, and what becomes of them.
+
+    Attributes:
+        client_is_free: called with the number of a client whose request has ended.
+        clock_s: when the last visit or attempt ended.
+    """
+
+    def __init__(self, program: Program, clock: Clock, results: Results):
+        network = program.network
+        self.clock, self.results, self.seed, self.paths = clock, results, program.seed, program.paths
+        self.roles, self.clock_s = network.roles, 0.0
+        self.client_is_free: Callable[[int], None]
+        self.tied = any(route.policy.tied_after_s < math.inf for route in network.routes)
+        self.servers = [
+            SERVERS[station.discipline](station, clock, self, partial(mixed, program.seed, i), network.classes)
+            for i, station in enumerate(network.stations)
+        ]
+        self.balancers = [
+            LoadBalancer(group, network, partial(mixed, program.seed, len(self.servers) + i))
+            for i, group in enumerate(network.groups)
+        ]
+        routes = len(network.routes)
+        self.begun, self.retried, self.hedged = [0] * routes, [0] * routes, [0] * routes
+        self.seen = [LatencyBins(route.policy.hedge_quantile) for route in network.routes]
+
+    # A request's attempts.
+
+    def begin(self, request: Request) -> None:
+        """A request of a client begins."""
+        now = self.clock._now
+        self.results.start_s[request.index] = now
+        self.begun[request.route_index] += 1
+        second_s = self._second_after_s(request, request.route.policy)
+        if second_s < math.inf:
+            self.clock.at(now + second_s, self._second, request)
+        self.attempt(request)
+
+    def _second_after_s(self, request: Request, policy: Policy) -> float:
+        """When a second attempt starts without the first having failed."""
+        if policy.hedge_quantile:
+            seen = self.seen[request.route_index]
+            return seen.quantile_s() if seen.total >= HEDGE_SAMPLES else math.inf
+        return min(policy.hedge_after_s, policy.tied_after_s)
+
+    def attempt(self, request: Request) -> None:
+        """The next attempt begins."""
+        number = 0
+        if not request.background:
+            number = self.results.attempts[request.index]
+            self.results.attempts[request.index] += 1
+        attempt = request.open[number] = Attempt(request, number, self.clock._now)
+        if self.paths:
+            attempt.path_s = [0.0] * (2 * len(self.roles))
+        if request.route.policy.timeout_s < math.inf:
+            self.clock.at(self.clock._now + request.route.policy.timeout_s, self._time_out, attempt)
+        self._fork(attempt)
+
+    def _second(self, event: simpy.Event) -> None:
+        request = event._value
+        if request.ended or request.tied:  # tied: it is being served already
+            return
+        route = request.route_index
+        if self.hedged[route] + 1 > request.route.policy.hedge_share * self.begun[route]:
+            return
+        self.hedged[route] += 1
+        self.attempt(request)
+
+    def _time_out(self, event: simpy.Event) -> None:
+        self._give_up(event._value, Failure.TIMEOUT)
+
+    def _give_up(self, attempt: Attempt, why: Failure) -> None:
+        """An attempt has failed; another is in progress, or a retry is due, or the request has failed."""
+        request = attempt.request
+        if attempt.over:
+            return
+        self._cancel(attempt)
+        if request.ended or (not request.background and (request.pending > 0 or request.open)):
+            return
+        policy, route = request.route.policy, request.route_index
+        if request.retries < policy.retries and self.retried[route] + 1 <= policy.retry_share * self.begun[route]:
+            self.retried[route] += 1
+            pause_s = min(policy.backoff_s * 2.0**request.retries, policy.backoff_max_s)
+            if policy.jitter:
+                share = (mixed(self.seed, JITTER_STREAM + request.retries, request.index) >> 11) * 2.0**-53
+                pause_s *= 1.0 - policy.jitter * share
+            request.retries += 1
+            request.pending += 1
+            self.clock.at(self.clock._now + pause_s, self._retry, request)
+        else:
+            self._end(request, None, why)
+
+    def _retry(self, event: simpy.Event) -> None:
+        request = event._value
+        request.pending -= 1
+        if not request.ended:
+            self.attempt(request)
+
+    def _end(self, request: Request, winner: Attempt | None, why: Failure) -> None:
+        now = self.clock_s = self.clock._now
+        request.ended = True
+        if request.background:
+            self.results.background_end_s[request.index] = now
+            return
+        self.results.end(request, winner, why, now)
+        if winner is not None and request.route.policy.hedge_quantile:
+            self.seen[request.route_index].add(now - self.results.start_s[request.index])
+        if request.route.policy.cancels:
+            for attempt in list(request.open.values()):
+                self._cancel(attempt)
+        if request.client >= 0:
+            self.client_is_free(request.client)
+
+    def _cancel(self, attempt: Attempt) -> None:
+        """What waits leaves its queue; what is in service ends there."""
+        self.clock_s = self.clock._now
+        attempt.cancelled = True
+        self._close(attempt)
+        for _, job in sorted(attempt.waiting.items()):
+            job.server.drop(job)
+            attempt.live -= 1
+        attempt.waiting.clear()
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    def _close(self, attempt: Attempt) -> None:
+        """The attempt has an outcome, so its members have one less in progress."""
+        attempt.over = True
+        del attempt.request.open[attempt.number]
+        for group, member in attempt.bindings.items():
+            self.balancers[group].done(attempt.request.key_hash, member)
+
+    def _drained(self, attempt: Attempt) -> None:
+        """No branch is left; tokens that it still holds go back."""
+        for position, pool in sorted(attempt.held.items()):
+            pool.give_back(attempt, position)
+
+    # An attempt's way through its stages.
+
+    def _fork(self, attempt: Attempt) -> None:
+        """Start the branches of the attempt's present stage."""
+        attempt.done = attempt.failed = 0
+        firsts = attempt.request.route.forks[attempt.stage]
+        attempt.live += len(firsts)
+        for position in firsts:
+            self._enter(Job(attempt, position))
+
+    def _enter(self, job: Job) -> None:
+        """The visit at the job's position begins."""
+        attempt = job.attempt
+        request, visit = attempt.request, attempt.first + job.position
+        job.demand = request.demands[visit]
+        station = request.stations[visit]
+        if station < 0:
+            bound = bound_of(station)
+            member = self._member(attempt, bound.group)
+            if member < 0:
+                self.refuse_soon(job, Failure.NO_MEMBER)
+                return
+            station = self.balancers[bound.group].station(request.key_hash, member, bound.position)
+        job.server = self.servers[station]
+        job.server.enter(job)
+
+    def _member(self, attempt: Attempt, group: int) -> int:
+        """The member that the attempt is bound to; binds it where it is not."""
+        if group not in attempt.bindings:
+            taken = attempt.request.taken.setdefault(group, [])
+            member = self.balancers[group].pick(attempt.request.key_hash, taken)
+            if member < 0:
+                return -1
+            taken.append(member)
+            attempt.bindings[group] = member
+        return attempt.bindings[group]
+
+    def leave(self, job: Job) -> None:
+        """A visit is over: on to the next of its branch, or to the join."""
+        attempt = job.attempt
+        self.clock_s = self.clock._now
+        if attempt.cancelled:
+            self._end_branch(attempt)
+            return
+        stage, last = attempt.places[job.position]
+        if self.paths:
+            attempt.spent.setdefault(last, []).append((job.server.station.role, *job.server.spent(job)))
+        if job.position != last:
+            job.position += 1
+            self._enter(job)
+            return
+        attempt.live -= 1
+        if stage == attempt.stage and not attempt.over:
+            attempt.done += 1
+            if attempt.done == attempt.request.route.stages[stage].need:
+                if self.paths:
+                    self._add_branch(attempt, last)
+                self._join(attempt)
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    def _add_branch(self, attempt: Attempt, last: int) -> None:
+        """Add the visits of the branch that ends with the visit `last` to the attempt's path."""
+        for role, waiting_s, service_s in attempt.spent[last]:
+            at = 2 * self.roles.index(role)
+            attempt.path_s[at] += waiting_s
+            attempt.path_s[at + 1] += service_s
+
+    def _join(self, attempt: Attempt) -> None:
+        """Enough branches are done: on to the next stage, or the attempt and its request end."""
+        request = attempt.request
+        stages = request.route.stages
+        if stages[attempt.stage].delivers and not request.background:
+            self.results.deliver(request, self.clock._now)
+        if attempt.stage + 1 < len(stages):
+            attempt.stage += 1
+            self._fork(attempt)
+            return
+        self._close(attempt)
+        if not request.ended:
+            self._end(request, attempt, Failure.NONE)
+
+    def _end_branch(self, attempt: Attempt) -> None:
+        attempt.live -= 1
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    # What the stations call.
+
+    def refuse_soon(self, job: Job, why: Failure) -> None:
+        """Refuse a job in an event of its own, so that no station is entered while another is changing."""
+        self.clock.at(self.clock._now, self._refused, (job, why))
+
+    def _refused(self, event: simpy.Event) -> None:
+        self.refuse(*event._value)
+
+    def refuse(self, job: Job, why: Failure) -> None:
+        """The job's branch has failed; so has its attempt, when too few branches are left."""
+        attempt = job.attempt
+        self.clock_s = self.clock._now
+        stage, _ = attempt.places[job.position]
+        attempt.live -= 1
+        if stage == attempt.stage and not attempt.over:
+            attempt.failed += 1
+            of = attempt.request.route.stages[stage]
+            if attempt.done < of.need and len(of.branches) - attempt.failed < of.need:
+                self._give_up(attempt, why)
+                return
+        if attempt.live == 0:
+            self._drained(attempt)
+
+    def go_on_soon(self, job: Job) -> None:
+        """Have a job go on in an event of its own."""
+        self.clock.at(self.clock._now, self._go_on, job)
+
+    def _go_on(self, event: simpy.Event) -> None:
+        self.leave(event._value)
+
+    def served(self, job: Job) -> None:
+        """A job's service begins: at a tied visit the other attempts are cancelled."""
+        attempt = job.attempt
+        request = attempt.request
+        if attempt.over or request.route.policy.tied_after_s == math.inf or not request.route.visits[job.position].ties:
+            return
+        request.tied = True
+        for other in list(request.open.values()):
+            if other is not attempt:
+                self._cancel(other)

@@ -1,0 +1,303 @@
+"""A server for each discipline: how it takes jobs in, and whom it serves next."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+import simpy
+
+from models.network.discipline import Discipline
+from models.network.station import Station
+from sim.engine.outcome import Failure
+from sim.engine.reference.requests import Attempt, Job
+from sim.engine.reference.stations import Clock, Jobs, Server
+
+
+class Delay(Server):
+    _admit = Server._serve
+
+    def idles_with_queue(self) -> bool:
+        return False
+
+    def _depart(self, event: simpy.Event) -> None:
+        job = event._value
+        if job.life != self.died:
+            self._lose(job)
+        else:
+            self.jobs.leave(job)
+
+
+class Fifo(Server):
+    def _admit(self, job: Job) -> None:
+        if self.busy < self.servers:
+            if self.caches:
+                self._cool()
+            self.busy += 1
+            job.demand += self.station.setup_s
+            self._serve(job)
+        else:
+            self._wait(job)
+
+    def _depart(self, event: simpy.Event) -> None:
+        job = event._value
+        if job.life != self.died:
+            self._lose(job)
+            return
+        if self.caches:
+            self._cool()
+        if self.live:
+            self._serve(self._next())
+        else:
+            self.busy -= 1
+        self.jobs.leave(job)
+
+
+class RandomOrder(Fifo):
+    choices = 0
+
+    def _dequeue(self) -> Job:
+        chosen, fairness = self._random() % len(self.queue), self.station.fairness
+        if fairness and (self._random() >> 11) * 2.0**-53 < fairness:
+            other = self._random() % len(self.queue)
+            chosen = other if self.queue[other].since < self.queue[chosen].since else chosen
+        # The last takes the place of the chosen one: nothing goes by the order of the queue.
+        self.queue[chosen], self.queue[-1] = self.queue[-1], self.queue[chosen]
+        return self.queue.pop()
+
+    def _random(self) -> int:
+        self.choices += 1
+        return self.draw(self.choices - 1)
+
+
+class Priority(Fifo):
+    def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
+        super().__init__(station, clock, jobs, draw, classes)
+        self.queues: list[deque[Job]] = [deque() for _ in range(classes)]
+
+    def _enqueue(self, job: Job) -> None:
+        self.queues[job.attempt.priority].append(job)
+
+    def _dequeue(self) -> Job:
+        return next(queue for queue in self.queues if queue).popleft()
+
+
+class WeightedShare(Priority):
+    """Start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996): each class has the virtual time at which its next
+    job starts; the least is served."""
+
+    def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
+        super().__init__(station, clock, jobs, draw, classes)
+        self.start = [0.0] * classes
+        self.virtual = 0.0
+
+    def _enqueue(self, job: Job) -> None:
+        of = job.attempt.priority
+        if not self.queues[of]:
+            self.start[of] = max(self.start[of], self.virtual)
+        self.queues[of].append(job)
+
+    def _dequeue(self) -> Job:
+        waiting = [of for of, queue in enumerate(self.queues) if queue]
+        return self.queues[min(waiting, key=lambda of: self.start[of])].popleft()
+
+    def _serve(self, job: Job) -> None:
+        of = job.attempt.priority
+        self.virtual = max(self.virtual, self.start[of])
+        self.start[of] = self.virtual + job.demand / self.station.weights[of]
+        super()._serve(job)
+
+
+class GroupCommit(Server):
+    def _admit(self, job: Job) -> None:
+        if self.busy:
+            self._wait(job)
+        else:
+            self.busy = 1
+            self._commit([job])
+
+    def _commit(self, batch: list[Job]) -> None:
+        duration = (batch[0].demand + (len(batch) - 1) * self.station.batch_item_s) / self.speed
+        self.busy_s += duration
+        self.clock.at(self.clock._now + duration, self._depart, batch)
+        for job in batch:
+            self._begin(job)
+
+    def _depart(self, event: simpy.Event) -> None:
+        batch = event._value
+        if batch[0].life != self.died:
+            self.busy_s -= self.clock._now - self.deaths[batch[0].life]
+            for job in batch:
+                self.jobs.refuse(job, Failure.STATION_DOWN)
+            return
+        if self.live:
+            self._commit([self._next() for _ in range(self.live)])
+        else:
+            self.busy = 0
+        for job in batch:
+            self.jobs.leave(job)
+
+
+class ProcessorSharing(Server):
+    """Virtual time: every job present gains attained service at the same rate, so jobs leave in order of the
+    attained service at which they will be done."""
+
+    def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
+        super().__init__(station, clock, jobs, draw, classes)
+        self.present: list[tuple[float, int, Job]] = []
+        self.attained_s = self.last_s = 0.0
+        self.version = 0
+
+    def die(self) -> None:
+        super().die()
+        self.settle(self.clock._now)
+        while self.present:
+            self.jobs.refuse_soon(heappop(self.present)[2], Failure.STATION_DOWN)
+        self.attained_s = 0.0
+        self.version += 1
+
+    def set_speed(self, speed: float) -> None:
+        self.settle(self.clock._now)
+        self.speed = speed
+        self._schedule()
+
+    def settle(self, now_s: float) -> None:
+        elapsed = now_s - self.last_s
+        present = len(self.present)
+        if present:
+            self.busy_s += min(present, self.servers) * elapsed
+            self.waiting_s += max(present - self.servers, 0) * elapsed
+            self.attained_s += elapsed * self._rate()
+        self.last_s = now_s
+
+    def idles_with_queue(self) -> bool:
+        return False
+
+    def spent(self, job: Job) -> tuple[float, float]:
+        """It was served for as long as it would have been alone, at speed 1."""
+        stayed = self.clock._now - job.since
+        served = min(stayed, job.demand)
+        return stayed - served, served
+
+    def _admit(self, job: Job) -> None:
+        self.settle(self.clock._now)
+        heappush(self.present, (self.attained_s + job.demand, self.visits, job))
+        self._schedule()
+        self._begin(job)
+
+    def _rate(self) -> float:
+        present = len(self.present)
+        return self.speed * (self.servers / present if present > self.servers else 1.0)
+
+    def _schedule(self) -> None:
+        self.version += 1  # outdates the departure that was on the clock
+        if self.present:
+            left = max(self.present[0][0] - self.attained_s, 0.0)
+            self.clock.at(self.clock._now + left / self._rate(), self._depart, self.version)
+
+    def _depart(self, event: simpy.Event) -> None:
+        if event._value != self.version:
+            return
+        self.settle(self.clock._now)
+        done, _, job = heappop(self.present)
+        self.attained_s = done if self.present else 0.0
+        self._schedule()
+        self.jobs.leave(job)
+
+
+class Passage(Server):
+    """What has no service: all time here is waiting."""
+
+    def spent(self, job: Job) -> tuple[float, float]:
+        return self.clock._now - job.since, 0.0
+
+
+class Pool(Passage):
+    """`busy` tokens are held."""
+
+    last_s = 0.0
+
+    def _admit(self, job: Job) -> None:
+        if job.attempt.request.route.visits[job.position].releases:
+            taken = [p for p, pool in sorted(job.attempt.held.items()) if pool is self and p < job.position]
+            if taken:
+                self.give_back(job.attempt, taken[0])
+            self.jobs.go_on_soon(job)
+        elif self.busy < self.servers:
+            self.settle(self.clock._now)
+            self.busy += 1
+            self._grant(job)
+        elif self.live < self.station.queue_limit:
+            self._wait(job)
+        else:
+            self.jobs.refuse_soon(job, Failure.QUEUE_FULL)
+
+    def give_back(self, attempt: Attempt, position: int) -> None:
+        """The token that an attempt took at this visit comes back, and goes to whoever waits."""
+        del attempt.held[position]
+        if self.live:
+            self._grant(self._next())
+        else:
+            self.settle(self.clock._now)
+            self.busy -= 1
+
+    def settle(self, now_s: float) -> None:
+        self.busy_s += self.busy * (now_s - self.last_s)
+        self.last_s = now_s
+
+    def _grant(self, job: Job) -> None:
+        job.attempt.held[job.position] = self
+        self.jobs.go_on_soon(job)
+
+
+class Gate(Passage):
+    """`down` while it is shut; nobody is refused for that."""
+
+    def enter(self, job: Job) -> None:
+        self.visits += 1
+        job.since = self.clock._now
+        if not self.down:
+            self.jobs.go_on_soon(job)
+        elif self.station.poll_s:
+            job.polls = 1
+            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
+        else:
+            self._wait(job)
+
+    def die(self) -> None:
+        self.down = True
+
+    def revive(self) -> None:
+        self.down = False
+        while self.live:
+            self.jobs.go_on_soon(self._next())
+
+    def idles_with_queue(self) -> bool:
+        return self.live > 0 and not self.down
+
+    def _look_again(self, event: simpy.Event) -> None:
+        job = event._value
+        if self.down and job.polls < self.station.poll_limit and not job.attempt.cancelled:
+            job.polls += 1
+            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
+            return
+        self.waiting_s += self.clock._now - job.since
+        if self.down:
+            self.jobs.refuse(job, Failure.GATE_SHUT)
+        else:
+            self.jobs.leave(job)
+
+
+SERVERS: dict[Discipline, type[Server]] = {
+    Discipline.DELAY: Delay,
+    Discipline.FIFO: Fifo,
+    Discipline.PROCESSOR_SHARING: ProcessorSharing,
+    Discipline.GROUP_COMMIT: GroupCommit,
+    Discipline.RANDOM_ORDER: RandomOrder,
+    Discipline.PRIORITY: Priority,
+    Discipline.WEIGHTED_SHARE: WeightedShare,
+    Discipline.POOL: Pool,
+    Discipline.GATE: Gate,
+}
+"""The server of each discipline."""

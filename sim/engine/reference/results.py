@@ -1,0 +1,66 @@
+"""What the reference engine keeps of each request, as columns that grow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from sim.engine.outcome import Failure, Outcome, Program
+from sim.engine.reference.requests import Attempt, Request
+from sim.engine.reference.stations import Server
+
+
+class Results:
+    """A row for each request that has been taken from the Sheets, and for each background operation."""
+
+    def __init__(self, program: Program):
+        self.roles, self.paths = len(program.network.roles), program.paths
+        self.start_s: list[float] = []
+        self.first_byte_s: list[float] = []
+        self.end_s: list[float] = []
+        self.client: list[int] = []
+        self.failure: list[int] = []
+        self.attempts: list[int] = []
+        self.winner: list[int] = []
+        self.path_s: list[list[float]] = []
+        self.background_end_s = [math.nan] * sum(map(len, program.background))
+        self.outstanding = self.idle_with_queue = 0
+
+    def add(self, client: int) -> None:
+        """A request is taken."""
+        for column in (self.start_s, self.first_byte_s, self.end_s):
+            column.append(math.nan)
+        for counts in (self.failure, self.attempts, self.winner):
+            counts.append(0)
+        self.client.append(client)
+        if self.paths:
+            self.path_s.append([math.nan] * (1 + 2 * self.roles))
+        self.outstanding += 1
+
+    def deliver(self, request: Request, now_s: float) -> None:
+        """A first byte leaves for the client."""
+        if math.isnan(self.first_byte_s[request.index]):
+            self.first_byte_s[request.index] = now_s
+
+    def end(self, request: Request, winner: Attempt | None, why: Failure, now_s: float) -> None:
+        """A request has ended."""
+        at = request.index
+        self.end_s[at], self.failure[at] = now_s, why
+        self.winner[at] = 0 if winner is None else winner.number + 1
+        if winner is not None and self.paths:
+            self.path_s[at] = [winner.began_s - self.start_s[at], *winner.path_s]
+        self.outstanding -= 1
+
+    def outcome(self, servers: Sequence[Server], clock_s: float) -> Outcome:
+        """The engine's outcome, once its last event has happened."""
+        return Outcome(
+            np.array(self.start_s), np.array(self.first_byte_s), np.array(self.end_s), np.array(self.client, np.int32),
+            np.array(self.failure, np.int8), np.array(self.attempts, np.int16), np.array(self.winner, np.int16),
+            np.array(self.path_s).reshape(-1, 1 + 2 * self.roles), np.array(self.background_end_s),
+            np.array([s.visits for s in servers], np.int64),
+            np.array([s.busy_s for s in servers], float), np.array([s.waiting_s for s in servers], float),
+            np.array([s.busy if s.station.discipline.holds_tokens else 0 for s in servers], np.int64),
+            clock_s, self.outstanding, self.idle_with_queue,
+        )  # fmt: skip

@@ -1,0 +1,137 @@
+"""Where requests come from: an open loop, the clients of a closed one, and the store's background load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import simpy
+
+from models.network.demand_sheet import Sheet
+from sim.engine.outcome import CHUNK, Program
+from sim.engine.reference.attempts import Attempts
+from sim.engine.reference.requests import Request, Rows
+from sim.engine.reference.stations import Clock
+
+
+class Sheets:
+    """The program's requests in order, drawn chunk by chunk."""
+
+    def __init__(self, program: Program, attempts: Attempts, progress: Callable[[int], None] | None):
+        self.program, self.attempts, self.progress = program, attempts, progress
+        self.rows: Rows
+        self.first = self.end = self.next = 0
+
+    @property
+    def row(self) -> int:
+        """The next request's place in `rows`."""
+        return self.next - self.first
+
+    def ready(self) -> bool:
+        """Whether there is a next request; draws its Sheet where that is not done yet."""
+        if self.next < self.end:
+            return True
+        self.attempts.results.idle_with_queue += sum(server.idles_with_queue() for server in self.attempts.servers)
+        if self.progress:
+            self.progress(self.next)
+        sheet = self.program.draw(self.next, CHUNK)
+        self.rows, self.first, self.end = Rows(sheet), sheet.first, sheet.first + len(sheet)
+        return len(sheet) > 0
+
+    def take(self, client: int) -> Request:
+        """The next request, taken out of the Sheet."""
+        request = Request(self.program.network.routes, self.rows, self.row, self.next, client, False)
+        self.attempts.results.add(client)
+        self.next += 1
+        return request
+
+
+class OpenLoop:
+    """Requests that begin when they arrive."""
+
+    def __init__(self, sheets: Sheets, clock: Clock):
+        self.sheets, self.clock = sheets, clock
+
+    def start(self) -> None:
+        """Await the first arrival."""
+        self._await()
+
+    def _await(self) -> None:
+        if self.sheets.ready():
+            self.clock.at(self.sheets.rows.arrival_s[self.sheets.row], self._arrive, None)
+
+    def _arrive(self, _: simpy.Event) -> None:
+        request = self.sheets.take(-1)
+        self._await()
+        self.sheets.attempts.begin(request)
+
+
+class ClosedLoop:
+    """Clients, each of whom takes the next request when it is done with its last."""
+
+    def __init__(self, sheets: Sheets, clock: Clock):
+        self.sheets, self.clock, self.pacing = sheets, clock, sheets.program.pacing
+        self.limit_s = math.inf if self.pacing.duration_s is None else self.pacing.duration_s
+        self.phase = 0
+        self.parked = [False] * self.pacing.clients
+        sheets.attempts.client_is_free = self._is_free
+
+    def start(self) -> None:
+        """All clients are ready, one after the other."""
+        for client in range(self.pacing.clients):
+            self.clock.at(client * self.pacing.stagger_s, self._ready, client)
+
+    def _is_free(self, client: int) -> None:
+        self.clock.at(self.clock._now, self._ready, client)
+
+    def _ready(self, event: simpy.Event) -> None:
+        """A client wants its next request."""
+        client, sheets, now = event._value, self.sheets, self.clock._now
+        if now >= self.limit_s or not sheets.ready():
+            return
+        phase = sheets.rows.phase[sheets.row]
+        if phase != self.phase:
+            self.parked[client] = True
+            if sheets.attempts.results.outstanding == 0:
+                self._open(phase)
+            return
+        think_s = sheets.rows.think_s[sheets.row]
+        if think_s > 0:
+            if now + think_s < self.limit_s:
+                self.clock.at(now + think_s, self._issue, sheets.take(client))
+        else:
+            sheets.attempts.begin(sheets.take(client))
+
+    def _open(self, phase: int) -> None:
+        """A phase begins: all parked clients are ready."""
+        self.phase = phase
+        for client, parked in enumerate(self.parked):
+            if parked:
+                self.parked[client] = False
+                self.clock.at(self.clock._now + client * self.pacing.stagger_s, self._ready, client)
+
+    def _issue(self, event: simpy.Event) -> None:
+        self.sheets.attempts.begin(event._value)
+
+
+class BackgroundLoad:
+    """The operations of one background load."""
+
+    def __init__(self, program: Program, sheet: Sheet, before: int, attempts: Attempts, clock: Clock):
+        """`before`: operations of the loads before this one."""
+        self.routes, self.rows, self.before = program.network.routes, Rows(sheet), before
+        self.attempts, self.clock, self.next = attempts, clock, 0
+
+    def start(self) -> None:
+        """Await the first operation."""
+        self._await()
+
+    def _await(self) -> None:
+        if self.next < len(self.rows.route):
+            self.clock.at(self.rows.arrival_s[self.next], self._arrive, None)
+
+    def _arrive(self, _: simpy.Event) -> None:
+        request = Request(self.routes, self.rows, self.next, self.before + self.next, -1, True)
+        self.next += 1
+        self._await()
+        self.attempts.attempt(request)
