@@ -9,7 +9,8 @@ from pydantic import Field
 from traces.errors import InputError
 from traces.spec_file import BareKind, load_mapping, override, validated
 from traces.units import Seconds
-from traces.workload.distributions import Deterministic, Shape, SizeDistribution, Strict
+from traces.workload.distributions import Deterministic, Shape, Strict
+from traces.workload.sizes import SizeDistribution
 
 
 class Part(Strict):

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from traces.benchmarks.converted import uniform_size
 from traces.errors import InputError
-from traces.workload.distributions import SizeDistribution
+from traces.workload.sizes import SizeDistribution
 
 _SELECTOR = re.compile(r"([curs])\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
 _OLD_RANGE = re.compile(r"(\d+)\s*-\s*(\d+)$")

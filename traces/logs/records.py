@@ -1,4 +1,4 @@
-"""What is read of logs: the records, sorted on disk, and what is known of all of them."""
+"""Collect the records of log files: sorted on disk, with the names, sizes and clock resolution found in them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from traces.readers.tally import Tally
 from traces.tables import LIST
 
 Progress = Callable[[str, float, float], None]
-"""Called with the stage (``read`` or ``write``), how far it is, and how far it goes."""
+"""Called with the stage (``read`` or ``write``), the work done and the total work."""
 
 _LATENCY_SLACK_NS = 1000  # some logs print binary fractions of a second: 0.012000001
 
 
 class LogRecords:
-    """The records of logs.
+    """The records of one or more logs.
 
     Attributes:
-        records: as `NUMBERED`, sorted by time.
-        objects, clients, errors: the names.
-        sizes: what is known of the objects' sizes.
-        clock, latency_clock: of times and of latencies.
-        rows, with_latency: how many records there are, and how many of them have a latency.
-        zero_ns: the earliest time.
+        records: rows of `NUMBERED`, sorted by time.
+        objects, clients, errors: numbered names.
+        sizes: known object sizes.
+        clock, latency_clock: resolution of times and of latencies.
+        rows, with_latency: number of records, and of records with a latency.
+        zero_ns: earliest time, nanoseconds.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +46,7 @@ class LogRecords:
         self.zero_ns = int(np.iinfo(np.int64).max)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add records."""
+        """Add a batch of `traces.readers.records.RECORDS`."""
         numbers = {
             "object": self.objects.of(batch.column("bucket"), batch.column("key")),
             "client": self.clients.of(batch.column("client")),
@@ -61,17 +61,17 @@ class LogRecords:
         self.with_latency += len(latency)
         self.zero_ns = min(self.zero_ns, int(time.min()))
         size = batch.column("size_bytes").fill_null(-1).to_numpy()
-        told = (size >= 0) & (batch.column("op").to_numpy() != LIST)
-        self.sizes.learn(numbers["object"].to_numpy()[told], time[told], size[told], len(self.objects))
+        known = (size >= 0) & (batch.column("op").to_numpy() != LIST)
+        self.sizes.learn(numbers["object"].to_numpy()[known], time[known], size[known], len(self.objects))
 
 
 def read_logs(
     sources: Sequence[Source], formats: Sequence[Format | None], log: LogRecords, strict: bool, progress: Progress
 ) -> Tally:
-    """Read all files.
+    """Read all files into `log` and return the report of their rows.
 
     Raises:
-        InputError: none of their rows is a request.
+        InputError: no row is a request.
     """
     tally, before = Tally(strict), 0
     sizes = [source.path.stat().st_size for source in sources]
@@ -86,7 +86,7 @@ def read_logs(
             log.add(batch)
     if not log.rows:
         named = str(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
-        raise InputError(f"{named}: no request in it: {_nothing(tally)}")
+        raise InputError(f"{named}: contains no requests: {_nothing(tally)}")
     return tally
 
 

@@ -55,7 +55,7 @@ def test_a_fit_for_people_shows_both_sides(capsys: pytest.CaptureFixture[str]) -
     code, out, _ = tailcast(capsys, "fit", RUN)
     assert code == 0
     assert "clients: 16" in out
-    assert "GET share" in out
+    assert "GET fraction" in out
     assert "within" in out
 
 

@@ -11,8 +11,8 @@ from traces.benchmarks.convert import convert
 from traces.benchmarks.converted import Converted
 from traces.errors import InputError
 from traces.spec_file import validated
-from traces.workload.distributions import SizeDistribution
 from traces.workload.generate import generate
+from traces.workload.sizes import SizeDistribution
 from traces.workload.workload import Workload
 
 COSBENCH = """<?xml version="1.0" encoding="UTF-8" ?>

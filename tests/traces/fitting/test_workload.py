@@ -25,8 +25,9 @@ from traces.statistics.characteristics import figures
 from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep, arrival_times
-from traces.workload.distributions import Gamma, HistogramSize, LognormalSize, MixtureSize
+from traces.workload.distributions import Gamma
 from traces.workload.generate import generate
+from traces.workload.sizes import HistogramSize, LognormalSize, MixtureSize
 from traces.workload.workload import Workload
 
 RECORDED = EXAMPLES / "recorded"
