@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.tables import LABEL, OPS, codes, conform, read_parquet, require, whole_folder
-from traces.trace import Trace
+from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
 KINDS = ("simulated", "measured")
 
@@ -195,3 +195,29 @@ class Run:
             Trace.read(trace) if trace.exists() else None,
             source=str(folder / "requests.parquet"),
         )
+
+
+def trace_of_run(run: Run) -> Trace:
+    """Return the Trace of a Run; without a recorded one, an open loop at the intended starts."""
+    if run.trace is not None:
+        return run.trace
+    requests = run.requests.take(pa.array(np.argsort(run.column("arrival_s"), kind="stable")))
+    arrival = requests.column("arrival_s").to_numpy()
+    columns = {name: requests.column(name) for name in ("op", "bucket", "key", "size_bytes", "client")}
+    columns["arrival_s"] = pa.array(arrival - arrival[:1])
+    columns |= {"think_s": pa.array(np.zeros(len(run))), "phase": pa.array(np.zeros(len(run), np.int32))}
+    nothing = pa.nulls(len(run), pa.int64())
+    table = pa.table({name: columns.get(name, nothing) for name in TRACE_SCHEMA.names})
+    return Trace.of(table, Pacing(), "run")
+
+
+def read_asked(path: Path) -> tuple[Trace, Run | None]:
+    """Read a Trace from a file, or the Trace of a Run from its folder together with the Run.
+
+    Raises:
+        InputError: the path is neither.
+    """
+    if path.is_dir():
+        run = Run.read(path)
+        return trace_of_run(run), run
+    return Trace.read(path), None

@@ -69,7 +69,7 @@ def import_logs(
         progress: called with the progress.
 
     Returns:
-        ``trace``, ``run`` (None if no row has a latency), ``format`` by file, the fields of `Tally.figures`,
+        ``trace``, ``run`` (None if no row has a latency), ``format`` by file, the fields of `ImportReport.figures`,
         ``without_latency``, ``sizes_filled`` and ``sizes_unknown`` (rows), ``requests``, ``errors``, ``ops`` (requests
         by operation), ``span_s``, ``objects``, ``clients`` and ``origin``.
 
@@ -83,7 +83,7 @@ def import_logs(
     try:
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             log = LogRecords(Path(folder))
-            tally = read_logs(sources, formats, log, strict, progress)
+            report = read_logs(sources, formats, log, strict, progress)
             origin = replace(_origin(log, sources, formats, zone), anonymised=anonymise, spread=spread)
             if anonymise:
                 origin = replace(origin, files=())
@@ -96,7 +96,7 @@ def import_logs(
         "trace": str(out),
         "run": None if run_out is None else str(run_out),
         "format": {str(s.path): f.name if f else None for s, f in zip(sources, formats, strict=True)},
-        **tally.figures(),
+        **report.figures(),
         "without_latency": log.rows - log.with_latency,
         **asdict(written),
         "objects": len(log.objects),

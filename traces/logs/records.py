@@ -11,12 +11,12 @@ import pyarrow as pa
 from traces.errors import InputError
 from traces.logs.clock import Clock
 from traces.logs.external_sort import ExternalSort
+from traces.logs.import_report import ImportReport
 from traces.logs.object_sizes import Sizes
 from traces.logs.pseudonyms import Numbering, Objects
 from traces.logs.tables import NUMBERED
 from traces.readers.formats import Format
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.tables import LIST
 
 Progress = Callable[[str, float, float], None]
@@ -67,33 +67,33 @@ class LogRecords:
 
 def read_logs(
     sources: Sequence[Source], formats: Sequence[Format | None], log: LogRecords, strict: bool, progress: Progress
-) -> Tally:
+) -> ImportReport:
     """Read all files into `log` and return the report of their rows.
 
     Raises:
         InputError: no row is a request.
     """
-    tally, before = Tally(strict), 0
+    report, before = ImportReport(strict), 0
     sizes = [source.path.stat().st_size for source in sources]
     for source, format, size in zip(sources, formats, sizes, strict=True):
-        for batch in format.read(source, tally) if format else ():
+        for batch in format.read(source, report) if format else ():
             log.add(batch)
             progress("read", before + source.position_bytes, sum(sizes))
         before += size
         progress("read", before, sum(sizes))
     for format in dict.fromkeys(formats):
-        for batch in format.read_across(tally) if format else ():
+        for batch in format.read_across(report) if format else ():
             log.add(batch)
     if not log.rows:
         named = str(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
-        raise InputError(f"{named}: contains no requests: {_nothing(tally)}")
-    return tally
+        raise InputError(f"{named}: contains no requests: {_nothing(report)}")
+    return report
 
 
-def _nothing(tally: Tally) -> str:
-    if not tally.rows:
-        return "; ".join(tally.truncated.values()) or "it is empty"
-    if tally.unreadable:
-        return f"{tally.unreadable.total():,} of {tally.rows:,} rows cannot be read, first {tally.where[0]}"
-    reasons = ", ".join(f"{why} ({count:,})" for why, count in tally.left_out.most_common(3))
-    return f"all {tally.rows:,} rows are left out: {reasons}"
+def _nothing(report: ImportReport) -> str:
+    if not report.rows:
+        return "; ".join(report.truncated.values()) or "it is empty"
+    if report.unreadable:
+        return f"{report.unreadable.total():,} of {report.rows:,} rows cannot be read, first {report.where[0]}"
+    reasons = ", ".join(f"{why} ({count:,})" for why, count in report.left_out.most_common(3))
+    return f"all {report.rows:,} rows are left out: {reasons}"

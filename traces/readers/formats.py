@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.blocks import Read
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Format:
     dated: bool
     recognises: Callable[[Head], bool]
     read: Read
-    read_across: Callable[[Tally], Iterator[pa.RecordBatch]] = lambda tally: iter(())
+    read_across: Callable[[ImportReport], Iterator[pa.RecordBatch]] = lambda report: iter(())
 
 
 def detect(source: Source, formats: tuple[Format, ...]) -> Format:

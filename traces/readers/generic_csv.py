@@ -38,6 +38,7 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.blocks import by_block, without_header
 from traces.readers.csv_kernels import records
 from traces.readers.formats import Format, Head
@@ -45,7 +46,6 @@ from traces.readers.kernels import operations
 from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.trace import CSV_MARK
 
 CSV = "csv"
@@ -143,12 +143,12 @@ def csv_format(mapping: Mapping[str, str]) -> Format:
     return Format(CSV, "CSV, by its columns", form not in _PLACES, lambda head: False, partial(_read, columns, 0))
 
 
-def _read(columns: Mapping[str, Column], begin: int, source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+def _read(columns: Mapping[str, Column], begin: int, source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
     """Read a file of which `begin` lines come before the header."""
     head = source.head().decode("utf-8", "replace").splitlines()
     first = next((i for i, line in enumerate(head) if i >= begin and line.strip()), None)
     if first is None:
-        yield from by_block(without_header)(source, tally)
+        yield from by_block(without_header)(source, report)
         return
     delimiter = max(_DELIMITERS, key=head[first].count)
     top = next(csv.reader([head[first].removeprefix("\ufeff")], delimiter=delimiter))
@@ -159,7 +159,7 @@ def _read(columns: Mapping[str, Column], begin: int, source: Source, tally: Tall
     units = [_unit(columns.get(field)) for field in (stamp, "latency", "first_byte")]
     layout = (len(top), np.uint8(ord(delimiter)), places, np.array(units, np.int64), _OPERATIONS)
     skip = first + 2 if any(isinstance(column.place, str) for column in columns.values()) else first + 1
-    yield from line_reader(records, len(top), refused, (NO_OBJECT,), *layout, begin=skip)(source, tally)
+    yield from line_reader(records, len(top), refused, (NO_OBJECT,), *layout, begin=skip)(source, report)
 
 
 def _unit(column: Column | None) -> int:

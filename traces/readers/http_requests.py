@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from traces.readers import http_kernels
 from traces.readers.columns import Column, by_value, numbers
-from traces.readers.http_status import FIRST_ERROR, LAST_STATUS, error_of
-from traces.readers.records import Rows
+from traces.readers.records import FIRST_ERROR, LAST_STATUS, Rows, error_of
 from traces.readers.spans import Mask, Spans
 from traces.tables import GET, HEAD, LIST, PUT
 

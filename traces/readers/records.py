@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import http
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,10 @@ NO_OBJECT = "not an operation on an object or a listing"
 LONGEST_NS = 10 * 86400 * 10**9
 """Ten days: no request took longer (assumed); a larger number is no duration."""
 
+FIRST_ERROR, LAST_STATUS = 400, 999
+"""The lowest HTTP status of an error, and the highest possible status."""
+
+_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
 _AMOUNTS = {name for name in RECORDS.names if name.endswith("_bytes") or name in ("latency_ns", "first_byte_ns")}
 
 
@@ -119,6 +124,11 @@ class Rows:
             arrays.append(column)
         records = pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
         return Parsed(records, 0, self.left_out, tuple(sorted(self.unreadable)))
+
+
+def error_of(status: int) -> str | None:
+    """Return the name of an HTTP status from 400 on, such as ``Not Found``; None below."""
+    return None if status < FIRST_ERROR else _PHRASES.get(status, f"HTTP {status}")
 
 
 @functools.lru_cache(16)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.blocks import Read
 from traces.readers.compiling import compiled, copy, find, inlined, pointer
 from traces.readers.drafts import begun, rejected
@@ -44,7 +45,6 @@ from traces.readers.kernels import (
 from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.readers.time_kernels import iso_time
 from traces.tables import DELETE, GET, LIST, PUT
 
@@ -97,7 +97,7 @@ class Dialect:
 def table_reader(dialect: Dialect) -> Read:
     """A reader of tables such as warp's."""
 
-    def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+    def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
         header = header_of(source.head())
         missing = [name for name in NEEDED if name not in header]
         if missing:
@@ -108,7 +108,7 @@ def table_reader(dialect: Dialect) -> Read:
         refused = [why.format(needed=needed) for why in _REFUSED]
         width = int(places.max()) + 1
         layout = (places, needed, width, text("\t".join(header)), operations(dialect.operations), dialect.uris)
-        yield from line_reader(_records, width, refused, _LEFT_OUT, *layout)(source, tally)
+        yield from line_reader(_records, width, refused, _LEFT_OUT, *layout)(source, report)
 
     return read
 

@@ -18,8 +18,7 @@ from traces.fitting.similarity import generated_trace, likenesses
 from traces.fitting.sizes import fit_sizes, ks_distance
 from traces.fitting.workload import Fitted, fit_workload
 from traces.random_streams import uniforms
-from traces.run import Run
-from traces.run_trace import read_asked, trace_of_run
+from traces.run import Run, read_asked, trace_of_run
 from traces.spec_file import validated
 from traces.statistics.characteristics import figures
 from traces.tables import OPS

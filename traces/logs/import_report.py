@@ -15,7 +15,7 @@ _NAMED = 5
 
 
 @dataclass
-class Tally:
+class ImportReport:
     """Counts of a log's rows; ``rows == kept + joined + left out + unreadable`` once all is read.
 
     Attributes:
@@ -44,7 +44,7 @@ class Tally:
         """Count a row that cannot be read.
 
         Raises:
-            InputError: this tally is strict.
+            InputError: this report is strict.
         """
         named = f"{path}: line {line}: {why}"
         if self.strict:
@@ -57,7 +57,7 @@ class Tally:
         """Note how a file ended.
 
         Raises:
-            InputError: it is truncated and this tally is strict.
+            InputError: it is truncated and this report is strict.
         """
         if truncated is None:
             return
