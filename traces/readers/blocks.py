@@ -41,7 +41,7 @@ def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Block]] = Source.
         with closing(source), ThreadPoolExecutor(workers()) as pool:
             for block, parts in _in_order(pool, partial(_parts, parse), blocks(source)):
                 for part in parts:
-                    yield from tallied(part, source.path, above, report)
+                    yield from counted(part, source.path, above, report)
                 if isinstance(block, Section):
                     above += block.first - 1 + block.count
         report.end(source.path, source.truncated)
@@ -79,8 +79,8 @@ def without_header(lines: Lines) -> Iterable[Parsed]:
     raise ValueError("has no header line before it")
 
 
-def tallied(part: Parsed, path: Path, above: int, report: ImportReport) -> Iterator[pa.RecordBatch]:
-    """The part's records, if any, with its rows tallied.
+def counted(part: Parsed, path: Path, above: int, report: ImportReport) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a part, if any, and count its rows in the report.
 
     Args:
         part: of a file,

@@ -50,13 +50,13 @@ _EVENTS = pa.schema({
     "length": pa.int64(),
     "finished": pa.bool_(),
     "failed": pa.bool_(),
-    "what": pa.string(),  # alike for a start and its finish
+    "what": pa.string(),  # equal for a start and its finish
 })  # fmt: skip
 
 _NO_START, _NO_FINISH = "a finish without its start", "a start without its finish"
 
 _MOST_ALONE = 1 << 18
-"""How many events without their other half are kept for other files: as many requests may be under way at all cuts."""
+"""Maximum number of unmatched events kept for other files: the requests in progress where a log was split."""
 
 _OPERATIONS = {
     f"S3{name}{way}": op

@@ -1,9 +1,9 @@
 """libCacheSim's traces as CSV with a header line.
 
-Layout: what libCacheSim's tracePrint writes (``# time,object,size,next_access_vtime``) and the CSV files in its folder
-data/ (``version,time,op,size,lbn``: a block device's, with SCSI's operation codes), other names of the same columns
-too. Without an operation each request is a GET of the whole object. Files without a header line are for the format
-``csv``, which is told the columns.
+Layout: output of libCacheSim's tracePrint (``# time,object,size,next_access_vtime``) and the CSV files in its folder
+data/ (``version,time,op,size,lbn``: block device traces with SCSI operation codes), including other names of the same
+columns. Without an operation each request is a GET of the whole object. For files without a header line use the format
+``csv`` with explicit columns.
 """
 
 from __future__ import annotations

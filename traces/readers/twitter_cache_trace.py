@@ -1,8 +1,8 @@
 """Twitter's cache traces.
 
-Layout: twitter/cache-trace README.md: ``timestamp,key,key size,value size,client,operation,TTL``, seconds from the
-beginning of the trace. A key may hold commas. The size is that of the value, without the key; a get of the size 0 found
-nothing, so its object's size is not known. All that stores a value is a PUT.
+Layout: twitter/cache-trace README.md: ``timestamp,key,key size,value size,client,operation,TTL``, in seconds since the
+start of the trace. Keys may contain commas. The size is that of the value, without the key; a get of size 0 is a miss,
+so the size of its object is unknown. All operations that store a value are PUTs.
 """
 
 from __future__ import annotations

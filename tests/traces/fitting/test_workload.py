@@ -248,7 +248,7 @@ def test_another_workload_is_told_apart() -> None:
 def test_there_must_be_something_to_learn_from() -> None:
     with pytest.raises(InputError, match="no requests"):
         fit_workload(trace_of([], []))
-    with pytest.raises(InputError, match="all requests come at the same time"):
+    with pytest.raises(InputError, match="same time"):
         fit_workload(trace_of(["GET"] * 3, ["a", "b", "c"]))
 
 

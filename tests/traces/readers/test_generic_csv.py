@@ -115,14 +115,14 @@ def test_every_row_that_is_no_request_is_counted_with_its_line(parsed: Any) -> N
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"op": "o", "key": "k"}, "either time is needed, or end and latency"),
-        (NAMED | {"end": "e", "latency": "l"}, "either time is needed"),
-        ({"end": "e", "op": "o", "key": "k"}, "either time is needed"),
-        ({"time": "t", "key": "k"}, "op is missing"),
-        (NAMED | {"verb": "x"}, "the field 'verb' is not known"),
-        (NAMED | {"time": "ts:years"}, "time is 'ts:years'; after the colon allowed are iso, epoch"),
+        ({"op": "o", "key": "k"}, "columns: .*time"),
+        (NAMED | {"end": "e", "latency": "l"}, "columns: .*time"),
+        ({"end": "e", "op": "o", "key": "k"}, "columns: .*latency"),
+        ({"time": "t", "key": "k"}, "columns: op "),
+        (NAMED | {"verb": "x"}, "'verb'"),
+        (NAMED | {"time": "ts:years"}, "time is 'ts:years'"),
         (NAMED | {"latency": "l:iso"}, "latency is 'l:iso'"),
-        (NAMED | {"key": "3"}, "all have to be numbers"),
+        (NAMED | {"key": "3"}, "columns: .*numbers"),
     ],
 )
 def test_a_wrong_mapping_is_refused(columns: dict[str, str], message: str) -> None:
@@ -131,9 +131,9 @@ def test_a_wrong_mapping_is_refused(columns: dict[str, str], message: str) -> No
 
 
 def test_a_column_that_is_not_there_is_named(parsed: Any) -> None:
-    with pytest.raises(InputError, match="has no column 'path' for key; it has ts, verb"):
+    with pytest.raises(InputError, match=r"'path'.* ts, verb"):
         parsed(NAMED, "ts,verb\n1,GET\n")
-    with pytest.raises(InputError, match="has no column 9 for key"):
+    with pytest.raises(InputError, match=r"9 .*key"):
         parsed({"time": "1", "op": "2", "key": "9"}, "ts,verb\n1,GET\n")
 
 
