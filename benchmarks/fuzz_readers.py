@@ -30,11 +30,11 @@ with atheris.instrument_imports(include=["traces.readers"], exclude=KERNELS):
     import log_files
 
     from traces.errors import InputError
+    from traces.logs.import_report import ImportReport
     from traces.readers.formats import Format, Head
     from traces.readers.records import RECORDS
     from traces.readers.registry import FORMATS
     from traces.readers.source import Source
-    from traces.readers.tally import Tally
 
 SEED_BYTES = 2500
 LONGEST_BYTES = 6000
@@ -46,16 +46,16 @@ def check(format: Format, path: Path) -> None:
     Raises:
         AssertionError: a rule is broken.
     """
-    tally, kept = Tally(), 0
+    report, kept = ImportReport(), 0
     try:
         format.recognises(Head(path.name, Source(path).head()))
-        for batch in format.read(Source(path), tally):
+        for batch in format.read(Source(path), report):
             assert batch.schema == RECORDS, "the records are of another schema"
             kept += batch.num_rows
     except InputError:
         return
-    assert tally.balanced, f"rows are not accounted for: {tally.figures()}"
-    assert kept == tally.kept, f"{kept} records are {tally.kept} in the account"
+    assert report.balanced, f"rows are not accounted for: {report.figures()}"
+    assert kept == report.kept, f"{kept} records are {report.kept} in the account"
 
 
 def seeds(formats: list[Format], folder: Path) -> None:

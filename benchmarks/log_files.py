@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from traces.logs.import_report import ImportReport
 from traces.readers import oracle_general
 from traces.readers.formats import Format, Head
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 
 SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "samples"
 
@@ -118,7 +118,7 @@ def _repetitions(format: Format, sample: bytes, body: bytes) -> Iterator[bytes]:
 
 def _long_keys(format: Format, sample: bytes) -> list[bytes]:
     path = samples(format)[0]
-    table = pa.Table.from_batches(list(format.read(Source(path), Tally())))
+    table = pa.Table.from_batches(list(format.read(Source(path), ImportReport())))
     return [key.encode() for key in table["key"].unique().to_pylist() if len(key) >= 8]
 
 

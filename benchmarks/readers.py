@@ -26,11 +26,11 @@ from typing import Any
 
 import log_files
 
+from traces.logs.import_report import ImportReport
 from traces.logs.importing import import_logs
 from traces.readers.formats import Format
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 
 TARGETS = {"json.loads": 1.0, "str.split": 3.0, "struct.unpack": 3.0}
 """How many times faster than the loop a reader should be."""
@@ -50,7 +50,7 @@ def loop_of(format: Format, sample: bytes) -> str:
 
 def read(format: Format, path: Path) -> int:
     """Read a file; how many records it gives."""
-    return sum(batch.num_rows for batch in format.read(Source(path), Tally()))
+    return sum(batch.num_rows for batch in format.read(Source(path), ImportReport()))
 
 
 def loop(format: Format, path: Path) -> int:

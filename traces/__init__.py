@@ -1,1 +1,1 @@
-"""What was asked and what happened: the Trace and Run tables, workload generators and statistics."""
+"""Traces (requested operations) and Runs (what happened): tables, workload generators, fitting, logs, statistics."""

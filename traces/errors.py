@@ -1,10 +1,10 @@
-"""The one exception that means "your input is wrong"."""
+"""The exception for invalid input."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """Input that cannot be used, said in one line: which file, line or field, what was wrong, what is allowed.
+    """Invalid input, described in one line: the file, line or field, what is wrong with it, and what is allowed.
 
-    The command line prints the message and exits with code 2; it never shows a traceback for it.
+    The command line prints the message and exits with code 2, without a traceback.
     """

@@ -1,4 +1,4 @@
-"""The Origin: where an imported Trace comes from, and how fine its clock is."""
+"""The Origin of an imported Trace: source files, start time and clock resolution."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from traces.errors import InputError
 
 @dataclass(frozen=True)
 class Origin:
-    """What an import knows of a Trace beyond its rows.
+    """Metadata that an import adds to a Trace.
 
     Attributes:
-        formats: of the files, by name.
-        files: their names, without folders; none where the Trace is anonymised.
-        started_at: calendar time of arrival 0, ISO 8601 in UTC; None: the log counts from a zero of its own.
-        clock_s: the tick of the clock that arrivals were noted by.
-        latency_clock_s: that of the latencies; None: the log has none.
-        zone: by which times that name no zone were read.
-        anonymised: whether names are keyed hashes.
-        spread: whether arrivals were spread over their tick.
+        formats: names of the log formats.
+        files: file names without folders; empty if the Trace is anonymised.
+        started_at: calendar time of arrival 0, ISO 8601 in UTC; None if the log's times are relative.
+        clock_s: resolution of the arrival times, seconds.
+        latency_clock_s: resolution of the latencies, seconds; None if the log has no latencies.
+        zone: time zone assumed for times without one.
+        anonymised: whether names were replaced by keyed hashes.
+        spread: whether arrivals were spread uniformly over their clock tick.
     """
 
     formats: tuple[str, ...]
@@ -35,10 +35,10 @@ class Origin:
 
     @staticmethod
     def of(data: Any) -> Origin:
-        """From what `dataclasses.asdict` made of one, by way of JSON.
+        """Build an Origin from the output of `dataclasses.asdict`, which may have been through JSON.
 
         Raises:
-            InputError: a field is missing, unknown or of another type.
+            InputError: a field is missing, unknown or of the wrong type.
         """
         if not isinstance(data, dict):
             raise InputError(f"origin is {data!r}; a JSON object is needed")

@@ -1,6 +1,6 @@
 """Counter-based random numbers: draw *i* of a stream is a pure function of (seed, stream, i).
 
-So a draw does not depend on the order, the chunking or the number of workers, and variants of one
+Draws are therefore independent of evaluation order, chunk size and number of workers, and variants of one
 model share their random numbers (common random numbers).
 """
 
@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WORD = 2**64 - 1
-_BLOCK = 4  # 64-bit words a Philox 4x64 counter value gives
+_BLOCK = 4  # 64-bit words per value of the Philox 4x64 counter
 
 
 def stream_id(name: str) -> int:
-    """The number of the stream called `name`: stable over runs, machines and versions of the model around it."""
+    """Return the number of the stream called `name`: the CRC-32 of the name, the same on every machine."""
     return zlib.crc32(name.encode())
 
 
 def mixed(seed: int, stream: int, index: int) -> int:
-    """A 64-bit number that is a pure function of its arguments, for the few draws that cannot be made beforehand.
+    """Return a 64-bit hash of its arguments, for the few draws that cannot be made before the simulation.
 
-    The finaliser of SplitMix64 over a sequence of the golden ratio's multiples (Steele, Lea, Flood, OOPSLA 2014).
+    The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
     """
     value = (seed + 0x9E3779B97F4A7C15 * (stream + 1) + 0xD1B54A32D192ED03 * (index + 1)) & _WORD
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
@@ -34,14 +34,14 @@ def mixed(seed: int, stream: int, index: int) -> int:
 
 
 class _Philox(threading.local):
-    """A generator for each thread: to set its state takes a tenth of the time that a new one does."""
+    """One generator per thread: setting its state takes a tenth of the time of creating a new one."""
 
     def __init__(self) -> None:
         self._generator = np.random.Philox(key=0)
         self._state: Any = self._generator.state  # its buffer is empty
 
     def words(self, seed: int, stream: int, counter: int, count: int) -> NDArray[np.uint64]:
-        """The first `count` words from a counter's value on."""
+        """Return `count` words, starting at the given counter value."""
         key, start = np.array([seed, stream], np.uint64), np.array([counter, 0, 0, 0], np.uint64)
         self._generator.state = self._state | {"state": {"counter": start, "key": key}}
         words: NDArray[np.uint64] = self._generator.random_raw(count)
@@ -52,16 +52,16 @@ _philox = _Philox()
 
 
 def uniforms(seed: int, stream: int, first: int, count: int) -> NDArray[np.float64]:
-    """Draws `first` … `first + count - 1` of a stream, uniform on the open interval (0, 1).
+    """Return draws `first` … `first + count - 1` of a stream, uniform on the open interval (0, 1).
 
     Args:
         seed: the run's seed, 0 … 2^64 - 1.
         stream: the stream's number, 0 … 2^64 - 1; see `stream_id`.
         first: index of the first draw.
-        count: how many.
+        count: number of draws.
 
     Returns:
-        shape (count,), odd multiples of 2^-53: never 0 or 1, so every inverse CDF is finite.
+        Array of shape (count,), odd multiples of 2^-53: never 0 or 1, so every inverse CDF is finite.
 
     Philox 4x64-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """

@@ -1,4 +1,4 @@
-"""The Run: what happened, simulated or measured; one schema for both."""
+"""The Run: the requests of a simulation or a measurement with their outcomes, in one schema."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.tables import LABEL, OPS, codes, conform, read_parquet, require, whole_folder
-from traces.trace import Trace
+from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
 KINDS = ("simulated", "measured")
 
 RUN_SCHEMA = pa.schema([
-    pa.field("arrival_s", pa.float64(), nullable=False),  # intended start: latency counts from here
-    pa.field("start_s", pa.float64(), nullable=False),  # the client began; later than arrival_s when it lagged
-    pa.field("first_byte_s", pa.float64()),  # of the answer's body; null where there is none
+    pa.field("arrival_s", pa.float64(), nullable=False),  # intended start; latency is measured from here
+    pa.field("start_s", pa.float64(), nullable=False),  # actual start; later than arrival_s if the client lagged
+    pa.field("first_byte_s", pa.float64()),  # of the response body; null without one
     pa.field("end_s", pa.float64(), nullable=False),
     pa.field("op", LABEL, nullable=False),
     pa.field("bucket", LABEL, nullable=False),
     pa.field("key", LABEL, nullable=False),
     pa.field("size_bytes", pa.int64(), nullable=False),  # of the object
-    pa.field("transfer_bytes", pa.int64(), nullable=False),  # payload moved
+    pa.field("transfer_bytes", pa.int64(), nullable=False),  # payload transferred
     pa.field("client", pa.int32(), nullable=False),
-    pa.field("status", pa.int16(), nullable=False),  # HTTP status; 0 where no answer came
+    pa.field("status", pa.int16(), nullable=False),  # HTTP status; 0 without a response
     pa.field("attempts", pa.int16(), nullable=False),
-    pa.field("winner", pa.int16(), nullable=False),  # which attempt ended it, counted from 1; 0 where none did
-    pa.field("error", pa.string()),  # null where it went well
+    pa.field("winner", pa.int16(), nullable=False),  # the attempt that completed the request, from 1; 0 if none did
+    pa.field("error", pa.string()),  # null on success
 ])  # fmt: skip
 
 STATION_SCHEMA = pa.schema([
@@ -42,8 +42,8 @@ STATION_SCHEMA = pa.schema([
     pa.field("role", pa.string(), nullable=False),
     pa.field("servers", pa.int32()),  # null: infinite server
     pa.field("visits", pa.int64(), nullable=False),
-    pa.field("utilization", pa.float64(), nullable=False),  # busy servers / servers; infinite: mean busy
-    pa.field("mean_queue", pa.float64(), nullable=False),  # jobs that wait, those in service not counted
+    pa.field("utilization", pa.float64(), nullable=False),  # busy servers / servers; infinite server: mean busy
+    pa.field("mean_queue", pa.float64(), nullable=False),  # waiting jobs, excluding those in service
 ])  # fmt: skip
 
 CRITICAL_PATH_SCHEMA = pa.schema([
@@ -54,20 +54,20 @@ CRITICAL_PATH_SCHEMA = pa.schema([
 ])  # fmt: skip
 
 EARLIER_ATTEMPTS = "earlier attempts"
-"""The role of the time before the attempt that won was begun: all of it waiting."""
+"""The role of the time before the winning attempt began; all of it counts as waiting."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A table of `RUN_SCHEMA`, and what is known about the run.
+    """A table of `RUN_SCHEMA` with the metadata of the run.
 
     Attributes:
         info: at least ``kind`` (``simulated`` or ``measured``), ``started_at`` (ISO 8601) and ``versions``; a
-            simulated one has ``seed``, ``spec`` and ``engine``, a measured one ``environment``.
-        stations: the stations' figures, of a simulated Run.
-        critical_path: where the time of each successful request went, of a simulated Run: along the branches that
-            decided when it ended, so that its rows add up to the time from start to end.
-        trace: what was asked, where it is known as such.
+            simulated Run also has ``seed``, ``spec`` and ``engine``, a measured Run ``environment``.
+        stations: station statistics of a simulated Run.
+        critical_path: waiting and service times of each successful request of a simulated Run, along the branches
+            that determined its completion; the rows of a request add up to its time from start to end.
+        trace: the Trace that was issued, if recorded.
     """
 
     requests: pa.Table
@@ -85,14 +85,14 @@ class Run:
         trace: Trace | None = None,
         source: str = "run",
     ) -> Run:
-        """A checked Run.
+        """Build a Run and check it.
 
         Raises:
-            InputError: the columns do not fit their schema, a request ends before it starts, or the critical path
-                names a request that is not there.
+            InputError: the columns do not match their schema, a request ends before it starts, or the critical path
+                refers to a request that does not exist.
         """
         if "winner" not in requests.column_names and {"attempts", "error"} <= set(requests.column_names):
-            # Runs of clients that never have two attempts under way need not say which one won.
+            # Clients that never have two attempts in progress need not record which one won.
             won = pc.if_else(requests.column("error").is_null(), requests.column("attempts"), 0)
             requests = requests.append_column("winner", won)
         requests = conform(requests, RUN_SCHEMA, source)
@@ -119,44 +119,44 @@ class Run:
 
     @cached_property
     def op(self) -> NDArray[np.int32]:
-        """The index in `OPS` of each request's operation."""
+        """Operation of each request as an index into `OPS`, shape (requests,)."""
         return codes(self.requests.column("op"), OPS)
 
     @cached_property
     def latency_s(self) -> NDArray[np.float64]:
-        """From the intended start to the end, so that a late client does not hide a slow store."""
+        """Latency from intended start to end, so that a late client does not hide a slow store; shape (requests,)."""
         latency: NDArray[np.float64] = self.column("end_s") - self.column("arrival_s")
         return latency
 
     @cached_property
     def lag_s(self) -> NDArray[np.float64]:
-        """How much later than intended the client began."""
+        """Delay from intended to actual start, shape (requests,)."""
         lag: NDArray[np.float64] = self.column("start_s") - self.column("arrival_s")
         return lag
 
     @cached_property
     def failed(self) -> NDArray[np.bool_]:
-        """Whether each request failed."""
+        """Whether each request failed, shape (requests,)."""
         result: NDArray[np.bool_] = self.requests.column("error").is_valid().to_numpy()
         return result
 
     @property
     def duration_s(self) -> float:
-        """From the first intended start to the last end."""
+        """Time from the first intended start to the last end; 0 without requests."""
         if not len(self):
             return 0.0
         return float(self.column("end_s").max() - self.column("arrival_s").min())
 
     def column(self, name: str) -> NDArray[Any]:
-        """A column without nulls as an array; nulls of a float column become NaN."""
+        """Return a column as an array; nulls of a float column become NaN."""
         values: NDArray[Any] = self.requests.column(name).to_numpy()
         return values
 
     def write(self, folder: Path) -> None:
-        """Write the Run's folder; whole or not at all.
+        """Write the Run's folder atomically.
 
         Raises:
-            InputError: the folder cannot be written, or something else has that name.
+            InputError: the folder cannot be written, or the name is taken by something other than a Run.
         """
         with whole_folder(folder) as temporary:
             (temporary / "run.json").write_text(json.dumps(self.info, indent=1, sort_keys=True) + "\n")
@@ -170,10 +170,10 @@ class Run:
 
     @staticmethod
     def read(folder: Path) -> Run:
-        """Read what `write` wrote.
+        """Read a folder written by `write`.
 
         Raises:
-            InputError: the folder or a file of it is missing or does not fit the schema.
+            InputError: the folder or one of its files is missing or does not match the schema.
         """
         path = folder / "run.json"
         try:
@@ -185,7 +185,7 @@ class Run:
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         if not isinstance(info, dict) or info.get("kind") not in KINDS:
-            raise InputError(f"{path}: is not a Run's: it needs the field kind, one of {', '.join(KINDS)}")
+            raise InputError(f"{path}: not a Run: the field kind must be one of {', '.join(KINDS)}")
         stations, path_file, trace = (folder / f"{name}.parquet" for name in ("stations", "critical_path", "trace"))
         return Run.of(
             read_parquet(folder / "requests.parquet"),
@@ -195,3 +195,29 @@ class Run:
             Trace.read(trace) if trace.exists() else None,
             source=str(folder / "requests.parquet"),
         )
+
+
+def trace_of_run(run: Run) -> Trace:
+    """Return the Trace of a Run; without a recorded one, an open loop at the intended starts."""
+    if run.trace is not None:
+        return run.trace
+    requests = run.requests.take(pa.array(np.argsort(run.column("arrival_s"), kind="stable")))
+    arrival = requests.column("arrival_s").to_numpy()
+    columns = {name: requests.column(name) for name in ("op", "bucket", "key", "size_bytes", "client")}
+    columns["arrival_s"] = pa.array(arrival - arrival[:1])
+    columns |= {"think_s": pa.array(np.zeros(len(run))), "phase": pa.array(np.zeros(len(run), np.int32))}
+    nothing = pa.nulls(len(run), pa.int64())
+    table = pa.table({name: columns.get(name, nothing) for name in TRACE_SCHEMA.names})
+    return Trace.of(table, Pacing(), "run")
+
+
+def read_asked(path: Path) -> tuple[Trace, Run | None]:
+    """Read a Trace from a file, or the Trace of a Run from its folder together with the Run.
+
+    Raises:
+        InputError: the path is neither.
+    """
+    if path.is_dir():
+        run = Run.read(path)
+        return trace_of_run(run), run
+    return Trace.read(path), None

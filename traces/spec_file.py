@@ -1,4 +1,4 @@
-"""YAML input and its mistakes: files to mappings, ``--set`` overrides, mappings to checked models."""
+"""YAML input: load files, apply ``--set`` overrides, validate into models, and report mistakes in one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class BareKind:
-    """Marks a union told apart by ``kind``: a bare name such as ``zipf`` stands for ``{kind: zipf}``."""
+    """Annotates a union discriminated by ``kind``: a bare name such as ``zipf`` is short for ``{kind: zipf}``."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(
@@ -31,7 +31,7 @@ class BareKind:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without silent surprises: a key given twice is an error, and ``1e6`` is a number."""
+    """A YAML loader that rejects duplicate keys and reads ``1e6`` as a number."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = set()
@@ -49,10 +49,10 @@ _Loader.add_implicit_resolver(
 
 
 def load_mapping(path: Path) -> dict[str, Any]:
-    """The mapping a YAML file holds.
+    """Load a YAML file that contains a mapping.
 
     Raises:
-        InputError: the file is missing, is broken YAML (the line is named) or holds something else.
+        InputError: the file is missing, is invalid YAML (the message names the line) or contains something else.
     """
     try:
         text = path.read_text()
@@ -64,8 +64,8 @@ def load_mapping(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     data = _parsed(text, str(path))
     if not isinstance(data, dict):
-        held = "is empty" if data is None else f"holds a {type(data).__name__}"
-        raise InputError(f"{path}: {held}; a mapping of fields is needed")
+        content = "is empty" if data is None else f"contains a {type(data).__name__}"
+        raise InputError(f"{path}: {content}; a mapping of fields is needed")
     return data
 
 
@@ -83,12 +83,12 @@ def _parsed(text: str, source: str) -> Any:
 
 
 def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
-    """A copy of `data` with each ``path.to.value=VALUE`` applied in order; VALUE is read as YAML.
+    """Return a copy of `data` with each ``path.to.value=VALUE`` applied in order; VALUE is read as YAML.
 
-    Missing mappings on the way are made; an element of a list is named by its index.
+    Missing mappings along the path are created; a list element is addressed by its index.
 
     Raises:
-        InputError: no ``=``, an empty part of a path, a path through a value that holds no fields, or broken YAML.
+        InputError: no ``=``, an empty path component, a path through a value that has no fields, or invalid YAML.
     """
     result: dict[str, Any] = copy.deepcopy(dict(data))
     for assignment in assignments:
@@ -101,10 +101,10 @@ def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, A
 
 
 def replaced(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `data` with other values at dotted paths, as by `override`.
+    """Return a copy of `data` with new values at dotted paths, addressed as in `override`.
 
     Raises:
-        InputError: a path through a value that holds no fields.
+        InputError: a path leads through a value that has no fields.
     """
     result: dict[str, Any] = copy.deepcopy(dict(data))
     for path, value in values.items():
@@ -133,16 +133,16 @@ def _place(container: Any, part: str, path: Sequence[str]) -> str | int:
 
 
 def validated(model: type[Model], data: Any, source: str, at: str = "") -> Model:
-    """The model that `data` describes.
+    """Validate `data` as a model.
 
     Args:
-        model: what to read.
-        data: nested mappings, as `load_mapping` gives them.
-        source: what to call the input in a message: a file's name.
+        model: the model class.
+        data: nested mappings, as returned by `load_mapping`.
+        source: name of the input for error messages, usually the file name.
         at: the dotted path of `data` within the source.
 
     Raises:
-        InputError: the first mistake, as ``source: path.of.the.field: what is wrong; what is allowed``.
+        InputError: the first error, as ``source: path.of.the.field: what is wrong; what is allowed``.
     """
     try:
         return model.model_validate(data)
@@ -153,7 +153,7 @@ def validated(model: type[Model], data: Any, source: str, at: str = "") -> Model
 
 
 def _path(location: tuple[int | str, ...], data: Any) -> list[str]:
-    """A location as the file has it: without the names of the union members that pydantic puts in."""
+    """Return an error location as it appears in the file, without the union members that pydantic inserts."""
     path = []
     for i, part in enumerate(location):
         last = i == len(location) - 1
@@ -165,7 +165,7 @@ def _path(location: tuple[int | str, ...], data: Any) -> list[str]:
             path.append(str(part))
             data = data[part]
         elif last and isinstance(data, dict) and part not in (data.get("kind"), "[key]"):
-            path.append(str(part))  # a field that is missing
+            path.append(str(part))  # a missing field
     return path
 
 
@@ -195,13 +195,13 @@ def _short(value: Any) -> str:
 
 
 def _models_at(model: type[BaseModel], location: Sequence[int | str]) -> list[type[BaseModel]]:
-    """The models that may stand at a location."""
+    """Return the models that are possible at a location."""
     candidates = [model]
     for part in location:
         within = [m.model_fields[part].annotation for m in candidates if part in m.model_fields]
         if within:
             candidates = [m for annotation in within for m in _models_in(annotation)]
-        else:  # an index, a key, or the name of a union's member
+        else:  # an index, a key, or the name of a union member
             candidates = [m for m in candidates if part in (_kind(m), m.__name__)] or candidates
     return candidates
 

@@ -1,4 +1,4 @@
-"""What the Trace and the Run tables share: column checks, and files that are either whole or absent."""
+"""Functions shared by the Trace and Run tables: column checks, label columns, atomic files and parquet metadata."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 
 OPS = ("GET", "PUT", "HEAD", "DELETE", "LIST")
-"""The operations a request can ask for; a LIST's key is its prefix."""
+"""The operations of an object store; the key of a LIST is its prefix."""
 
 GET, PUT, HEAD, DELETE, LIST = range(len(OPS))
-"""Their indices."""
+"""Indices into `OPS`."""
 
 LABEL = pa.dictionary(pa.int32(), pa.string())
 """The type of columns with repeated strings."""
@@ -32,9 +32,9 @@ _METADATA_KEY = b"tailcast"
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` to write to; on success it is flushed to disk and takes the name `path`.
+    """Yield a temporary path in the same folder to write to; on success it is flushed to disk and renamed to `path`.
 
-    On any failure the temporary file is removed and `path` is left as it was.
+    On failure the temporary file is removed and `path` stays unchanged.
 
     Raises:
         InputError: the folder is missing or not writable, or the disk is full.
@@ -57,13 +57,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside `path` to fill; on success it is flushed to disk and takes the name `path`.
+    """Yield a temporary folder next to `path` to fill; on success it is flushed to disk and renamed to `path`.
 
-    An existing Run folder of that name is replaced; anything else of that name is refused. On any failure the
-    temporary folder is removed and `path` is left as it was.
+    An existing Run folder is replaced; anything else at `path` is an error. On failure the temporary folder is
+    removed and `path` stays unchanged.
 
     Raises:
-        InputError: `path` is something else than a Run, its parent is missing or not writable, or the disk is full.
+        InputError: `path` exists and is not a Run, its parent is missing or not writable, or the disk is full.
     """
     check_folder(path)
     try:
@@ -88,15 +88,15 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def check_folder(path: Path) -> None:
-    """Say before the work what `whole_folder` would refuse after it.
+    """Check before long work whether `whole_folder` can write to `path`.
 
     Raises:
-        InputError: `path` holds something that is not a Run, or its parent is missing or not writable.
+        InputError: `path` exists and is not a Run, or its parent is missing or not writable.
     """
     if path.exists() and not (path / "run.json").is_file() and not (path.is_dir() and not any(path.iterdir())):
-        raise InputError(f"{path}: exists and is not a Run; give a folder that does not exist yet")
+        raise InputError(f"{path}: exists and is not a Run; choose a folder that does not exist yet")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot be written: {path.parent} is no folder that can be written to")
+        raise InputError(f"{path}: cannot be written: {path.parent} is not a writable folder")
 
 
 def _flush(path: Path) -> None:
@@ -108,20 +108,20 @@ def _flush(path: Path) -> None:
 
 
 def conform(table: pa.Table, schema: pa.Schema, source: str) -> pa.Table:
-    """The table with exactly the schema's columns and types.
+    """Return the table with exactly the columns and types of the schema.
 
     Raises:
-        InputError: a column is missing, unknown, there twice or of another type, or has a null where none is allowed.
+        InputError: a column is missing, unknown, duplicated or of the wrong type, or has a null where none is allowed.
     """
     missing = [f.name for f in schema if f.name not in table.column_names]
     if missing:
-        raise InputError(f"{source}: column {missing[0]!r} is missing; needed are {', '.join(schema.names)}")
+        raise InputError(f"{source}: column {missing[0]!r} is missing; required are {', '.join(schema.names)}")
     unknown = [name for name in table.column_names if name not in schema.names]
     if unknown:
         raise InputError(f"{source}: column {unknown[0]!r} is unknown; allowed are {', '.join(schema.names)}")
     if len(table.column_names) > len(schema):
         twice = next(name for name in schema.names if table.column_names.count(name) > 1)
-        raise InputError(f"{source}: column {twice!r} is there more than once")
+        raise InputError(f"{source}: column {twice!r} appears more than once")
     columns = []
     for field in schema:
         column = table.column(field.name)
@@ -137,10 +137,10 @@ def conform(table: pa.Table, schema: pa.Schema, source: str) -> pa.Table:
 
 
 def require(good: NDArray[np.bool_], source: str, column: str, rule: str, values: pa.ChunkedArray) -> None:
-    """Refuse the table unless every row is good.
+    """Raise an error unless every row is good.
 
     Raises:
-        InputError: naming the first bad row (counted from 1) and its value.
+        InputError: names the first bad row (counted from 1) and its value.
     """
     if not good.all():
         row = int(np.argmin(good))
@@ -148,12 +148,12 @@ def require(good: NDArray[np.bool_], source: str, column: str, rule: str, values
 
 
 def label(values: NDArray[Any] | list[int], names: list[str]) -> pa.DictionaryArray:
-    """A label column from indices into `names`."""
+    """Return a label column from indices into `names`."""
     return pa.DictionaryArray.from_arrays(pa.array(values, pa.int32()), pa.array(names, pa.string()))
 
 
 def codes(column: pa.ChunkedArray, names: tuple[str, ...]) -> NDArray[np.int32]:
-    """The index of each row's label in `names`; -1 where it is none of them."""
+    """Return the index of each row's label in `names`, shape (rows,); -1 for any other label."""
     combined = column.combine_chunks()
     table = {name: i for i, name in enumerate(names)}
     lookup = np.array([table.get(v, -1) for v in combined.dictionary.to_pylist()] or [-1], dtype=np.int32)
@@ -163,15 +163,15 @@ def codes(column: pa.ChunkedArray, names: tuple[str, ...]) -> NDArray[np.int32]:
 
 
 def with_metadata(table: pa.Table, metadata: dict[str, Any]) -> pa.Table:
-    """The table with `metadata` in its schema, as JSON."""
+    """Return the table with `metadata` stored in its schema as JSON."""
     return table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True).encode()})
 
 
 def metadata_of(table: pa.Table) -> dict[str, Any]:
-    """What `with_metadata` put into the schema; empty where there is none.
+    """Return the metadata stored by `with_metadata`; empty if there is none.
 
     Raises:
-        InputError: what is there is not JSON.
+        InputError: the metadata is not JSON.
     """
     raw = (table.schema.metadata or {}).get(_METADATA_KEY)
     try:
@@ -182,10 +182,10 @@ def metadata_of(table: pa.Table) -> dict[str, Any]:
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """The table of a parquet file.
+    """Read the table of a parquet file.
 
     Raises:
-        InputError: the file is missing or is no parquet.
+        InputError: the file is missing or is not parquet.
     """
     try:
         return pq.read_table(path)

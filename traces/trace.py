@@ -1,4 +1,4 @@
-"""The Trace: what is asked of a store, one row a request."""
+"""The Trace: the requests issued to a store, one per row."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from traces.tables import (
 )
 
 TRACE_SCHEMA = pa.schema([
-    pa.field("arrival_s", pa.float64(), nullable=False),  # since the trace began; 0 in a closed loop
-    pa.field("think_s", pa.float64(), nullable=False),  # closed loop: the client's pause before this request
-    pa.field("phase", pa.int32(), nullable=False),  # closed loop: starts when all earlier phases are done
+    pa.field("arrival_s", pa.float64(), nullable=False),  # since the start of the trace; 0 in a closed loop
+    pa.field("think_s", pa.float64(), nullable=False),  # closed loop: think time before this request
+    pa.field("phase", pa.int32(), nullable=False),  # closed loop: starts when all earlier phases have completed
     pa.field("op", LABEL, nullable=False),
     pa.field("bucket", LABEL, nullable=False),
     pa.field("key", LABEL, nullable=False),
     pa.field("size_bytes", pa.int64(), nullable=False),  # of the object
     pa.field("range_start_bytes", pa.int64()),  # ranged GET only
     pa.field("range_bytes", pa.int64()),  # ranged GET only
-    pa.field("client", pa.int32()),  # who asked, where a log says so
+    pa.field("client", pa.int32()),  # if recorded in the log
 ])  # fmt: skip
 
 CSV_MARK = "# tailcast-trace "
-"""What the first line of a Trace as CSV begins with; its pacing and origin follow as JSON."""
+"""The start of the first line of a Trace in CSV; pacing and origin follow as JSON."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Pacing:
     """When the requests of a Trace are issued.
 
     Attributes:
-        loop: ``open``: at `arrival_s`, whatever the store does; ``closed``: `clients` take the rows in order, each
-            as soon as it is done with its last and has paused for the row's `think_s`.
-        clients: how many clients a closed loop has.
+        loop: ``open``: requests are issued at `arrival_s`, whatever the store does; ``closed``: `clients` take the
+            rows in order, each as soon as its last request has completed and it has paused for the row's `think_s`.
+        clients: number of clients of a closed loop.
         stagger_s: closed loop: client i starts i times this later.
-        duration_s: nothing is issued at or after this time; None: no limit.
-        repeat: closed loop: the rows are taken again from the top until `duration_s` is over.
+        duration_s: no request is issued at or after this time; None means no limit.
+        repeat: closed loop: the rows are repeated from the first until `duration_s` is over.
     """
 
     loop: Literal["open", "closed"] = "open"
@@ -82,12 +82,12 @@ class Pacing:
         if limit is not None and (not isinstance(limit, int | float) or not 0 < limit < math.inf):
             raise InputError(f"duration_s is {limit!r}; a number above 0 is needed")
         if not isinstance(self.repeat, bool) or (self.repeat and (self.loop == "open" or limit is None)):
-            raise InputError(f"repeat is {self.repeat!r}; only a closed loop with a duration_s repeats")
+            raise InputError(f"repeat is {self.repeat!r}; only a closed loop with a duration_s can repeat")
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A table of `TRACE_SCHEMA`, its pacing and, of an imported one, its origin; build one with `Trace.of`."""
+    """A table of `TRACE_SCHEMA` with its pacing and, if imported, its origin; build it with `Trace.of`."""
 
     table: pa.Table
     pacing: Pacing
@@ -95,10 +95,10 @@ class Trace:
 
     @staticmethod
     def of(table: pa.Table, pacing: Pacing, source: str = "trace", origin: Origin | None = None) -> Trace:
-        """A checked Trace.
+        """Build a Trace and check it.
 
         Raises:
-            InputError: the columns do not fit `TRACE_SCHEMA`, a value is out of range, or open-loop arrivals descend.
+            InputError: the columns do not match `TRACE_SCHEMA`, a value is out of range, or open-loop arrivals descend.
         """
         table = conform(table, TRACE_SCHEMA, source)
         for column in ("arrival_s", "think_s"):
@@ -122,39 +122,39 @@ class Trace:
 
     @property
     def issued(self) -> int:
-        """How many rows an open loop issues before `duration_s`; all rows of a closed one."""
+        """Number of rows that an open loop issues before `duration_s`; all rows of a closed loop."""
         if self.pacing.loop == "closed" or self.pacing.duration_s is None:
             return len(self)
         return int(np.searchsorted(self.arrival_s, self.pacing.duration_s))
 
     @cached_property
     def arrival_s(self) -> NDArray[np.float64]:
-        """When each request is due, seconds since the trace began."""
+        """Arrival time of each request, seconds since the start of the trace, shape (requests,)."""
         return self._numbers("arrival_s")
 
     @cached_property
     def think_s(self) -> NDArray[np.float64]:
-        """The pause before each request of a closed loop, seconds."""
+        """Think time before each request of a closed loop, seconds, shape (requests,)."""
         return self._numbers("think_s")
 
     @cached_property
     def phase(self) -> NDArray[np.int32]:
-        """The phase of each request."""
+        """Phase of each request, shape (requests,)."""
         return self._numbers("phase")
 
     @cached_property
     def op(self) -> NDArray[np.int32]:
-        """The index in `OPS` of each request's operation."""
+        """Operation of each request as an index into `OPS`, shape (requests,)."""
         return codes(self.table.column("op"), OPS)
 
     @cached_property
     def size_bytes(self) -> NDArray[np.int64]:
-        """The size of the object each request names."""
+        """Size of the object that each request names, shape (requests,)."""
         return self._numbers("size_bytes")
 
     @cached_property
     def transfer_bytes(self) -> NDArray[np.int64]:
-        """The payload each request moves: the object for a PUT, the object or the range for a GET, else 0."""
+        """Payload of each request, shape (requests,): the object for a PUT, the object or range for a GET, else 0."""
         size = self.size_bytes
         ranged = self.table.column("range_bytes")
         if ranged.null_count < len(ranged):
@@ -170,7 +170,7 @@ class Trace:
         return values
 
     def write(self, path: Path) -> None:
-        """Write as parquet, or as CSV where the name ends in ``.csv``; whole or not at all.
+        """Write the Trace atomically, as CSV if the name ends in ``.csv``, else as parquet.
 
         Raises:
             InputError: the file cannot be written.
@@ -180,10 +180,12 @@ class Trace:
 
     @staticmethod
     def read(path: Path) -> Trace:
-        """Read what `write` wrote. A CSV without the pacing line is an open loop; only ``op`` and ``key`` are needed.
+        """Read a file written by `write`, or any CSV with the columns ``op`` and ``key``.
+
+        A CSV without the pacing line is an open loop.
 
         Raises:
-            InputError: the file is missing or is not a Trace; the message names the row and the column.
+            InputError: the file is missing or is not a Trace; the message names row and column.
         """
         if path.suffix == ".csv":
             return _read_csv(path)
@@ -197,7 +199,7 @@ class Trace:
 
 @contextlib.contextmanager
 def trace_writer(path: Path, pacing: Pacing, origin: Origin | None = None) -> Iterator[Callable[[pa.Table], None]]:
-    """A function that appends tables of `TRACE_SCHEMA` to a file as `Trace.write` writes it; whole or not at all.
+    """Yield a function that appends tables of `TRACE_SCHEMA` to a file in the format of `Trace.write`, atomically.
 
     Raises:
         InputError: the file cannot be written.
@@ -217,7 +219,7 @@ def trace_writer(path: Path, pacing: Pacing, origin: Origin | None = None) -> It
 
 
 def _known(data: Any) -> tuple[Pacing, Origin | None]:
-    """The pacing and the origin from a file's metadata."""
+    """Return pacing and origin from the metadata of a file."""
     if not isinstance(data, dict):
         raise InputError(f"pacing is {data!r}; a JSON object is needed")
     origin = Origin.of(data["origin"]) if "origin" in data else None
@@ -241,7 +243,7 @@ def _read_csv(path: Path) -> Trace:
                 pacing, origin = _known(json.loads(header.removeprefix(CSV_MARK)))
                 begin, header = file.tell(), file.readline().decode("utf-8", "replace")
             file.seek(begin)
-            one_thread = pacsv.ReadOptions(use_threads=False)  # else an error does not name its row
+            one_thread = pacsv.ReadOptions(use_threads=False)  # with threads, errors do not name their row
             table = pacsv.read_csv(file, one_thread, parse, convert)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
@@ -262,7 +264,7 @@ def _read_csv(path: Path) -> Trace:
 
 
 def _csv_problem(message: str, header: str) -> str:
-    """Arrow's message with the column by name and the row counted as elsewhere: from 1, without the header."""
+    """Reword Arrow's message: the column by name, the row counted from 1 without the header."""
     names = next(csv.reader([header]), [])
     found = re.match(r"(?:In CSV column #(\d+): |CSV parse error: )Row #(\d+): (.*)", message)
     if found is None:

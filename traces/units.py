@@ -1,4 +1,4 @@
-"""Sizes, rates and durations as people write them: ``64KiB``, ``25Gbit/s``, ``5ms``."""
+"""Parse sizes, rates and durations with units: ``64KiB``, ``25Gbit/s``, ``5ms``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BYTES: dict[str, int] = {"": 1, "B": 1} | {
 }
 _BYTES |= {"KB": 1000, "KiB": 1024}
 _BITS = {"bit": 1.0} | {f"{prefix}bit": 1000.0**power for power, prefix in enumerate("kMGT", start=1)} | {"Kbit": 1e3}
-# As data sheets and `ip link` have them: 100Gb/s, 25Gbps, 25GbE.
+# Spellings of data sheets and `ip link`: 100Gb/s, 25Gbps, 25GbE.
 _LINK_BITS: dict[str, float] = _BITS | {
     f"{prefix}{suffix}": 1000.0**power for suffix in ("b", "bps", "bE") for power, prefix in enumerate("kMGT", start=1)
 }
@@ -49,7 +49,7 @@ def _unit(table: dict[str, float] | dict[str, int], unit: str, value: object, ki
 
 
 def parse_bytes(value: object) -> int:
-    """A size in bytes from ``4096``, ``"64KiB"`` or ``"1.5MB"`` (KB = 1000 B, KiB = 1024 B).
+    """Parse a size in bytes from ``4096``, ``"64KiB"`` or ``"1.5MB"`` (KB = 1000 B, KiB = 1024 B).
 
     Raises:
         ValueError: not a number, negative, not a whole number of bytes, or an unknown unit.
@@ -62,7 +62,7 @@ def parse_bytes(value: object) -> int:
 
 
 def binary_size(size_bytes: int) -> str:
-    """A size as `parse_bytes` reads it: in the greatest of KiB, MiB … that it is a whole number of, else in bytes."""
+    """Format a size in the largest binary unit that divides it, else in bytes; `parse_bytes` reads it back."""
     for power, prefix in zip((4, 3, 2, 1), "TGMK", strict=True):
         if size_bytes and size_bytes % 1024**power == 0:
             return f"{size_bytes // 1024**power}{prefix}iB"
@@ -70,7 +70,7 @@ def binary_size(size_bytes: int) -> str:
 
 
 def parse_seconds(value: object) -> float:
-    """A duration in seconds from ``0.005`` or ``"5ms"``.
+    """Parse a duration in seconds from ``0.005`` or ``"5ms"``.
 
     Raises:
         ValueError: not a number, negative, or an unknown unit.
@@ -80,7 +80,7 @@ def parse_seconds(value: object) -> float:
 
 
 def parse_rate(value: object) -> float:
-    """A rate in events a second from ``200``, ``"200/s"`` or ``"3000/min"``.
+    """Parse a rate in events per second from ``200``, ``"200/s"`` or ``"3000/min"``.
 
     Raises:
         ValueError: not a number, negative, or an unknown unit.
@@ -90,7 +90,7 @@ def parse_rate(value: object) -> float:
 
 
 def parse_bandwidth(value: object) -> float:
-    """A bandwidth in bytes a second from ``"25Gbit/s"``, ``"150MiB/s"`` or a bare number of bytes a second.
+    """Parse a bandwidth in bytes per second from ``"25Gbit/s"``, ``"150MiB/s"`` or a bare number of bytes per second.
 
     ``25Gb/s``, ``25Gbps`` and ``25GbE`` are 25 Gbit/s.
 

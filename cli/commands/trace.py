@@ -11,7 +11,7 @@ from rich.table import Table
 from cli.commands import trace_convert, trace_edit, trace_export, trace_fit, trace_import
 from cli.common import JsonOption, OutOption, PageOption, SeedOption, SetOption, print_json, say, stdout
 from cli.pages.trace import write_trace_page
-from traces.run_trace import read_asked
+from traces.run import read_asked
 from traces.statistics.characteristics import figures as texture_figures
 from traces.statistics.describe import describe
 from traces.workload.generate import generate

@@ -26,7 +26,7 @@ from models.store import load_spec
 from sim.simulate import simulate
 from traces.fitting.similarity import Likeness, as_closed, generated_trace, likenesses
 from traces.fitting.workload import Fitted, fit_workload
-from traces.run_trace import read_asked
+from traces.run import read_asked
 from traces.tables import whole_file
 from validate.compare.compare import compare
 

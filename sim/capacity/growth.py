@@ -16,8 +16,9 @@ from models.store import Spec, required, store_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, validated
 from traces.units import Bytes, PerSecond
-from traces.workload.distributions import FixedSize, Floats, Strict
+from traces.workload.distributions import Floats, Strict
 from traces.workload.generate import generate
+from traces.workload.sizes import FixedSize
 
 Value = TypeVar("Value", bound=float)
 

@@ -1,1 +1,1 @@
-"""Definitions of benchmarks as workloads."""
+"""Conversion of benchmark definitions (COSBench, gosbench, warp) into workloads."""

@@ -1,4 +1,4 @@
-"""From a definition's file to a workload, by what is in it."""
+"""Convert a benchmark definition into a workload; the tool is detected from the content of the file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from traces.workload.workload import Workload
 
 
 def convert(path: Path, part: str | None = None, assignments: tuple[str, ...] = ()) -> Converted:
-    """The workload of a definition of COSBench (XML), warp or gosbench (YAML).
+    """Convert a definition of COSBench (XML), warp or gosbench (YAML).
 
     Args:
         path: the file.
-        part: which of its tests or workstages; the first unless told.
+        part: name of the test or workstage (default: the first).
         assignments: overrides of the workload, such as ``workload.object_size=1MiB``.
 
     Raises:
-        InputError: the file cannot be read or is none of them, a field is wrong, or what it asks is no workload.
+        InputError: the file cannot be read or is no definition, a field is invalid, or the result is not a workload.
     """
     found = _converted(path, part)
     fields = override({"workload": found.fields}, assignments)["workload"]
@@ -40,7 +40,7 @@ def _converted(path: Path, part: str | None) -> Converted:
     if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         root = xml_root(data.removeprefix(b"\xef\xbb\xbf").lstrip(), str(path))
         if root.tag != "workload":
-            raise InputError(f"{path}: its root is {root.tag!r}; that of a COSBench definition is 'workload'")
+            raise InputError(f"{path}: the root element is {root.tag!r}; that of a COSBench definition is 'workload'")
         return cosbench.convert(root, str(path), part)
     mapping = load_mapping(path)
     if "warp" in mapping:
@@ -48,5 +48,5 @@ def _converted(path: Path, part: str | None) -> Converted:
     if "tests" in mapping:
         return gosbench.convert(mapping, str(path), part)
     raise InputError(
-        f"{path}: is no definition; allowed are COSBench's XML, and YAML with 'warp' (warp) or 'tests' (gosbench)"
+        f"{path}: not a definition; allowed are XML of COSBench, and YAML with 'warp' (warp) or 'tests' (gosbench)"
     )

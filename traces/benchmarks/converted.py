@@ -1,4 +1,4 @@
-"""What all conversions share: the result, the Go language's durations and sizes, sizes drawn by logarithm."""
+"""Helpers of all conversions: the result, durations and sizes in Go syntax, log-uniform sizes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from traces.errors import InputError
 
-EVER_NEW = {"kind": "sequential", "count": 1_000_000_000}
-"""Keys of an operation that names a new object each time: more than are ever asked for."""
+ALWAYS_NEW = {"kind": "sequential", "count": 1_000_000_000}
+"""Keys of an operation that names a new object each time: more keys than any workload requests."""
 
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -20,14 +20,14 @@ _SIZE = re.compile(r"([\d,]*\.?\d+)\s*([kmgtp]?)(i?)b?$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Converted:
-    """A workload, and what of its definition it does not say.
+    """A converted workload, with notes on what was not converted.
 
     Attributes:
-        tool: whose definition it is.
-        part: the name of the test or stage in it.
-        parts: the names of all.
-        fields: the workload as a YAML file has it.
-        notes: what is not carried over.
+        tool: name of the benchmark tool.
+        part: name of the converted test or stage.
+        parts: names of all tests or stages.
+        fields: the workload as the mapping of a YAML file.
+        notes: properties of the definition that were not converted.
     """
 
     tool: str
@@ -38,13 +38,13 @@ class Converted:
 
 
 def chosen(parts: Sequence[str], wanted: str | None, source: str) -> int:
-    """The index of the wanted part; the first unless told.
+    """Return the index of the wanted part (default: the first).
 
     Raises:
-        InputError: there is none of that name, or none at all.
+        InputError: there is no part of that name, or no part at all.
     """
     if not parts:
-        raise InputError(f"{source}: has no test that asks for objects")
+        raise InputError(f"{source}: has no test with requests for objects")
     if wanted is None:
         return 0
     if wanted not in parts:
@@ -53,16 +53,16 @@ def chosen(parts: Sequence[str], wanted: str | None, source: str) -> int:
 
 
 def others(parts: Sequence[str], taken: int) -> list[str]:
-    """A note of the parts that were not taken."""
+    """Return a note on the parts that were not converted."""
     rest = [repr(name) for i, name in enumerate(parts) if i != taken]
-    return [f"the other parts: {', '.join(rest)}; --part takes one of them"] if rest else []
+    return [f"the other parts: {', '.join(rest)}; --part selects one of them"] if rest else []
 
 
 def go_seconds(value: Any, where: str) -> float:
-    """Seconds of a duration as Go writes them: ``1h30m``, ``60s``; a bare number is nanoseconds, as in Go.
+    """Parse a duration in Go syntax, ``1h30m`` or ``60s``, into seconds; a bare number is nanoseconds, as in Go.
 
     Raises:
-        InputError: it is none.
+        InputError: the value is not a duration.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value * 1e-9
@@ -73,10 +73,10 @@ def go_seconds(value: Any, where: str) -> float:
 
 
 def go_bytes(value: Any, where: str) -> int:
-    """Bytes of a size as the package go-humanize reads them: ``10MiB`` is 1024-based, ``10MB`` and ``10M`` 1000-based.
+    """Parse a size in the syntax of go-humanize into bytes: ``10MiB`` is 1024-based, ``10MB`` and ``10M`` 1000-based.
 
     Raises:
-        InputError: it is none.
+        InputError: the value is not a size.
     """
     found = _SIZE.match(str(value).strip())
     if found is None or isinstance(value, bool):
@@ -86,10 +86,10 @@ def go_bytes(value: Any, where: str) -> int:
 
 
 def whole(value: Any, where: str, least: int = 1) -> int:
-    """A whole number.
+    """Parse a whole number.
 
     Raises:
-        InputError: it is none, or less than `least`.
+        InputError: the value is not a whole number, or is less than `least`.
     """
     try:
         number = int(str(value).strip())
@@ -101,11 +101,11 @@ def whole(value: Any, where: str, least: int = 1) -> int:
 
 
 def uniform_size(low: int, high: int) -> dict[str, Any] | int:
-    """Sizes that are all as likely, both ends among them."""
+    """Return a uniform distribution of sizes from `low` to `high`, or a single size."""
     return low if low >= high else {"kind": "histogram", "edges": [low, high], "weights": [1.0]}
 
 
 def log_uniform_bins(low: float, high: float, steps: int) -> list[int]:
-    """Edges between which a size whose logarithm is uniform is about as likely."""
+    """Return the edges of `steps` bins of about equal probability for a log-uniform size."""
     edges = (low * (high / low) ** (i / steps) for i in range(steps + 1))
     return sorted({math.ceil(edge) for edge in edges})

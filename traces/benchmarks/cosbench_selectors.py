@@ -1,4 +1,4 @@
-"""COSBench's selectors: of containers and objects by number, and of sizes."""
+"""Selectors of COSBench for containers, objects and sizes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pydantic import TypeAdapter
 
 from traces.benchmarks.converted import uniform_size
 from traces.errors import InputError
-from traces.workload.distributions import SizeDistribution
+from traces.workload.sizes import SizeDistribution
 
 _SELECTOR = re.compile(r"([curs])\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
 _OLD_RANGE = re.compile(r"(\d+)\s*-\s*(\d+)$")
 _SIZES = re.compile(r"(.*\))\s*([KMG]?)B$", re.IGNORECASE)
 _HISTOGRAM = re.compile(r"h\((.*)\)$")
-_MOST = 2**31 - 1  # what an open end stands for, as in UniformIntGenerator
+_MOST = 2**31 - 1  # value of an open end, as in UniformIntGenerator
 _UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3}
 
 
@@ -32,19 +32,19 @@ class Span:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of values."""
         return self.high - self.low + 1
 
     def meets(self, other: Span) -> bool:
-        """Whether some number is in both."""
+        """Whether the spans have a number in common."""
         return self.low <= other.high and other.low <= self.high
 
     @staticmethod
     def parse(text: str, where: str) -> Span:
-        """``u(1,10)`` at random; ``r(1,10)``, ``s(1,10)`` or ``1-10`` in turn; ``c(7)`` always the same.
+        """Parse ``u(1,10)`` (random), ``r(1,10)``, ``s(1,10)`` or ``1-10`` (in turn), or ``c(7)`` (constant).
 
         Raises:
-            InputError: it is none of them.
+            InputError: the text is none of these.
         """
         old, found = _OLD_RANGE.match(text.strip()), _SELECTOR.match(text.strip())
         if old is not None:
@@ -55,12 +55,12 @@ class Span:
         else:
             raise InputError(f"{where}: is {text!r}; allowed are c(1), u(1,10), r(1,10), s(1,10)")
         if high < low:
-            raise InputError(f"{where}: is {text!r}; its end is below its begin")
+            raise InputError(f"{where}: is {text!r}; the end is below the start")
         return Span(low, high, kind in "rs")
 
 
 def covered(spans: Sequence[Span]) -> int:
-    """How many numbers are in any of the spans."""
+    """Return the size of the union of the spans."""
     count, end = 0, 0
     for span in sorted(spans, key=lambda one: one.low):
         count += max(span.high - max(span.low, end + 1) + 1, 0)
@@ -69,10 +69,10 @@ def covered(spans: Sequence[Span]) -> int:
 
 
 def sizes_of(text: str, where: str) -> Any:
-    """``c(64)KB``, ``u(1,64)MB``, ``r(1,64)KB`` or ``h(1|64|10,64|512|90)KB`` as a distribution of sizes.
+    """Parse ``c(64)KB``, ``u(1,64)MB``, ``r(1,64)KB`` or ``h(1|64|10,64|512|90)KB`` into a size distribution.
 
     Raises:
-        InputError: it is none of them.
+        InputError: the text is none of these.
     """
     found = _SIZES.match(text.strip())
     if found is None:
@@ -90,10 +90,10 @@ def _mixture(text: str, unit: int, where: str) -> dict[str, Any]:
     for bin_ in text.split(","):
         numbers = bin_.split("|")
         if len(numbers) != 3 or not all(number.strip().isdecimal() for number in numbers):
-            raise InputError(f"{where}: {bin_!r} is no bin; write it like 1|64|10: from, to, weight")
+            raise InputError(f"{where}: {bin_!r} is not a bin; write it like 1|64|10: from, to, weight")
         low, high, weight = map(int, numbers)
         if high < low:
-            raise InputError(f"{where}: {bin_!r} ends below its begin")
+            raise InputError(f"{where}: {bin_!r} ends below its start")
         if weight:
             components.append({"weight": float(weight), "size": uniform_size(low * unit, high * unit)})
     if not components:
@@ -102,7 +102,7 @@ def _mixture(text: str, unit: int, where: str) -> dict[str, Any]:
 
 
 def mean_bytes(sizes: Any) -> float:
-    """The mean of a distribution of sizes."""
+    """Return the mean of a size distribution, at least 1."""
     distribution: Any = TypeAdapter(SizeDistribution).validate_python(sizes)
     u = (np.arange(4096) + 0.5) / 4096
     return float(max(distribution.quantile(u).mean(), 1.0))

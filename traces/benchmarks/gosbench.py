@@ -1,8 +1,8 @@
-"""Definitions of gosbench as workloads.
+"""Convert definitions of gosbench.
 
-Fields and behaviour: mulbc/gosbench, ``common/configFile.go`` and ``worker/main.go``. Each object of a test's queue
-has one operation, in the order of the weights, and the queue is gone through again and again; so operations have
-objects of their own, which they take in turn. Sizes are 1024-based.
+Source of fields and behaviour: mulbc/gosbench, ``common/configFile.go`` and ``worker/main.go``. Each object in the
+queue of a test has one operation, assigned by weight, and the queue is processed repeatedly; so operations have objects
+of their own, which they use in turn. Sizes are 1024-based.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _DISTRIBUTIONS = ("constant", "random", "sequential")
 
 
 def convert(data: Mapping[str, Any], source: str, part: str | None = None) -> Converted:
-    """The workload of one test of a definition's mapping.
+    """Convert one test of a definition.
 
     Raises:
-        InputError: the test is not there, or a field of it is missing or wrong.
+        InputError: the test does not exist, or one of its fields is missing or invalid.
     """
     tests = data["tests"]
     if not isinstance(tests, list) or not all(isinstance(test, Mapping) for test in tests):
-        raise InputError(f"{source}: tests: is no list of tests")
+        raise InputError(f"{source}: tests: is {tests!r:.60}; a list of tests is needed")
     names = [str(test.get("name") or f"test {i + 1}") for i, test in enumerate(tests)]
     taken = chosen(names, part, source)
     test, where = tests[taken], f"{source}: tests.{taken}"
@@ -44,11 +44,11 @@ def convert(data: Mapping[str, Any], source: str, part: str | None = None) -> Co
         **_end(test, workers, where),
         "object_size": sizes,
         "mix": mix,
-        "keys": {"kind": "sequential", "count": _share(amount, mix, "GET") or amount},
+        "keys": {"kind": "sequential", "count": _objects_of(amount, mix, "GET") or amount},
     }
     if "PUT" in mix and len(mix) > 1:
         fields["own_objects"] = {
-            "PUT": {"object_size": sizes, "keys": {"kind": "sequential", "count": _share(amount, mix, "PUT")}}
+            "PUT": {"object_size": sizes, "keys": {"kind": "sequential", "count": _objects_of(amount, mix, "PUT")}}
         }
     elif "PUT" in mix:
         fields["keys"]["count"] = amount
@@ -91,12 +91,12 @@ def _sizes(test: Mapping[str, Any], where: str) -> dict[str, Any] | int:
 
 
 def _amount(test: Mapping[str, Any], workers: int, where: str) -> int:
-    """Objects of all workers together."""
+    """Return the number of objects of all workers."""
     return _count(test, "objects", where) * _count(test, "buckets", where) * workers
 
 
 def _count(test: Mapping[str, Any], section: str, where: str) -> int:
-    """How many there are: constant the least number, at random the mean, in turn the next after 0."""
+    """Return the mean number of objects or buckets per worker, at least 1 (constant: the minimum)."""
     given, at = _section(test, section, where), f"{where}.{section}"
     low = whole(given.get("number_min"), f"{at}.number_min")
     high = whole(given.get("number_max", low), f"{at}.number_max", least=0)
@@ -105,7 +105,7 @@ def _count(test: Mapping[str, Any], section: str, where: str) -> int:
     return max((low + max(high, low)) // 2, 1)
 
 
-def _share(amount: int, mix: Mapping[str, float], op: str) -> int:
+def _objects_of(amount: int, mix: Mapping[str, float], op: str) -> int:
     return max(round(amount * mix[op] / sum(mix.values())), 1) if op in mix else 0
 
 
@@ -129,11 +129,9 @@ def _notes(test: Mapping[str, Any]) -> list[str]:
     if objects.get("part_size"):
         notes.append("the size of parts of multipart uploads")
     if test.get("existing_read_weight"):
-        notes.append("that objects which are there already are read: their sizes are taken to be those given here")
+        notes.append("reads of existing objects: their sizes are assumed to be those given here")
     if any(test.get(s, {}).get("number_distribution") != "constant" for s in ("objects", "buckets")):
-        notes.append(
-            "that the number of objects or buckets is drawn anew for each worker and bucket; its mean is taken"
-        )
+        notes.append("the number of objects or buckets is drawn for each worker and bucket; the workload uses its mean")
     if objects.get("size_distribution") == "sequential":
-        notes.append("that sizes grow from object to object; they are drawn between the least and the greatest")
+        notes.append("sizes increase from object to object; the workload draws them between minimum and maximum")
     return notes

@@ -1,7 +1,7 @@
-"""Definitions of MinIO's benchmark warp (``warp run FILE.yml``) as workloads.
+"""Convert definitions of MinIO's benchmark warp (``warp run FILE.yml``).
 
-Fields, defaults and behaviour: minio/warp, ``cli/run.go``, ``cli/flags.go``, ``cli/generator.go``, the files of the
-benchmarks in ``cli/``, ``pkg/generator/generator.go`` and ``pkg/bench/get.go``.
+Source of fields, defaults and behaviour: minio/warp, ``cli/run.go``, ``cli/flags.go``, ``cli/generator.go``, the files
+of the benchmarks in ``cli/``, ``pkg/generator/generator.go`` and ``pkg/bench/get.go``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from traces.benchmarks.converted import EVER_NEW, Converted, chosen, go_bytes, go_seconds, log_uniform_bins, whole
+from traces.benchmarks.converted import ALWAYS_NEW, Converted, chosen, go_bytes, go_seconds, log_uniform_bins, whole
 from traces.errors import InputError
 
 _CONCURRENT, _DURATION = 20, "5m"
@@ -26,29 +26,29 @@ _DEFAULTS = {  # objects, obj.size
     "delete": (25_000, "1KB"),
 }
 _MIXES = {"get": "GET", "put": "PUT", "stat": "HEAD", "list": "LIST", "delete": "DELETE"}
-_SHARES = {"get": ("GET", 45.0), "stat": ("HEAD", 30.0), "put": ("PUT", 15.0), "delete": ("DELETE", 10.0)}
-_NOT_SAID = {
-    "rps-limit": "the limit of requests a second of each warp client",
-    "autoterm.enabled": "the end once throughput is steady",
+_DEFAULT_MIX = {"get": ("GET", 45.0), "stat": ("HEAD", 30.0), "put": ("PUT", 15.0), "delete": ("DELETE", 10.0)}
+_NOT_CONVERTED = {
+    "rps-limit": "the limit of requests per second of each warp client",
+    "autoterm.enabled": "the end when throughput is steady",
     "obj.part-size": "the size of parts of multipart uploads",
-    "list-existing": "objects that are there already: their number and sizes are taken to be those given here",
+    "list-existing": "existing objects: their number and sizes are assumed to be those given here",
     "sse-s3-encrypt": "encryption by the server",
     "sse-c-encrypt": "encryption with the client's keys",
     "http2": "HTTP/2",
     "disable-http-keepalive": "a connection for each request",
-    "metadata": "that LISTs ask for metadata",
+    "metadata": "LISTs with metadata",
 }  # fmt: skip
 _STRUCTURE = ("io", "remote", "params", "advanced")
 _PREFIXED = ("analyze", "obj", "autoterm", "distribution")
 _ELLIPSIS = re.compile(r"\{(\d+)\.\.\.(\d+)\}")
-_OCTAVE_STEPS = 2  # bins of an octave of sizes
+_OCTAVE_STEPS = 2  # bins per octave of sizes
 
 
 def convert(data: Mapping[str, Any], source: str, part: str | None = None) -> Converted:
-    """The workload of a definition's mapping.
+    """Convert a definition.
 
     Raises:
-        InputError: it is no definition of a benchmark that reads, writes, lists or deletes objects.
+        InputError: the definition is not that of a benchmark that reads, writes, lists or deletes objects.
     """
     warp = data["warp"]
     if not isinstance(warp, Mapping):
@@ -72,16 +72,16 @@ def convert(data: Mapping[str, Any], source: str, part: str | None = None) -> Co
         "keys": {"kind": "uniform", "count": max(count, 1)},
     }
     if benchmark == "put":
-        fields["keys"] = EVER_NEW
+        fields["keys"] = ALWAYS_NEW
     elif mix.get("PUT") and benchmark == "mixed":
-        fields["own_objects"] = {"PUT": {"object_size": sizes, "keys": EVER_NEW}}
+        fields["own_objects"] = {"PUT": {"object_size": sizes, "keys": ALWAYS_NEW}}
     if benchmark == "get" and (flags.get("range") or flags.get("range-size")):
         fields["ranges"] = {"share": 1.0, "size": _range(flags, sizes, source)}
     return Converted("warp", benchmark, (benchmark,), fields, tuple(_notes(flags, benchmark)))
 
 
 def _flags(section: Mapping[str, Any], source: str, prefix: str = "") -> dict[str, Any]:
-    """The fields as warp names them, those left empty away."""
+    """Return the fields by the names of warp's flags, without empty ones."""
     flags: dict[str, Any] = {}
     for name, value in section.items():
         if name in _STRUCTURE or name in _PREFIXED:
@@ -96,7 +96,7 @@ def _flags(section: Mapping[str, Any], source: str, prefix: str = "") -> dict[st
 
 
 def _concurrency(flags: Mapping[str, Any], source: str) -> int:
-    """Requests under way at a time, of all warp clients together."""
+    """Return the number of concurrent requests of all warp clients."""
     each = whole(flags.get("concurrent", _CONCURRENT), f"{source}: warp.params.concurrent")
     named = flags.get("warp-client", [])
     hosts = named if isinstance(named, list) else str(named).split(",")
@@ -106,8 +106,8 @@ def _concurrency(flags: Mapping[str, Any], source: str) -> int:
 
 def _mix(flags: Mapping[str, Any], source: str) -> dict[str, float]:
     mix = {}
-    for name, (op, usual) in _SHARES.items():
-        value = flags.get(f"distribution.{name}", usual)
+    for name, (op, default) in _DEFAULT_MIX.items():
+        value = flags.get(f"distribution.{name}", default)
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise InputError(
                 f"{source}: warp.params.distribution.{name}: is {value!r}; a number of at least 0 is needed"
@@ -118,7 +118,7 @@ def _mix(flags: Mapping[str, Any], source: str) -> dict[str, float]:
 
 
 def _sizes(text: str, is_random: bool, where: str) -> dict[str, Any] | int:
-    """The sizes that warp draws: at random, uniform by logarithm; the lowest of its octaves uniform instead."""
+    """Return the sizes that warp draws: log-uniform if random, but uniform in the lowest octave."""
     least, _, most = text.rpartition(",")
     high = go_bytes(most, where)
     if not is_random or high < 256:
@@ -128,7 +128,7 @@ def _sizes(text: str, is_random: bool, where: str) -> dict[str, Any] | int:
     bottom = math.log2(low - 1) if low > 1 else max(7.0, top - 8)
     if top - bottom <= 1:
         return high
-    # 1 in (top - bottom) draws is uniform from the least size, to where the first octave's share of 2^octaves is.
+    # 1 in (top - bottom) draws is uniform, from the minimum up to the first octave's fraction of 2^octaves.
     first = 1 / (top - bottom)
     lowest = [1 + low, 1 + low + int(first * 2 ** (bottom + 1))]
     edges = log_uniform_bins(2 ** (bottom + 1), 2**top + 1, round((top - bottom - 1) * _OCTAVE_STEPS))
@@ -142,24 +142,24 @@ def _sizes(text: str, is_random: bool, where: str) -> dict[str, Any] | int:
 
 
 def _range(flags: Mapping[str, Any], sizes: dict[str, Any] | int, source: str) -> dict[str, Any] | int:
-    """The lengths of ranges: given, or between two places chosen at random."""
+    """Return the lengths of ranges: as given, or between two random positions."""
     if flags.get("range-size"):
         return go_bytes(flags["range-size"], f"{source}: warp.params.range-size")
     if not isinstance(sizes, int):
-        raise InputError(f"{source}: warp.params.range: of objects of random size is not supported; give range-size")
+        raise InputError(f"{source}: warp.params.range: not supported for objects of random size; give range-size")
     steps = 16
     edges = [sizes * i // steps for i in range(steps + 1)]
     return {"kind": "histogram", "edges": edges, "weights": [float(2 * (steps - i) - 1) for i in range(steps)]}
 
 
 def _notes(flags: Mapping[str, Any], benchmark: str) -> list[str]:
-    notes = [what for name, what in _NOT_SAID.items() if flags.get(name)]
+    notes = [what for name, what in _NOT_CONVERTED.items() if flags.get(name)]
     if flags.get("obj.versions", 1) != 1:
         notes.append("versions of objects")
     if benchmark == "delete":
-        notes.append(f"that {flags.get('batch', 100)} objects are deleted by one request; here each has its own")
+        notes.append(f"deletes of {flags.get('batch', 100)} objects per request; the workload deletes them one by one")
     if benchmark == "versioned":
-        notes.append("versions of objects: each write is one of a key that others read")
+        notes.append("versions of objects: writes create versions of keys that others read")
     if benchmark == "mixed":
-        notes.append("that objects which were written are read and deleted later")
+        notes.append("reads and deletes of objects that were written before")
     return notes

@@ -1,4 +1,4 @@
-"""XML read without what makes XML dangerous: no document types, so no entities of their own and no other files."""
+"""Safe XML parsing: document types are rejected, and with them custom entities and external files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ _ATTRIBUTE = re.compile(rb'=\s*"[^"]*"')
 
 
 def xml_root(data: bytes, source: str) -> Element:
-    """The root element.
+    """Parse XML and return the root element.
 
-    A ``<`` within an attribute, as the placeholders of sample files have it (``accesskey=<accesskey>``), is taken as
-    it stands.
+    A ``<`` within an attribute is read literally, as in the placeholders of sample files (``accesskey=<accesskey>``).
 
     Raises:
-        InputError: the XML is broken, the line is named; or it has a document type.
+        InputError: the XML is invalid (the message names the line), or it has a document type.
     """
     try:
         return _parsed(data, source)
@@ -36,7 +35,7 @@ def _parsed(data: bytes, source: str) -> Element:
     parser, builder = expat.ParserCreate(), TreeBuilder()
 
     def refuse(*_: Any) -> None:
-        raise InputError(f"{source}: line {parser.CurrentLineNumber}: has a document type (DOCTYPE); leave it away")
+        raise InputError(f"{source}: line {parser.CurrentLineNumber}: has a document type (DOCTYPE); remove it")
 
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = lambda name, attributes: builder.start(name, attributes)

@@ -1,1 +1,1 @@
-"""Workloads learned from traces: each module finds one part of a workload, from what was asked."""
+"""Fitting of workloads to traces: each module fits one part of a workload."""

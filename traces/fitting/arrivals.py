@@ -1,9 +1,9 @@
-"""The arrival process of an open loop: its rate over time, and how it spreads about that.
+"""Fit the arrival process of an open loop: its rate over time and its burstiness around that rate.
 
-First the rate: counts in equal bins are cut into stretches of constant rate where that explains more than chance
-does, chance being as large as neighbouring bins differ. What is left, in operational time, is a Poisson process, a
-constant one or a two-state MMPP. Whether the rate changed, or bursts merely came together, is decided by likelihood:
-the simpler process stays where the other explains no more than its further parameters would by chance (BIC).
+First the rate: counts in equal bins are partitioned into periods of constant rate, if that explains more than chance,
+which is estimated from the differences of neighbouring bins. The remaining process, in operational time, is Poisson,
+constant or a two-state MMPP. Whether the rate changed or bursts merely clustered is decided by BIC: the simpler
+process is chosen unless the other one explains more than its additional parameters would by chance.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from traces.statistics.burstiness import Floats, dispersion
 from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep
 
 _BINS = 50
-_PENALTY = 4.0  # of a cut, in units of ln(bins): BIC's 2 parameters (level and place), twice over
-_PLACES = 400  # between two neighbouring cuts, at which the cut between them is tried
-_LEAST_BIN = 10  # arrivals a bin has on average, at least
-_SIGNIFICANT = 3.5  # standard deviations beyond which dispersion is not chance; assumed
+_PENALTY = 4.0  # per change point, in units of ln(bins): BIC's 2 parameters (level and position), doubled
+_PLACES = 400  # candidate positions of a change point between its neighbours
+_LEAST_BIN = 10  # minimum mean number of arrivals per bin
+_SIGNIFICANT = 3.5  # standard deviations beyond which dispersion is significant; assumed
 _REGULAR = 0.1  # coefficient of variation of gaps below which arrivals count as evenly spaced; assumed
-_NOTICEABLE = 0.15  # coefficient of variation of the rate below which bursts are no bursts; assumed
+_NOTICEABLE = 0.15  # coefficient of variation of the rate below which bursts are ignored; assumed
 
 
 def fit_arrivals(arrival_s: Floats, duration_s: float) -> Process:
-    """The process that gives such arrivals.
+    """Fit an arrival process.
 
     Args:
-        arrival_s: ascending, within 0 and `duration_s`.
-        duration_s: how long arrivals were looked for.
+        arrival_s: arrival times, seconds, ascending, from 0 to `duration_s`.
+        duration_s: length of the observation, seconds.
     """
     steady = (RateStep(duration=duration_s, level=1.0),)
     steps = rate_steps(arrival_s, duration_s)
@@ -42,7 +42,7 @@ def fit_arrivals(arrival_s: Floats, duration_s: float) -> Process:
 
 
 def _within(arrival_s: Floats, profile: Profile) -> tuple[float, Poisson | Constant | Mmpp2, Profile]:
-    """How arrivals spread about a profile, and Schwarz's criterion (BIC) of both together; the least is the best."""
+    """Fit the process within a profile; return half the BIC (Schwarz) of both together, the process and the profile."""
     operational, clock = profile.cumulated()
     at = np.interp(arrival_s, clock, operational)
     bins = Binned.of(arrival_s, profile)
@@ -62,28 +62,29 @@ def _within(arrival_s: Floats, profile: Profile) -> tuple[float, Poisson | Const
 
 
 def rate_steps(arrival_s: Floats, duration_s: float) -> tuple[RateStep, ...]:
-    """Stretches of constant rate; one where the rate does not change beyond chance. Levels are over the mean rate."""
+    """Return periods of constant rate, one if no change is significant; levels are relative to the mean rate."""
     bins = min(_BINS, len(arrival_s) // _LEAST_BIN)
     if bins < 4:
         return (RateStep(duration=duration_s, level=1.0),)
     counts, _ = np.histogram(arrival_s, bins=bins, range=(0.0, duration_s))
     chance = max(float(np.mean(np.diff(counts) ** 2)) / 2 / counts.mean(), 1.0)
     penalty = _PENALTY * math.log(bins) * chance
-    edges = [0.0, *(_cuts(counts.astype(np.float64), penalty) * (duration_s / bins)), duration_s]
-    edges = _placed(arrival_s, edges, penalty)
-    held = np.diff(np.searchsorted(arrival_s, edges))
+    edges = [0.0, *(_change_points(counts.astype(np.float64), penalty) * (duration_s / bins)), duration_s]
+    edges = _refined(arrival_s, edges, penalty)
+    arrivals = np.diff(np.searchsorted(arrival_s, edges))
     mean_rate = len(arrival_s) / duration_s
     return tuple(
         RateStep(duration=b - a, level=float(count / (b - a) / mean_rate))
-        for a, b, count in zip(edges, edges[1:], held, strict=False)
+        for a, b, count in zip(edges, edges[1:], arrivals, strict=False)
     )
 
 
-def _cuts(counts: Floats, penalty: float) -> NDArray[np.int64]:
-    """The bins at which the level changes: optimal partitioning of Poisson counts with a penalty for each cut.
+def _change_points(counts: Floats, penalty: float) -> NDArray[np.int64]:
+    """Return the bins at which the level changes: optimal partitioning of Poisson counts with a penalty per change.
 
     Jackson et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing Letters
-    12(2), 2005. The penalty goes with the dispersion of neighbours, so bursts shorter than a bin are no change of rate.
+    12(2), 2005. The penalty scales with the dispersion of neighbours, so bursts shorter than a bin do not count as
+    changes of the rate.
     """
     n = len(counts)
     total = np.concatenate([[0.0], np.cumsum(counts)])
@@ -101,11 +102,11 @@ def _cuts(counts: Floats, penalty: float) -> NDArray[np.int64]:
     return np.array(cuts[::-1], np.int64)
 
 
-def _placed(arrival_s: Floats, edges: list[float], penalty: float) -> list[float]:
-    """The edges with each cut where it explains most, no longer only between bins; cuts that explain little left out.
+def _refined(arrival_s: Floats, edges: list[float], penalty: float) -> list[float]:
+    """Move each change point to its most likely position within a bin, and drop those that explain too little.
 
-    A change of rate inside a bin gives two cuts, on both sides of the bin: one of them moves to the place, and the
-    other is left without a change.
+    A change of rate inside a bin results in two change points, at both edges of the bin: one of them moves to the
+    actual position, and the other no longer explains anything.
     """
     i = 1
     while i < len(edges) - 1:
@@ -122,7 +123,7 @@ def _placed(arrival_s: Floats, edges: list[float], penalty: float) -> list[float
     return edges
 
 
-def _cost(held: Any, length: Any) -> Floats:
-    """Twice the negative log-likelihood of `held` arrivals in stretches of a length, at their own mean rates."""
-    cost: Floats = -2 * held * np.log(np.maximum(held, 1e-300) / length)
+def _cost(arrivals: Any, length: Any) -> Floats:
+    """Return twice the negative log-likelihood of the arrivals in periods of the given lengths, at their mean rates."""
+    cost: Floats = -2 * arrivals * np.log(np.maximum(arrivals, 1e-300) / length)
     return cost

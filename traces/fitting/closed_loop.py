@@ -1,4 +1,4 @@
-"""Closed loops: workers of whom each waits for its answer before it asks again."""
+"""Detect closed loops: clients that wait for a response before they issue the next request."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from traces.workload.distributions import (
     Shape,
 )
 
-_EXPECTED = 20.0  # overlaps that workers who do not wait would show, at least, else nothing can be told; assumed
-_SEEN = 0.02  # share of those that is seen of workers who wait, at most: clocks err; assumed
-_SAME = 0.1  # clients come and go where fewer than all but this share are there on average; assumed
-_IDLE = 3.0  # coefficient of variation of pauses from which they are a pool's idleness; assumed
+_EXPECTED = 20.0  # minimum expected overlaps of clients that do not wait; with fewer, the loop is unknown; assumed
+_SEEN = 0.02  # maximum fraction of those observed of clients that wait, to allow for clock errors; assumed
+_SAME = 0.1  # clients come and go if on average more than this fraction of them is absent; assumed
+_IDLE = 3.0  # coefficient of variation above which pauses are the idle times of a worker pool; assumed
 _CRITICAL, _NEAR = 1.36, 0.02  # as in `traces.fitting.sizes`
-_STEADY = 0.02  # coefficient of variation below which a pause is always the same; assumed
+_STEADY = 0.02  # coefficient of variation below which think times are constant; assumed
 _TABLE = 33
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A closed loop.
+    """Clients and think times of a closed loop.
 
     Attributes:
-        clients: how many there are at a time.
-        think_s: the pauses between an answer and the same client's next request, seconds, ascending.
+        clients: number of concurrent clients.
+        think_s: times between a response and the next request of the same client, seconds, ascending.
     """
 
     clients: int
@@ -44,11 +44,11 @@ class Loop:
 
 
 def find_loop(run: Run) -> Loop | None:
-    """The closed loop whose requests these are; None where clients do not wait for their answers.
+    """Detect a closed loop in the requests of a Run; return None if clients do not wait for responses.
 
-    Told by what is missing: a client's requests never overlap, though they would have, had it asked at its rate
-    whenever it liked. But where pauses outlast answers and are of all lengths, clients are the workers of a pool that
-    serves an open loop, and their pauses are its idleness.
+    The evidence is the absence of overlaps: requests of a client never overlap, although requests at the same rate
+    and at independent times would. If pauses are longer than responses and highly variable, the clients are workers
+    of a pool that serves an open loop, and the pauses are its idle times.
     """
     client, start, end = run.column("client"), run.column("start_s"), run.column("end_s")
     order = np.lexsort((start, client))
@@ -74,16 +74,16 @@ def find_loop(run: Run) -> Loop | None:
 
 
 def _of_each(client: NDArray[np.int32], start: Floats, end: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Each client's first start, last end and requests; rows are sorted by client."""
+    """Return first start, last end and number of requests of each client; rows must be sorted by client."""
     begin = np.concatenate([[0], np.flatnonzero(np.diff(client)) + 1])
     return np.minimum.reduceat(start, begin), np.maximum.reduceat(end, begin), np.diff([*begin, len(client)])
 
 
 def fit_shape(ranked: Floats) -> Shape:
-    """The simplest shape about their mean that a Kolmogorov-Smirnov test does not tell from ascending durations.
+    """Return the simplest distribution, relative to the mean, that a Kolmogorov-Smirnov test does not reject.
 
     Args:
-        ranked: ascending, with a mean above 0.
+        ranked: durations, seconds, ascending, with a mean above 0.
     """
     mean = float(ranked.mean())
     cv = float(ranked.std()) / mean

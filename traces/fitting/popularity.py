@@ -1,4 +1,4 @@
-"""Which objects requests name: popularity, sizes, and which operations have objects of their own."""
+"""Fit object popularity and sizes, and find operations that have objects of their own."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from traces.tables import DELETE, GET, HEAD, LIST, OPS, PUT
 from traces.trace import Trace
 from traces.workload.keys import SequentialKeys, UniformKeys, ZipfKeys
 
-_TELLING = 30  # requests of an operation that tell whether its objects are its own; assumed
-_APART = 0.3  # share of the overlap that chance gives, below which two sets of objects are apart; assumed
-_EVER_NEW = 1_000_000_000  # keys, where no request names one again: more than are ever asked for
+_ENOUGH = 30  # requests of an operation needed to decide whether it has objects of its own; assumed
+_DISJOINT = 0.3  # fraction of the overlap expected by chance below which two sets of objects are disjoint; assumed
+_UNBOUNDED = 1_000_000_000  # number of keys if no request names a key again: more than any workload requests
 
 Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Requested:
-    """The requests of a trace by what they name.
+    """The requests of a trace and the objects they name; all arrays have shape (requests,).
 
     Attributes:
-        op: index in `OPS` of each request.
-        objects: number of each request's object; a LIST's is no object's.
-        size_bytes: size of the object.
+        op: operation as an index into `OPS`.
+        objects: object number; -1 for LISTs.
+        size_bytes: object size.
     """
 
     op: NDArray[np.int32]
@@ -42,67 +42,68 @@ class Requested:
         return Requested(trace.op, objects, trace.size_bytes)
 
 
-def fit_objects(asked: Requested) -> tuple[dict[str, Any], list[str]]:
-    """The fields ``keys``, ``object_size`` and ``own_objects`` of a workload, and what they cannot say."""
-    own = _own(asked)
-    shared = ~np.isin(asked.op, [*own, DELETE, LIST])
-    notes = _left_out(asked)
+def fit_objects(requested: Requested) -> tuple[dict[str, Any], list[str]]:
+    """Fit ``keys``, ``object_size`` and ``own_objects`` of a workload; return them with notes on what is not fitted."""
+    own = _own(requested)
+    shared = ~np.isin(requested.op, [*own, DELETE, LIST])
+    notes = _left_out(requested)
     if not shared.any():  # nothing but DELETEs and LISTs
-        shared = asked.op != LIST
+        shared = requested.op != LIST
     if not shared.any():
         return {"object_size": 0}, notes
-    fields = _group(asked, shared)
+    fields = _group(requested, shared)
     if own:
-        fields["own_objects"] = {OPS[op]: _group(asked, asked.op == op) for op in own}
+        fields["own_objects"] = {OPS[op]: _group(requested, requested.op == op) for op in own}
     return fields, notes
 
 
-def _own(asked: Requested) -> list[int]:
-    """The operations that name objects of their own, fewer than there are: one has the shared objects."""
-    present = [op for op in (GET, PUT, HEAD) if (asked.op == op).any()]
-    rows = np.isin(asked.op, present)
-    op, objects = asked.op[rows], asked.objects[rows]
-    mixed = np.random.default_rng(0).permutation(op)  # which operation it was, were that all chance
-    telling = [o for o in present if (op == o).sum() >= _TELLING]
-    apart = [o for o in telling if _overlap(op, objects, o) < _APART * _overlap(mixed, objects, o)]
-    if len(apart) == len(present) and apart:
-        apart.remove(max(apart, key=lambda o: int((op == o).sum())))
-    return apart
+def _own(requested: Requested) -> list[int]:
+    """Return the operations with objects of their own; never all operations, as one uses the shared objects."""
+    present = [op for op in (GET, PUT, HEAD) if (requested.op == op).any()]
+    rows = np.isin(requested.op, present)
+    op, objects = requested.op[rows], requested.objects[rows]
+    shuffled = np.random.default_rng(0).permutation(op)  # null hypothesis: operations choose from the same objects
+    frequent = [o for o in present if (op == o).sum() >= _ENOUGH]
+    own = [o for o in frequent if _overlap(op, objects, o) < _DISJOINT * _overlap(shuffled, objects, o)]
+    if len(own) == len(present) and own:
+        own.remove(max(own, key=lambda o: int((op == o).sum())))
+    return own
 
 
 def _overlap(op: NDArray[np.int32], objects: Indices, one: int) -> float:
-    """Share of the objects that an operation names which others name too."""
+    """Return the fraction of an operation's objects that other operations also name."""
     mine, others = np.unique(objects[op == one]), np.unique(objects[op != one])
     return float(np.isin(mine, others, assume_unique=True).mean())
 
 
-def _group(asked: Requested, rows: Rows) -> dict[str, Any]:
-    """Keys and sizes of the objects that these requests name."""
-    moving = rows & np.isin(asked.op, [GET, PUT])  # logs do not always have the size of others
+def _group(requested: Requested, rows: Rows) -> dict[str, Any]:
+    """Fit keys and sizes of the objects that the selected requests name."""
+    moving = rows & np.isin(requested.op, [GET, PUT])  # logs often lack the sizes for other operations
     sized = moving if moving.any() else rows
-    sizes = fit_sizes(asked.size_bytes[sized], asked.objects[sized])
-    return {"object_size": sizes.model_dump(exclude_unset=True), "keys": _keys(asked.objects[rows])}
+    sizes = fit_sizes(requested.size_bytes[sized], requested.objects[sized])
+    return {"object_size": sizes.model_dump(exclude_unset=True), "keys": _keys(requested.objects[rows])}
 
 
 def _keys(objects: Indices) -> dict[str, Any]:
     _, first, hits = np.unique(objects, return_index=True, return_counts=True)
     in_turn = objects[np.sort(first)]
     if len(hits) > 1 and (objects == np.resize(in_turn, len(objects))).all():
-        return SequentialKeys(count=_EVER_NEW if len(hits) == len(objects) else len(hits)).model_dump()
-    law = fit_zipf(hits)
-    if law.exponent == 0 and not law.one_hit:
-        return UniformKeys(count=law.count).model_dump()
-    once = {"one_hit": law.one_hit} if law.one_hit else {}
-    return ZipfKeys(count=law.count, exponent=law.exponent, **once).model_dump(exclude_unset=True)
+        return SequentialKeys(count=_UNBOUNDED if len(hits) == len(objects) else len(hits)).model_dump()
+    zipf = fit_zipf(hits)
+    if zipf.exponent == 0 and not zipf.one_hit:
+        return UniformKeys(count=zipf.count).model_dump()
+    one_hit = {"one_hit": zipf.one_hit} if zipf.one_hit else {}
+    return ZipfKeys(count=zipf.count, exponent=zipf.exponent, **one_hit).model_dump(exclude_unset=True)
 
 
-def _left_out(asked: Requested) -> list[str]:
-    """What a workload does not say of these requests."""
+def _left_out(requested: Requested) -> list[str]:
+    """Describe what a workload cannot express about these requests."""
     notes = []
-    deleted, others = asked.objects[asked.op == DELETE], asked.objects[~np.isin(asked.op, [DELETE, LIST])]
+    deleted = requested.objects[requested.op == DELETE]
+    others = requested.objects[~np.isin(requested.op, [DELETE, LIST])]
     shared = np.isin(deleted, others).mean() if len(deleted) else 0.0
     if shared > 0:
-        notes.append(f"{shared:.0%} of the DELETEs name an object of other requests; a workload's never do")
-    if (asked.op == LIST).any():
-        notes.append("the prefixes of LISTs; a workload's stand for a thousand keys each")
+        notes.append(f"{shared:.0%} of the DELETEs name objects of other requests; those of a workload never do")
+    if (requested.op == LIST).any():
+        notes.append("the prefixes of LISTs; in a workload each covers a thousand keys")
     return notes

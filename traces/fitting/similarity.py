@@ -1,4 +1,4 @@
-"""A workload held against the trace it was learned from: the same figures of both."""
+"""Compare a trace with a trace generated from its fitted workload, figure by figure."""
 
 from __future__ import annotations
 
@@ -19,25 +19,23 @@ from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
 
-_FIRM, _LOOSE = (
-    1.25,
-    2.0,
-)  # by how much a figure may be off: a mean or a share; a tail or a count of rare things; assumed
+_FIRM = 1.25  # tolerance factor of means and fractions; assumed
+_LOOSE = 2.0  # tolerance factor of tails and of counts of rare events; assumed
 _SIZED = ("GET", "PUT")
-_LEAST_SHARE = 0.01  # of requests: what fewer do is chance
+_LEAST_FRACTION = 0.01  # of requests: rarer operations are not compared
 _LEAST_REUSED = 0.05
-_NOTHING_S = 1e-5  # shorter pauses are all alike
+_NOTHING_S = 1e-5  # shorter think times count as 0
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """One figure of a trace and of the trace that its workload gave.
+    """One figure of a trace and of the trace generated from its workload.
 
     Attributes:
-        name: what the figure is.
-        original: of the trace.
-        generated: of the other.
-        factor: by how much they may differ; None: they are not judged.
+        name: name of the figure, with its unit.
+        original: value of the original trace.
+        generated: value of the generated trace.
+        factor: tolerance factor; None if the figure is not compared.
     """
 
     name: str
@@ -47,24 +45,24 @@ class Likeness:
 
     @property
     def ratio(self) -> float:
-        """Generated over original; 1 where both are 0."""
+        """Generated / original; 1 if both are 0."""
         if self.original == self.generated:
             return 1.0
         return self.generated / self.original if self.original else math.inf
 
     @property
     def agrees(self) -> bool:
-        """Whether they are near enough; true where they are not judged."""
+        """Whether both values agree within the tolerance; true if they are not compared."""
         return self.factor is None or 1 / self.factor <= self.ratio <= self.factor
 
     def to_json(self) -> dict[str, Any]:
-        """The likeness, ready for JSON."""
+        """Return the fields as a mapping, ready for JSON."""
         parts = {"name": self.name, "original": self.original, "generated": self.generated, "ratio": self.ratio}
         return {**parts, "factor": self.factor, "agrees": self.agrees}
 
 
 def generated_trace(fitted: Fitted, original: Trace, seed: int) -> Trace:
-    """A trace of the workload that can be held against the original: of a closed loop, as many requests."""
+    """Generate a trace to compare with the original; for a closed loop, with the same number of requests."""
     workload = fitted.workload
     if workload.rate is None and workload.operations is None:
         one_pass = generate(workload.model_copy(update={"operations": len(original), "duration": None}), seed)
@@ -73,7 +71,13 @@ def generated_trace(fitted: Fitted, original: Trace, seed: int) -> Trace:
 
 
 def likenesses(original: Trace, run: Run | None, generated: Trace) -> list[Likeness]:
-    """The figures of both traces, those that both have."""
+    """Compare the figures that both traces have.
+
+    Args:
+        original: the original trace.
+        run: its Run, if there is one.
+        generated: the generated trace.
+    """
     of_first = figures(original, run)
     windows = np.array([row["window_s"] for row in of_first["dispersion"]])
     of_second = figures(generated, None, windows)
@@ -88,7 +92,7 @@ def likenesses(original: Trace, run: Run | None, generated: Trace) -> list[Liken
 
 
 def as_closed(original: Trace, loop: Loop | None, seed: int) -> Trace:
-    """The trace with the closed loop that its log showed: its rows in order, pauses drawn from those seen."""
+    """Return the trace as the closed loop detected in its log: rows in order, think times resampled."""
     if loop is None or original.pacing.loop == "closed":
         return original
     n = len(original)
@@ -102,16 +106,16 @@ def as_closed(original: Trace, loop: Loop | None, seed: int) -> Trace:
 
 
 def _size_chance(trace: Trace, op: str) -> float:
-    """How far the mean size may be off by chance: where few objects have most requests, their sizes decide it."""
+    """Return the relative standard error of the mean size, which is large if few objects receive most requests."""
     rows = trace.op == OPS.index(op)
     sizes, objects = trace.size_bytes[rows], Requested.of(trace).objects[rows]
     hits = np.unique(objects, return_counts=True)[1].astype(np.float64)
-    told_apart = hits.sum() ** 2 / (hits**2).sum()  # Kish: so many, were all equally popular
-    return float(sizes.std() / max(sizes.mean(), 1.0) / math.sqrt(told_apart))
+    effective = hits.sum() ** 2 / (hits**2).sum()  # Kish's effective sample size
+    return float(sizes.std() / max(sizes.mean(), 1.0) / math.sqrt(effective))
 
 
 def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tuple[float, float | None]]:
-    """Name to figure, and by how much it may differ; `size_chance` is by operation."""
+    """Map the name of each figure to its value and tolerance factor; `size_chance` is by operation."""
     flat: dict[str, tuple[float, float | None]] = {}
     arrivals, keys, reuse = found["arrivals"], found["keys"], found["reuse"]
     if found["workers"] is not None:
@@ -125,28 +129,28 @@ def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tup
         for row in found["dispersion"]:
             flat[f"dispersion in {row['window_s']:.3g} s"] = row["idc"], _LOOSE
     for op, figure in found["ops"].items():
-        share, sizes = figure["count"] / found["requests"], figure["size_bytes"]
-        enough = share >= _LEAST_SHARE and figure["count"] >= 100
-        flat[f"{op} share"] = share, _FIRM if enough else None
-        if op not in _SIZED:  # logs do not always have the size of others
+        fraction, sizes = figure["count"] / found["requests"], figure["size_bytes"]
+        enough = fraction >= _LEAST_FRACTION and figure["count"] >= 100
+        flat[f"{op} fraction"] = fraction, _FIRM if enough else None
+        if op not in _SIZED:  # logs often lack the sizes for other operations
             continue
         for name, factor in (("mean", _FIRM), ("p50", _LOOSE), ("p90", None), ("p99", None)):
-            judged = factor * (1 + 3 * size_chance[op]) if factor and enough else None
-            flat[f"{op} size {name} (B)"] = sizes[name], judged
+            tolerance = factor * (1 + 3 * size_chance[op]) if factor and enough else None
+            flat[f"{op} size {name} (B)"] = sizes[name], tolerance
     if keys is not None:
         flat["objects"] = keys["distinct"], _FIRM
-        flat["share of the top object"] = (
+        flat["top object's fraction of requests"] = (
             keys["top_share"],
             _LOOSE if keys["top_share"] * found["requests"] > 100 else None,
         )
-        flat["objects asked for once"] = (
+        flat["one-hit fraction of objects"] = (
             keys["one_hit_share"],
             _LOOSE if keys["one_hit_share"] > _LEAST_REUSED else None,
         )
         flat |= {
             f"{op} Zipf exponent": (found["popularity"][op]["exponent"], None) for op in _SIZED if op in found["ops"]
         }
-        flat["requests of an object again"] = reuse["share"], _FIRM if reuse["share"] > _LEAST_REUSED else None
+        flat["fraction of repeated requests"] = reuse["share"], _FIRM if reuse["share"] > _LEAST_REUSED else None
         for name in ("p50", "p90"):
             if reuse[name] is not None:
                 flat[f"reuse distance {name}"] = reuse[name], _LOOSE if reuse["share"] > _LEAST_REUSED else None

@@ -1,4 +1,4 @@
-"""A workload learned from a trace: a spec whose generated traces are like it."""
+"""Fit a workload to a trace, such that generated traces have similar characteristics."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from traces.tables import GET, OPS, PUT
 from traces.trace import Trace
 from traces.workload.workload import Workload
 
-_DIGITS = 5  # that fitted figures are written with
+_DIGITS = 5  # significant digits of fitted figures
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A workload and what it was learned from.
+    """A fitted workload.
 
     Attributes:
         workload: the workload.
-        loop: the closed loop that was found; None: an open one.
-        notes: what there is in the trace that a workload cannot say.
+        loop: the detected closed loop; None for an open loop.
+        notes: properties of the trace that a workload cannot express.
     """
 
     workload: Workload
@@ -37,30 +37,30 @@ class Fitted:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The workload as a YAML file has it."""
+        """The workload as the mapping of a YAML file."""
         written: dict[str, Any] = self.workload.model_dump(mode="json", exclude_unset=True)
         return written
 
 
 def loop_of(trace: Trace, run: Run | None) -> Loop | None:
-    """The closed loop of a trace: its own, or, of a Run read from a log, what the log shows."""
+    """Return the closed loop of a trace: its own pacing, or, of an imported Run, the loop detected in the log."""
     if trace.pacing.loop == "closed":
         return Loop(trace.pacing.clients, np.sort(trace.think_s))
     return find_loop(run) if run is not None and "origin" in run.info else None
 
 
 def fit_workload(trace: Trace, run: Run | None = None) -> Fitted:
-    """The workload whose traces are like this one.
+    """Fit a workload to a trace.
 
     Args:
-        trace: what was asked.
-        run: what happened then; of one read from a log it tells whether clients waited for their answers.
+        trace: the requests.
+        run: the Run of the trace; if imported from a log, it shows whether clients waited for responses.
 
     Raises:
-        InputError: the trace has no requests, or those of an open loop come all at once.
+        InputError: the trace has no requests, or all requests of an open loop arrive at the same time.
     """
     if not len(trace):
-        raise InputError("the trace has no requests; there is nothing to learn from")
+        raise InputError("the trace has no requests; nothing to fit")
     loop = loop_of(trace, run)
     pace = _open(trace) if loop is None else _closed(trace, loop)
     counts = np.bincount(trace.op, minlength=len(OPS))
@@ -77,7 +77,7 @@ def fit_workload(trace: Trace, run: Run | None = None) -> Fitted:
         objects, notes = fit_objects(Requested.of(trace))
         fields |= objects
         if len(np.unique(trace.phase)) > 1:
-            notes.append("phases, one after the other; a workload mixes its operations all along")
+            notes.append("phases in sequence; a workload mixes its operations throughout")
     fields |= _ranges(trace)
     return Fitted(validated(Workload, _rounded(fields), "fit"), loop, tuple(notes))
 
@@ -86,15 +86,13 @@ def _open(trace: Trace) -> dict[str, Any]:
     at = trace.arrival_s[: trace.issued]
     limit = trace.pacing.duration_s
     if not len(at):
-        raise InputError(
-            f"no request is due within the {limit:g} s that the trace lasts; there is nothing to learn from"
-        )
-    # Half a mean gap on either side: so long n arrivals stand for.
+        raise InputError(f"no request is due within the {limit:g} s of the trace; nothing to fit")
+    # n arrivals represent n mean gaps: add half a gap on either side.
     begin, end = (0.0, limit) if limit is not None else (float(at[0]), float(at[-1]))
     slack = 0.0 if limit is not None else (end - begin) / max(len(at) - 1, 1) / 2
     duration = end - begin + 2 * slack
     if not duration > 0:
-        raise InputError("all requests come at the same time; an open loop's rate cannot be told")
+        raise InputError("all requests arrive at the same time; the rate of the open loop is unknown")
     process = fit_arrivals(at - begin + slack, duration)
     arrivals = {} if process.kind == "poisson" else {"arrivals": process.model_dump(exclude_unset=True)}
     return {"rate": len(at) / duration, "duration": duration, **arrivals}
@@ -118,7 +116,7 @@ def _closed(trace: Trace, loop: Loop) -> dict[str, Any]:
 
 
 def _written_then_read(trace: Trace) -> bool:
-    """Whether a closed loop writes every key once, then reads every key once in the same order."""
+    """Whether a closed loop writes every key once and then reads every key once in the same order."""
     half = len(trace) // 2
     if trace.pacing.loop != "closed" or 2 * half != len(trace) or trace.pacing.duration_s is not None:
         return False
@@ -133,14 +131,14 @@ def _ranges(trace: Trace) -> dict[str, Any]:
     ranged = length.is_valid().to_numpy() & (trace.op == GET)
     if not ranged.any():
         return {}
-    asked = length.fill_null(0).to_numpy()[ranged]
-    share = float(ranged.sum() / (trace.op == GET).sum())
-    sizes = fit_sizes(asked, np.arange(len(asked)))
-    return {"ranges": {"share": share, "size": sizes.model_dump(exclude_unset=True)}}
+    requested = length.fill_null(0).to_numpy()[ranged]
+    fraction = float(ranged.sum() / (trace.op == GET).sum())
+    sizes = fit_sizes(requested, np.arange(len(requested)))
+    return {"ranges": {"share": fraction, "size": sizes.model_dump(exclude_unset=True)}}
 
 
 def _rounded(value: Any) -> Any:
-    """Nested fields with figures as long as they are known at best."""
+    """Round all figures in nested fields to `_DIGITS` significant digits."""
     if isinstance(value, dict):
         return {name: _rounded(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

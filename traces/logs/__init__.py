@@ -1,1 +1,1 @@
-"""Logs in: records of the readers, sorted by time on disk, become a Trace and a measured Run."""
+"""Import of logs: records of the readers are sorted by time on disk and written as a Trace and a measured Run."""

@@ -1,4 +1,4 @@
-"""Rows sorted in bounded memory: sorted pieces on disk, merged block by block (external merge sort)."""
+"""Sort rows in bounded memory: sorted runs on disk, merged block by block (external merge sort)."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 import pyarrow as pa
 
 PIECE_ROWS = 1 << 17
-"""Rows that are sorted in memory."""
+"""Number of rows sorted in memory."""
 
 BLOCK_ROWS = 1 << 14
-"""Rows of a piece that are in memory while it is merged."""
+"""Number of rows of a piece in memory during a merge."""
 
 FAN_IN = 16
-"""Pieces that are merged at a time; more are merged in several passes."""
+"""Number of pieces merged at a time; more are merged in several passes."""
 
 
 class ExternalSort:
-    """Rows on their way to be sorted by an int64 column; rows with equal values keep their order."""
+    """A stable external sort of rows by an int64 column."""
 
     def __init__(self, folder: Path, by: str, piece_rows: int = PIECE_ROWS, block_rows: int = BLOCK_ROWS) -> None:
-        """Begin without rows.
+        """Start without rows.
 
         Args:
-            folder: an empty one for the pieces; who made it removes it.
-            by: the column, without nulls.
-            piece_rows, block_rows: as `PIECE_ROWS` and `BLOCK_ROWS`.
+            folder: empty folder for the pieces; the caller removes it.
+            by: name of the column, which must not have nulls.
+            piece_rows, block_rows: see `PIECE_ROWS` and `BLOCK_ROWS`.
         """
         self._folder, self._by, self._piece_rows, self._block_rows = folder, by, piece_rows, block_rows
         self._held: list[pa.RecordBatch] = []
         self._held_rows = 0
         self._written = 0
-        self._pieces: list[tuple[int, Path]] = []  # passes it has gone through, and the file; in the rows' order
+        self._pieces: list[tuple[int, Path]] = []  # number of merge passes and file, in input order
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
@@ -43,7 +43,7 @@ class ExternalSort:
             self._spill()
 
     def blocks(self) -> Iterator[pa.Table]:
-        """All rows in order, some at a time. May be asked for again; nothing may be added any more."""
+        """Return all rows in order, in blocks; may be called repeatedly, but no rows may be added afterwards."""
         if self._held:
             self._spill()
         while len(self._pieces) > FAN_IN:
@@ -77,7 +77,7 @@ class ExternalSort:
 
 
 def _sorted(table: pa.Table, by: str) -> pa.Table:
-    """The rows in stable order."""
+    """Sort the rows (stable)."""
     values = table.column(by).to_numpy()
     if (values[1:] >= values[:-1]).all():
         return table.combine_chunks()
@@ -85,7 +85,7 @@ def _sorted(table: pa.Table, by: str) -> pa.Table:
 
 
 class _Piece:
-    """A sorted file while it is merged: its next rows, and whether there are more behind."""
+    """A sorted file during a merge: the rows in memory, and whether more are on disk."""
 
     def __init__(self, path: Path, by: str) -> None:
         self._file = pa.ipc.open_file(pa.OSFile(str(path)))
@@ -99,16 +99,16 @@ class _Piece:
 
     @property
     def more(self) -> bool:
-        """Whether there are rows on disk."""
+        """Whether rows are left on disk."""
         return bool(self._next < self._file.num_record_batches)
 
     @property
     def last(self) -> int:
-        """The value of the last row in memory."""
+        """Sort value of the last row in memory."""
         return int(self._values[-1])
 
     def taken(self, bound: int, side: str) -> pa.Table:
-        """The rows in memory below the bound (`side` left) or up to it (right), which are then gone from here."""
+        """Remove and return the rows in memory below the bound (`side` left) or up to it (right)."""
         cut = int(np.searchsorted(self._values, bound, side=side))  # type: ignore[call-overload]
         rows, self._rows, self._values = self._rows.slice(0, cut), self._rows.slice(cut), self._values[cut:]
         if not len(self._values) and self.more:
@@ -117,11 +117,11 @@ class _Piece:
 
 
 def _merged(paths: list[Path], by: str) -> Iterator[pa.Table]:
-    """The rows of sorted files in order; of equal ones those of an earlier file come first."""
+    """Merge sorted files; of equal rows, those of the earlier file come first."""
     pieces = [_Piece(path, by) for path in paths]
     while limits := [(piece.last, i) for i, piece in enumerate(pieces) if piece.more]:
         bound, owner = min(limits)
-        # What is still on disk comes after the owner's last row in memory: by its value or, if equal, by its file.
+        # Rows still on disk sort after the owner's last row in memory: by value or, if equal, by file.
         yield _sorted(
             pa.concat_tables([p.taken(bound, "right" if i <= owner else "left") for i, p in enumerate(pieces)]), by
         )

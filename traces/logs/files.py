@@ -1,4 +1,4 @@
-"""Which files an import reads, and in which format each of them is."""
+"""Find the files of an import and their formats."""
 
 from __future__ import annotations
 
@@ -13,24 +13,28 @@ from traces.readers.source import Source
 
 
 def files_in(files: Sequence[Path]) -> list[Path]:
-    """The files, and those in the folders."""
+    """Return the files, and the files in the folders.
+
+    Raises:
+        InputError: a folder contains no files.
+    """
     found: list[Path] = []
     for path in files:
         if path.is_dir():
-            held = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-            if not held:
-                raise InputError(f"{path}: the folder holds no files")
-            found += held
+            inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+            if not inside:
+                raise InputError(f"{path}: the folder contains no files")
+            found += inside
         else:
             found.append(path)
     return found
 
 
 def formats_of(sources: Sequence[Source], name: str | None, columns: Mapping[str, str] | None) -> list[Format | None]:
-    """The format of each file; None of one that is empty.
+    """Return the format of each file; None for an empty file.
 
     Raises:
-        InputError: a format is not known, or some files have times of the calendar and others have not.
+        InputError: a format is unknown, or some files have calendar times and others relative times.
     """
     found: list[Format | None]
     if columns is not None and name in (None, CSV):
@@ -44,14 +48,14 @@ def formats_of(sources: Sequence[Source], name: str | None, columns: Mapping[str
         found = [_named(name)] * len(sources)
     dated = {one.dated: source.path for source, one in zip(sources, found, strict=True) if one}
     if len(dated) == 2:
-        raise InputError(f"{dated[False]}: its times count from a zero of its own, those of {dated[True]} are dated")
+        raise InputError(f"{dated[False]}: has relative times, but {dated[True]} has calendar times; import them apart")
     return found
 
 
 def _named(name: str) -> Format:
     if name == CSV:
-        raise InputError(f"the format {CSV} needs to know the columns: --columns time=…,op=…,key=…")
+        raise InputError(f"the format {CSV} needs the columns: --columns time=…,op=…,key=…")
     known = {format.name: format for format in FORMATS}
     if name not in known:
-        raise InputError(f"the format {name!r} is not known; allowed are {', '.join([*known, CSV])}")
+        raise InputError(f"the format {name!r} is unknown; allowed are {', '.join([*known, CSV])}")
     return known[name]

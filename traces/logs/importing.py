@@ -1,8 +1,7 @@
-"""Logs read into a Trace and, where they have latencies, a measured Run; in bounded memory.
+"""Import logs as a Trace and, if they have latencies, a measured Run, in bounded memory.
 
-All files are read once. Records are sorted by time on disk (`traces.logs.external_sort`), as logs are written in order
-of completion and a store's hosts each have their own. What grows with the log is only what is known of each distinct
-object.
+All files are read once. Records are sorted by time on disk (`traces.logs.external_sort`), because logs are in order of
+completion and each host of a store has its own. Only the data kept per distinct object grows with the log.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.logs.clock import spread
 from traces.logs.files import files_in, formats_of
-from traces.logs.pseudonyms import Hashed, anonymous_error, told_error
+from traces.logs.pseudonyms import Hashed, anonymous_error, plain_error
 from traces.logs.records import LogRecords, Progress, read_logs
 from traces.logs.run_writer import imported_info, run_writer
 from traces.logs.tables import Names, run_table, trace_table
@@ -50,32 +49,32 @@ def import_logs(
     run_out: Path | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> dict[str, Any]:
-    """Read logs, merged by time, and write what they asked for and what happened.
+    """Read logs, merge them by time, and write their requests as a Trace and the outcomes as a Run.
 
-    Sizes that the log does not say are those of the same object's last request before that says one, else of the first
-    after, else 0. Rows without a latency are in the Trace and not in the Run.
+    Missing sizes are taken from the previous request for the same object that has a size, else from the next one, else
+    they are 0. Rows without a latency are in the Trace but not in the Run.
 
     Args:
-        files: logs; a folder stands for the files in it. Their formats may differ.
-        out: the Trace: parquet, or CSV where the name ends in ``.csv``.
-        format: of all files, by name; None: each file's is detected.
-        columns: of the format ``csv``: see `traces.readers.generic_csv`.
-        zone: by which times that name none are read: ``UTC``, ``Europe/Berlin``, ``+02:00``.
-        strict: a row that cannot be read is an error.
-        anonymise: buckets and keys become keyed hashes; file names and texts of errors are left out.
-        salt: the key of the hashes, to get the same ones again; None: a random one, which is not kept.
-        spread: arrivals are spread uniformly over the clock's tick, in their order.
-        seed: of the spreading.
-        run_out: folder of the Run; None: no Run.
-        progress: told how far it is.
+        files: log files, or folders of log files; their formats may differ.
+        out: file of the Trace: CSV if the name ends in ``.csv``, else parquet.
+        format: name of the format of all files (default: detected for each file).
+        columns: columns of the format ``csv``, see `traces.readers.generic_csv`.
+        zone: time zone of times without one: ``UTC``, ``Europe/Berlin``, ``+02:00``.
+        strict: whether a row that cannot be read is an error.
+        anonymise: whether to replace buckets and keys by keyed hashes, and to drop file names and error texts.
+        salt: key of the hashes, for reproducible hashes (default: a random key, which is discarded).
+        spread: whether to spread arrivals uniformly over the tick of the clock, in their order.
+        seed: seed of the random numbers for spreading.
+        run_out: folder of the Run (default: no Run).
+        progress: called with the progress.
 
     Returns:
-        ``trace``, ``run`` (None where no row has a latency), ``format`` by file, what `Tally.figures` gives,
+        ``trace``, ``run`` (None if no row has a latency), ``format`` by file, the fields of `ImportReport.figures`,
         ``without_latency``, ``sizes_filled`` and ``sizes_unknown`` (rows), ``requests``, ``errors``, ``ops`` (requests
         by operation), ``span_s``, ``objects``, ``clients`` and ``origin``.
 
     Raises:
-        InputError: a file is missing or of no known format, an option is wrong, no row is a request, or a row cannot
+        InputError: a file is missing or has no known format, an option is invalid, no row is a request, or a row cannot
             be read and `strict` is set.
     """
     _check(zone, run_out)
@@ -84,7 +83,7 @@ def import_logs(
     try:
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             log = LogRecords(Path(folder))
-            tally = read_logs(sources, formats, log, strict, progress)
+            report = read_logs(sources, formats, log, strict, progress)
             origin = replace(_origin(log, sources, formats, zone), anonymised=anonymise, spread=spread)
             if anonymise:
                 origin = replace(origin, files=())
@@ -97,7 +96,7 @@ def import_logs(
         "trace": str(out),
         "run": None if run_out is None else str(run_out),
         "format": {str(s.path): f.name if f else None for s, f in zip(sources, formats, strict=True)},
-        **tally.figures(),
+        **report.figures(),
         "without_latency": log.rows - log.with_latency,
         **asdict(written),
         "objects": len(log.objects),
@@ -122,7 +121,7 @@ def _check(zone: str, run_out: Path | None) -> None:
         pc.assume_timezone(pa.scalar(0, pa.timestamp("ns")), zone)
     except pa.ArrowInvalid as error:
         raise InputError(
-            f"the time zone {zone!r} is not known; allowed are names as Europe/Berlin and offsets as +02:00"
+            f"the time zone {zone!r} is unknown; allowed are names such as Europe/Berlin and offsets such as +02:00"
         ) from error
     if run_out is not None:
         check_folder(run_out)
@@ -130,7 +129,7 @@ def _check(zone: str, run_out: Path | None) -> None:
 
 @dataclass
 class _Written:
-    """Counts of what was written."""
+    """Counts of the rows written."""
 
     sizes_filled: int = 0
     sizes_unknown: int = 0
@@ -147,7 +146,7 @@ class _Written:
         self.span_s = trace.column("arrival_s")[-1].as_py()
 
     def filled(self, log: LogRecords, rows: pa.Table) -> NDArray[np.int64]:
-        """The sizes of the rows' objects; a LIST names none and has 0, an unknown one is 0 or the range's end."""
+        """Return the object size of each row: 0 for LISTs; at least the end of the range, which is 0 without one."""
         size = rows.column("size_bytes").fill_null(-1).to_numpy().copy()
         names = rows.column("op").to_numpy() != LIST
         without = names & (size < 0)
@@ -156,7 +155,7 @@ class _Written:
         self.sizes_unknown += unknown
         self.sizes_filled += int(without.sum()) - unknown
         start, length = (rows.column(f"range_{part}").fill_null(0).to_numpy() for part in ("start_bytes", "bytes"))
-        result: NDArray[np.int64] = np.maximum(size, start + length)  # an object reaches to the end of a range at least
+        result: NDArray[np.int64] = np.maximum(size, start + length)  # an object includes every range read from it
         return result
 
 
@@ -169,8 +168,8 @@ def _write(
     seed: int,
     progress: Progress,
 ) -> _Written:
-    """Write the Trace and the Run."""
-    names = Names(*log.objects.texts(hashed), log.errors.texts(anonymous_error if hashed else told_error))
+    """Write the Trace and, if `run_out` is given, the Run."""
+    names = Names(*log.objects.texts(hashed), log.errors.texts(anonymous_error if hashed else plain_error))
     blocks = log.records.blocks()
     if origin.spread:
         blocks = spread(blocks, log.clock.tick_ns, seed)
@@ -195,7 +194,7 @@ def _write(
 
 
 def _calendar(time_ns: int) -> str:
-    """ISO 8601, in UTC, with as many places as needed."""
+    """Format nanoseconds since 1970 as ISO 8601 in UTC, with as many decimal places as needed."""
     seconds, part_ns = divmod(time_ns, 10**9)
     places = f".{part_ns:09d}".rstrip("0") if part_ns else ""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}{places}+00:00"

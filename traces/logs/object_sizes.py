@@ -1,4 +1,4 @@
-"""Sizes of objects that a log says of some requests and not of others."""
+"""Fill in object sizes that a log records for some requests only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class Sizes:
-    """What is known of the objects' sizes: by time, and before the first request that says one."""
+    """Known object sizes over time, and for each object its first known size."""
 
     def __init__(self) -> None:
         self._first_ns = np.empty(0, np.int64)
@@ -16,11 +16,11 @@ class Sizes:
     def learn(
         self, objects: NDArray[np.int32], time_ns: NDArray[np.int64], size: NDArray[np.int64], known: int
     ) -> None:
-        """Learn each object's first size from some rows, in any order.
+        """Record the first size of each object from rows in any order.
 
         Args:
-            objects, time_ns, size: of rows whose log says a size.
-            known: how many objects there are by now.
+            objects, time_ns, size: object number, time and size of rows with a size, each of shape (rows,).
+            known: number of objects so far.
         """
         self._grow(known)
         order = np.lexsort((time_ns, objects))
@@ -36,8 +36,10 @@ class Sizes:
             self._size = np.append(self._size, np.full(more, -1, np.int64))
 
     def filled(self, objects: NDArray[np.int32], size: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sizes of rows that follow in time on those asked for before; -1 stands for unknown, and stays for objects
-        that no request says the size of."""
+        """Fill in unknown sizes (-1) of rows that follow in time on those of earlier calls, shape (rows,).
+
+        The size stays -1 for objects whose size no request records.
+        """
         self._grow(int(objects.max(initial=-1)) + 1)
         order = np.argsort(objects, kind="stable")
         of, given = objects[order], size[order]

@@ -1,4 +1,4 @@
-"""The names in a log: numbered while it is read, and hashed by a key where they are not to be known."""
+"""Names in a log: numbered while reading, and replaced by keyed hashes for anonymous imports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_BETWEEN = "\0"  # bucket and key; neither can hold it
+_BETWEEN = "\0"  # separates bucket and key; neither can contain it
 _HASH_BYTES = 8
 _QUERY = re.compile(r"\?[^\s\"']*")
 _ERROR_CODE = re.compile(r"[A-Z][A-Za-z]+|[1-5]\d\d|error")
@@ -18,7 +18,7 @@ _LONGEST_ERROR = 200
 
 
 class Numbering:
-    """Distinct texts, numbered from 0 as they first come."""
+    """Distinct texts, numbered from 0 in order of first occurrence."""
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
@@ -27,19 +27,19 @@ class Numbering:
         return len(self._number)
 
     def of(self, texts: pa.Array) -> pa.Array:
-        """The number (int32) of each text; null stays null."""
+        """Return the number (int32) of each text; null stays null."""
         encoded = texts.dictionary_encode()
         number = self._number
         found = [number.setdefault(text, len(number)) for text in encoded.dictionary.to_pylist()]
         return pa.array(found, pa.int32()).take(encoded.indices)
 
     def texts(self, change: Callable[[str], str] | None = None) -> pa.Array:
-        """The texts by number, each changed by `change`."""
+        """Return the texts by number, each transformed by `change`."""
         return pa.array(self._number if change is None else map(change, self._number), pa.large_string())
 
 
 class Objects:
-    """The objects that requests name, by bucket and key, numbered as they first come."""
+    """Objects by bucket and key, numbered from 0 in order of first occurrence."""
 
     def __init__(self) -> None:
         self._joined = Numbering()
@@ -48,11 +48,11 @@ class Objects:
         return len(self._joined)
 
     def of(self, bucket: pa.Array, key: pa.Array) -> pa.Array:
-        """The number (int32) of each row's object; rows without a bucket are in one called ``bucket``."""
+        """Return the number (int32) of each row's object; a missing bucket is called ``bucket``."""
         return self._joined.of(pc.binary_join_element_wise(bucket.fill_null("bucket"), key, _BETWEEN))
 
     def texts(self, hashed: Hashed | None = None) -> tuple[pa.Array, pa.Array]:
-        """Buckets and keys by the number of the object, hashed where told to."""
+        """Return the buckets and keys by object number, hashed if `hashed` is given."""
         if hashed is None:
             joined = self._joined.texts()
         else:
@@ -62,15 +62,15 @@ class Objects:
 
 
 class Hashed:
-    """Names as keyed hashes: who has not the key can neither compute nor invert them; equal names have equal hashes."""
+    """Keyed hashes of names: without the key they can be neither computed nor inverted; equal names hash equally."""
 
     def __init__(self, key: bytes) -> None:
-        """`key`: the secret; at most its first 64 bytes count (BLAKE2b, RFC 7693)."""
+        """`key`: the secret; only its first 64 bytes are used (BLAKE2b, RFC 7693)."""
         self._key = key[:64]
         self._part = lru_cache(1 << 16)(self._hash)
 
     def path(self, name: str) -> str:
-        """Each part between slashes by itself, so that a listing by a whole prefix still finds what it found."""
+        """Hash each component of a path separately, so that listing by a prefix of whole components still works."""
         return "/".join(self._part(part) if part else "" for part in name.split("/"))
 
     def _hash(self, part: str) -> str:
@@ -79,11 +79,11 @@ class Hashed:
         ).hexdigest()
 
 
-def told_error(text: str) -> str:
-    """An error's text without queries, which may hold signatures, in one line of bounded length."""
+def plain_error(text: str) -> str:
+    """Return an error text in one line of limited length, without URL queries, which may contain signatures."""
     return " ".join(_QUERY.sub("", text).split())[:_LONGEST_ERROR] or "error"
 
 
 def anonymous_error(text: str) -> str:
-    """An error's code; ``error`` where its text is more than that."""
+    """Return an error code as it is, and any longer text as ``error``."""
     return text if _ERROR_CODE.fullmatch(text) else "error"

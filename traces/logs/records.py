@@ -1,4 +1,4 @@
-"""What is read of logs: the records, sorted on disk, and what is known of all of them."""
+"""Collect the records of log files: sorted on disk, with the names, sizes and clock resolution found in them."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import pyarrow as pa
 from traces.errors import InputError
 from traces.logs.clock import Clock
 from traces.logs.external_sort import ExternalSort
+from traces.logs.import_report import ImportReport
 from traces.logs.object_sizes import Sizes
 from traces.logs.pseudonyms import Numbering, Objects
 from traces.logs.tables import NUMBERED
 from traces.readers.formats import Format
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.tables import LIST
 
 Progress = Callable[[str, float, float], None]
-"""Called with the stage (``read`` or ``write``), how far it is, and how far it goes."""
+"""Called with the stage (``read`` or ``write``), the work done and the total work."""
 
 _LATENCY_SLACK_NS = 1000  # some logs print binary fractions of a second: 0.012000001
 
 
 class LogRecords:
-    """The records of logs.
+    """The records of one or more logs.
 
     Attributes:
-        records: as `NUMBERED`, sorted by time.
-        objects, clients, errors: the names.
-        sizes: what is known of the objects' sizes.
-        clock, latency_clock: of times and of latencies.
-        rows, with_latency: how many records there are, and how many of them have a latency.
-        zero_ns: the earliest time.
+        records: rows of `NUMBERED`, sorted by time.
+        objects, clients, errors: numbered names.
+        sizes: known object sizes.
+        clock, latency_clock: resolution of times and of latencies.
+        rows, with_latency: number of records, and of records with a latency.
+        zero_ns: earliest time, nanoseconds.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +46,7 @@ class LogRecords:
         self.zero_ns = int(np.iinfo(np.int64).max)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add records."""
+        """Add a batch of `traces.readers.records.RECORDS`."""
         numbers = {
             "object": self.objects.of(batch.column("bucket"), batch.column("key")),
             "client": self.clients.of(batch.column("client")),
@@ -61,39 +61,39 @@ class LogRecords:
         self.with_latency += len(latency)
         self.zero_ns = min(self.zero_ns, int(time.min()))
         size = batch.column("size_bytes").fill_null(-1).to_numpy()
-        told = (size >= 0) & (batch.column("op").to_numpy() != LIST)
-        self.sizes.learn(numbers["object"].to_numpy()[told], time[told], size[told], len(self.objects))
+        known = (size >= 0) & (batch.column("op").to_numpy() != LIST)
+        self.sizes.learn(numbers["object"].to_numpy()[known], time[known], size[known], len(self.objects))
 
 
 def read_logs(
     sources: Sequence[Source], formats: Sequence[Format | None], log: LogRecords, strict: bool, progress: Progress
-) -> Tally:
-    """Read all files.
+) -> ImportReport:
+    """Read all files into `log` and return the report of their rows.
 
     Raises:
-        InputError: none of their rows is a request.
+        InputError: no row is a request.
     """
-    tally, before = Tally(strict), 0
+    report, before = ImportReport(strict), 0
     sizes = [source.path.stat().st_size for source in sources]
     for source, format, size in zip(sources, formats, sizes, strict=True):
-        for batch in format.read(source, tally) if format else ():
+        for batch in format.read(source, report) if format else ():
             log.add(batch)
             progress("read", before + source.position_bytes, sum(sizes))
         before += size
         progress("read", before, sum(sizes))
     for format in dict.fromkeys(formats):
-        for batch in format.read_across(tally) if format else ():
+        for batch in format.read_across(report) if format else ():
             log.add(batch)
     if not log.rows:
         named = str(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
-        raise InputError(f"{named}: no request in it: {_nothing(tally)}")
-    return tally
+        raise InputError(f"{named}: contains no requests: {_nothing(report)}")
+    return report
 
 
-def _nothing(tally: Tally) -> str:
-    if not tally.rows:
-        return "; ".join(tally.truncated.values()) or "it is empty"
-    if tally.unreadable:
-        return f"{tally.unreadable.total():,} of {tally.rows:,} rows cannot be read, first {tally.where[0]}"
-    reasons = ", ".join(f"{why} ({count:,})" for why, count in tally.left_out.most_common(3))
-    return f"all {tally.rows:,} rows are left out: {reasons}"
+def _nothing(report: ImportReport) -> str:
+    if not report.rows:
+        return "; ".join(report.truncated.values()) or "it is empty"
+    if report.unreadable:
+        return f"{report.unreadable.total():,} of {report.rows:,} rows cannot be read, first {report.where[0]}"
+    reasons = ", ".join(f"{why} ({count:,})" for why, count in report.left_out.most_common(3))
+    return f"all {report.rows:,} rows are left out: {reasons}"

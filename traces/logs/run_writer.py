@@ -1,4 +1,4 @@
-"""The Run of an import, written piece by piece."""
+"""Write the Run of an import incrementally."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from traces.trace import Pacing, trace_writer
 
 
 def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[str, Any]:
-    """What is known of a Run that was read from logs. Of the machine nothing is, nor of how late the client was."""
+    """Return the metadata of an imported Run; the machine and the lag of the client are unknown."""
     versions = {"tailcast": importlib.metadata.version("tailcast"), "python": platform.python_version()}
     return {
         "kind": "measured",
@@ -38,10 +38,10 @@ def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[
 def run_writer(
     folder: Path, info: dict[str, Any], pacing: Pacing, origin: Origin
 ) -> Iterator[Callable[[pa.Table, pa.Table], None]]:  # fmt: skip
-    """A function that appends rows of the Run and of its Trace to a folder as `Run.read` reads it; whole or not at all.
+    """Yield a function that appends rows of a Run and its Trace to a folder that `Run.read` can read, atomically.
 
     Raises:
-        InputError: the folder cannot be written, or something else has that name.
+        InputError: the folder cannot be written, or the name is taken by something other than a Run.
     """
     with whole_folder(folder) as temporary:
         (temporary / "run.json").write_text(json.dumps(info, indent=1, sort_keys=True) + "\n")

@@ -1,4 +1,4 @@
-"""Records in order of time as rows of a Trace and of a Run."""
+"""Convert records in order of time into rows of a Trace and of a Run."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ NUMBERED = pa.schema([
     pa.field("status", pa.int16()),
     pa.field("error", pa.int32()),
 ])  # fmt: skip
-"""`traces.readers.records.RECORDS` with numbers in place of names."""
+"""`traces.readers.records.RECORDS` with numbers instead of names."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """The names by their numbers.
+    """The names by number.
 
     Attributes:
-        buckets, keys: of the objects.
-        errors: texts of errors.
+        buckets, keys: bucket and key of each object.
+        errors: error texts.
     """
 
     buckets: pa.Array
@@ -45,13 +45,13 @@ class Names:
 
 
 def trace_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names) -> pa.Table:
-    """Rows of `NUMBERED` as rows of a Trace.
+    """Convert rows of `NUMBERED` to rows of a Trace.
 
     Args:
-        rows: in order of time.
-        size_bytes: of the objects, all known.
-        zero_ns: the time that arrivals count from.
-        names: of the numbers.
+        rows: records in order of time.
+        size_bytes: object size of each row.
+        zero_ns: time of arrival 0.
+        names: names of the numbers.
     """
     nothing = np.zeros(len(rows))
     columns = _shared(rows, size_bytes, names) | {
@@ -66,14 +66,14 @@ def trace_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, nam
 
 
 def run_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names) -> pa.Table:
-    """Rows of `NUMBERED`, all with a latency, as rows of a Run: each sent when it was due, in one attempt.
+    """Convert rows of `NUMBERED`, all with a latency, to rows of a Run: each issued on time, in one attempt.
 
-    Where the log has no status, a request that went well has 200 and one that failed has 0; where it names no client,
-    that is -1; where it does not say what was moved, it is what the request asked for.
+    Values missing in the log are replaced: the status by 200 for successful and 0 for failed requests, the client by
+    -1, the transfer by the requested size.
     """
     arrival_s = _seconds(rows, zero_ns)
     failed = rows.column("error").is_valid()
-    transfer = pc.coalesce(rows.column("transfer_bytes"), _asked_bytes(rows, size_bytes, failed))
+    transfer = pc.coalesce(rows.column("transfer_bytes"), _requested_bytes(rows, size_bytes, failed))
     columns = _shared(rows, size_bytes, names) | {
         "arrival_s": arrival_s,
         "start_s": arrival_s,
@@ -104,8 +104,8 @@ def _seconds(rows: pa.Table, zero_ns: int) -> NDArray[np.float64]:
     return since / 1e9
 
 
-def _asked_bytes(rows: pa.Table, size_bytes: NDArray[np.int64], failed: pa.ChunkedArray) -> pa.Array:
-    """The payload that each request would move: nothing if it failed."""
+def _requested_bytes(rows: pa.Table, size_bytes: NDArray[np.int64], failed: pa.ChunkedArray) -> pa.Array:
+    """Return the payload of each request by its operation, size and range; 0 if it failed."""
     op = rows.column("op").to_numpy()
     start = rows.column("range_start_bytes").fill_null(0).to_numpy()
     wanted = rows.column("range_bytes").fill_null(np.iinfo(np.int64).max).to_numpy()

@@ -1,1 +1,1 @@
-"""Readers of the logs and benchmark files that stores and tools write: one module a format, one interface."""
+"""Readers of logs and benchmark files: one module per format, behind one interface."""

@@ -14,17 +14,17 @@ from typing import Any
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.memory import keep_freed_memory
 from traces.readers.records import Parsed, unread
 from traces.readers.sections import Block, Section
 from traces.readers.source import Lines, Source
-from traces.readers.tally import Tally
 
 Parse = Callable[[Any], Iterable[Parsed]]
 """Reads a block of lines that are all of a format; pure. Raises ValueError (as Arrow's errors are) where it cannot."""
 
-Read = Callable[[Source, Tally], Iterator[pa.RecordBatch]]
-"""Reads a whole file: gives record batches in the file's order and tallies every row."""
+Read = Callable[[Source, ImportReport], Iterator[pa.RecordBatch]]
+"""Reads a whole file: gives record batches in the file's order and reports every row."""
 
 
 def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Block]] = Source.lines) -> Read:
@@ -35,16 +35,16 @@ def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Block]] = Source.
         blocks: divides a file into blocks of them.
     """
 
-    def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+    def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
         keep_freed_memory()
         above = 0  # lines before the next section
         with closing(source), ThreadPoolExecutor(workers()) as pool:
             for block, parts in _in_order(pool, partial(_parts, parse), blocks(source)):
                 for part in parts:
-                    yield from tallied(part, source.path, above, tally)
+                    yield from counted(part, source.path, above, report)
                 if isinstance(block, Section):
                     above += block.first - 1 + block.count
-        tally.end(source.path, source.truncated)
+        report.end(source.path, source.truncated)
 
     return read
 
@@ -79,25 +79,25 @@ def without_header(lines: Lines) -> Iterable[Parsed]:
     raise ValueError("has no header line before it")
 
 
-def tallied(part: Parsed, path: Path, above: int, tally: Tally) -> Iterator[pa.RecordBatch]:
-    """The part's records, if any, with its rows tallied.
+def counted(part: Parsed, path: Path, above: int, report: ImportReport) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a part, if any, and count its rows in the report.
 
     Args:
         part: of a file,
         path: this one.
         above: how many lines of it are before those that the part counts.
-        tally: where.
+        report: where.
 
     Raises:
-        InputError: a row cannot be read and the tally is strict.
+        InputError: a row cannot be read and the report is strict.
     """
     left_out = part.left_out.total() if part.left_out else 0
-    tally.rows += part.records.num_rows + part.joined + left_out + len(part.unreadable)
-    tally.kept += part.records.num_rows
-    tally.joined += part.joined
-    tally.left_out.update(part.left_out or {})
+    report.rows += part.records.num_rows + part.joined + left_out + len(part.unreadable)
+    report.kept += part.records.num_rows
+    report.joined += part.joined
+    report.left_out.update(part.left_out or {})
     for line, why in part.unreadable:
-        tally.refuse(path, above + line, why)
+        report.refuse(path, above + line, why)
     if part.records.num_rows:
         yield part.records
 

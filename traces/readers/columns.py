@@ -1,4 +1,4 @@
-"""Columns turned into columns: numbers with what is missing told from what is wrong, names, escapes."""
+"""Convert columns of parsed logs (numbers, operations, percent escapes), telling missing from invalid values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 def by_value(column: Column, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
-    """`function` of each value, asked once for each distinct one; null stays null."""
+    """Apply `function` to each distinct value; null stays null."""
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     encoded = texts.dictionary_encode()
     values = pa.array([None if v is None else function(v) for v in encoded.dictionary.to_pylist()], kind)
@@ -27,7 +27,7 @@ def by_value(column: Column, function: Callable[[Any], Any], kind: pa.DataType) 
 
 
 def operations(column: Column | Spans, names: Mapping[str, str]) -> NDArray[np.int8]:
-    """The index in `OPS` of what each value names; -1 where `names` has it not, or there is none."""
+    """Return the index into `OPS` of each value; -1 for null or if `names` does not contain it."""
     spans = column if isinstance(column, Spans) else Spans.of(column)
     codes = np.array([*(OPS.index(op) for op in names.values()), -1], np.int8)
     result: NDArray[np.int8] = codes[spans.one_of(list(names))]
@@ -35,26 +35,26 @@ def operations(column: Column | Spans, names: Mapping[str, str]) -> NDArray[np.i
 
 
 def unquoted(column: Column) -> pa.Array:
-    """Texts with their percent escapes resolved."""
+    """Resolve percent escapes."""
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     held = texts.buffers()[2]
     if held is None or not (np.frombuffer(held, np.uint8) == ord("%")).any():
         return texts
     try:
         return Spans.of(texts).texts(escaped=True)
-    except ValueError:  # what is not UTF-8 is replaced
+    except ValueError:  # not UTF-8: replace invalid bytes
         return by_value(texts, unquote, pa.string())
 
 
 def numbers(rows: Rows, spans: Spans, values: Ints, what: str, null: str | None = "-") -> pa.Array:
-    """Values read from a field, -1 where it held none: null if the field is missing, else the row is refused.
+    """Return the values of a field; null if it is missing. Rows with an invalid value (-1) are unreadable.
 
     Args:
         rows: the rows of the block.
         spans: the field.
-        values: what was read of it.
-        what: the field's name, for the reason.
-        null: the text that stands for a missing value.
+        values: the values, -1 where the field has none.
+        what: name of the field, for the reason.
+        null: text that stands for a missing value.
     """
     without = values < 0
     if without.any():
@@ -66,18 +66,18 @@ def numbers(rows: Rows, spans: Spans, values: Ints, what: str, null: str | None 
 
 
 def whole(rows: Rows, spans: Spans, what: str, null: str | None = "-") -> pa.Array:
-    """A field of whole numbers: null if it is missing; a row where it is something else is refused."""
+    """Return a field of whole numbers; null if it is missing. Rows with another value are unreadable."""
     return numbers(rows, spans, spans.integers(), what, null)
 
 
 def missing(column: Column) -> Mask:
-    """Which rows are null."""
+    """Return whether each row is null."""
     result: Mask = pc.is_null(column).to_numpy(zero_copy_only=False)
     return result
 
 
 def durations(rows: Rows, values: Column, what: str) -> pa.Array:
-    """Durations in ns; a row where one is negative or absurd is refused."""
+    """Return durations in nanoseconds; rows with a negative or implausible one are unreadable."""
     wrong = pc.or_(pc.less(values, 0), pc.greater(values, LONGEST_NS))
     rows.refuse(pc.fill_null(wrong, False).to_numpy(zero_copy_only=False), f"{what} is not a duration")
     return values

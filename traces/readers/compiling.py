@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,28 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from traces.compiled_cache import drop_stale
-
 _FOLDER = Path(__file__).parent
-_SHARED = ("compiling", "kernels", "time_kernels", "escape_kernels", "http_kernels", "http_status", "drafts")
+_SHARED = ("compiling", "kernels", "time_kernels", "escape_kernels", "http_kernels", "drafts", "records")
 
 
-drop_stale(_FOLDER, "*.nb?", [*(_FOLDER / f"{name}.py" for name in _SHARED), _FOLDER.parent / "tables.py"])
+def _drop_stale(folder: Path, pattern: str, sources: Iterable[Path]) -> None:
+    """Delete compiled functions that are older than one of their sources.
+
+    Numba checks only the file that defines a function, but kernels inline functions of several files.
+
+    Args:
+        folder: folder of the modules.
+        pattern: file names in its ``__pycache__``.
+        sources: files that the functions are compiled from.
+    """
+    newest = max(source.stat().st_mtime for source in sources)
+    for cached in (folder / "__pycache__").glob(pattern):
+        with contextlib.suppress(OSError):  # read-only folder: Numba has its cache elsewhere
+            if cached.stat().st_mtime < newest:
+                cached.unlink()
+
+
+_drop_stale(_FOLDER, "*.nb?", [*(_FOLDER / f"{name}.py" for name in _SHARED), _FOLDER.parent / "tables.py"])
 
 compiled: Any = njit(cache=True, nogil=True)
 """Compiles a kernel, once for an installation."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from traces.readers.compiling import WIDTH, compiled, inlined, pointer
 from traces.readers.drafts import BEGIN, END, begun, error, rejected
-from traces.readers.http_status import FIRST_ERROR
 from traces.readers.kernels import (
     QUOTE,
     decimal,
@@ -19,6 +18,7 @@ from traces.readers.kernels import (
     word,
     words,
 )
+from traces.readers.records import FIRST_ERROR
 from traces.readers.time_kernels import iso_time
 from traces.tables import LIST
 

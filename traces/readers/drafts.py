@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from traces.readers.compiling import WIDTH, compiled, find, inlined
 from traces.readers.escape_kernels import resolve
-from traces.readers.http_status import FIRST_ERROR, LAST_STATUS, error_of
 from traces.readers.kernels import DASH, NO_BYTE, PERCENT, words
 from traces.readers.memory import Room
+from traces.readers.records import FIRST_ERROR, LAST_STATUS, error_of
 from traces.readers.sections import Block
 
 TEXTS = ("bucket", "key", "client", "error")

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from traces.logs.import_report import ImportReport
 from traces.readers import column_kernels
 from traces.readers.blocks import by_block
 from traces.readers.columns import numbers, operations
@@ -26,7 +27,6 @@ from traces.readers.json_rows import json_rows
 from traces.readers.records import Parsed, Rows
 from traces.readers.source import Source
 from traces.readers.spans import Spans
-from traces.readers.tally import Tally
 from traces.tables import GET, LIST, PUT
 
 _SCHEMA = pa.schema({
@@ -50,13 +50,13 @@ _EVENTS = pa.schema({
     "length": pa.int64(),
     "finished": pa.bool_(),
     "failed": pa.bool_(),
-    "what": pa.string(),  # alike for a start and its finish
+    "what": pa.string(),  # equal for a start and its finish
 })  # fmt: skip
 
 _NO_START, _NO_FINISH = "a finish without its start", "a start without its finish"
 
 _MOST_ALONE = 1 << 18
-"""How many events without their other half are kept for other files: as many requests may be under way at all cuts."""
+"""Maximum number of unmatched events kept for other files: the requests in progress where a log was split."""
 
 _OPERATIONS = {
     f"S3{name}{way}": op
@@ -105,37 +105,37 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
 _events = by_block(json_rows(_SCHEMA, _convert))
 
 
-def _read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+def _read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
     waiting = _EVENTS.empty_table()
-    for batch in _events(source, tally):
+    for batch in _events(source, report):
         events = pa.concat_tables([waiting, pa.Table.from_batches([batch])]).combine_chunks()
         first, last, alone = _paired(events)
         finished = alone.column("finished")
         waiting = alone.filter(pc.invert(finished))
-        _leave_out(source, tally, alone.filter(finished), _NO_START)
-        _join(tally, len(last))
+        _leave_out(source, report, alone.filter(finished), _NO_START)
+        _join(report, len(last))
         took = pc.subtract(last.column("time_ns"), first.column("time_ns")).to_numpy()
         for line in first.column("line").filter(pa.array(took < 0)).to_pylist():
-            tally.kept -= 1
-            tally.refuse(source.path, line, "finishes before it starts")
+            report.kept -= 1
+            report.refuse(source.path, line, "finishes before it starts")
         good = pa.array(took >= 0)
         if took.max(initial=-1) >= 0:
             yield _records(first.filter(good), last.filter(good))
-    _leave_out(source, tally, waiting, _NO_FINISH)
+    _leave_out(source, report, waiting, _NO_FINISH)
 
 
-def _read_across(tally: Tally) -> Iterator[pa.RecordBatch]:
+def _read_across(report: ImportReport) -> Iterator[pa.RecordBatch]:
     """The requests that began in one file and ended in another."""
-    if len(tally.alone) < 2:
+    if len(report.alone) < 2:
         return
-    events = pa.concat_tables(table for tables in tally.alone.values() for table in tables)
+    events = pa.concat_tables(table for tables in report.alone.values() for table in tables)
     first, last, _ = _paired(events.sort_by([("time_ns", "ascending"), ("finished", "ascending")]).combine_chunks())
     if len(last):
         for why in (_NO_START, _NO_FINISH):
-            tally.left_out[why] -= len(last)
-        tally.left_out = +tally.left_out
-        tally.kept += 2 * len(last)
-        _join(tally, len(last))
+            report.left_out[why] -= len(last)
+        report.left_out = +report.left_out
+        report.kept += 2 * len(last)
+        _join(report, len(last))
         yield _records(first, last)
 
 
@@ -152,20 +152,20 @@ def _paired(events: pa.Table) -> tuple[pa.Table, pa.Table, pa.Table]:
     return events.take(starts), events.take(ends), events.filter(pa.array(alone))
 
 
-def _join(tally: Tally, count: int) -> None:
+def _join(report: ImportReport, count: int) -> None:
     """Take rows that were counted as kept as joined to others."""
-    tally.kept -= count
-    tally.joined += count
+    report.kept -= count
+    report.joined += count
 
 
-def _leave_out(source: Source, tally: Tally, events: pa.Table, why: str) -> None:
+def _leave_out(source: Source, report: ImportReport, events: pa.Table, why: str) -> None:
     """Take events that were counted as kept as left out, and keep them for other files, as long as they are few."""
     if len(events):
-        tally.kept -= len(events)
-        tally.left_out[why] += len(events)
-        room = _MOST_ALONE - sum(len(table) for tables in tally.alone.values() for table in tables)
+        report.kept -= len(events)
+        report.left_out[why] += len(events)
+        room = _MOST_ALONE - sum(len(table) for tables in report.alone.values() for table in tables)
         if room > 0:
-            tally.alone.setdefault(source.path, []).append(events.slice(0, room))
+            report.alone.setdefault(source.path, []).append(events.slice(0, room))
 
 
 def _records(first: pa.Table, last: pa.Table) -> pa.RecordBatch:

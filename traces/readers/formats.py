@@ -1,4 +1,4 @@
-"""The formats there are, and which of them a file is in."""
+"""The interface of log formats, and their detection."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.blocks import Read
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a file.
+    """The start of a file.
 
     Attributes:
-        name: of the file, without its folder.
-        data: its first bytes, unpacked.
+        name: file name without folder.
+        data: first bytes, decompressed.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Head:
 
     @property
     def lines(self) -> list[str]:
-        """The first twenty whole lines that are not blank."""
+        """The first twenty complete lines that are not blank."""
         text = self.data.decode("utf-8", "replace").split("\n")
         whole = text if len(text) == 1 else text[:-1]
         return [line.rstrip("\r") for line in whole if line.strip()][:20]
@@ -35,15 +35,15 @@ class Head:
 
 @dataclass(frozen=True)
 class Format:
-    """A format of logs.
+    """A log format.
 
     Attributes:
-        name: as ``--format`` takes it.
-        what: what writes it, in a few words.
-        dated: whether its times are of the calendar; else they count from the log's own zero.
-        recognises: whether a file with that beginning is in the format.
+        name: value of ``--format``.
+        what: short description.
+        dated: whether times are calendar times; else they are relative.
+        recognises: whether a file with the given start is in the format.
         read: reads a file.
-        read_across: once all files are read: gives the records of requests that two of them hold a part of.
+        read_across: called after all files are read; yields the records of requests whose parts are in two files.
     """
 
     name: str
@@ -51,18 +51,18 @@ class Format:
     dated: bool
     recognises: Callable[[Head], bool]
     read: Read
-    read_across: Callable[[Tally], Iterator[pa.RecordBatch]] = lambda tally: iter(())
+    read_across: Callable[[ImportReport], Iterator[pa.RecordBatch]] = lambda report: iter(())
 
 
 def detect(source: Source, formats: tuple[Format, ...]) -> Format:
-    """The first format that recognises the file.
+    """Return the first format that recognises the file.
 
     Raises:
-        InputError: none does, or the file cannot be read.
+        InputError: no format does, or the file cannot be read.
     """
     head = Head(source.path.name, source.head())
     found = next((format for format in formats if format.recognises(head)), None)
     if found is None:
         names = ", ".join(format.name for format in formats)
-        raise InputError(f"{source.path}: its format is not recognised; name one with --format: {names}")
+        raise InputError(f"{source.path}: the format is not recognised; choose one with --format: {names}")
     return found

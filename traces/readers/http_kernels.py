@@ -5,7 +5,6 @@ from __future__ import annotations
 from traces.readers.compiling import compiled, find
 from traces.readers.drafts import error
 from traces.readers.escape_kernels import resolve
-from traces.readers.http_status import LAST_STATUS
 from traces.readers.kernels import (
     AMPERSAND,
     EQUALS,
@@ -23,6 +22,7 @@ from traces.readers.kernels import (
     word,
     words,
 )
+from traces.readers.records import LAST_STATUS
 from traces.tables import GET, LIST, PUT
 
 _METHODS = operations({op: op for op in ("GET", "PUT", "HEAD", "DELETE")})

@@ -1,9 +1,9 @@
 """IBM object store traces of SNIA's IOTTA repository (set 36305).
 
-Layout: the traces' description at iotta.snia.org/traces/key-value, "time type object [size [begin end]]", one line a
-request, separated by blanks; the time is in milliseconds from the beginning of the recording, `begin` and `end` are the
-first and last byte that is read (``0 -1`` of an empty object). All requests of a file are for one bucket. A range over
-the whole object is taken for a GET without one. Whether a request went well is not logged.
+Layout: description of the traces at iotta.snia.org/traces/key-value, "time type object [size [begin end]]", one request
+per line, separated by blanks; the time is in milliseconds since the start of the recording, `begin` and `end` are the
+first and last byte read (``0 -1`` for an empty object). All requests of a file are for one bucket. A range that covers
+the whole object is read as a GET without a range. The outcome of requests is not logged.
 """
 
 from __future__ import annotations

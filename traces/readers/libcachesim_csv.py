@@ -1,9 +1,9 @@
 """libCacheSim's traces as CSV with a header line.
 
-Layout: what libCacheSim's tracePrint writes (``# time,object,size,next_access_vtime``) and the CSV files in its folder
-data/ (``version,time,op,size,lbn``: a block device's, with SCSI's operation codes), other names of the same columns
-too. Without an operation each request is a GET of the whole object. Files without a header line are for the format
-``csv``, which is told the columns.
+Layout: output of libCacheSim's tracePrint (``# time,object,size,next_access_vtime``) and the CSV files in its folder
+data/ (``version,time,op,size,lbn``: block device traces with SCSI operation codes), including other names of the same
+columns. Without an operation each request is a GET of the whole object. For files without a header line use the format
+``csv`` with explicit columns.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.blocks import by_block, without_header
-from traces.readers.cache_operations import CACHE_OPERATIONS
 from traces.readers.compiling import compiled, pointer
 from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
@@ -24,7 +24,7 @@ from traces.readers.kernels import decimal, digits, line_end, of, operation, ope
 from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
-from traces.readers.tally import Tally
+from traces.readers.twitter_cache_trace import CACHE_OPERATIONS
 from traces.tables import GET
 
 _TIME = ("time", "clock_time", "real_time", "timestamp")
@@ -74,7 +74,7 @@ def _layout(head: Head, sure: bool) -> _Layout | None:
     return _Layout(at + 2, delimiter, time, object_, size, operation)
 
 
-def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
     """Read a file.
 
     Raises:
@@ -88,14 +88,14 @@ def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
                 f"{source.path}: has no header line that names time, obj_id and obj_size; "
                 "give the columns with --format csv --columns"
             )
-        yield from by_block(without_header)(source, tally)
+        yield from by_block(without_header)(source, report)
     else:
         places = (layout.time, layout.object, layout.size, -1 if layout.operation is None else layout.operation)
         width = max(places) + 1
         refused = [why.format(width=width) for why in _REFUSED]
         kernel_layout = (np.array(places, np.int64), width, np.uint8(ord(layout.delimiter)))
         read_lines = line_reader(_records, width, refused, _LEFT_OUT, *kernel_layout, begin=layout.begin)
-        yield from read_lines(source, tally)
+        yield from read_lines(source, report)
 
 
 _REFUSED = (

@@ -32,7 +32,7 @@ def keep_freed_memory() -> None:
 class Room(threading.local):
     """A thread's own memory for the block that it reads, kept for its next one: fresh memory would be paged in.
 
-    It takes twice what is asked for, which later blocks then find there. Pages that nobody touches do not exist.
+    It allocates twice the requested size, for later blocks. Pages that are never touched take no memory.
     """
 
     def __init__(self, row: np.dtype[Any]) -> None:
@@ -45,7 +45,7 @@ class Room(threading.local):
         self._rows = np.empty(0, row)
 
     def text(self, size: int, kept: int = 0) -> NDArray[np.uint8]:
-        """So many bytes; the first `kept` are those of before, where there were any."""
+        """Return a buffer of `size` bytes, whose first `kept` bytes are preserved from earlier calls."""
         if len(self._text) < size:
             larger, held = np.empty(2 * size, np.uint8), self._text[:kept]
             larger[: len(held)] = held
@@ -53,7 +53,7 @@ class Room(threading.local):
         return self._text[:size]
 
     def rows(self, count: int) -> NDArray[np.void]:
-        """So many rows, with anything in them."""
+        """Return `count` uninitialised rows."""
         if len(self._rows) < count:
             self._rows = np.empty(2 * count, self._rows.dtype)
         return self._rows[:count]

@@ -1,8 +1,8 @@
 """MinIO's audit log: JSON objects as an audit webhook or Kafka target receives them.
 
 Layout: minio/madmin-go logger/audit/entry.go, version "1"; filled by minio internal/logger/audit.go. The time is that
-of the answer's end: a request began `timeToResponse` earlier. Bucket and object have fields of their own, wherever the
-request named them.
+of the end of the response: a request starts `timeToResponse` earlier. Bucket and object have fields of their own,
+wherever the request named them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     rows.refuse(pc.fill_null(pc.equal(key, ""), True).to_numpy(zero_copy_only=False) & (op != LIST), "has no key")
     status = within(table, "api", "statusCode")
     received, sent = within(table, "api", "rx"), within(table, "api", "tx")
-    asked, answered = within(table, "requestHeader"), within(table, "responseHeader")
+    request, response = within(table, "requestHeader"), within(table, "responseHeader")
     return rows.parsed(
         time_ns=pc.subtract(ended, pc.coalesce(latency, 0)),
         latency_ns=latency,
@@ -66,7 +66,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
         client=within(table, "remotehost"),
         status=status,
         error=errors(status),
-        **volumes(rows, op, status, received, sent, asked, answered),
+        **volumes(rows, op, status, received, sent, request, response),
     )
 
 

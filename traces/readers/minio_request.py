@@ -60,30 +60,30 @@ def volumes(
     status: pa.Array,
     received: pa.Array,
     sent: pa.Array,
-    asked: pa.Array | None,
-    answered: pa.Array | None,
+    request: pa.Array | None,
+    response: pa.Array | None,
 ) -> dict[str, Any]:
     """The columns of sizes, transfers and ranges, from bodies and from header fields where they are logged.
 
-    Where a 206's answer names no range, the range is taken to begin at 0.
+    If a 206 response names no range, the range is assumed to start at 0.
 
     Args:
         rows: the rows of the block.
         op: their operations.
         status: HTTP status.
         received: bytes that came with the request.
-        sent: bytes of the answer's body.
-        asked, answered: the header fields of request and answer; None: not logged.
+        sent: bytes of the response body.
+        request, response: header fields of request and response; None if not logged.
     """
     gets, puts, heads, lists = (pa.array(op == code) for code in (GET, PUT, HEAD, LIST))
     well, part = (pc.fill_null(pc.equal(status, code), False) for code in (200, 206))
     body, length = received, None
-    if asked is not None and answered is not None:
+    if request is not None and response is not None:
         chunked, plain = (
-            _length(rows, asked, name) for name in ("X-Amz-Decoded-Content-Length", "Content-Length")
+            _length(rows, request, name) for name in ("X-Amz-Decoded-Content-Length", "Content-Length")
         )  # a signed chunked body is longer than the object
-        body, length = pc.coalesce(chunked, plain, received), _length(rows, answered, "Content-Length")
-        text = pc.struct_field(answered, "Content-Range")
+        body, length = pc.coalesce(chunked, plain, received), _length(rows, response, "Content-Length")
+        text = pc.struct_field(response, "Content-Range")
     else:
         text = pa.nulls(len(op), pa.string())
     found = pc.extract_regex(text, _CONTENT_RANGE)
@@ -110,5 +110,5 @@ def _length(rows: Rows, headers: pa.Array, name: str) -> pa.Array:
 
 
 def first_byte(op: NDArray[np.int8], values: pa.Array) -> pa.Array:
-    """The time to the first byte, where the answer has a body, or a HEAD's header; 0 stands for none."""
+    """Return the time to the first byte of a response body, or of the header of a HEAD; 0 stands for none."""
     return pc.if_else(pc.and_(pa.array(np.isin(op, (GET, HEAD, LIST))), pc.greater(values, 0)), values, None)

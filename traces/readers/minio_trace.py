@@ -65,7 +65,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
     rows.refuse(missing(time), "has no time")
     latency = pc.coalesce(within(table, "callStats", "duration"), within(table, "duration"))
     status = pc.coalesce(within(table, "statusCode"), within(table, "response", "statusCode"))
-    asked, answered = within(table, "request", "headers"), within(table, "response", "headers")
+    request, response = within(table, "request", "headers"), within(table, "response", "headers")
     place = pc.extract_regex(by_value(within(table, "path"), _decoded, pa.string()), _PATH)
     query = pc.coalesce(within(table, "query"), within(table, "request", "rawQuery"), "")
     key = pc.struct_field(place, "key")
@@ -73,7 +73,7 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
         key = pc.if_else(pa.array(op == LIST), by_value(query, prefix, pa.string()), key)
     rows.refuse(missing(pc.struct_field(place, "bucket")), "has no bucket in its path")
     rows.refuse(pc.fill_null(pc.equal(key, ""), True).to_numpy(zero_copy_only=False) & (op != LIST), "has no key")
-    forwarded = pc.struct_field(pc.extract_regex(pc.struct_field(asked, "X-Forwarded-For"), "^(?P<first>[^, ]+)"), 0)
+    forwarded = pc.struct_field(pc.extract_regex(pc.struct_field(request, "X-Forwarded-For"), "^(?P<first>[^, ]+)"), 0)
     return rows.parsed(
         time_ns=time,
         latency_ns=durations(rows, latency, "duration"),
@@ -81,11 +81,11 @@ def _convert(table: pa.Table, line: NDArray[np.int64]) -> Parsed:
         op=op,
         bucket=pc.struct_field(place, "bucket"),
         key=key,
-        client=pc.coalesce(within(table, "client"), forwarded, pc.struct_field(asked, "X-Real-Ip")),
+        client=pc.coalesce(within(table, "client"), forwarded, pc.struct_field(request, "X-Real-Ip")),
         status=status,
         error=errors(status),
         **volumes(
-            rows, op, status, within(table, "callStats", "rx"), within(table, "callStats", "tx"), asked, answered
+            rows, op, status, within(table, "callStats", "rx"), within(table, "callStats", "tx"), request, response
         ),
     )
 

@@ -1,9 +1,8 @@
 """Traces in libCacheSim's binary format oracleGeneral.
 
-Layout: libCacheSim libCacheSim/traceReader/customizedReader/oracle/oracleGeneralBin.h: records of 24 bytes, little-
-endian, without anything before, between or behind them: time in seconds, number of the object, its size, and which
-request asks for it next (-1 or the largest number: none). Such a trace is of a cache's reads: each request is a GET of
-the whole object.
+Layout: libCacheSim libCacheSim/traceReader/customizedReader/oracle/oracleGeneralBin.h: consecutive little-endian
+records of 24 bytes: time in seconds, object number, object size, and the next request for the object (-1 or the largest
+number: none). Such traces contain the reads of a cache: each request is a GET of the whole object.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What every reader gives: records, one a request, with what its log knows."""
+"""Records, the common output of all readers: one per request, with null for everything its log does not contain."""
 
 from __future__ import annotations
 
 import functools
+import http
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -13,39 +14,43 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 RECORDS = pa.schema([
-    pa.field("time_ns", pa.int64(), nullable=False),  # when the request began: since 1970 UTC, or the log's own zero
-    pa.field("latency_ns", pa.int64()),  # from there to its end
-    pa.field("first_byte_ns", pa.int64()),  # from there to the first byte of the answer's body
+    pa.field("time_ns", pa.int64(), nullable=False),  # start of the request: since 1970 UTC, or relative
+    pa.field("latency_ns", pa.int64()),  # from start to end
+    pa.field("first_byte_ns", pa.int64()),  # from start to the first byte of the response body
     pa.field("op", pa.int8(), nullable=False),  # index in traces.tables.OPS
-    pa.field("bucket", pa.string()),  # null: the format has none
-    pa.field("key", pa.string(), nullable=False),  # of a LIST its prefix
+    pa.field("bucket", pa.string()),  # null if the format has none
+    pa.field("key", pa.string(), nullable=False),  # of a LIST: the prefix
     pa.field("size_bytes", pa.int64()),  # of the object
-    pa.field("transfer_bytes", pa.int64()),  # payload moved
+    pa.field("transfer_bytes", pa.int64()),  # payload transferred
     pa.field("range_start_bytes", pa.int64()),  # ranged GET only
     pa.field("range_bytes", pa.int64()),  # ranged GET only
-    pa.field("client", pa.string()),  # who asked
-    pa.field("status", pa.int16()),  # HTTP status; 0 where no answer came
-    pa.field("error", pa.string()),  # null where it went well
+    pa.field("client", pa.string()),
+    pa.field("status", pa.int16()),  # HTTP status; 0 without a response
+    pa.field("error", pa.string()),  # null on success
 ])  # fmt: skip
-"""The columns of a record batch; null: the log does not say."""
+"""The columns of a record batch; null stands for values that the log does not contain."""
 
 NO_OBJECT = "not an operation on an object or a listing"
-"""Why a row is left out that asks for nothing a Trace has a place for."""
+"""The reason for leaving out operations that a Trace cannot represent."""
 
 LONGEST_NS = 10 * 86400 * 10**9
-"""Ten days: no request took longer (assumed); a larger number is no duration."""
+"""Ten days, the longest plausible latency (assumed)."""
 
+FIRST_ERROR, LAST_STATUS = 400, 999
+"""The lowest HTTP status of an error, and the highest possible status."""
+
+_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}
 _AMOUNTS = {name for name in RECORDS.names if name.endswith("_bytes") or name in ("latency_ns", "first_byte_ns")}
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a block of rows gave; every one of its rows is in one of these.
+    """The result of parsing a block; every row is in one of the fields.
 
     Attributes:
-        records: of `RECORDS`.
-        joined: rows that were the second part of another's request.
-        left_out: rows that a Trace has no place for, by reason.
+        records: a batch of `RECORDS`.
+        joined: number of rows that are the second part of a request.
+        left_out: number of rows that a Trace cannot represent, by reason.
         unreadable: line and reason of rows that could not be read.
     """
 
@@ -56,19 +61,19 @@ class Parsed:
 
 
 def unread(*troubles: tuple[int, str]) -> Parsed:
-    """Rows that could not be read: line and reason of each."""
+    """Return a result without records, with line and reason of rows that could not be read."""
     nothing = pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in RECORDS], schema=RECORDS)
     return Parsed(nothing, unreadable=troubles)
 
 
 class Rows:
-    """The rows of a block on their way to records: which are still in, and why the others are not."""
+    """The rows of a block during parsing: which ones are kept, and why the others are not."""
 
     def __init__(self, line: NDArray[np.int64]) -> None:
-        """Begin with all rows in.
+        """Start with all rows.
 
         Args:
-            line: the number of each row's line, shape (rows,).
+            line: line number of each row, shape (rows,).
         """
         self.line = line
         self.kept = np.ones(len(line), bool)
@@ -76,27 +81,27 @@ class Rows:
         self.unreadable: list[tuple[int, str]] = []
 
     def refuse(self, bad: NDArray[np.bool_], why: str) -> None:
-        """Take those rows out as unreadable."""
+        """Remove rows as unreadable."""
         hit = bad & self.kept
         if hit.any():
             self.unreadable += [(int(line), why) for line in self.line[hit]]
             self.kept &= ~hit
 
     def leave_out(self, without: NDArray[np.bool_], why: str) -> None:
-        """Take those rows out as nothing that a Trace has a place for."""
+        """Remove rows that a Trace cannot represent."""
         hit = int(np.count_nonzero(without & self.kept))
         if hit:
             self.left_out[why] += hit
             self.kept &= ~without
 
     def parsed(self, **columns: Any) -> Parsed:
-        """The records of the rows that are still in; rows with a negative amount are refused.
+        """Return the records of the remaining rows; rows with a negative amount are unreadable.
 
         Args:
-            columns: columns of `RECORDS` over all rows, as Arrow or numpy arrays; those not given are null.
+            columns: columns of `RECORDS` for all rows, as Arrow or numpy arrays; missing ones are null.
 
         Raises:
-            pa.ArrowInvalid: a column does not fit.
+            pa.ArrowInvalid: a column has the wrong type.
         """
         if unknown := columns.keys() - set(RECORDS.names):
             raise TypeError(f"no such columns: {', '.join(unknown)}")
@@ -121,9 +126,14 @@ class Rows:
         return Parsed(records, 0, self.left_out, tuple(sorted(self.unreadable)))
 
 
+def error_of(status: int) -> str | None:
+    """Return the name of an HTTP status from 400 on, such as ``Not Found``; None below."""
+    return None if status < FIRST_ERROR else _PHRASES.get(status, f"HTTP {status}")
+
+
 @functools.lru_cache(16)
 def _nulls(count: int, kind: pa.DataType) -> pa.Array:
-    """Nothing; the same for each block, which are mostly of a size."""
+    """Return an array of nulls, cached because most blocks have the same number of rows."""
     return pa.nulls(count, kind)
 
 

@@ -1,4 +1,4 @@
-"""The list of formats. Specific ones come before loose ones: the first that recognises a file is taken."""
+"""The registry of log formats. The first format that recognises a file is used, so specific ones come first."""
 
 from __future__ import annotations
 

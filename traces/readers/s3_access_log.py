@@ -13,10 +13,9 @@ from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import begun, error, rejected, resolved, unless_dash
 from traces.readers.formats import Format, Head
 from traces.readers.http_kernels import prefix, status
-from traces.readers.http_status import FIRST_ERROR
 from traces.readers.kernels import HASH, QUESTION, SPACE, line_end, number, of, operation, operations, split
 from traces.readers.line_rows import line_reader
-from traces.readers.records import NO_OBJECT
+from traces.readers.records import FIRST_ERROR, NO_OBJECT
 from traces.readers.time_kernels import clf_time
 from traces.tables import GET, HEAD, LIST, PUT
 

@@ -1,4 +1,4 @@
-"""A log file as bytes: unpacked, in blocks of whole lines, in bounded memory."""
+"""Read log files as decompressed blocks of complete lines, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from traces.readers.kernels import newlines
 from traces.readers.memory import Room
 
 BLOCK_BYTES = 4 << 20
-"""How much is read at a time,"""
+"""Size of a block,"""
 
 BLOCK_LINES = 1 << 15
-"""or less: about so many lines."""
+"""which is smaller if it has more than about this number of lines."""
 
 LONGEST_LINE_BYTES = 32 << 20
-"""A longer line is no log's: it is given in pieces, none of which will be readable."""
+"""Maximum length of a line; longer ones are split into pieces, which are unreadable."""
 
 HEAD_BYTES = 1 << 16
-"""How much of a file is looked at to tell its format."""
+"""Size of the start of a file that is used to detect its format."""
 
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _STEP = 1 << 18
@@ -37,14 +37,14 @@ _CACHED_BYTES = 1 << 18
 
 @dataclass(frozen=True)
 class Lines:
-    """Whole lines of a log.
+    """Complete lines of a log.
 
     Attributes:
         path: the file.
         first: number of the first line, counted from 1.
-        data: the lines, each but perhaps the file's last with its newline.
-        zone: as `Source.zone`.
-        unreadable: nothing: all lines are given.
+        data: the lines with their newlines, which the last line of the file may lack.
+        zone: see `Source.zone`.
+        unreadable: always empty.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class Lines:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """Where in the data each line's newline is; of a last line without one, the data's end."""
+        """Position of the newline of each line, shape (lines,); of a last line without one, the end of the data."""
         text = np.frombuffer(self.data, np.uint8)
         steps = range(0, len(text), _CACHED_BYTES)
         ends = [np.flatnonzero(text[at : at + _CACHED_BYTES] == ord("\n")) + at for at in steps]
@@ -65,35 +65,35 @@ class Lines:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where in the data each line begins."""
+        """Start of each line, shape (lines,)."""
         return np.concatenate([np.zeros(1, np.int64), self.ends[:-1] + 1])[: self.count]
 
     @cached_property
     def count(self) -> int:
-        """How many lines there are."""
+        """Number of lines."""
         unended = bool(self.data) and not self.data.endswith(b"\n")
         return int(newlines(np.frombuffer(self.data, np.uint8))) + unended
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """The numbers of the lines that are not blank."""
+        """Line numbers of the lines that are not blank."""
         text = np.frombuffer(self.data, np.uint8)
         length = self.ends - self.starts
         blank = (length == 0) | ((length == 1) & (text[np.minimum(self.starts, len(text) - 1)] == ord("\r")))
         return self.first + np.flatnonzero(~blank)
 
     def put(self, room: Room, at: int) -> tuple[int, int]:
-        """Copy the lines into a room's text, behind its first `at` bytes; their bounds there."""
+        """Copy the lines into the text of a room after its first `at` bytes; return their bounds there."""
         end = at + len(self.data)
         room.text(end)[at:] = np.frombuffer(self.data, np.uint8)
         return at, end
 
     def lines(self) -> Lines:
-        """These."""
+        """Return these lines."""
         return self
 
     def halves(self) -> tuple[Lines, Lines]:
-        """The lines in two parts, about as large."""
+        """Split the lines into two parts of about the same size."""
         cut = self.data.find(b"\n", len(self.data) // 2) + 1
         if cut in (0, len(self.data)):
             cut = self.data.rfind(b"\n", 0, len(self.data) - 1) + 1
@@ -102,13 +102,13 @@ class Lines:
 
 
 class Source:
-    """A file, unpacked where it is gzip or zstd (told by its first bytes).
+    """A file, decompressed if it is gzip or zstd (detected from its first bytes).
 
     Attributes:
         path: the file.
-        zone: that of times which name none: ``UTC``, ``Europe/Berlin`` or ``+02:00``.
-        truncated: what was wrong with its end, once that has been read; None: nothing.
-        position_bytes: how much of the file, packed as it is, has been read.
+        zone: time zone of times without one: ``UTC``, ``Europe/Berlin`` or ``+02:00``.
+        truncated: after reading, why the file is truncated; None if it is complete.
+        position_bytes: number of (compressed) bytes read so far.
     """
 
     def __init__(self, path: Path, zone: str = "UTC") -> None:
@@ -120,7 +120,7 @@ class Source:
         self._plain: int | None = None
 
     def head(self) -> bytes:
-        """The first `HEAD_BYTES`.
+        """Return the first `HEAD_BYTES` of the content.
 
         Raises:
             InputError: the file cannot be read.
@@ -134,7 +134,7 @@ class Source:
         return held[:HEAD_BYTES]
 
     def pieces(self) -> Iterator[bytes]:
-        """The content, piece by piece; of a truncated file what it holds.
+        """Yield the content in pieces; of a truncated file, the part that exists.
 
         Raises:
             InputError: the file cannot be read.
@@ -156,7 +156,7 @@ class Source:
             raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
     def _rest(self, given: int) -> bytes:
-        """What a broken archive holds after the bytes `given`: its last, incomplete step."""
+        """Return the content of a truncated archive after the first `given` bytes: its last, incomplete step."""
         rest = bytearray()
         with self._opened() as stream:
             while given:
@@ -176,7 +176,7 @@ class Source:
         return pa.input_stream(self._raw, compression=packed) if packed else self._raw
 
     def open_plain(self) -> int | None:
-        """The descriptor of the file, open until `close`; None: it is packed, or can only be read from its begin on.
+        """Open the file until `close` and return its descriptor; None if it is compressed or not seekable.
 
         Raises:
             InputError: the file cannot be read.
@@ -192,17 +192,17 @@ class Source:
         return self._plain if stat.S_ISREG(state.st_mode) and state.st_size else None
 
     def close(self) -> None:
-        """Close what `open_plain` has opened."""
+        """Close the descriptor of `open_plain`."""
         if self._plain is not None:
             os.close(self._plain)
             self._plain = None
 
     def lines(self, begin: int = 1, block_bytes: int | None = None) -> Iterator[Lines]:
-        """The content in blocks of whole lines, each of about `BLOCK_BYTES` or `BLOCK_LINES`.
+        """Yield the content in blocks of complete lines, each of about `BLOCK_BYTES` or `BLOCK_LINES`.
 
         Args:
-            begin: number of the first line that is wanted.
-            block_bytes: in place of `BLOCK_BYTES`.
+            begin: number of the first line to yield.
+            block_bytes: block size (default: `BLOCK_BYTES`).
 
         Raises:
             InputError: the file cannot be read.
@@ -231,7 +231,7 @@ class Source:
 
 
 def _packing(path: Path) -> str | None:
-    """How a file is packed; None: not at all."""
+    """Return the compression of a file; None if it is not compressed."""
     with path.open("rb") as file:
         magic = file.read(4)
     return next((name for mark, name in _PACKED.items() if magic.startswith(mark)), None)

@@ -1,15 +1,15 @@
 """Twitter's cache traces.
 
-Layout: twitter/cache-trace README.md: ``timestamp,key,key size,value size,client,operation,TTL``, seconds from the
-beginning of the trace. A key may hold commas. The size is that of the value, without the key; a get of the size 0 found
-nothing, so its object's size is not known. All that stores a value is a PUT.
+Layout: twitter/cache-trace README.md: ``timestamp,key,key size,value size,client,operation,TTL``, in seconds since the
+start of the trace. Keys may contain commas. The size is that of the value, without the key; a get of size 0 is a miss,
+so the size of its object is unknown. All operations that store a value are PUTs.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from traces.readers.cache_operations import CACHE_OPERATIONS
 from traces.readers.compiling import compiled, find, pointer
 from traces.readers.drafts import begun, rejected
 from traces.readers.formats import Format, Head
@@ -28,6 +28,14 @@ from traces.readers.kernels import (
 from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.tables import DELETE, GET
+
+CACHE_OPERATIONS: Mapping[str, str] = {
+    "get": "GET",
+    "gets": "GET",
+    **dict.fromkeys(("set", "add", "replace", "cas", "append", "prepend", "incr", "decr"), "PUT"),
+    "delete": "DELETE",
+}
+"""Operations of memcached (doc/protocol.txt), and those of an object store that they correspond to."""
 
 _TIME_AND_KEY, _KEY_SIZE, _VALUE_SIZE, _CLIENT, _OPERATION, _TTL = range(6)
 _FIELDS = 6

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.blocks import Read
 from traces.readers.compiling import compiled, copy, find, inlined, pointer
 from traces.readers.drafts import begun, rejected
@@ -44,7 +45,6 @@ from traces.readers.kernels import (
 from traces.readers.line_rows import line_reader
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.readers.time_kernels import iso_time
 from traces.tables import DELETE, GET, LIST, PUT
 
@@ -81,12 +81,12 @@ _NOT_OBJECT, _SEVERAL, _UNNAMED = -1, -2, -3
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs between the tools that write such tables.
+    """Differences between the tools that write such tables.
 
     Attributes:
-        operations: what `op` may be, and the operation it stands for.
-        uris: whether `endpoint` and `file` are URIs, of bucket and object.
-        first_byte: whether a GET's `first_byte` is that.
+        operations: values of `op`, and the operations they stand for.
+        uris: whether `endpoint` and `file` are URIs of bucket and object.
+        first_byte: whether `first_byte` of a GET is the time of its first byte.
     """
 
     operations: Mapping[str, str]
@@ -95,26 +95,26 @@ class Dialect:
 
 
 def table_reader(dialect: Dialect) -> Read:
-    """A reader of tables such as warp's."""
+    """Return a reader of tables in the layout of warp."""
 
-    def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
+    def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
         header = header_of(source.head())
         missing = [name for name in NEEDED if name not in header]
         if missing:
-            raise InputError(f"{source.path}: its header has no column {missing[0]!r}; needed are {', '.join(NEEDED)}")
+            raise InputError(f"{source.path}: column {missing[0]!r} is missing; required are {', '.join(NEEDED)}")
         places = np.array([header.index(name) if name in header else -1 for name in _COLUMNS], np.int64)
         places[_FIRST_BYTE] = places[_FIRST_BYTE] if dialect.first_byte else -1
         needed = 1 + max(header.index(name) for name in NEEDED)
         refused = [why.format(needed=needed) for why in _REFUSED]
         width = int(places.max()) + 1
         layout = (places, needed, width, text("\t".join(header)), operations(dialect.operations), dialect.uris)
-        yield from line_reader(_records, width, refused, _LEFT_OUT, *layout)(source, tally)
+        yield from line_reader(_records, width, refused, _LEFT_OUT, *layout)(source, report)
 
     return read
 
 
 def header_of(data: bytes) -> tuple[str, ...]:
-    """The names of the columns, in the first line that is neither blank nor a comment; none where there is no line."""
+    """Return the column names from the first line that is neither blank nor a comment; empty if there is no line."""
     lines = (line for line in data.decode("utf-8", "replace").splitlines() if line.strip() and not line.startswith("#"))
     return tuple(next(lines, "").split("\t"))
 
@@ -291,7 +291,7 @@ def _records(text, at, size, rows, bounds, places, needed, width, header, known,
 
 
 def named_by_uri(head: Head) -> bool:
-    """Whether the rows of such a table name endpoints such as ``s3://bucket``."""
+    """Whether the rows of a table have endpoints such as ``s3://bucket``."""
     header = header_of(head.data)
     at = header.index("endpoint") if "endpoint" in header else len(header)
     rows = (line.split("\t") for line in head.lines[1:])

@@ -1,8 +1,8 @@
-"""Resamples of a Run's operation: how far its figures would move if it were run again.
+"""Bootstrap of one operation of a Run: the sampling distribution of its throughput and latency statistics.
 
-A circular block bootstrap over time order (Politis and Romano, "A circular block-resampling procedure for stationary
-data", in "Exploring the Limits of Bootstrap", Wiley 1992): latencies of neighbouring requests are correlated, since
-they meet the same queue, and resampling single requests would make intervals too narrow. Blocks are √n requests long,
+A circular block bootstrap in time order (Politis and Romano, "A circular block-resampling procedure for stationary
+data", in "Exploring the Limits of Bootstrap", Wiley 1992): latencies of neighbouring requests are correlated because
+they meet the same queue, so resampling single requests would make intervals too narrow. Blocks are √n requests long,
 as for batch means (Flegal and Jones, "Batch means and spectral variance estimators in Markov chain Monte Carlo", Annals
 of Statistics 38(2), 2010).
 """
@@ -24,17 +24,17 @@ from traces.tables import OPS
 Indices = NDArray[np.int64]
 
 _REPLICATES = 400
-_SHORTEST_S = 1e-12  # a shorter mean time between completions counts as this, so that a throughput is finite
+_SHORTEST_S = 1e-12  # lower bound of the mean time between completions, so that throughput is finite
 
 
 @dataclass(frozen=True)
 class Resamples:
-    """What the resamples of an operation's successful requests gave, each array of shape (replicates,).
+    """Statistics of each resample of an operation's successful requests; all arrays have shape (replicates,).
 
     Attributes:
-        throughput_ops: requests a second; the resampled thing is the time between completions.
-        latency_s: ``mean`` and the quantiles asked for.
-        distance_s: Wasserstein-1 distance of each resample's latencies to the latencies themselves.
+        throughput_ops: requests per second, from resampled times between completions.
+        latency_s: ``mean`` and the requested quantiles.
+        distance_s: Wasserstein-1 distance between the latencies of the resample and the original latencies.
     """
 
     throughput_ops: Floats
@@ -50,9 +50,15 @@ def resample(
     stream: str = "bootstrap",
     progress: Callable[[float], None] = lambda done: None,
 ) -> Resamples:
-    """Resample an operation of which at least one request succeeded; `names` are those of `QUANTILES`.
+    """Resample the successful requests of an operation, of which there must be at least one.
 
-    Two Runs to be compared need two streams, else their noise is the same noise. `progress` is told the share done.
+    Args:
+        run: the Run.
+        op: the operation.
+        names: names of the quantiles, from `QUANTILES`.
+        seed: seed of the random numbers.
+        stream: name of the random stream; two Runs to be compared need different streams to have independent noise.
+        progress: called with the completed fraction.
     """
     samples = latencies(run, op)
     starts, length = _blocks(len(samples), seed, stream)
@@ -64,21 +70,21 @@ def resample(
 
 
 def interval(values: Floats, confidence: float) -> list[float]:
-    """The percentile interval of resampled values: [low, high]."""
+    """Return the percentile interval [low, high] of resampled values at a confidence level (0 to 1)."""
     result: list[float] = quantiles(values, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return result
 
 
 def _gaps_s(run: Run, op: str) -> Floats:
-    """Times between successful completions of an operation; their mean is one over its throughput."""
-    asked = run.op == OPS.index(op)
-    end_s = np.sort(run.column("end_s")[asked & ~run.failed])
-    end_s[-1] = run.column("end_s")[asked].max()
-    return np.diff(end_s, prepend=run.column("arrival_s")[asked].min())
+    """Return the times between successful completions of an operation; their mean is 1 / throughput."""
+    issued = run.op == OPS.index(op)
+    end_s = np.sort(run.column("end_s")[issued & ~run.failed])
+    end_s[-1] = run.column("end_s")[issued].max()
+    return np.diff(end_s, prepend=run.column("arrival_s")[issued].min())
 
 
 def _blocks(n: int, seed: int, stream: str) -> tuple[Indices, int]:
-    """Where the blocks of each resample of n samples begin, shape (replicates, blocks), and how long a block is."""
+    """Return the first index of each block, shape (replicates, blocks), and the block length, for n samples."""
     length = math.ceil(math.sqrt(n))
     blocks = math.ceil(n / length)
     u = uniforms(seed, stream_id(stream), 0, _REPLICATES * blocks)
@@ -86,7 +92,7 @@ def _blocks(n: int, seed: int, stream: str) -> tuple[Indices, int]:
 
 
 def _means(samples: Floats, starts: Indices, length: int) -> Floats:
-    """The mean of each resample, shape (replicates,)."""
+    """Return the mean of each resample, shape (replicates,)."""
     before = np.concatenate([[0.0], np.cumsum(np.concatenate([samples, samples[:length]]))])
     means: Floats = (before[starts + length] - before[starts]).mean(axis=1) / length
     return means
@@ -95,15 +101,15 @@ def _means(samples: Floats, starts: Indices, length: int) -> Floats:
 def _ranks(
     samples: Floats, starts: Indices, length: int, probabilities: Floats, progress: Callable[[float], None]
 ) -> tuple[Floats, Floats]:
-    """Quantiles of each resample, shape (replicates, probabilities), and its Wasserstein distance to the samples.
+    """Return quantiles, shape (replicates, probabilities), and Wasserstein distances to the samples, (replicates,).
 
-    No resample is ever sorted: how often each sample was taken, put into the order of the samples' ranks and summed,
-    is the resample's distribution function.
+    Resamples are never sorted: the number of times each sample was drawn, summed in rank order, is the distribution
+    function of the resample.
     """
     n, total = len(samples), starts.shape[1] * length
     order = np.argsort(samples)
     ranked = samples[order]
-    steps_s, share = np.diff(ranked), np.arange(1, n) / n
+    steps_s, below = np.diff(ranked), np.arange(1, n) / n
     rank = probabilities * (total - 1)
     lower, part = np.floor(rank), rank % 1
     quantile_s, distance_s = np.empty((len(starts), len(rank))), np.empty(len(starts))
@@ -116,7 +122,7 @@ def _ranks(
         low = ranked[np.searchsorted(up_to, lower, side="right")]
         high = ranked[np.searchsorted(up_to, np.minimum(lower + 1, total - 1), side="right")]
         quantile_s[i] = low + part * (high - low)
-        # Not a dot product: handing one to BLAS's threads costs more than all the rest.
-        distance_s[i] = (np.abs(up_to[:-1] / total - share) * steps_s).sum()
+        # Not a dot product: starting the BLAS threads for one takes longer than everything else here.
+        distance_s[i] = (np.abs(up_to[:-1] / total - below) * steps_s).sum()
         progress((i + 1) / len(starts))
     return quantile_s, distance_s

@@ -1,9 +1,9 @@
-"""How bursty arrivals are: the index of dispersion of their counts, in windows of several lengths.
+"""Burstiness of arrivals: the index of dispersion for counts in windows of several lengths.
 
-The index of dispersion of counts (IDC) at a window length is the variance over the mean of the number of arrivals in
-such windows: 1 at every length for a Poisson process (Cox and Lewis, "The Statistical Analysis of Series of Events",
-1966, section 4.5; Gusella, "Characterizing the variability of arrival processes with indexes of dispersion", IEEE
-JSAC 9(2), 1991).
+The index of dispersion for counts (IDC) at a window length is the variance-to-mean ratio of the number of arrivals
+per window; it is 1 at every length for a Poisson process (Cox and Lewis, "The Statistical Analysis of Series of
+Events", 1966, section 4.5; Gusella, "Characterizing the variability of arrival processes with indexes of dispersion",
+IEEE JSAC 9(2), 1991).
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_SHIFTS = 8  # windows begin so often within their own length: less noise than windows side by side
-_LEAST_WINDOWS = 20  # that a length must fit into the span
+_SHIFTS = 8  # windows start 8 times per window length: overlapping windows are less noisy than disjoint ones
+_LEAST_WINDOWS = 20  # disjoint windows that must fit into the span
 _MOST_LENGTHS = 16
-_FEWEST = 2  # arrivals a window holds on average, at least
-_MOST_STEPS = 1 << 24  # of a grid: some 128 MB
+_FEWEST = 2  # minimum mean number of arrivals per window
+_MOST_STEPS = 1 << 24  # of the grid: about 128 MB
 
 
 @dataclass(frozen=True)
 class Dispersion:
-    """Counts of arrivals in sliding windows of several lengths; all arrays of shape (lengths,).
+    """Moments of arrival counts in sliding windows of several lengths; all arrays have shape (lengths,).
 
     Attributes:
-        window_s: the lengths, ascending.
-        mean: arrivals a window.
-        idc: index of dispersion.
+        window_s: window lengths, seconds, ascending.
+        mean: mean arrivals per window.
+        idc: index of dispersion for counts.
         third: third central moment of the counts.
-        windows: how many windows side by side each length has room for.
+        windows: number of disjoint windows that fit into the span.
     """
 
     window_s: Floats
@@ -43,15 +43,15 @@ class Dispersion:
 
     @property
     def noise(self) -> Floats:
-        """Standard deviation that the IDC of a Poisson process has about 1: that of a sample variance."""
+        """Standard deviation of the estimated IDC of a Poisson process: that of a sample variance."""
         noise: Floats = np.sqrt(2 / np.maximum(self.windows - 1, 1))
         return noise
 
 
 def lengths(arrival_s: Floats) -> Floats:
-    """Window lengths that suit: doubled from two arrivals, or four ticks of a coarse clock, to a twentieth of the span.
+    """Return suitable window lengths, seconds, ascending; empty for too few arrivals.
 
-    Empty where there are too few arrivals.
+    Lengths double from the time of two arrivals, or four ticks of a coarse clock, to a twentieth of the span.
     """
     if len(arrival_s) < _FEWEST * _LEAST_WINDOWS:
         return np.empty(0)
@@ -66,18 +66,18 @@ def lengths(arrival_s: Floats) -> Floats:
 
 
 def tick(arrival_s: Floats) -> float:
-    """The step of a coarse clock, seconds: the least gap, where one gap in a hundred is 0; else 0."""
+    """Return the tick of a coarse clock, seconds: the smallest gap, if at least 1 % of the gaps are 0; else 0."""
     gaps = np.diff(arrival_s)
     some = gaps[gaps > 0]
     return float(some.min()) if len(some) and len(some) < 0.99 * len(gaps) else 0.0
 
 
 def dispersion(arrival_s: Floats, window_s: Floats | None = None) -> Dispersion:
-    """The counts' moments at the window lengths; those of `lengths` unless given.
+    """Compute the moments of arrival counts at several window lengths.
 
     Args:
-        arrival_s: ascending.
-        window_s: none longer than the span of the arrivals.
+        arrival_s: arrival times, seconds, ascending.
+        window_s: window lengths, seconds, none longer than the span of the arrivals (default: `lengths`).
     """
     window_s = lengths(arrival_s) if window_s is None else window_s
     moments = np.array([_moments(arrival_s, length) for length in window_s.tolist()]).reshape(-1, 3)
@@ -87,7 +87,7 @@ def dispersion(arrival_s: Floats, window_s: Floats | None = None) -> Dispersion:
 
 
 def _moments(arrival_s: Floats, window_s: float) -> tuple[float, float, float]:
-    """Mean, variance and third central moment of the counts in sliding windows."""
+    """Return mean, variance and third central moment of the counts in sliding windows."""
     first, last = arrival_s[0], arrival_s[-1]
     grid = np.arange(first, last, window_s / _SHIFTS)
     before = np.searchsorted(arrival_s, grid)

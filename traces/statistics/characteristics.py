@@ -1,4 +1,4 @@
-"""What a Trace is like in its grain: bursts at each time scale, popularity, reuse, workers."""
+"""Trace characteristics: burstiness at each time scale, object popularity, reuse distances, closed-loop workers."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from traces.trace import Trace
 _REUSE = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
-def texture(trace: Trace, run: Run | None = None, window_s: Floats | None = None) -> dict[str, Any]:
-    """The figures of a trace that take a moment to reckon, ready for JSON; None where a figure has no meaning.
+def characteristics(trace: Trace, run: Run | None = None, window_s: Floats | None = None) -> dict[str, Any]:
+    """Compute the characteristics of a trace that take seconds rather than milliseconds, ready for JSON.
 
     Args:
-        trace: what was asked.
-        run: what happened then; of one read from a log, it may show workers.
-        window_s: lengths of the windows for ``dispersion``; those that suit unless given.
+        trace: the requests.
+        run: the Run of the trace; if imported from a log, it may reveal closed-loop workers.
+        window_s: window lengths for ``dispersion``, seconds (default: `traces.statistics.burstiness.lengths`).
 
     Returns:
-        ``dispersion``: of an open loop, for each window length ``window_s``, arrivals a window (``mean``) and the
-        index of dispersion (``idc``, see `traces.statistics.burstiness`).
-        ``popularity``: of the objects that each operation names, the Zipf law that fits
-        (`popularity.fit_zipf`): ``count`` of objects, ``exponent``, and ``one_hit``, the share of requests
-        apart from it.
-        ``reuse``: ``share`` of the requests that name an object again, and quantiles of their reuse distance
-        (`traces.statistics.reuse_distance`).
-        ``workers``: where each waits for its answer: ``clients``, and ``mean``, ``p50``, ``p90`` of ``think_s``.
+        ``dispersion``: of an open loop, for each window length ``window_s``, the arrivals per window (``mean``) and
+        the index of dispersion (``idc``, see `traces.statistics.burstiness`); else empty.
+        ``popularity``: for each operation, the Zipf law fitted to the objects it names (`popularity.fit_zipf`):
+        ``count`` of objects, ``exponent``, and ``one_hit``, the fraction of requests for one-hit objects beyond the
+        Zipf law.
+        ``reuse``: ``share``, the fraction of requests that name an object again, and quantiles of their reuse distance
+        (`traces.statistics.reuse_distance`); None if all requests are LISTs.
+        ``workers``: of a closed loop, ``clients``, and ``mean``, ``p50``, ``p90`` of ``think_s``; else None.
     """
     objects = objects_of(trace)
     loop = loop_of(trace, run)
@@ -50,8 +50,8 @@ def texture(trace: Trace, run: Run | None = None, window_s: Floats | None = None
 
 
 def figures(trace: Trace, run: Run | None = None, window_s: Floats | None = None) -> dict[str, Any]:
-    """All figures of a trace: those of `traces.statistics.describe.describe` and of `texture`."""
-    return {**describe(trace), **texture(trace, run, window_s)}
+    """Return all figures of a trace: those of `traces.statistics.describe.describe` and of `characteristics`."""
+    return {**describe(trace), **characteristics(trace, run, window_s)}
 
 
 def _dispersion(arrival_s: Floats, window_s: Floats | None) -> list[dict[str, float]]:
@@ -63,16 +63,16 @@ def _dispersion(arrival_s: Floats, window_s: Floats | None) -> list[dict[str, fl
 
 def _popularity(trace: Trace) -> dict[str, Any]:
     rows = {op: trace.op == i for i, op in enumerate(OPS) if op != "LIST" and (trace.op == i).any()}
-    laws = {op: fit_zipf(np.unique(objects_of(trace, own), return_counts=True)[1]) for op, own in rows.items()}
-    return {op: {"count": law.count, "exponent": law.exponent, "one_hit": law.one_hit} for op, law in laws.items()}
+    fits = {op: fit_zipf(np.unique(objects_of(trace, own), return_counts=True)[1]) for op, own in rows.items()}
+    return {op: {"count": zipf.count, "exponent": zipf.exponent, "one_hit": zipf.one_hit} for op, zipf in fits.items()}
 
 
 def _reuse(objects: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Any]:
     first = max((len(objects) - MOST) // 2, 0)
     distances = reuse_distances(objects[first : first + MOST])
-    share = len(distances) / min(len(objects), MOST)
+    reused = len(distances) / min(len(objects), MOST)
     at = np.quantile(distances, list(_REUSE.values())).tolist() if len(distances) else [None] * len(_REUSE)
-    return {"share": share, **dict(zip(_REUSE, at, strict=True))}
+    return {"share": reused, **dict(zip(_REUSE, at, strict=True))}
 
 
 def _pauses(think_s: Floats) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Tail attribution: what the latency around a quantile consists of, as waiting and service by station role."""
+"""Tail attribution: the latency around a quantile, broken down into waiting and service time by station role."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from traces.statistics.summary import QUANTILES, Floats, ops_of
 from traces.tables import OPS
 
 ATTRIBUTED = {"p50": 0.05, "p90": 0.05, "p99": 0.005, "p99_9": 0.0005}
-"""The quantiles whose latency is attributed, and how far their band reaches to either side, as a share of all ranks."""
+"""The quantiles whose latency is attributed, with the half-width of their band as a fraction of all ranks."""
 
 CLIENT_LAG = "client lag"
-"""The role of the time from the intended start to the start: all of it waiting."""
+"""The role of the time from intended to actual start; all of it counts as waiting."""
 
 _FEWEST = 10
 
 
 @dataclass(frozen=True)
 class _Path:
-    """A critical path's columns, each of shape (rows,); `role` is an index in `roles`."""
+    """The columns of a critical-path table, each of shape (rows,); `role` is an index into `roles`."""
 
     request: NDArray[np.int64]
     role: NDArray[np.int32]
@@ -34,20 +34,19 @@ class _Path:
 
 
 def attribution(run: Run) -> dict[str, dict[str, Any]]:
-    """What the latency around each of the quantiles `ATTRIBUTED` consists of, by operation; vectorised.
+    """Break down the latency around each of the quantiles `ATTRIBUTED`, by operation.
 
-    The one request at a quantile says little, so a band of ranks around it is averaged: of an operation's n successful
-    requests, ordered by latency (ties by row), those with ranks from (p - h) n to (p + h) n, where h is the quantile's
-    in `ATTRIBUTED`. So p50 stands for the requests between p45 and p55, p99 for those between p98.5 and p99.5.
+    The single request at a quantile says little, so a band of ranks around it is averaged: of an operation's n
+    successful requests, ordered by latency (ties by row), those with ranks from (p - h) n to (p + h) n, where h is the
+    half-width in `ATTRIBUTED`. So p50 covers the requests between p45 and p55, p99 those between p98.5 and p99.5.
 
     Returns:
         ``{"GET": {"p50": {"requests", "latency_s": {"mean", "min", "max"}, "roles": {"host cpu": {"waiting_s",
-        "service_s"}, …}}, …}, …}``: how many requests are in the band, their latencies, and the mean time per request
-        that waiting and service at stations of a role took on the critical path, in seconds. `CLIENT_LAG` and
-        `EARLIER_ATTEMPTS` count as roles. The parts of a band add up to its mean latency. A role without time in any
-        band of the operation is left out. So is a quantile whose band would hold fewer than 10 requests (p50 and p90
-        need 100 requests, p99 1000, p99_9 10,000), and an operation without any. Empty where the Run has no critical
-        path.
+        "service_s"}, …}}, …}, …}``: the number of requests in the band, their latencies, and the mean waiting and
+        service time per request at stations of each role on the critical path, in seconds. `CLIENT_LAG` and
+        `EARLIER_ATTEMPTS` count as roles. The parts of a band add up to its mean latency. Left out are roles without
+        time in any band of the operation, quantiles whose band would have fewer than 10 requests (p50 and p90 need 100
+        requests, p99 1000, p99_9 10,000), and operations without any quantile. Empty if the Run has no critical path.
     """
     if run.critical_path is None:
         return {}
@@ -74,7 +73,7 @@ def _of_op(run: Run, path: _Path, op: str) -> dict[str, Any]:
 
 
 def _around(ranked: NDArray[np.int64], p: float, half: float) -> NDArray[np.int64]:
-    """Those of the rows, ascending by latency, that lie around a quantile; none where they are too few."""
+    """Return the rows around a quantile, from rows ascending by latency; none if there are too few."""
     n = len(ranked)
     return ranked[round((p - half) * n) : round((p + half) * n)] if 2 * half * n >= _FEWEST else ranked[:0]
 

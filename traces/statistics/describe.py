@@ -1,4 +1,4 @@
-"""What a Trace is like: counts, sizes, how bursty its arrivals and how skewed its keys are."""
+"""Basic figures of a Trace: counts, sizes, arrival rate and variability, key skew."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from traces.tables import LIST, OPS
 from traces.trace import Trace
 
 WINDOWS = 100
-"""Windows of equal length in which arrivals are counted for their index of dispersion."""
+"""Number of windows of equal length in which arrivals are counted for the index of dispersion."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 def describe(trace: Trace) -> dict[str, Any]:
-    """The figures of a trace, ready for JSON; None where a figure has no meaning.
+    """Compute the figures of a trace, ready for JSON; None stands for a figure that is not defined.
 
     Returns:
         ``loop``, ``clients``, ``stagger_s`` and ``duration_limit_s``: the pacing.
-        ``requests``, ``transfer_bytes`` (payload moved), ``buckets``, ``phases``.
-        ``ops``: for each operation ``count`` and, of the objects it names, ``size_bytes`` with ``mean``, ``min``,
+        ``requests``, ``transfer_bytes`` (payload), ``buckets``, ``phases``: totals.
+        ``ops``: for each operation ``count`` and the ``size_bytes`` of the objects it names: ``mean``, ``min``,
         ``p50``, ``p90``, ``p99``, ``max``.
-        ``arrivals``: of an open loop with two requests or more, see `_arrivals`; else None.
+        ``arrivals``: of an open loop with at least two requests, see `_arrivals`; else None.
         ``keys``: see `_keys`. ``origin``: of an imported trace, see `traces.origin.Origin`.
     """
     pacing = trace.pacing
@@ -57,13 +57,13 @@ def _sizes(size_bytes: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _arrivals(arrival_s: NDArray[np.float64]) -> dict[str, Any]:
-    """How requests come in time.
+    """Describe the arrival process.
 
     Returns:
-        ``span_s``: from the first to the last. ``rate_ops``: gaps over the span. ``gap_scv``: squared coefficient of
-        variation of the gaps, 1 for Poisson. ``dispersion``: variance over mean of the counts in `WINDOWS` windows of
-        ``window_s``, 1 for Poisson at every window length (index of dispersion of counts: Cox and Lewis, "The
-        Statistical Analysis of Series of Events", 1966); None with fewer than two requests a window.
+        ``span_s``: first to last arrival. ``rate_ops``: 1 / mean gap. ``gap_scv``: squared coefficient of variation of
+        the gaps, 1 for Poisson. ``dispersion``: variance-to-mean ratio of the counts in `WINDOWS` windows of
+        ``window_s``, 1 for Poisson at every window length (index of dispersion for counts: Cox and Lewis, "The
+        Statistical Analysis of Series of Events", 1966); None with fewer than two requests per window.
     """
     gaps = np.diff(arrival_s)
     span, mean = float(arrival_s[-1] - arrival_s[0]), float(gaps.mean())
@@ -81,11 +81,11 @@ def _arrivals(arrival_s: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _keys(trace: Trace) -> dict[str, Any] | None:
-    """How requests spread over objects; an object is a bucket and a key, and a LIST names none.
+    """Describe how requests are distributed over objects; an object is a bucket and a key, and a LIST names none.
 
     Returns:
-        ``distinct`` objects, ``top_share``: of requests, to the most asked-for object, ``one_hit_share``: of objects,
-        asked for just once; None where all requests are LISTs.
+        ``distinct``: number of objects. ``top_share``: fraction of the requests that name the most popular object.
+        ``one_hit_share``: fraction of the objects that are requested only once. None if all requests are LISTs.
     """
     objects = trace.op != LIST
     if not objects.any():

@@ -1,4 +1,4 @@
-"""How skewed the choice of objects is: a Zipf law fitted to how often each was asked for.
+"""Object popularity: a Zipf law fitted to the number of requests per object.
 
 An object is a bucket and a key; a LIST names none.
 """
@@ -19,16 +19,21 @@ from traces.trace import Trace
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_SINGLE = 10  # counts up to here are classes of their own, greater ones go together by thirds
-_RANKS = 200  # likewise ranks
+_SINGLE = 10  # counts up to here are classes of their own; greater ones share classes that grow by a third
+_RANKS = 200  # ranks up to here are summed one by one; greater ones in blocks
 _BLOCKS = 150
 _MOST_EXPONENT = 5.0
-_APART = ((0.0, 0.5), (0.4, 0.9))  # starts: how much less skewed than without, share of the objects asked for once
-_GAIN = 10.0  # of log-likelihood that a share of objects asked for once has to bring; assumed
+_STARTS = ((0.0, 0.5), (0.4, 0.9))  # starting points: reduction of the exponent, one-hit fraction of the singletons
+_GAIN = 10.0  # minimum gain in log-likelihood that justifies a one-hit fraction; assumed
 
 
 def objects_of(trace: Trace, rows: NDArray[np.bool_] | None = None) -> Indices:
-    """A number for the object of each request that names one (of those `rows` select), numbered from 0."""
+    """Number the objects from 0 and return the object of each request that names one, shape (requests,).
+
+    Args:
+        trace: the requests; LISTs name no object and are left out.
+        rows: mask of the requests to use (default: all).
+    """
     named = trace.op != LIST
     named = named if rows is None else named & rows
     bucket, key = (trace.table.column(name).combine_chunks().indices.to_numpy()[named] for name in ("bucket", "key"))
@@ -39,12 +44,12 @@ def objects_of(trace: Trace, rows: NDArray[np.bool_] | None = None) -> Indices:
 
 @dataclass(frozen=True)
 class Zipf:
-    """A Zipf law over objects, some requests apart that name an object asked for once.
+    """A Zipf law over objects, mixed with requests for one-hit objects.
 
     Attributes:
-        count: objects there are, also those that no request happened to name.
+        count: number of objects, including those that no request happened to name.
         exponent: skew; 0 is uniform.
-        one_hit: share of requests that name an object which no other does, beyond those of the law.
+        one_hit: fraction of requests that name an object no other request names, beyond those expected of the Zipf law.
     """
 
     count: int
@@ -53,15 +58,15 @@ class Zipf:
 
 
 def fit_zipf(hits: Indices) -> Zipf:
-    """The law under which so many objects were asked for so often.
+    """Fit a Zipf law to the number of requests of each object.
 
-    Maximum likelihood over how many objects were asked for once, twice, and so on. Ranks by observed count would be
-    biased: chance alone orders objects that are equally popular. The number of objects asked for k times is taken as
-    Poisson, its mean the sum over ranks r of the Poisson probability of k at mean n p(r), p(r) in proportion to
-    r^-exponent.
+    Maximum likelihood of the number of objects requested once, twice, and so on. Regression on ranks by observed count
+    would be biased: chance alone orders objects of equal popularity. The number of objects requested k times is taken
+    as Poisson with mean sum over ranks r of P(k; n p(r)), where P(k; m) is the Poisson probability of k at mean m and
+    p(r) is proportional to r^-exponent.
 
     Args:
-        hits: requests of each object that was asked for, at least one object.
+        hits: requests of each object that was requested at least once, shape (objects,), not empty.
     """
     if len(hits) == 1 or hits.max() == 1:
         return Zipf(len(hits), 0.0)
@@ -69,8 +74,8 @@ def fit_zipf(hits: Indices) -> Zipf:
     seen = np.bincount(np.searchsorted(upper, hits), minlength=len(upper)).astype(np.float64)
     requests, distinct = float(hits.sum()), len(hits)
 
-    def misfit(exponent: float, beyond: float = 0.0, once: float = 0.0) -> float:
-        """Minus the log-likelihood; `beyond` is how many more objects there are than were seen, logarithmic."""
+    def cost(exponent: float, beyond: float = 0.0, once: float = 0.0) -> float:
+        """Return the negative log-likelihood; `beyond` is the log of the ratio of existing to observed objects."""
         popular = distinct - once * requests
         if not 0 <= exponent <= _MOST_EXPONENT or not 0 <= beyond <= 12 or not once >= 0 or popular < 1:
             return math.inf
@@ -80,32 +85,33 @@ def fit_zipf(hits: Indices) -> Zipf:
         return float((expected - seen * np.log(expected)).sum())
 
     singles = float((hits == 1).sum()) / requests
-    uniform = _least(lambda x: misfit(0.0, x[0]), [[0.02], [1.0]])
-    zipf = _least(lambda x: misfit(x[0], x[1]), [[s, b] for s in (0.1, 0.9) for b in (0.02, 1.0)])
-    apart = _least(lambda x: misfit(*x), [[max(zipf[0][0] - d, 0.1), 0.1, singles * share] for d, share in _APART])
+    uniform = _minimum(lambda x: cost(0.0, x[0]), [[0.02], [1.0]])
+    zipf = _minimum(lambda x: cost(x[0], x[1]), [[s, b] for s in (0.1, 0.9) for b in (0.02, 1.0)])
+    starts = [[max(zipf[0][0] - less, 0.1), 0.1, singles * fraction] for less, fraction in _STARTS]
+    mixture = _minimum(lambda x: cost(*x), starts)
     if uniform[1] < zipf[1] + 2:
         zipf = [0.0, *uniform[0]], uniform[1]
-    exponent, beyond, once = apart[0] if apart[1] < zipf[1] - _GAIN else [*zipf[0], 0.0]
+    exponent, beyond, once = mixture[0] if mixture[1] < zipf[1] - _GAIN else [*zipf[0], 0.0]
     return Zipf(max(round((distinct - once * requests) * math.exp(beyond)), 1), exponent, once)
 
 
-def _least(misfit: Callable[[list[float]], float], starts: list[list[float]]) -> tuple[list[float], float]:
-    """Where it is least, of what is found from some starts, and how much it is there."""
+def _minimum(cost: Callable[[list[float]], float], starts: list[list[float]]) -> tuple[list[float], float]:
+    """Minimise a cost function from several starting points; return the best point and its cost."""
     options = {"xatol": 1e-3, "fatol": 1e-2, "maxiter": 300}
-    found = [scipy.optimize.minimize(misfit, start, method="Nelder-Mead", options=options) for start in starts]
+    found = [scipy.optimize.minimize(cost, start, method="Nelder-Mead", options=options) for start in starts]
     best = min(found, key=lambda one: float(one.fun))
     return best.x.tolist(), float(best.fun)
 
 
 def _classes(most: int) -> Indices:
-    """The greatest count of each class of counts."""
+    """Return the upper limit of each class of counts, up to at least `most`."""
     wide = math.ceil(math.log(max(most / _SINGLE, 1)) / math.log(4 / 3)) + 1
     edges = np.concatenate([np.arange(1, _SINGLE + 1), np.ceil(_SINGLE * (4 / 3) ** np.arange(1, wide + 1))])
     return np.unique(edges.astype(np.int64))
 
 
 def _expected(exponent: float, count: float, requests: float, upper: Indices) -> Floats:
-    """How many objects are in each class of counts, on average."""
+    """Return the expected number of objects in each class of counts."""
     head = np.arange(1, min(_RANKS, int(count)) + 1, dtype=np.float64)
     edges = np.geomspace(head[-1] + 0.5, max(count, head[-1]) + 0.5, _BLOCKS + 1)
     rank = np.concatenate([head, np.sqrt(edges[1:] * edges[:-1])])

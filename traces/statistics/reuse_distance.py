@@ -1,8 +1,8 @@
-"""How soon requests come back to an object: reuse distances.
+"""Reuse distances of requests.
 
-The reuse (stack) distance of a request is how many other objects were named since the last request of its own object
-(Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970): an LRU cache that
-holds more objects than that answers it.
+The reuse (stack) distance of a request is the number of other objects requested since the last request for the same
+object (Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970): the request
+hits any LRU cache that holds more objects than that.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 Indices = NDArray[np.int64]
 
 MOST = 1_000_000
-"""Of more requests, so many from the middle are looked at."""
+"""Maximum number of requests to analyse; of a longer trace, these many from the middle are used."""
 
 
 def reuse_distances(objects: Indices) -> Indices:
-    """The distance of each request that names an object again, in their order.
+    """Return the reuse distance of each request that names an object again, in trace order.
 
     Args:
-        objects: the number of each request's object.
+        objects: the object number of each request, shape (requests,).
     """
     last = previous(objects)
     again = np.flatnonzero(last >= 0)
-    # Between both are all requests but those which come back to something in between.
+    # All requests in between name distinct objects, except those that name an object of the same interval again.
     distance: Indices = again - last[again] - 1 - _greater_before(last[again])
     return distance
 
 
 def previous(objects: Indices) -> Indices:
-    """The place of the last request of the same object; -1 where there is none."""
+    """Return the index of the previous request for the same object, shape (requests,); -1 if there is none."""
     order = np.argsort(objects, kind="stable")
     same = objects[order[1:]] == objects[order[:-1]]
     result = np.full(len(objects), -1, np.int64)
@@ -39,7 +39,7 @@ def previous(objects: Indices) -> Indices:
 
 
 def _greater_before(values: Indices) -> Indices:
-    """For each value how many earlier ones are greater: a merge sort, all pairs of runs of a length at a time."""
+    """Return for each value the number of earlier greater ones: a merge sort, all pairs of runs of a length at once."""
     n = len(values)
     rank = np.empty(n, np.int64)
     rank[np.argsort(values, kind="stable")] = np.arange(n)
@@ -50,7 +50,7 @@ def _greater_before(values: Indices) -> Indices:
         pair, right = place // (2 * run), (place // run) % 2 == 1
         order = np.lexsort((rank, pair))  # each pair of runs, merged
         from_left = np.concatenate([[0], np.cumsum(~right[order])])
-        first = pair[order] * 2 * run  # where the pair begins: left runs are whole wherever there is a right one
+        first = pair[order] * 2 * run  # start of the pair: a left run is complete wherever there is a right one
         below = from_left[:-1] - from_left[first]
         at = right[order]
         greater[order[at]] += run - below[at]

@@ -1,1 +1,1 @@
-"""Traces cut, scaled, sampled, merged and exported."""
+"""Cut, sample, merge and scale Traces; export Runs."""

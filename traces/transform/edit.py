@@ -1,4 +1,4 @@
-"""Traces made of traces: a window of time, a sample of the keys, several merged."""
+"""Edit traces: cut a time window, sample the keys, merge several traces."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Align = Literal["start", "clock"]
 
 
 def cut(trace: Trace, from_s: float, to_s: float = math.inf) -> Trace:
-    """The requests that are due in a window of time, which becomes the trace's own time from 0.
+    """Return the requests of a time window; the start of the window becomes time 0 of the new trace.
 
     Args:
         trace: an open loop.
-        from_s: the window's begin, seconds since the trace began.
-        to_s: its end, not in it.
+        from_s: start of the window, seconds since the start of the trace.
+        to_s: end of the window, exclusive.
 
     Raises:
-        InputError: the trace is a closed loop, whose requests have no time, or the window is empty.
+        InputError: the trace is a closed loop, whose requests have no arrival times, or the window is empty.
     """
     _require_open(trace, "cut")
     if not from_s < to_s:
-        raise InputError(f"the window ends at {to_s:g} s, which is not after its begin at {from_s:g} s")
+        raise InputError(f"the window ends at {to_s:g} s, which is not after its start at {from_s:g} s")
     first, last = np.searchsorted(trace.arrival_s[: trace.issued], [from_s, to_s])
     if first == last:
         ends = f"from {trace.arrival_s[0]:g} to {trace.arrival_s[-1]:g} s" if len(trace) else "at all"
@@ -46,48 +46,48 @@ def cut(trace: Trace, from_s: float, to_s: float = math.inf) -> Trace:
 
 
 def sample_keys(trace: Trace, share: float) -> Trace:
-    """The requests of a share of the objects, chosen by the hash of bucket and key.
+    """Return the requests of a fraction of the objects, chosen by the hash of bucket and key.
 
-    So an object's whole history stays or goes, and reuse distances and popularity keep their shape, with distances
-    smaller by the share (spatially hashed sampling: Waldspurger et al., "Efficient MRC construction with SHARDS", FAST
-    2015). A LIST goes by its prefix. The same objects are chosen in every trace.
+    The whole history of an object is either kept or dropped, so that popularity keeps its shape, and reuse distances
+    shrink by the fraction (spatially hashed sampling: Waldspurger et al., "Efficient MRC construction with SHARDS",
+    FAST 2015). LISTs are sampled by prefix. The same objects are chosen in every trace.
 
     Args:
-        trace: any.
-        share: of the objects, above 0 and at most 1.
+        trace: any trace.
+        share: fraction of the objects, above 0 and at most 1.
 
     Raises:
-        InputError: the share is out of range, or none of the objects is chosen.
+        InputError: the fraction is out of range, or no object is chosen.
     """
     if not 0 < share <= 1:
-        raise InputError(f"keys is {share:g}; a share above 0 and at most 1 is needed")
+        raise InputError(f"keys is {share:g}; a fraction above 0 and at most 1 is needed")
     bucket, key = (trace.table.column(name).combine_chunks() for name in ("bucket", "key"))
     pair = bucket.indices.to_numpy().astype(np.int64) << 32 | key.indices.to_numpy()
     distinct, index = np.unique(pair, return_inverse=True)
     buckets, keys = bucket.dictionary.to_pylist(), key.dictionary.to_pylist()
     kept = np.array([_hashed(buckets[p >> 32], keys[p & 0xFFFFFFFF]) < share for p in distinct.tolist()], bool)
     if not kept.any():
-        raise InputError(f"none of {len(distinct):,} objects is in a sample of {share:g}; give a greater share")
+        raise InputError(f"none of {len(distinct):,} objects is in a sample of {share:g}; give a larger fraction")
     return Trace.of(trace.table.filter(pa.array(kept[index])), trace.pacing, "trace", trace.origin)
 
 
 def _hashed(bucket: str, key: str) -> float:
-    """A number from 0 to 1 that is that of this object everywhere."""
+    """Hash an object to a number from 0 to 1, the same on every machine."""
     digest = hashlib.blake2b(f"{bucket}/{key}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64
 
 
 def merge(traces: Sequence[Trace], align: Align = "start") -> Trace:
-    """All requests of several traces, in order of time.
+    """Merge the requests of several traces in order of time.
 
-    Buckets and keys of the same name are the same objects. Clients are told apart by trace.
+    Buckets and keys of the same name are the same objects. Clients of different traces are different clients.
 
     Args:
-        traces: open loops, at least one.
-        align: ``start``: all begin at once; ``clock``: by the calendar times that they began at.
+        traces: one or more open loops.
+        align: ``start``: all traces start at time 0; ``clock``: by the calendar times of their starts.
 
     Raises:
-        InputError: one of them is a closed loop, or has no calendar time where that is needed.
+        InputError: a trace is a closed loop, or has no calendar time although `align` is ``clock``.
     """
     for trace in traces:
         _require_open(trace, "merged")
@@ -110,17 +110,17 @@ def merge(traces: Sequence[Trace], align: Align = "start") -> Trace:
 
 
 def _offsets(traces: Sequence[Trace]) -> list[float]:
-    """Seconds after the first of them that each began."""
+    """Return the start of each trace, seconds after the earliest start."""
     began = []
     for i, trace in enumerate(traces):
         if trace.origin is None or trace.origin.started_at is None:
-            raise InputError(f"trace {i + 1} does not know its calendar time; merge them with --align start")
+            raise InputError(f"trace {i + 1} has no calendar time; merge with --align start")
         began.append(datetime.fromisoformat(trace.origin.started_at))
     return [(at - min(began)).total_seconds() for at in began]
 
 
 def _common(traces: Sequence[Trace], align: Align) -> Origin | None:
-    """The origin of the whole, where all have one."""
+    """Return the origin of the merged trace; None unless all traces have one."""
     origins = [trace.origin for trace in traces if trace.origin is not None]
     if len(origins) < len(traces):
         return None
@@ -146,7 +146,7 @@ def _later(origin: Origin | None, by_s: float) -> Origin | None:
 
 
 def at_times(table: pa.Table, arrival_s: NDArray[np.float64]) -> pa.Table:
-    """The rows with other arrival times."""
+    """Return the rows with new arrival times."""
     return _with(table, "arrival_s", pa.array(arrival_s))
 
 
@@ -157,4 +157,4 @@ def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
 
 def _require_open(trace: Trace, what: str) -> None:
     if trace.pacing.loop != "open":
-        raise InputError(f"a closed loop cannot be {what}: its requests have no time of their own, only an order")
+        raise InputError(f"a closed loop cannot be {what}: its requests have an order but no arrival times")

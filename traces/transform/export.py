@@ -1,12 +1,12 @@
-"""A Run written in formats that other tools read.
+"""Export a Run in formats of other tools.
 
-- ``.csv.zst``: benchmark data as MinIO's warp writes it (pkg/bench/ops.go: TAB-separated in spite of its name). A HEAD
-  is a STAT; only GETs and LISTs have a first byte; of a bucket warp knows nothing.
-- ``.hgrm``: HdrHistogram's percentile table, in milliseconds (AbstractHistogram.outputPercentileDistribution), of the
-  successful requests; its values are those of the samples and not of buckets.
+- ``.csv.zst``: benchmark data of MinIO's warp (pkg/bench/ops.go; separated by TABs despite its name). HEADs are STATs,
+  only GETs and LISTs have a first byte, and there is no column for the bucket.
+- ``.hgrm``: percentile table of HdrHistogram, in milliseconds (AbstractHistogram.outputPercentileDistribution), of the
+  successful requests; its values are exact samples, not histogram buckets.
 - ``.csv``: all columns of the Run.
 
-In each a request begins when it was meant to, as everywhere in tailcast: so latencies are the same.
+In all formats a request starts at its intended start, as everywhere in tailcast, so latencies are the same.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from traces.run import RUN_SCHEMA, Run
 from traces.tables import GET, LABEL, LIST, OPS, PUT, whole_file
 
 HALVING_STEPS = 5
-"""Rows of a percentile table for each halving of the distance to 100 % (HdrHistogram's usual)."""
+"""Rows of a percentile table per halving of the distance to 100 % (the default of HdrHistogram)."""
 
-_ROWS = 1 << 16  # written at a time
+_ROWS = 1 << 16  # per write
 _WARP_COLUMNS = (
     *("idx", "thread", "op", "client_id", "n_objects", "bytes", "endpoint", "file", "error", "start", "first_byte"),
     *("end", "duration_ns"),
 )
 _WARP_OPS = {op: "STAT" if op == "HEAD" else op for op in OPS}
-_MOST_THREADS = 1 << 16  # warp keeps a thread in 16 bits
+_MOST_THREADS = 1 << 16  # warp stores the thread in 16 bits
 
 
 def export(run: Run, out: Path, op: str | None = None) -> int:
-    """Write a Run, or its requests of one operation, in the format that the name asks for; whole or not at all.
+    """Write a Run, or its requests of one operation, atomically in the format given by the file name.
 
     Returns:
-        how many requests were written.
+        Number of requests written.
 
     Raises:
-        InputError: the name ends in none of the formats, the operation is not known or has no (successful) request,
-            or the file cannot be written.
+        InputError: the ending of the name is not a known format, the operation is unknown or has no (successful)
+            request, or the file cannot be written.
     """
     ending = next((ending for ending in _WRITERS if out.name.endswith(ending)), None)
     if ending is None:
-        raise InputError(f"{out}: the name says the format; allowed endings are {', '.join(_WRITERS)}")
+        raise InputError(f"{out}: the ending determines the format; allowed endings are {', '.join(_WRITERS)}")
     if op is not None and op not in OPS:
         raise InputError(f"op is {op!r}; allowed are {', '.join(OPS)}")
     wanted = np.ones(len(run), bool) if op is None else run.op == OPS.index(op)
@@ -83,20 +83,20 @@ def _write_warp(run: Run, path: Path) -> None:
 
 
 def _parts(run: Run) -> Iterator[tuple[int, Run]]:
-    """The Run in parts, in order of time, each with the number of its first request."""
+    """Yield parts of the Run in order of time, each with the index of its first request."""
     order = np.argsort(run.column("arrival_s"), kind="stable")
     for first in range(0, len(order), _ROWS):
         yield first, Run(run.requests.take(order[first : first + _ROWS]), run.info)
 
 
 def _warp_columns(run: Run, first: int) -> list[list[object]]:
-    """The columns of `_WARP_COLUMNS`."""
+    """Return the columns `_WARP_COLUMNS`; `first` is the index of the first row."""
     n, op = len(run), run.op
     zero_ns = _zero_ns(run)
     start, end = (_nanoseconds(run.column(name), zero_ns) for name in ("arrival_s", "end_s"))
-    answered = np.isin(op, (GET, LIST)) & np.isfinite(run.column("first_byte_s"))
-    first_byte = np.where(answered, run.column("first_byte_s"), 0.0)
-    first_byte_text = np.where(answered, _stamps(_nanoseconds(first_byte, zero_ns)), "")
+    has_first_byte = np.isin(op, (GET, LIST)) & np.isfinite(run.column("first_byte_s"))
+    first_byte = np.where(has_first_byte, run.column("first_byte_s"), 0.0)
+    first_byte_text = np.where(has_first_byte, _stamps(_nanoseconds(first_byte, zero_ns)), "")
     payload = np.where(op == GET, run.column("transfer_bytes"), run.column("size_bytes"))
     payload = np.where(run.failed, run.column("size_bytes"), payload)
     payload = np.where(np.isin(op, (GET, PUT)), payload, 0)
@@ -119,7 +119,7 @@ def _warp_columns(run: Run, first: int) -> list[list[object]]:
 
 
 def _zero_ns(run: Run) -> int:
-    """The calendar time of the Run's second 0; 1970 where it does not say."""
+    """Return the calendar time of second 0 of the Run, nanoseconds since 1970; 0 if the Run does not record it."""
     try:
         return int(pa.scalar(run.info["started_at"]).cast(pa.timestamp("ns", "UTC")).value)
     except (KeyError, pa.ArrowInvalid):
@@ -131,16 +131,16 @@ def _nanoseconds(seconds: NDArray[np.float64], zero_ns: int) -> NDArray[np.int64
 
 
 def _stamps(time_ns: NDArray[np.int64]) -> NDArray[np.str_]:
-    """RFC 3339."""
+    """Format times as in RFC 3339."""
     return np.char.add(np.datetime_as_string(time_ns.view("datetime64[ns]")), "Z")
 
 
 def _write_hgrm(run: Run, path: Path) -> None:
     latency_ms = np.sort(np.rint(run.latency_s * 1e9)) / 1e6
     lines = [f"{'Value':>12} {'Percentile':>14} {'TotalCount':>10} {'1/(1-Percentile)':>14}", ""]
-    for share, value_ms, count in percentiles(latency_ms):
-        beyond = f" {1 / (1 - share):14.2f}" if share < 1 else ""
-        lines.append(f"{value_ms:12.3f} {share:2.12f} {count:10d}{beyond}")
+    for fraction, value_ms, count in percentiles(latency_ms):
+        beyond = f" {1 / (1 - fraction):14.2f}" if fraction < 1 else ""
+        lines.append(f"{value_ms:12.3f} {fraction:2.12f} {count:10d}{beyond}")
     lines += [
         f"#[Mean    = {latency_ms.mean():12.3f}, StdDeviation   = {latency_ms.std():12.3f}]",
         f"#[Max     = {latency_ms[-1]:12.3f}, Total count    = {len(latency_ms):12d}]",
@@ -149,12 +149,12 @@ def _write_hgrm(run: Run, path: Path) -> None:
 
 
 def percentiles(samples: NDArray[np.float64]) -> Iterator[tuple[float, float, int]]:
-    """The rows of a percentile table: share, the least sample that so many are not above, and how many those are.
+    """Yield the rows of a percentile table: fraction, its quantile, and the number of samples up to that quantile.
 
     Args:
-        samples: ascending, at least one.
+        samples: ascending, not empty.
 
-    Shares go up in `HALVING_STEPS` steps for each halving of the distance to 1 (HdrHistogram's PercentileIterator).
+    Fractions increase in `HALVING_STEPS` steps per halving of the distance to 1 (PercentileIterator of HdrHistogram).
     """
     percent, count = 0.0, 0
     while count < len(samples):

@@ -1,13 +1,13 @@
-"""A trace at another rate that is as bursty as it was.
+"""Scale the rate of a trace without changing its burstiness.
 
-Arrivals are seen as a Poisson process whose rate changes with time: a profile of the day, bursts. At k times the rate
-that function is k times as high, at every time. Its variance over the square of the mean then stays, which is (IDC -
-1) / mean count at each window length (`traces.statistics.burstiness`); of a Poisson process the IDC stays 1.
+Arrivals are modelled as a Poisson process whose rate varies with time (daily profile, bursts). Scaling by k multiplies
+this rate function by k. Its squared coefficient of variation is then unchanged, which equals (IDC - 1) / mean count at
+each window length (`traces.statistics.burstiness`); a Poisson process keeps an IDC of 1.
 
-Below 1 that is exact: each request stays with probability k (the thinning of a Cox process is the Cox process of the
-thinned rate: Daley and Vere-Jones, "An Introduction to the Theory of Point Processes", 2003, section 6.2). Above 1,
-`clone` adds copies at times near the request's own; `compress` runs the trace k times as fast, which keeps the IDC at
-equal mean counts, and makes bursts and days shorter.
+For factors below 1 this is exact: each request is kept with probability k (thinning a Cox process results in the Cox
+process of the thinned rate: Daley and Vere-Jones, "An Introduction to the Theory of Point Processes", 2003, section
+6.2). For factors above 1, `clone` adds copies at times near the original request; `compress` runs the trace k times as
+fast, which preserves the IDC at equal mean counts but shortens bursts and days.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ from traces.transform.edit import at_times
 
 How = Literal["clone", "compress"]
 
-_TOLD, _CLEAR = 2.0, 5.0  # IDC from which the rate's changes outweigh the chance of a Poisson process, and by far
+_VARIABLE, _CLEAR = 2.0, 5.0  # IDC above which rate changes outweigh Poisson noise, slightly and clearly
 
 
 def scale(trace: Trace, rate: float, how: How = "clone", seed: int = 0) -> Trace:
-    """The trace with its rate multiplied.
+    """Multiply the rate of a trace.
 
-    ``clone`` keeps the time scale. Copies of a request are due within half a window on either side of it; the window
-    is the shortest whose counts vary by far more than chance makes them (IDC >= 5, or the most there is). So copies
-    follow each change of the rate that can be told from chance, and none that cannot: of a Poisson process they come
-    anywhere. Copy j of a key is the key ``…~j``, an object of its own, as with as many more users: a copy of the same
-    key just behind it would be found in every cache.
+    ``clone`` preserves the time scale. Copies of a request arrive within half a window on either side of it; the window
+    is the shortest whose counts vary clearly more than by chance (IDC >= 5, or the maximum). Copies thus follow every
+    change of the rate that is distinguishable from chance; those of a Poisson process are uniform over the trace. Copy
+    j of a key is the key ``…~j``, a new object, as if there were more users: a copy of the same key shortly after the
+    original would hit every cache.
 
     Args:
         trace: an open loop.
-        rate: the factor, above 0.
-        how: for factors above 1; ``compress`` also below.
-        seed: of what stays and of where copies come.
+        rate: factor, above 0.
+        how: method for factors above 1; ``compress`` also for factors below 1.
+        seed: seed for the choice of requests and the times of copies.
 
     Raises:
-        InputError: the factor is out of range, the trace is a closed loop, or nothing stays.
+        InputError: the factor is out of range, the trace is a closed loop, or no request remains.
     """
     if not 0 < rate < math.inf:
         raise InputError(f"rate is {rate:g}; a factor above 0 is needed")
     if trace.pacing.loop != "open":
-        raise InputError("a closed loop has no rate of its own: the store's answers set it; give it other clients")
+        raise InputError("a closed loop has no rate of its own: the store determines it; change the number of clients")
     if how == "compress":
         return _compressed(trace, rate)
     rows = trace.table.slice(0, trace.issued)
     copies = np.floor(rate + 1 - uniforms(seed, stream_id("scale/copies"), 0, rows.num_rows)).astype(np.int64)
     if not copies.sum():
-        raise InputError(f"none of {rows.num_rows:,} requests stays at a rate of {rate:g}")
+        raise InputError(f"none of {rows.num_rows:,} requests remains at a rate of {rate:g}")
     row = np.repeat(np.arange(rows.num_rows), copies)
     number = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
     at = trace.arrival_s[row]
@@ -80,13 +80,13 @@ def _compressed(trace: Trace, rate: float) -> Trace:
 
 
 def _near(trace: Trace, at: Floats, seed: int) -> Floats:
-    """Times within half a window of those given, and within the trace's own time: what leaves it is reflected."""
+    """Draw times within half a window of those given, reflected at the start and end of the trace."""
     arrival = trace.arrival_s[: trace.issued]
     limit = trace.pacing.duration_s
     begin, end = (0.0, limit) if limit is not None else (float(arrival[0]), float(arrival[-1]))
     if end <= begin:
         return at
-    window = _telling_window(arrival)
+    window = _rate_window(arrival)
     draws = uniforms(seed, stream_id("scale/places"), 0, len(at))
     if window is None or window >= end - begin:
         return begin + draws * (end - begin)
@@ -97,17 +97,17 @@ def _near(trace: Trace, at: Floats, seed: int) -> Floats:
     return inside
 
 
-def _telling_window(arrival_s: Floats) -> float | None:
-    """The shortest window whose counts tell a change of the rate from chance; None: no window does."""
+def _rate_window(arrival_s: Floats) -> float | None:
+    """Return the shortest window whose counts show rate changes beyond chance, seconds; None if no window does."""
     counts = dispersion(arrival_s)
     most = float(counts.idc.max(initial=0.0))
-    if most < _TOLD:
+    if most < _VARIABLE:
         return None
     return float(counts.window_s[np.argmax(counts.idc >= min(_CLEAR, most))])
 
 
 def _copied(key: pa.DictionaryArray, number: NDArray[np.int64]) -> pa.DictionaryArray:
-    """The keys, those of copies under names of their own."""
+    """Return the keys; copies get new names."""
     names = key.dictionary.to_pylist()
     pair = number * len(names) + key.indices.to_numpy()
     distinct, index = np.unique(pair, return_inverse=True)

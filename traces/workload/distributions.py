@@ -1,7 +1,7 @@
-"""Distributions as inverse CDFs: each maps uniforms on (0, 1) to values, so that draws can be shared between variants.
+"""Distributions with mean 1 as inverse CDFs: uniforms on (0, 1) map to values, so that variants share random numbers.
 
-Mixtures use a uniform twice: its place among the weights picks the component, the rest, stretched back
-to (0, 1), is that component's uniform.
+Mixtures use each uniform twice: its position among the weights selects the component, and the remainder, rescaled
+to (0, 1), is the uniform of that component.
 """
 
 from __future__ import annotations
@@ -12,34 +12,32 @@ from typing import Annotated, Any, Literal, Protocol
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
-
-from traces.units import Bytes, parse_bytes
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
 
 Floats = NDArray[np.float64]
 
 
 class Strict(BaseModel):
-    """A part of a spec: unknown fields are refused, values do not change once read."""
+    """A section of a spec: rejects unknown fields and is immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def model_post_init(self, context: Any) -> None:
-        # A dump of what was set has to say which of several kinds it is, else it cannot be read again.
+        # A dump without defaults must include the kind, or it could not be read back.
         if "kind" in type(self).model_fields:
             self.model_fields_set.add("kind")
 
 
 class Quantiles(Protocol):
-    """Anything that has an inverse CDF."""
+    """Any distribution with an inverse CDF."""
 
     def quantile(self, u: Floats) -> Floats:
-        """Values at the probabilities `u`, same shape."""
+        """Return the values at the probabilities `u`, in the same shape."""
         ...
 
 
 class Deterministic(Strict):
-    """Always 1."""
+    """The constant 1."""
 
     kind: Literal["deterministic"] = "deterministic"
 
@@ -68,9 +66,9 @@ class Exponential(Strict):
 
 
 class Hyperexponential(Strict):
-    """Two exponential phases with balanced means, mean 1 and the given coefficient of variation (>= 1).
+    """Hyperexponential: two phases with balanced means, mean 1 and the given coefficient of variation (>= 1).
 
-    Balanced means: each phase carries half of the mean (Allen, "Probability, Statistics and Queueing
+    Balanced means: each phase contributes half of the mean (Allen, "Probability, Statistics and Queueing
     Theory", 1990, section 3.2.9).
     """
 
@@ -78,12 +76,12 @@ class Hyperexponential(Strict):
     cv: Annotated[float, Field(ge=1)]
 
     @property
-    def _fast_share(self) -> float:
+    def _fast_probability(self) -> float:
         c2 = self.cv**2
         return 0.5 * (1 + math.sqrt((c2 - 1) / (c2 + 1)))
 
     def quantile(self, u: Floats) -> Floats:
-        p = self._fast_share
+        p = self._fast_probability
         fast = u < p
         v = np.where(fast, u / p, (u - p) / (1 - p))
         value: Floats = -np.log(1.0 - v) / np.where(fast, 2 * p, 2 * (1 - p))
@@ -130,9 +128,9 @@ class Gamma(Strict):
 
 
 class Empirical(Strict):
-    """Quantiles measured elsewhere, joined linearly and scaled to mean 1.
+    """Measured quantiles, interpolated linearly and scaled to mean 1.
 
-    `probabilities` ascend from 0 to 1; `values` are the quantiles there.
+    `probabilities` ascend from 0 to 1; `values` are the quantiles at these probabilities.
     """
 
     kind: Literal["empirical"] = "empirical"
@@ -168,7 +166,7 @@ class Empirical(Strict):
 
 
 class SlowMode(Strict):
-    """Mostly `base`; with probability `probability` a slow mode whose mean is `factor` times the base's. Mean 1."""
+    """A mixture with mean 1: `base`, and with `probability` a slow mode whose mean is `factor` times as large."""
 
     kind: Literal["slow_mode"] = "slow_mode"
     base: Annotated[
@@ -189,7 +187,7 @@ class SlowMode(Strict):
         rare = u >= usual
         value = np.empty_like(u)
         value[~rare] = self.base.quantile(u[~rare] / usual)
-        # Stretching can round up to 1, where an unbounded law has no value.
+        # Rescaling can round up to 1, where an unbounded distribution has no value.
         stretched = np.minimum((u[rare] - usual) / self.probability + 2.0**-54, 1 - 2.0**-53)
         value[rare] = self.slow.quantile(stretched) * self.factor
         return value * self._scale
@@ -203,7 +201,7 @@ class SlowMode(Strict):
 
 
 class Occasional(Strict):
-    """0, but for a share `probability` of the draws, which follow `of`: a cache that answers the rest. Mean 1."""
+    """A mixture with mean 1: `of` with probability `probability`, else 0, as behind a cache that serves the rest."""
 
     kind: Literal["occasional"] = "occasional"
     probability: Annotated[float, Field(gt=0, le=1)]
@@ -215,7 +213,7 @@ class Occasional(Strict):
         never = 1 - self.probability
         hit = u >= never
         value = np.zeros_like(u)
-        # Stretching can reach 0 or 1, where a law may have no value.
+        # Rescaling can reach 0 or 1, where a distribution may have no value.
         stretched = np.clip((u[hit] - never) / self.probability, 2.0**-54, 1 - 2.0**-53)
         value[hit] = self.of.quantile(stretched) / self.probability
         return value
@@ -231,92 +229,3 @@ Shape = Annotated[
     Field(discriminator="kind"),
 ]
 """A distribution with mean 1 that multiplies a mean given elsewhere."""
-
-
-class FixedSize(Strict):
-    """Every object has the same size."""
-
-    kind: Literal["fixed"] = "fixed"
-    size: Bytes
-
-    def quantile(self, u: Floats) -> Floats:
-        return np.full_like(u, self.size)
-
-
-class LognormalSize(Strict):
-    """Lognormal sizes with the given mean and coefficient of variation, cut at `max`."""
-
-    kind: Literal["lognormal"] = "lognormal"
-    mean: Bytes
-    cv: NonNegativeFloat
-    max: Bytes | None = None
-
-    def quantile(self, u: Floats) -> Floats:
-        value = Lognormal(cv=self.cv).quantile(u) * self.mean
-        return value if self.max is None else np.minimum(value, self.max)
-
-
-class HistogramSize(Strict):
-    """Sizes uniform within bins: `edges` has one element more than `weights`."""
-
-    kind: Literal["histogram"] = "histogram"
-    edges: tuple[Bytes, ...]
-    weights: tuple[NonNegativeFloat, ...]
-
-    @model_validator(mode="after")
-    def _bins(self) -> HistogramSize:
-        if len(self.edges) != len(self.weights) + 1:
-            raise ValueError("edges needs exactly one element more than weights")
-        if any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
-            raise ValueError("edges must ascend")
-        if sum(self.weights) <= 0:
-            raise ValueError("weights must not all be 0")
-        return self
-
-    def quantile(self, u: Floats) -> Floats:
-        cumulated = np.concatenate([[0.0], np.cumsum(self.weights)])
-        cumulated /= cumulated[-1]
-        bin_ = np.searchsorted(cumulated, u, side="right") - 1  # never a bin of weight 0: it has no width here
-        low, high = np.array(self.edges[:-1], dtype=float), np.array(self.edges[1:], dtype=float)
-        part = (u - cumulated[bin_]) / np.diff(cumulated)[bin_]
-        value: Floats = low[bin_] + part * (high - low)[bin_]
-        return value
-
-
-class SizeComponent(Strict):
-    """One component of a mixture of sizes."""
-
-    weight: PositiveFloat
-    size: Annotated[
-        FixedSize | LognormalSize | HistogramSize, Field(discriminator="kind"), BeforeValidator(lambda v: _as_fixed(v))
-    ]
-
-
-class MixtureSize(Strict):
-    """A weighted mixture of sizes."""
-
-    kind: Literal["mixture"] = "mixture"
-    components: Annotated[tuple[SizeComponent, ...], Field(min_length=1)]
-
-    def quantile(self, u: Floats) -> Floats:
-        weights = np.array([c.weight for c in self.components])
-        edges = np.concatenate([[0.0], np.cumsum(weights)]) / weights.sum()
-        edges[-1] = 1.0
-        index = np.searchsorted(edges, u, side="right") - 1
-        value = np.empty_like(u)
-        for i, component in enumerate(self.components):
-            chosen = index == i
-            stretched = (u[chosen] - edges[i]) / (edges[i + 1] - edges[i])
-            value[chosen] = component.size.quantile(np.clip(stretched, 2.0**-54, 1 - 2.0**-53))
-        return value
-
-
-def _as_fixed(value: Any) -> Any:
-    """A bare size stands for a fixed size."""
-    return {"kind": "fixed", "size": parse_bytes(value)} if isinstance(value, int | float | str) else value
-
-
-SizeDistribution = Annotated[
-    FixedSize | LognormalSize | HistogramSize | MixtureSize, Field(discriminator="kind"), BeforeValidator(_as_fixed)
-]
-"""Object sizes in bytes; a bare size such as ``64KiB`` stands for a fixed one."""

@@ -1,4 +1,4 @@
-"""Makes a Trace from a Workload: every column is a pure function of the workload and the seed."""
+"""Generate a Trace from a Workload: every column is a pure function of workload and seed."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from traces.random_streams import mixed, stream_id, uniforms
 from traces.tables import DELETE, GET, LIST, OPS, PUT, label
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from traces.workload.arrivals import arrival_times
-from traces.workload.distributions import Floats, SizeDistribution
+from traces.workload.distributions import Floats
 from traces.workload.keys import Indices, Keys, WriteOnceReadOnce
+from traces.workload.sizes import SizeDistribution
 from traces.workload.workload import Workload
 
 CYCLE = 100_000
-"""The rows of a closed loop that has only a duration; they are taken again until it is over."""
+"""Number of rows of a closed loop that has only a duration; they are repeated until it is over."""
 
 PAGE = 1000
-"""Keys that share a LIST's prefix: as many as S3 lists in one answer."""
+"""Keys that share the prefix of a LIST: as many as S3 lists in one response."""
 
-_BLOCK = 1 << 16  # keys whose draws are made together
+_BLOCK = 1 << 16  # keys whose random numbers are drawn together
 
 
 def generate(workload: Workload, seed: int) -> Trace:
-    """The trace of a workload; the same for the same workload and seed.
+    """Generate the trace of a workload, which is determined by the workload and the seed.
 
-    Keys are called ``object-0000000000`` and so on (``put-object-…`` those that PUTs have for themselves), buckets
-    ``bucket-0`` and so on. Only keys that are named by some request are in the dictionary. An object's size and bucket
-    are draws of its key's index.
+    Keys are called ``object-0000000000`` and so on (``put-object-…`` for objects of PUTs alone), buckets ``bucket-0``
+    and so on. The dictionary contains only keys that some request names. The size and bucket of an object are functions
+    of the index of its key.
 
     Raises:
-        InputError: the workload asks for more requests than a trace may have.
+        InputError: the workload has more requests than a trace may have.
     """
     if workload.rate is None:
         pacing = Pacing(
             "closed", workload.clients, workload.stagger, workload.duration, repeat=workload.operations is None
         )
-        twice = 2 if isinstance(workload.keys, WriteOnceReadOnce) else 1
-        arrival_s = np.zeros(twice * (workload.operations or CYCLE))
+        per_key = 2 if isinstance(workload.keys, WriteOnceReadOnce) else 1
+        arrival_s = np.zeros(per_key * (workload.operations or CYCLE))
         think_s = _think_times(workload, seed, len(arrival_s))
     else:
         pacing = Pacing("open", duration_s=workload.duration)
@@ -60,7 +61,7 @@ def _think_times(workload: Workload, seed: int, count: int) -> Floats:
 
 
 def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
-    """The index in `OPS` of each request's operation."""
+    """Draw the operation of each request as an index into `OPS`."""
     if isinstance(workload.keys, WriteOnceReadOnce):
         return np.repeat(np.array([PUT, GET], dtype=np.int32), count // 2)
     mix: dict[str, float] = dict(workload.mix.items())
@@ -71,7 +72,7 @@ def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
 
 
 def _objects(workload: Workload, seed: int, op: NDArray[np.int32]) -> tuple[pa.Array, pa.Array, NDArray[np.int64]]:
-    """The columns bucket, key and size_bytes."""
+    """Draw the columns bucket, key and size_bytes."""
     own = {OPS.index(name): objects for name, objects in workload.own_objects.items()}
     groups: list[tuple[str, NDArray[np.bool_], Keys, SizeDistribution]]
     groups = [("", ~np.isin(op, list(own)), workload.keys, workload.object_size)]
@@ -79,22 +80,22 @@ def _objects(workload: Workload, seed: int, op: NDArray[np.int32]) -> tuple[pa.A
     bucket, index, size_bytes = (np.empty(len(op), np.int64) for _ in range(3))
     names: list[str] = []
     for begin, rows, keys, sizes in groups:
-        drawn = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # each group has its own draws
-        numbers, index[rows], size_bytes[rows], more = _named(keys, sizes, drawn, op[rows])
+        group_seed = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # independent of the others
+        numbers, index[rows], size_bytes[rows], more = _named(keys, sizes, group_seed, op[rows])
         bucket[rows] = numbers * workload.buckets
         index[rows] += len(names)
         names += [begin + name for name in more]
-    held, bucket = np.unique(bucket, return_inverse=True)
-    return label(bucket, [f"bucket-{b}" for b in held.tolist()]), _used(index, names), size_bytes
+    used, bucket = np.unique(bucket, return_inverse=True)
+    return label(bucket, [f"bucket-{b}" for b in used.tolist()]), _used(index, names), size_bytes
 
 
 def _named(
     keys: Keys, sizes: SizeDistribution, seed: int, op: NDArray[np.int32]
 ) -> tuple[Floats, Indices, Indices, list[str]]:
-    """Of what each request names: its place among the buckets (0 to 1), its name's index, its size; and the names."""
+    """Return the bucket position (0 to 1), name index and size of each request's object, and the names."""
     chosen = keys.choose(seed, len(op))
     if not isinstance(keys, WriteOnceReadOnce):
-        deletes = op == DELETE  # each has a key of its own, behind the others
+        deletes = op == DELETE  # each has a key of its own, after all others
         chosen[deletes] = keys.count + np.arange(deletes.sum())
     distinct, index = np.unique(chosen, return_inverse=True)
     drawn = np.rint(sizes.quantile(_draws_at(seed, "workload/sizes", distinct))).astype(np.int64)
@@ -107,7 +108,7 @@ def _named(
 
 
 def _ranges(workload: Workload, seed: int, op: NDArray[np.int32], size_bytes: Indices) -> tuple[pa.Array, pa.Array]:
-    """The columns range_start_bytes and range_bytes."""
+    """Draw the columns range_start_bytes and range_bytes."""
     ranges, count = workload.ranges, len(op)
     if ranges is None:
         return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
@@ -120,13 +121,13 @@ def _ranges(workload: Workload, seed: int, op: NDArray[np.int32], size_bytes: In
 
 
 def _used(index: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
-    """A label column whose dictionary has only the names that are used."""
+    """Return a label column whose dictionary contains only the names in use."""
     used, compact = np.unique(index, return_inverse=True)
     return label(compact, [names[i] for i in used.tolist()])
 
 
 def _draws_at(seed: int, stream: str, indices: Indices) -> Floats:
-    """The stream's draws at ascending indices, made a block at a time where there are some."""
+    """Return the draws of a stream at ascending indices; only blocks with at least one index are drawn."""
     draws = np.empty(len(indices))
     blocks = np.unique(indices // _BLOCK)
     starts, ends = np.searchsorted(indices, [blocks * _BLOCK, (blocks + 1) * _BLOCK])

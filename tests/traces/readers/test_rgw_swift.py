@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
+from traces.logs.import_report import ImportReport
 from traces.readers import json_objects, rgw_beast_log, rgw_ops_log, source, swift_proxy_log
 from traces.readers.formats import detect
 from traces.readers.records import RECORDS
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
-from traces.readers.tally import Tally
 from traces.tables import OPS
 
 READERS = {
@@ -30,14 +30,14 @@ NO_OBJECT = "not an operation on an object or a listing"
 
 
 def read(format, path, strict=False):
-    tally = Tally(strict=strict)
-    batches = list(format.read(Source(path), tally))
-    assert tally.balanced
+    report = ImportReport(strict=strict)
+    batches = list(format.read(Source(path), report))
+    assert report.balanced
     rows = pa.Table.from_batches(batches, RECORDS).to_pylist()
-    assert len(rows) == tally.kept
+    assert len(rows) == report.kept
     for row in rows:
         row["op"] = OPS[row["op"]]
-    return rows, tally
+    return rows, report
 
 
 def of(tmp_path, format, text):
@@ -81,14 +81,14 @@ def test_each_sample_is_recognised_as_what_it_is(name):
 
 @pytest.mark.parametrize("name", READERS)
 def test_samples_are_read_without_loss_and_without_credentials(name):
-    rows, tally = read(READERS[name], SAMPLES / name, strict=True)
-    assert tally.unreadable.total() == 0 and rows
+    rows, report = read(READERS[name], SAMPLES / name, strict=True)
+    assert report.unreadable.total() == 0 and rows
     assert not re.search("NOTA|Signature|temp_url_sig", json.dumps(rows))
 
 
 def test_the_operations_log_gives_what_was_asked():
-    rows, tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
-    assert tally.rows == 89 and tally.left_out == {NO_OBJECT: 13}
+    rows, report = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
+    assert report.rows == 89 and report.left_out == {NO_OBJECT: 13}
     assert counts(rows) == {"GET": 31, "PUT": 24, "HEAD": 8, "DELETE": 8, "LIST": 5}
     first = rows[0]
     assert first["time_ns"] == 1795295712_086782000 and first["latency_ns"] == 8_000_000
@@ -139,8 +139,8 @@ def test_the_socket_and_any_other_layout_give_the_same_requests(tmp_path):
         "array of log shows": "[" + log_show(held[:7], 1) + "," + log_show(held[7:], 1) + "]",
     }
     for name, layout in layouts.items():
-        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, layout)
-        assert rows == plain and tally.rows == len(held), name
+        rows, report = of(tmp_path, rgw_ops_log.FORMAT, layout)
+        assert rows == plain and report.rows == len(held), name
 
 
 def log_show(held, indent, **changes):
@@ -158,8 +158,8 @@ def log_show(held, indent, **changes):
 
 def test_the_logs_of_all_buckets_hold_what_the_file_holds():
     shown, shown_tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-show.json")
-    plain, tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
-    assert shown_tally.figures() == tally.figures() and shown != plain
+    plain, report = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
+    assert shown_tally.figures() == report.figures() and shown != plain
     assert sorted(shown, key=str) == sorted(plain, key=str)
 
 
@@ -172,8 +172,8 @@ def test_what_log_show_prints_is_read_block_by_block(tmp_path, monkeypatch, inde
         monkeypatch.setattr(module, "LONGEST_LINE_BYTES", longest)
     held = [json.loads(entry(total_time=i)) for i in range(40)]
     text = log_show(held[:15], indent) + log_show(held[15:], indent)
-    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, text)
-    assert [row["latency_ns"] for row in rows] == [i * 10**6 for i in range(40)] and tally.rows == 40
+    rows, report = of(tmp_path, rgw_ops_log.FORMAT, text)
+    assert [row["latency_ns"] for row in rows] == [i * 10**6 for i in range(40)] and report.rows == 40
     numbers = [(n, len(block.data)) for block in rgw_ops_log.entries(Source(tmp_path / "log")) for n in block.numbers]
     if indent:  # five lines before the first entry of a log, eight and the next one's five behind the last
         assert [n for n, _ in numbers] == [6 + 14 * i + 13 * (i > 14) for i in range(40)]
@@ -182,20 +182,20 @@ def test_what_log_show_prints_is_read_block_by_block(tmp_path, monkeypatch, inde
 
 def test_refusals_in_a_shown_log_name_the_lines_of_the_file(tmp_path):
     good, bad = json.loads(entry()), json.loads(entry(time="yesterday"))
-    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, log_show([good, bad], 4) + log_show([bad, good], 4))
+    rows, report = of(tmp_path, rgw_ops_log.FORMAT, log_show([good, bad], 4) + log_show([bad, good], 4))
     log = tmp_path / "log"
-    assert len(rows) == 2 and tally.where == [f"{log}: line {n}: time cannot be read" for n in (20, 47)]
+    assert len(rows) == 2 and report.where == [f"{log}: line {n}: time cannot be read" for n in (20, 47)]
 
 
 def test_a_shown_log_that_is_cut_gives_what_is_whole(tmp_path):
     held = [json.loads(entry(total_time=i)) for i in range(6)]
     shown = log_show(held, 4)
-    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, shown[: shown.index('"total_time": 4')] + "\n" + shown)
-    assert len(rows) == 10 and tally.unreadable.total() == 1 and tally.rows == 11
+    rows, report = of(tmp_path, rgw_ops_log.FORMAT, shown[: shown.index('"total_time": 4')] + "\n" + shown)
+    assert len(rows) == 10 and report.unreadable.total() == 1 and report.rows == 11
     behind = shown.index('"log_sum"')
     for cut in (behind + 3, behind + 12, behind + 40, len(shown) - 3):
-        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, shown[:cut])
-        assert len(rows) == 6 and tally.unreadable.total() <= 1
+        rows, report = of(tmp_path, rgw_ops_log.FORMAT, shown[:cut])
+        assert len(rows) == 6 and report.unreadable.total() <= 1
 
 
 @pytest.mark.parametrize("indent", [4, None])
@@ -203,21 +203,21 @@ def test_a_shown_log_that_is_cut_gives_what_is_whole(tmp_path):
 def test_names_in_an_entry_do_not_end_it(tmp_path, name, indent):
     held = [json.loads(entry(bucket=name, object=name)) | {"user": name, name: {"a": 1}}]
     for text in (json.dumps(held[0], indent=indent), log_show(held * 2, indent)):
-        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, text)
-        assert [(row["bucket"], row["key"]) for row in rows] == [(name, name)] * tally.rows
+        rows, report = of(tmp_path, rgw_ops_log.FORMAT, text)
+        assert [(row["bucket"], row["key"]) for row in rows] == [(name, name)] * report.rows
 
 
 def test_an_array_cut_in_its_last_object_gives_the_others(tmp_path):
     text = (SAMPLES / "rgw-ops-log-socket.json").read_text()
     whole, _ = of(tmp_path, rgw_ops_log.FORMAT, text)
-    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, text[:-200])
-    assert rows == whole[:-1] and tally.unreadable.total() == 1
-    assert f"line {text.count(chr(10))}:" in tally.where[0]
+    rows, report = of(tmp_path, rgw_ops_log.FORMAT, text[:-200])
+    assert rows == whole[:-1] and report.unreadable.total() == 1
+    assert f"line {text.count(chr(10))}:" in report.where[0]
 
 
 def test_the_recording_for_comparisons_is_whole():
-    rows, tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-e2e.json.zst")
-    assert tally.rows == tally.kept == 1999
+    rows, report = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-e2e.json.zst")
+    assert report.rows == report.kept == 1999
     assert counts(rows) == {"GET": 1273, "PUT": 469, "HEAD": 129, "DELETE": 86, "LIST": 42}
     assert 24e9 < rows[-1]["time_ns"] - rows[0]["time_ns"] < 25e9
 
@@ -264,8 +264,8 @@ def test_entries_of_other_releases_and_addresses(tmp_path, changes, wanted):
     ],
 )
 def test_entries_that_cannot_be_are_refused(tmp_path, changes, why):
-    rows, tally = of(tmp_path, rgw_ops_log.FORMAT, f"{entry()}\n\n{entry(**changes)}\n{entry()}")
-    assert len(rows) == 2 and tally.where == [f"{tmp_path / 'log'}: line 3: {why}"]
+    rows, report = of(tmp_path, rgw_ops_log.FORMAT, f"{entry()}\n\n{entry(**changes)}\n{entry()}")
+    assert len(rows) == 2 and report.where == [f"{tmp_path / 'log'}: line 3: {why}"]
 
 
 def test_blocks_of_objects_are_cut_between_them(tmp_path, monkeypatch):
@@ -273,16 +273,16 @@ def test_blocks_of_objects_are_cut_between_them(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "BLOCK_BYTES", 700)
     held = [json.loads(entry(total_time=i)) for i in range(40)]
     for indent in (None, 1):
-        rows, tally = of(tmp_path, rgw_ops_log.FORMAT, json.dumps(held, indent=indent).replace("}, {", "},\n{"))
-        assert [row["latency_ns"] for row in rows] == [i * 10**6 for i in range(40)] and tally.rows == 40
+        rows, report = of(tmp_path, rgw_ops_log.FORMAT, json.dumps(held, indent=indent).replace("}, {", "},\n{"))
+        assert [row["latency_ns"] for row in rows] == [i * 10**6 for i in range(40)] and report.rows == 40
     path = tmp_path / "log"
     numbers = [n for block in json_objects.objects(Source(path)) for n in block.numbers]
     assert numbers == [2 + 14 * i for i in range(40)]
 
 
 def test_access_lines_give_what_the_operations_log_gives():
-    rows, tally = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast.log")
-    assert tally.left_out["not a line about access"] == 57
+    rows, report = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast.log")
+    assert report.left_out["not a line about access"] == 57
     assert counts(rows) == {"GET": 29, "PUT": 21, "HEAD": 8, "DELETE": 7, "LIST": 4}
     logged, _ = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
     known = {(row["time_ns"] // 10**6, row["op"], row["key"]): row for row in logged}
@@ -370,20 +370,20 @@ def test_nautilus_prints_the_part_of_a_second_as_a_duration(tmp_path, part, part
     "part", ["", "0.6", "s", "1.0s", "0.6e05s", "0.6e-s", "0.6e-99s", "0.6e-0", "0.0e-", "e-05s", ".s", "-0.5s"]
 )
 def test_other_parts_of_a_second_are_refused(tmp_path, part):
-    rows, tally = of(tmp_path, rgw_beast_log.FORMAT, NAUTILUS.replace("0.606123s", part))
-    assert not rows and tally.where == [f"{tmp_path / 'log'}: line 1: time cannot be read"]
+    rows, report = of(tmp_path, rgw_beast_log.FORMAT, NAUTILUS.replace("0.606123s", part))
+    assert not rows and report.where == [f"{tmp_path / 'log'}: line 1: time cannot be read"]
 
 
 def test_times_of_nautilus_are_in_the_zone_that_the_user_names(tmp_path):
     (tmp_path / "log").write_text(NAUTILUS)
-    (batch,) = rgw_beast_log.FORMAT.read(Source(tmp_path / "log", "Europe/Berlin"), Tally())
+    (batch,) = rgw_beast_log.FORMAT.read(Source(tmp_path / "log", "Europe/Berlin"), ImportReport())
     assert batch["time_ns"].to_pylist() == [1795257841_606123000 - 3600 * 10**9]
 
 
 def test_the_sample_of_nautilus_has_the_requests_of_the_recording():
-    rows, tally = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast-nautilus.log")
+    rows, report = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast-nautilus.log")
     recorded, _ = read(rgw_beast_log.FORMAT, SAMPLES / "rgw-beast.log")
-    assert len(rows) == len(recorded) == tally.kept
+    assert len(rows) == len(recorded) == report.kept
     for row, other in zip(rows, recorded, strict=True):
         assert row == other | {"time_ns": row["time_ns"], "latency_ns": None}
         assert abs(row["time_ns"] - other["time_ns"] - other["latency_ns"]) < 5_000_000
@@ -391,13 +391,13 @@ def test_the_sample_of_nautilus_has_the_requests_of_the_recording():
 
 @pytest.mark.parametrize("target", ["/b/k?acl", "/b?uploads", "/b/k?uploadId=1", "/", "/admin/usage", "/b?location"])
 def test_requests_about_objects_are_left_out(tmp_path, target):
-    rows, tally = of(tmp_path, rgw_beast_log.FORMAT, ACCESS.replace("/b/k", target))
-    assert not rows and tally.left_out == {NO_OBJECT: 1}
+    rows, report = of(tmp_path, rgw_beast_log.FORMAT, ACCESS.replace("/b/k", target))
+    assert not rows and report.left_out == {NO_OBJECT: 1}
 
 
 def test_swifts_proxy_log_gives_what_was_asked():
-    rows, tally = read(swift_proxy_log.FORMAT, SAMPLES / "swift-proxy.log")
-    assert tally.left_out == {NO_OBJECT: 24, "not a line about access": 4, "a request of the proxy's own": 27}
+    rows, report = read(swift_proxy_log.FORMAT, SAMPLES / "swift-proxy.log")
+    assert report.left_out == {NO_OBJECT: 24, "not a line about access": 4, "a request of the proxy's own": 27}
     assert counts(rows) == {"GET": 49, "PUT": 42, "HEAD": 12, "DELETE": 14, "LIST": 5}
     first = rows[0]
     assert (first["time_ns"], first["latency_ns"]) == (1795295887_094391823, 97_300_000)
@@ -463,8 +463,8 @@ def test_swift_lines_of_all_kinds(tmp_path, old, new, wanted):
 )
 def test_lines_that_cannot_be_are_refused(tmp_path, format, line, why):
     good = SWIFT if format is swift_proxy_log.FORMAT else ACCESS
-    rows, tally = of(tmp_path, format, good + line.rstrip("\n") + "\n" + good.rstrip("\n"))
-    assert len(rows) == 2 and tally.where == [f"{tmp_path / 'log'}: line 2: {why}"]
+    rows, report = of(tmp_path, format, good + line.rstrip("\n") + "\n" + good.rstrip("\n"))
+    assert len(rows) == 2 and report.where == [f"{tmp_path / 'log'}: line 2: {why}"]
 
 
 LINES = {
@@ -482,8 +482,8 @@ def test_every_row_of_a_damaged_log_is_accounted_for(tmp_path_factory, data, for
         at = data.draw(st.integers(0, len(text)))
         gone = data.draw(st.integers(0, 40))
         text[at : at + gone] = data.draw(st.binary(max_size=6) | st.sampled_from([b'"', b"}", b"{", b"\n", b" ", b"["]))
-    rows, tally = of(tmp_path_factory.mktemp("log"), format, bytes(text))
-    assert tally.rows >= len(rows) and tally.rows >= 1
+    rows, report = of(tmp_path_factory.mktemp("log"), format, bytes(text))
+    assert report.rows >= len(rows) and report.rows >= 1
 
 
 @settings(max_examples=40, deadline=None)

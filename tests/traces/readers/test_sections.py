@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from traces.errors import InputError
+from traces.logs.import_report import ImportReport
 from traces.readers import ibm_object_store, sections
 from traces.readers.generic_csv import csv_format
 from traces.readers.memory import Room
 from traces.readers.source import Lines, Source
-from traces.readers.tally import Tally
 
 some = settings(
     max_examples=150,
@@ -82,23 +82,23 @@ def test_records_and_line_numbers_do_not_depend_on_the_cuts(tmp_path, monkeypatc
     results = []
     for size in (section_bytes, 1 << 20):
         monkeypatch.setattr(sections, "SECTION_BYTES", size)
-        tally = Tally()
-        rows = [row for batch in ibm_object_store.FORMAT.read(Source(path), tally) for row in batch.to_pylist()]
-        results.append((rows, tally))
-        assert tally.balanced and tally.rows == sum(bool(text) for text in texts)
+        report = ImportReport()
+        rows = [row for batch in ibm_object_store.FORMAT.read(Source(path), report) for row in batch.to_pylist()]
+        results.append((rows, report))
+        assert report.balanced and report.rows == sum(bool(text) for text in texts)
     assert results[0] == results[1]
     junk = [f"{path}: line {i}:" for i, text in enumerate(texts, 1) if text == "junk"]
-    assert [where[: len(line)] for where, line in zip(tally.where, junk, strict=False)] == junk[:5]
+    assert [where[: len(line)] for where, line in zip(report.where, junk, strict=False)] == junk[:5]
 
 
 @pytest.mark.parametrize("section_bytes", [1, 7, 64, 1 << 20])
 def test_lines_below_a_header_keep_their_numbers(tmp_path, monkeypatch, section_bytes):
     monkeypatch.setattr(sections, "SECTION_BYTES", section_bytes)
     (tmp_path / "log").write_text("\n\ntime,op,key\n1,GET,a\n\n2,GET,b\nthree,GET,c\n4,GET,d\n")
-    tally = Tally()
-    batches = csv_format({"time": "time:s", "op": "op", "key": "key"}).read(Source(tmp_path / "log"), tally)
+    report = ImportReport()
+    batches = csv_format({"time": "time:s", "op": "op", "key": "key"}).read(Source(tmp_path / "log"), report)
     assert [key for batch in batches for key in batch["key"].to_pylist()] == ["a", "b", "d"]
-    assert tally.where == [f"{tmp_path / 'log'}: line 7: time cannot be read"]
+    assert report.where == [f"{tmp_path / 'log'}: line 7: time cannot be read"]
 
 
 def test_a_text_that_is_not_utf8_costs_its_line_only(tmp_path, monkeypatch):
@@ -106,11 +106,11 @@ def test_a_text_that_is_not_utf8_costs_its_line_only(tmp_path, monkeypatch):
     lines = [b"%d REST.GET.OBJECT k%03d" % (i, i) for i in range(60)]
     lines[40] = b"40 REST.GET.OBJECT \xff"
     (tmp_path / "log").write_bytes(b"\n".join(lines))
-    tally = Tally()
-    batches = list(ibm_object_store.FORMAT.read(Source(tmp_path / "log"), tally))
+    report = ImportReport()
+    batches = list(ibm_object_store.FORMAT.read(Source(tmp_path / "log"), report))
     keys = [key for batch in batches for key in batch["key"].to_pylist()]
     assert keys == [f"k{i:03d}" for i in range(60) if i != 40]
-    assert tally.rows == 60 and "line 41:" in tally.where[0]
+    assert report.rows == 60 and "line 41:" in report.where[0]
 
 
 def test_a_line_without_end_is_one_row_and_takes_no_other_with_it(tmp_path, monkeypatch):
@@ -120,11 +120,11 @@ def test_a_line_without_end_is_one_row_and_takes_no_other_with_it(tmp_path, monk
     row = "{} REST.GET.OBJECT {:08x}\n"
     rows = "".join(row.format(i, i) for i in range(9))
     (tmp_path / "log").write_text(rows + "7 REST.GET.OBJECT " + "a" * 50_000 + "\n" + rows + "junk\n")
-    tally = Tally()
-    batches = list(ibm_object_store.FORMAT.read(Source(tmp_path / "log"), tally))
+    report = ImportReport()
+    batches = list(ibm_object_store.FORMAT.read(Source(tmp_path / "log"), report))
     assert [key for batch in batches for key in batch["key"].to_pylist()] == [f"{i:08x}" for i in range(9)] * 2
-    assert [where.partition("line ")[2].split(":")[0] for where in tally.where] == ["10", "20"]
-    assert sections.TOO_LONG in tally.where[0] and tally.rows == 20 and tally.balanced
+    assert [where.partition("line ")[2].split(":")[0] for where in report.where] == ["10", "20"]
+    assert sections.TOO_LONG in report.where[0] and report.rows == 20 and report.balanced
 
 
 def test_a_file_that_shrinks_is_said_to_be_truncated(tmp_path, monkeypatch):

@@ -57,9 +57,9 @@ def test_windows_side_by_side_are_the_whole() -> None:
 @pytest.mark.parametrize(
     ("trace", "window", "words"),
     [
-        (reads(10, 1.0), (5.0, 5.0), "is not after its begin"),
-        (reads(10, 1.0), (50.0, 60.0), "no request is due from 50 to 60 s"),
-        (trace_of(["GET"], ["a"], CLOSED), (0.0, 1.0), "a closed loop cannot be cut"),
+        (reads(10, 1.0), (5.0, 5.0), "5 s.* 5 s"),
+        (reads(10, 1.0), (50.0, 60.0), "50 to 60 s"),
+        (trace_of(["GET"], ["a"], CLOSED), (0.0, 1.0), "closed loop"),
     ],
 )
 def test_a_window_without_requests_is_refused(trace: Trace, window: tuple[float, float], words: str) -> None:
@@ -86,9 +86,9 @@ def test_a_sample_of_everything_and_of_nothing() -> None:
     trace = reads(50, 1.0)
     assert sample_keys(trace, 1.0).table.equals(trace.table)
     for share in (0.0, 1.5):
-        with pytest.raises(InputError, match="above 0 and at most 1"):
+        with pytest.raises(InputError, match="keys is"):
             sample_keys(trace, share)
-    with pytest.raises(InputError, match="none of 1 objects"):
+    with pytest.raises(InputError, match="1 objects"):
         sample_keys(trace_of(["GET"], ["a"]), 1e-9)
 
 
@@ -106,9 +106,9 @@ def test_merged_requests_come_in_order_of_time_with_clients_apart() -> None:
 
 
 def test_a_merge_by_the_clock_needs_one() -> None:
-    with pytest.raises(InputError, match="trace 2 does not know its calendar time"):
+    with pytest.raises(InputError, match=r"trace 2 .*--align start"):
         merge([begun(reads(3, 1.0), "2024-05-01T00:00:00+00:00"), reads(3, 1.0)], "clock")
-    with pytest.raises(InputError, match="a closed loop cannot be merged"):
+    with pytest.raises(InputError, match="closed loop"):
         merge([trace_of(["GET"], ["a"], CLOSED)])
 
 
@@ -170,9 +170,9 @@ def test_copies_are_of_other_objects() -> None:
 
 
 def test_a_rate_that_cannot_be() -> None:
-    with pytest.raises(InputError, match="a factor above 0"):
+    with pytest.raises(InputError, match="rate is 0"):
         scale(reads(5, 1.0), 0.0)
-    with pytest.raises(InputError, match="a closed loop has no rate"):
+    with pytest.raises(InputError, match="closed loop"):
         scale(trace_of(["GET"], ["a"], CLOSED), 2.0)
-    with pytest.raises(InputError, match="none of 3 requests stays"):
+    with pytest.raises(InputError, match="3 requests"):
         scale(reads(3, 1.0), 1e-9)

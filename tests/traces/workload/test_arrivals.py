@@ -93,7 +93,7 @@ def test_operations_and_duration_end_whichever_is_first(process: Any, seed: int,
 
 
 def test_more_than_a_trace_holds_is_refused_before_it_is_drawn() -> None:
-    with pytest.raises(InputError, match="more than a trace's 200,000,000 requests"):
+    with pytest.raises(InputError, match="200,000,000"):
         arrival_times(Poisson(), 1e9, 1, None, 3600)
 
 

@@ -13,18 +13,13 @@ from traces.workload.distributions import (
     Deterministic,
     Empirical,
     Exponential,
-    FixedSize,
     Gamma,
-    HistogramSize,
     Hyperexponential,
     Lognormal,
-    LognormalSize,
-    MixtureSize,
     Occasional,
-    SizeComponent,
-    SizeDistribution,
     SlowMode,
 )
+from traces.workload.sizes import FixedSize, HistogramSize, LognormalSize, MixtureSize, SizeComponent, SizeDistribution
 
 MIDDLES = (np.arange(1_000_000) + 0.5) / 1_000_000
 """Equally spread uniforms: the mean over them is the integral of the inverse CDF."""

@@ -1,4 +1,4 @@
-"""What became of a log's rows: none is lost in silence."""
+"""The import report: every row of a log is accounted for."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _NAMED = 5
 
 
 @dataclass
-class Tally:
-    """Counts of a log's rows; ``rows == kept + joined + left out + unreadable`` once all is read.
+class ImportReport:
+    """Counts of the rows of a log; ``rows == kept + joined + left out + unreadable`` after reading.
 
     Attributes:
         strict: whether a row that cannot be read is an error.
-        rows: rows that the files hold: lines that are not blank, or records.
+        rows: number of rows in the files: lines that are not blank, or records.
         kept: rows that became a request.
-        joined: rows that were the second part of another's request, such as its end.
-        left_out: rows that were read and ask nothing of the store that a Trace can hold, by reason.
+        joined: rows that are the second part of a request, such as its end.
+        left_out: rows for operations that a Trace cannot represent, by reason.
         unreadable: rows that could not be read, by file and reason.
-        where: file and line of the first few unreadable rows, with the reason.
-        truncated: files that end before they should, with the reason.
-        alone: rows by file that were left out as the other part of their request is not there; it may be in another.
+        where: file, line and reason of the first unreadable rows.
+        truncated: files that end prematurely, with the reason.
+        alone: rows by file whose other part is missing; it may be in another file.
     """
 
     strict: bool = False
@@ -44,7 +44,7 @@ class Tally:
         """Count a row that cannot be read.
 
         Raises:
-            InputError: this tally is strict.
+            InputError: the report is strict.
         """
         named = f"{path}: line {line}: {why}"
         if self.strict:
@@ -57,12 +57,12 @@ class Tally:
         """Note how a file ended.
 
         Raises:
-            InputError: it is truncated and this tally is strict.
+            InputError: the file is truncated and the report is strict.
         """
         if truncated is None:
             return
         if self.strict:
-            raise InputError(f"{path}: ends before it should: {truncated}")
+            raise InputError(f"{path}: is truncated: {truncated}")
         self.truncated[str(path)] = truncated
 
     @property

@@ -1,0 +1,169 @@
+"""Help texts and docs use the terms of the field (`docs/glossary.md`), not those that they replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from cli.main import app
+from tests.paths import ROOT
+
+REPLACED = {
+    # word: (pattern, the term of the field)
+    "law": (r"(?<!power )(?<!Zipf )(?<!\w's )(?<!operational )\blaws?\b", "distribution, cost function"),
+    "asked": (r"\basked\b|\basks for\b", "requested, offered load"),
+    "answer": (r"\banswers?\b", "response"),
+    "unhindered": (r"\bunhindered\b", "no-contention"),
+    "random order": (r"\bRANDOM_ORDER\b", "SIRO"),
+    "delay station": (r"\bDELAY\b", "infinite server"),
+    "fairness": (r"\bfairness\b", "age bias"),
+    "husk": (r"\bhusks?\b", "cancelled job"),
+    "agenda": (r"\bagendas?\b", "scenario"),
+    "spell": (r"\bspells?\b", "degradation interval"),
+    "gatehouse": (r"\bgatehouses?\b", "peering gate, reshard gate"),
+    "disruption": (r"\bdisruptions?\b", "fault timeline"),
+    "lane": (r"\blanes?\b", "parallel stream"),
+    "warmth": (r"\bwarmth\b", "CPU cache warm-up"),
+    "wake": (r"\bwakes?\b(?!-)", "setup time"),
+    "slice": (r"(?<!time )\bslices?\b", "scheduling quantum"),
+    "share": (r"\b(?:a|the|this|that|whose|'s|same) share\b|\bshares? of\b", "fraction"),
+    "cell": (r"(?<!empty )\bcells?\b(?! of (?:the|a) table)", "configuration"),
+    "judge": (r"\bjudge[sd]?\b|\bjudgements?\b", "check"),
+    "misfit": (r"\bmisfits?\b", "model discrepancy"),
+    "noise band": (r"\bnoise bands?\b", "repeatability"),
+    "hold against": (r"\b(?:held|holds?)\b[^.;:]{0,100}\bagainst\b", "compare with"),
+    "told": (r"\b(?:un)?told\b", "identifiable, given"),
+    "checkup": (r"\bcheckups?\b", "health assessment"),
+    "crew": (r"\bcrews?\b", "thread group"),
+    "draft": (r"\bdrafts?\b", "parse buffer"),
+    "tally": (r"\btall(?:y|ies|ied)\b", "import report, count"),
+    "kept objective": (
+        r"\b(?:keeps?|kept|breaks?|broken)\s+(?:(?:an?|the|its|their|every|all|which)\s+)?(?:objectives?|SLOs?)\b"
+        r"|\bobjectives?\s+(?:is|are|was)\s+(?:kept|broken)\b|\bobjectives?\s+breaks?\b",
+        "meet, violate",
+    ),
+    "texture": (r"\btextures?\b", "characteristics"),
+    "likeness": (r"\blikeness(?:es)?\b", "similarity"),
+    "alike": (r"\balike\b", "the same"),
+    "nobody": (r"\bnobody\b", "no one"),
+    "beside": (r"\bbeside\b", "next to"),
+    "so many": (r"\bso many\b", "N"),
+    "unless told": (r"\bunless told\b", "by default"),
+    "under way": (r"\bunder way\b", "in progress"),
+    "for ever": (r"\bfor ever\b", "forever"),
+}
+
+KNOWN = {
+    (source, word)
+    for source, words in {
+        "README.md": ("asked", "beside", "judge", "kept objective", "share", "told"),
+        "docs/architecture.md": (
+            "agenda",
+            "answer",
+            "asked",
+            "beside",
+            "cell",
+            "for ever",
+            "hold against",
+            "judge",
+            "lane",
+            "law",
+            "nobody",
+            "noise band",
+            "share",
+            "slice",
+            "told",
+            "under way",
+            "wake",
+        ),
+        "docs/engine.md": (
+            "agenda",
+            "answer",
+            "delay station",
+            "husk",
+            "nobody",
+            "random order",
+            "share",
+            "so many",
+            "under way",
+            "wake",
+            "warmth",
+        ),
+        "docs/tutorial.md": ("answer", "asked", "kept objective", "nobody"),
+        "tailcast plan": ("kept objective",),
+        "tailcast reference run": ("beside",),
+        "tailcast replay": ("share", "under way"),
+        "tailcast simulate": ("told", "unless told"),
+        "tailcast trace convert": ("told", "unless told"),
+        "tailcast trace cut": ("told", "unless told"),
+        "tailcast trace fit": ("judge",),
+        "tailcast trace sample": ("share",),
+        "tailcast validate": ("beside", "noise band"),
+        "tailcast whatif": ("kept objective", "share", "told", "unless told"),
+    }.items()
+    for word in words
+}
+"""Texts that still have such a word; entries are only ever removed."""
+
+
+def prose(markdown: str) -> str:
+    """Return a page without its code, but with names in capitals."""
+    without_blocks = re.sub(r"^ *```.*?^ *```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*[a-z][^`\n]*`", "", without_blocks)
+
+
+def helps(name: str, command: Any, context: Any) -> Iterator[tuple[str, str]]:
+    """Yield name and help text of a command, its parameters and its subcommands."""
+    options = [getattr(parameter, "help", None) or "" for parameter in command.params]
+    yield name, "\n".join([command.help or "", command.epilog or "", *options])
+    for child in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from helps(f"{name} {child}", command.get_command(context, child), context)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        yield path.relative_to(ROOT).as_posix(), prose(path.read_text())
+    command = typer.main.get_command(app)
+    yield from helps("tailcast", command, typer.Context(command))
+
+
+def replaced_words(text: str) -> set[str]:
+    one_line = " ".join(text.split())
+    return {word for word, (pattern, _) in REPLACED.items() if re.search(pattern, one_line)}
+
+
+def test_help_and_docs_use_the_terms_of_the_field() -> None:
+    found = {(source, word) for source, text in texts() for word in replaced_words(text)}
+    new = sorted(found - KNOWN)
+    assert not new, "\n".join(f"{source}: {word!r}; write: {REPLACED[word][1]}" for source, word in new)
+
+
+def test_every_command_is_looked_at() -> None:
+    names = {source for source, _ in texts()}
+    assert {"README.md", "docs/glossary.md", "tailcast simulate", "tailcast trace import"} <= names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a power law, Little's law, Zipf's law and a Zipf law",
+        "processor sharing and weighted sharing; variants share their random numbers",
+        "a time slice; CPU wake-ups; besides",
+        "an empty cell",
+        prose("`host.wake` and `a share of` in code\n```text\nnobody\n```\n"),
+        "response times are shared; the objective is met",
+    ],
+)
+def test_legitimate_uses_pass(text: str) -> None:
+    assert not replaced_words(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["the service-time law", "2 keep the objectives", "Runs are held up\nagainst it", "`DELAY`"]
+)
+def test_replaced_words_are_found(text: str) -> None:
+    assert replaced_words(prose(text))

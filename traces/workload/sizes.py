@@ -1,0 +1,100 @@
+"""Distributions of object sizes, as inverse CDFs (see `traces.workload.distributions`)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, NonNegativeFloat, PositiveFloat, model_validator
+
+from traces.units import Bytes, parse_bytes
+from traces.workload.distributions import Floats, Lognormal, Strict
+
+
+class FixedSize(Strict):
+    """Every object has the same size."""
+
+    kind: Literal["fixed"] = "fixed"
+    size: Bytes
+
+    def quantile(self, u: Floats) -> Floats:
+        return np.full_like(u, self.size)
+
+
+class LognormalSize(Strict):
+    """Lognormal sizes with the given mean and coefficient of variation, limited to `max`."""
+
+    kind: Literal["lognormal"] = "lognormal"
+    mean: Bytes
+    cv: NonNegativeFloat
+    max: Bytes | None = None
+
+    def quantile(self, u: Floats) -> Floats:
+        value = Lognormal(cv=self.cv).quantile(u) * self.mean
+        return value if self.max is None else np.minimum(value, self.max)
+
+
+class HistogramSize(Strict):
+    """Sizes distributed uniformly within bins: `edges` has one element more than `weights`."""
+
+    kind: Literal["histogram"] = "histogram"
+    edges: tuple[Bytes, ...]
+    weights: tuple[NonNegativeFloat, ...]
+
+    @model_validator(mode="after")
+    def _bins(self) -> HistogramSize:
+        if len(self.edges) != len(self.weights) + 1:
+            raise ValueError("edges needs exactly one element more than weights")
+        if any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
+            raise ValueError("edges must ascend")
+        if sum(self.weights) <= 0:
+            raise ValueError("weights must not all be 0")
+        return self
+
+    def quantile(self, u: Floats) -> Floats:
+        cumulated = np.concatenate([[0.0], np.cumsum(self.weights)])
+        cumulated /= cumulated[-1]
+        bin_ = np.searchsorted(cumulated, u, side="right") - 1  # never a bin of weight 0, as it has no width here
+        low, high = np.array(self.edges[:-1], dtype=float), np.array(self.edges[1:], dtype=float)
+        part = (u - cumulated[bin_]) / np.diff(cumulated)[bin_]
+        value: Floats = low[bin_] + part * (high - low)[bin_]
+        return value
+
+
+class SizeComponent(Strict):
+    """One component of a mixture of sizes."""
+
+    weight: PositiveFloat
+    size: Annotated[
+        FixedSize | LognormalSize | HistogramSize, Field(discriminator="kind"), BeforeValidator(lambda v: _as_fixed(v))
+    ]
+
+
+class MixtureSize(Strict):
+    """A weighted mixture of sizes."""
+
+    kind: Literal["mixture"] = "mixture"
+    components: Annotated[tuple[SizeComponent, ...], Field(min_length=1)]
+
+    def quantile(self, u: Floats) -> Floats:
+        weights = np.array([c.weight for c in self.components])
+        edges = np.concatenate([[0.0], np.cumsum(weights)]) / weights.sum()
+        edges[-1] = 1.0
+        index = np.searchsorted(edges, u, side="right") - 1
+        value = np.empty_like(u)
+        for i, component in enumerate(self.components):
+            chosen = index == i
+            stretched = (u[chosen] - edges[i]) / (edges[i + 1] - edges[i])
+            value[chosen] = component.size.quantile(np.clip(stretched, 2.0**-54, 1 - 2.0**-53))
+        return value
+
+
+def _as_fixed(value: Any) -> Any:
+    """Expand a bare size to a fixed size."""
+    return {"kind": "fixed", "size": parse_bytes(value)} if isinstance(value, int | float | str) else value
+
+
+SizeDistribution = Annotated[
+    FixedSize | LognormalSize | HistogramSize | MixtureSize, Field(discriminator="kind"), BeforeValidator(_as_fixed)
+]
+"""A distribution of object sizes in bytes; a bare size such as ``64KiB`` is a fixed size."""
