@@ -21,7 +21,7 @@ class Discipline:
         shares: all jobs present share the servers equally.
         batches: what is queued when the server turns free is served together.
         holds_tokens: a visit takes a token or gives one back, and takes no time.
-        is_gate: a visit passes while the gate is open, and takes no time; the scenario shuts and opens it.
+        is_gate: a visit passes while the gate is open, and takes no time; the agenda shuts and opens it.
         has_one_server: `servers` has to be 1.
         sets_up: a job has a server to itself that may have been idle: setup times and CPU caches are possible.
         has_classes: jobs are told apart by the priority of their route.
@@ -73,7 +73,7 @@ class Discipline:
     At most `queue_limit` jobs wait; one more is refused.
     """
     GATE: ClassVar[Discipline]
-    """A visit passes while the gate is open, which it is until the scenario shuts it.
+    """A visit passes while the gate is open, which it is until the agenda shuts it.
 
     A job that comes to a shut gate waits until it opens; with `poll_s` it looks again after each such interval, and is
     refused when it is still shut after `poll_limit` such looks.

@@ -15,10 +15,10 @@ class Policy:
         retries: further attempts after a failed one, at most.
         backoff_s: pause before the first retry; doubles with each, up to `backoff_max_s`.
         jitter: share of the pause that is random: the pause is multiplied by 1 - jitter x U(0, 1).
-        retry_share: retries at most, as a share of the requests begun.
+        retry_share: retries at most, as a fraction of the requests begun.
         hedge_after_s: a second attempt starts when there is no answer after so long.
         hedge_quantile: the same after this quantile of the latencies seen so far, once `HEDGE_SAMPLES` are; 0: not so.
-        hedge_share: hedges at most, as a share of the requests begun.
+        hedge_share: hedges at most, as a fraction of the requests begun.
         tied_after_s: a second attempt starts after so long in any case, and whichever is served first cancels the other
             (tied requests: Dean and Barroso, "The tail at scale", CACM 56(2), 2013).
         cancels: attempts that have lost leave their queues; what is in service ends.
@@ -49,7 +49,7 @@ class Policy:
 
     @property
     def second(self) -> bool:
-        """Whether a second attempt may start while the first is under way."""
+        """Whether a second attempt may start while the first is in progress."""
         return self.hedge_after_s < math.inf or self.hedge_quantile > 0 or self.tied_after_s < math.inf
 
     @property

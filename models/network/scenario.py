@@ -17,7 +17,7 @@ class Kind(IntEnum):
     """The station is back, empty."""
     SHUT = 3
     OPEN = 4
-    """Whoever waits at the gate without polling passes."""
+    """All that wait at the gate without polling pass."""
     JOIN = 5
     """`member` takes its place in the group again."""
     LEAVE = 6

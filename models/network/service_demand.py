@@ -44,13 +44,13 @@ class ServiceDemand(Strict):
         return any((self.constant, self.per_byte, self.per_block))
 
     def scaled(self, share: float) -> ServiceDemand:
-        """The law of a share of the work."""
+        """The demand of a fraction of the work."""
         return self.model_copy(
             update={name: getattr(self, name) * share for name in ("constant", "per_byte", "per_block")}
         )
 
     def per_shard(self, shards: float) -> ServiceDemand:
-        """The law of one of so many shards that the bytes are divided into."""
+        """The demand of one of N shards that the bytes are divided into."""
         return self.model_copy(update={"per_byte": self.per_byte / shards})
 
     def mean_s(self, size_bytes: NDArray[np.int64]) -> NDArray[np.float64]:

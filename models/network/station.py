@@ -105,9 +105,9 @@ class Choice(IntEnum):
     ROUND_ROBIN = 1
     RANDOM = 2
     LEAST_OUTSTANDING = 3
-    """The one with fewest attempts under way; among equals the first."""
+    """The one with fewest attempts in progress; among equals the first."""
     POWER_OF_TWO = 4
-    """The one with fewer attempts under way of two picked at random (Mitzenmacher 2001)."""
+    """The one with fewer attempts in progress of two picked at random (Mitzenmacher 2001)."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Group:
         members: station indices, shape (members, positions): each member is a row of stations (its cores, its NIC).
             With `table`, columns of that placement table instead: the members are stations of the key's own row, as
             the replicas of a placement group are. Such a member goes by the station of its first column: that is
-            whose attempts under way are counted, and whom the scenario has join or leave.
+            whose attempts in progress are counted, and which the agenda has join or leave.
         table: index of a placement table, or None.
     """
 

@@ -1,4 +1,4 @@
-"""A request that nobody is in the way of: how long it takes, and how long it holds tokens."""
+"""A request without contention: how long it takes, and how long it holds tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GRID = 1 << 14
 
 
 def path_s(route: Route, stay_s: Floats, least_s: Floats) -> Floats:
-    """The time of each request's stages when nobody waits, shape (requests,).
+    """The time of each request's stages when nothing waits, shape (requests,).
 
     Args:
         route: the requests' route.

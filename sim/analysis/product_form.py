@@ -29,9 +29,9 @@ _DOUBT = 1e-4  # of a test's p-value: arrivals less likely than this are not Poi
 def why_not(network: Network, requests: Requests) -> str | None:
     """Why means cannot be had exactly, in words; None where the network has product form.
 
-    Nothing is changed by an agenda or asked a second time; every stage has one branch; who is bound to a group's member
-    is decided by keys or at random; stations are infinite or shared servers with demands of any law, or serve one
-    exponential law of one mean in any order that does not look at it. Requests of several routes, sizes and keys
+    Nothing is changed by an agenda or retried; every stage has one branch; a group's member is picked by
+    key or at random; stations are infinite or shared servers with demands of any distribution, or serve
+    exponential ones of one mean in any order that does not look at it. Requests of several routes, sizes and keys
     are classes that a client changes at each request: one chain, so their averaged demands are exact, as long as each
     row of a Trace is an independent draw from the mix, which is taken for granted.
     """

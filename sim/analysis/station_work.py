@@ -25,7 +25,7 @@ class StationWork:
     """
 
     def __init__(self, network: Network, places: Places, background: bool):
-        """`background`: there is work besides the requests', so nobody knows who may be first in a batch."""
+        """`background`: there is a background load, so the first member of a batch may be any."""
         self.places = places
         kinds = [station.discipline for station in network.stations]
         item_s = np.array([s.batch_item_s for s in network.stations])

@@ -71,9 +71,9 @@ def may_refuse(network: Network, visit: Visit) -> bool:
 
 
 def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> bool:
-    """Whether a branch that nobody waits for may never come past this visit.
+    """Whether a branch that no stage needs may never come past this visit.
 
-    `lasting`: pools at which nobody waits for ever, see `lasting_pools`.
+    `lasting`: pools at which no job waits forever, see `lasting_pools`.
     """
     shuts = targets(network, Kind.SHUT)
     held = not visit.releases and any(
@@ -84,7 +84,7 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
 
 
 def lasting_pools(network: Network) -> frozenset[int]:
-    """The pools that refuse nobody, and whose tokens are only held over visits that surely end.
+    """The pools that refuse no job, and whose tokens are only held over visits that surely end.
 
     Who holds a token of such a pool waits for no other pool, stands before no gate, and meets no dead station: so no
     two can wait for each other.
@@ -149,12 +149,12 @@ class Places:
     Attributes:
         columns: of a column's visits, the share of each station when they spread evenly, shape (columns, stations).
         foretold: whether stations do get that share in expectation, shape (columns,).
-        free: the sets of stations whose share nobody knows beforehand.
+        free: the sets of stations whose share is not known beforehand.
         fastest, slowest: the speeds of a place's stations that the agenda sets, at most and at least, shape (places,).
     """
 
     def __init__(self, network: Network, routes: Iterable[int], expected: bool):
-        """`routes`: those that are asked for. `expected`: shares are wanted in expectation, not of one run."""
+        """`routes`: those that are requested. `expected`: shares are wanted in expectation, not of one run."""
         self.network, self.expected, self.stations = network, expected, len(network.stations)
         self.columns: Floats = np.empty((0, self.stations))
         self.foretold: NDArray[np.bool_] = np.empty(0, bool)

@@ -1,6 +1,6 @@
 """How warm a station's servers are: what engines make of `network.Caches`. Pure, and the same for both engines.
 
-*Warmth* is the mean share of the servers' caches that is not lost.
+*Warmth* is the mean fraction of the servers' caches that is not lost.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 
 
 def cooled(warmth: float, idle_s: float, cooling_s: float) -> float:
-    """The warmth after `idle_s`, in which all servers, or longer of a share of them, were idle."""
+    """The warmth after `idle_s` in which all servers were idle, or a longer time in which some were."""
     return warmth * math.exp(-idle_s / cooling_s)
 
 

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class InvariantError(AssertionError):
-    """The engine broke one of its own laws: a bug in tailcast, never in the input."""
+    """The engine broke one of its own invariants: a bug in tailcast, never in the input."""
 
 
 class Failure(IntEnum):
@@ -81,7 +81,7 @@ class Outcome:
 
     Attributes:
         start_s, first_byte_s, end_s: shape (requests,); `first_byte_s` is NaN where no stage delivers.
-        client: who asked, shape (requests,); -1 in an open loop.
+        client: whose request it was, shape (requests,); -1 in an open loop.
         failure: a `Failure`, shape (requests,).
         attempts: how many were begun, shape (requests,).
         winner: which attempt ended the request, counted from 1, shape (requests,); 0 where none did.
@@ -116,10 +116,10 @@ class Outcome:
     idle_with_queue: int
 
     def check(self, network: Network) -> None:
-        """Hold the outcome against the laws that every run keeps.
+        """Check the invariants that every run keeps.
 
         Raises:
-            InvariantError: naming the law.
+            InvariantError: one does not hold; it is named.
         """
         ended = int(np.isfinite(self.end_s).sum())
         if len(self.end_s) != ended + self.in_flight:

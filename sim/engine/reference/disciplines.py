@@ -1,4 +1,4 @@
-"""A server for each discipline: how it takes jobs in, and whom it serves next."""
+"""A server for each discipline: how it takes jobs in, and which it serves next."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class Pool(Passage):
             self.jobs.refuse_soon(job, Failure.QUEUE_FULL)
 
     def give_back(self, attempt: Attempt, position: int) -> None:
-        """The token that an attempt took at this visit comes back, and goes to whoever waits."""
+        """The token that an attempt took at this visit comes back, and goes to the first job that waits."""
         del attempt.held[position]
         if self.live:
             self._grant(self._next())
@@ -252,7 +252,7 @@ class Pool(Passage):
 
 
 class Gate(Passage):
-    """`down` while it is shut; nobody is refused for that."""
+    """`down` while it is shut; no job is refused for that."""
 
     def enter(self, job: Job) -> None:
         self.visits += 1

@@ -64,7 +64,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
     """Execute a program; `progress` is called with the number of requests begun.
 
     Raises:
-        InvariantError: the engine broke one of its laws.
+        InvariantError: the engine broke one of its invariants.
     """
     outcome = Engine(program, progress).run()
     outcome.check(program.network)

@@ -67,7 +67,7 @@ class OpenLoop:
 
 
 class ClosedLoop:
-    """Clients, each of whom takes the next request when it is done with its last."""
+    """Clients, each taking the next request when its last has ended."""
 
     def __init__(self, sheets: Sheets, clock: Clock):
         self.sheets, self.clock, self.pacing = sheets, clock, sheets.program.pacing

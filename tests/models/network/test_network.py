@@ -56,7 +56,7 @@ PAIR = Group(Choice.RANDOM, np.array([[0], [0]], np.int32))
         (lambda: Network((STATION,), (), groups=(PAIR,), agenda=(Action(Kind.LEAVE, 0, member=2),)), "member"),
         (lambda: Network((STATION,), (Route("r", (single(Visit(Bound(0), ServiceDemand())),)),)), "in no group"),
         (lambda: Network((Station("w", "s", Discipline.WEIGHTED_SHARE),), ()), "needs 1 weights"),
-        (lambda: Action(Kind.SPEED, 0, value=0), "value must be above 0"),
+        (lambda: Action(Kind.SPEED, 0, value=0), "value above 0"),
         (lambda: Policy(timeout_s=0), "the timeout above 0"),
         (lambda: Policy(jitter=2), "jitter must be 0 to 1"),
         (lambda: Policy(hedge_after_s=1, hedge_quantile=0.9), "give one of"),

@@ -105,3 +105,10 @@ def test_who_gives_up_in_a_pool_has_waited_and_leaves_no_token():
     assert run.waiting_s.tolist() == [2.5 + 2, 0]
     assert run.busy_s.tolist() == [4 + 4, 4 + 4]
     assert run.held.tolist() == [0, 0]
+
+
+def test_background_operations_have_no_client_who_gives_up():
+    network = job(fifo("s"), 1.0, policy=Policy(timeout_s=2.5))
+    load = Background("scrub", 0, rate_ops=4.0, from_s=0.0, until_s=1.0)
+    with pytest.raises(ValueError, match="has a client policy"):
+        Program.of(network, dataclasses.replace(at(0), background=(load,)), 0)

@@ -41,7 +41,7 @@ static void grant(Engine *e, int64_t token)
     go_on_soon(e, token);
 }
 
-/* The pool's token that was taken at this visit comes back, and goes to whoever waits. */
+/* The pool's token that was taken at this visit comes back, and goes to the first job that waits. */
 static RARE void give_back(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);
