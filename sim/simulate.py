@@ -93,7 +93,7 @@ def requests_alone(network: Network, requests: Requests, trace: Trace, seed: int
     """What `simulate` says of each request, and no more: for who simulates a spec thousands of times.
 
     Args:
-        network, requests: what the spec makes of the trace (`compile`).
+        network, requests: what the spec makes of the trace (`compile_spec`).
         seed: as of `simulate`.
     """
     _, execute = _engine("compiled")

@@ -74,11 +74,11 @@ def command(
             progress=update,
         )
     if folder is not None:
-        folder.write(result, json_text(result))
+        folder.write(result, json_text(result.to_json()))
         say(f"plan written to {out}")
     pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}"))
     if as_json:
-        print_json(result)
+        print_json(result.to_json())
         return
     for grid in plan_grids(result):
         print_grid(grid)

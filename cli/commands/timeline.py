@@ -11,7 +11,7 @@ from cli.common import json_text, kept_in, print_grid, print_json, progress, say
 from cli.figures.figure_files import PageFiles
 from cli.tables.timeline import events_grids, state_grids
 from models.store import Spec
-from sim.capacity.timeline import Plan, Spacing, growth_of, timeline
+from sim.capacity.timeline import Plan, Spacing, Timeline, timeline
 from sim.capacity.timeline_folder import TimelineFolder
 from sim.simulate import EngineName
 from traces.errors import InputError
@@ -68,17 +68,17 @@ def print_timeline(
             progress=update,
         )
     if folder is not None:
-        folder.write(result, growth_of(spec).columns, json_text(result))
+        folder.write(result, json_text(result.to_json()))
         say(f"Timeline written to {out}")
     pages.write(partial(_write_page, result=result, title=title))
     if as_json:
-        print_json(result)
+        print_json(result.to_json())
         return
     for grid in (*state_grids(result), *events_grids(result)):
         print_grid(grid)
 
 
-def _write_page(path: Path, result: dict[str, Any], title: str) -> list[Any]:
+def _write_page(path: Path, result: Timeline, title: str) -> list[Any]:
     from cli.pages.timeline import write_timeline_page  # plotly takes half a second to import
 
     return write_timeline_page(result, path, title)

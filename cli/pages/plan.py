@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -12,6 +11,9 @@ from cli.figures.figures import blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.plan import asked, change_text, evidence, figure, found, month, plan_grids, sure
 from cli.tables.timeline import millions
+from sim.capacity.health import Finding
+from sim.capacity.limits import Limit
+from sim.capacity.plan import CapacityPlan
 from sim.experiments.measures import ERRORS
 from sim.replication.slo import UTILIZATION, Slo, parse_slo
 
@@ -24,39 +26,39 @@ _MOST_CHANGES = 30
 _NAME_LENGTH = 40
 
 
-def write_plan_page(result: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
+def write_plan_page(result: CapacityPlan, path: Path, title: str) -> list[go.Figure]:
     """Write a page about what `sim.capacity.plan.plan` found; its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
-    charts = [_timeline(result)] if result["limits"] else []
-    charts += [_objective(result, text) for text in result["slos"]]
-    charts += [_shares(result)] if any(m["loads"] or m["fill_share"] for m in result["likely"]) else []
-    charts += [_costs(result)] if len(result["changes"]) > 1 and result["cost"] is not None else []
+    charts = [_timeline(result)] if result.limits else []
+    charts += [_objective(result, text) for text in result.slos]
+    charts += [_shares(result)] if any(m.finding.loads or m.finding.fill_share for m in result.likely) else []
+    charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
     sections = [Section("", charts=charts), Section("In figures", evidence(result), plan_grids(result))]
     return write_page(path, title, Header(asked(result), found(result), sure(result)), sections)
 
 
-def _timeline(result: dict[str, Any]) -> go.Figure:
+def _timeline(result: CapacityPlan) -> go.Figure:
     """A bar from the earliest to the latest month of each limit, with a mark at the likely one."""
-    limits, end = result["limits"], result["months"]
+    limits, end = result.limits, result.months
     shown = blank("When each limit is reached", "months from now", "")
-    names = [escaped(limit["name"]) for limit in limits]
+    names = [escaped(limit.name) for limit in limits]
     for kind, colour in _KINDS.items():
-        mine = [(name, limit) for name, limit in zip(names, limits, strict=True) if limit["kind"] == kind]
+        mine = [(name, limit) for name, limit in zip(names, limits, strict=True) if limit.kind == kind]
         for i, (name, limit) in enumerate(mine):
-            low, high = (end if limit["month"][edge] is None else limit["month"][edge] for edge in ("low", "high"))
+            low, high = (end if edge is None else edge for edge in (limit.month.low, limit.month.high))
             shown.add_bar(
                 y=[name], x=[high - low], base=[low], orientation="h", name=_NAMES[kind], legendgroup=kind,
                 showlegend=i == 0, marker={"color": colour, "opacity": 0.45},
                 hovertemplate=f"{name}: {escaped(_when(limit))}<extra></extra>",
             )  # fmt: skip
-        likely = [(name, limit) for name, limit in mine if limit["month"]["likely"] is not None]
+        likely = [(name, limit) for name, limit in mine if limit.month.likely is not None]
         shown.add_scatter(
-            y=[name for name, _ in likely], x=[limit["month"]["likely"] for _, limit in likely], mode="markers",
+            y=[name for name, _ in likely], x=[limit.month.likely for _, limit in likely], mode="markers",
             marker={"color": colour, "size": 11, "symbol": "diamond"}, legendgroup=kind, showlegend=False,
-            hovertext=[escaped(f"{limit['name']}: {_when(limit)}") for _, limit in likely],
+            hovertext=[escaped(f"{limit.name}: {_when(limit)}") for _, limit in likely],
             hovertemplate="%{hovertext}<extra></extra>",
         )  # fmt: skip
     shown.update_xaxes(range=[-0.02 * end, 1.02 * end])
@@ -64,27 +66,27 @@ def _timeline(result: dict[str, Any]) -> go.Figure:
     return shown.update_layout(height=210 + 36 * len(limits), barmode="overlay", bargap=0.4)
 
 
-def _when(limit: dict[str, Any]) -> str:
-    months = limit["month"]
-    objects = f", {millions(limit['objects'])} objects" if limit["objects"] else ""
-    return f"likely month {month(months['likely'])}, {month(months['low'])} to {month(months['high'])}{objects}"
+def _when(limit: Limit) -> str:
+    months = limit.month
+    objects = f", {millions(limit.objects)} objects" if limit.objects else ""
+    return f"likely month {month(months.likely)}, {month(months.low)} to {month(months.high)}{objects}"
 
 
-def _objective(result: dict[str, Any], text: str) -> go.Figure:
+def _objective(result: CapacityPlan, text: str) -> go.Figure:
     """An objective's figure along the likely path, and its limit."""
     slo = parse_slo(text)
     scale, unit = _unit(slo)
     shown = blank(f"{escaped(text)} in the likely scenario", "months from now", unit)
-    moments = [moment for moment in result["likely"] if text in moment["slos"]]
-    judged = [moment["slos"][text] for moment in moments]
-    y = [j["value"] * scale for j in judged]
-    half = [(j["high"] - j["value"]) * scale if math.isfinite(j["high"]) else 0.0 for j in judged]
+    moments = [moment for moment in result.likely if text in moment.finding.slos]
+    judged = [moment.finding.slos[text] for moment in moments]
+    y = [j.value * scale for j in judged]
+    half = [(j.high - j.value) * scale if math.isfinite(j.high) else 0.0 for j in judged]
     below = [min(down, value) for down, value in zip(half, y, strict=True)]  # no figure can be less than 0
     shown.add_scatter(
-        x=[moment["month"] for moment in moments], y=y, mode="lines+markers", name=escaped(slo.figure),
+        x=[moment.month for moment in moments], y=y, mode="lines+markers", name=escaped(slo.figure),
         line={"color": _LINES[0]},
         error_y={"type": "data", "array": half, "arrayminus": below, "symmetric": False, "width": 3, "thickness": 1},
-        hovertext=[figure(text, j["value"]) for j in judged], hovertemplate="month %{x}: %{hovertext}<extra></extra>",
+        hovertext=[figure(text, j.value) for j in judged], hovertemplate="month %{x}: %{hovertext}<extra></extra>",
         showlegend=False,
     )  # fmt: skip
     shown.add_hline(y=slo.limit * scale, line={"color": _KINDS["slo"], "dash": "dash", "width": 1.5})
@@ -100,16 +102,17 @@ def _unit(slo: Slo) -> tuple[float, str]:
     return (1.0, "requests a second") if slo.above else (1e3, "latency (ms)")
 
 
-def _shares(result: dict[str, Any]) -> go.Figure:
+def _shares(result: CapacityPlan) -> go.Figure:
     """Fill and the load of each role along the likely path."""
     shown = blank("How full and how busy it is", "months from now", "share")
-    moments = result["likely"]
-    lines = {"OSDs full": [m["fill_share"] for m in moments]} if moments[0]["fill_share"] is not None else {}
-    roles = {role: None for moment in moments for role, load in moment["loads"].items() if load >= 0.05}
-    lines |= {f"{role} busy": [moment["loads"].get(role) for moment in moments] for role in roles}
+    moments = result.likely
+    fills = [m.finding.fill_share for m in moments]
+    lines: dict[str, list[float | None]] = {"OSDs full": fills} if fills[0] is not None else {}
+    roles = {role: None for moment in moments for role, load in moment.finding.loads.items() if load >= 0.05}
+    lines |= {f"{role} busy": [moment.finding.loads.get(role) for moment in moments] for role in roles}
     for i, (name, values) in enumerate(lines.items()):
         shown.add_scatter(
-            x=[m["month"] for m in moments], y=values, mode="lines+markers", name=escaped(name),
+            x=[m.month for m in moments], y=values, mode="lines+markers", name=escaped(name),
             line={"color": _LINES[i % len(_LINES)]}, showlegend=True,
         )  # fmt: skip
     shown.add_hline(y=1, line={"color": _GREY, "dash": "dot", "width": 1})
@@ -117,18 +120,18 @@ def _shares(result: dict[str, Any]) -> go.Figure:
     return with_room(shown)
 
 
-def _costs(result: dict[str, Any]) -> go.Figure:
+def _costs(result: CapacityPlan) -> go.Figure:
     """What each change costs: those that hold, and those that do not; the cheapest of both."""
-    changes = sorted((c for c in result["changes"] if c["set"]), key=lambda c: (not c["holds"], c["cost"]))
+    changes = sorted((t for t in result.changes if t.change.values), key=lambda t: (not t.holds, t.change.order))
     changes = changes[:_MOST_CHANGES]
-    more = f" (the first {_MOST_CHANGES})" if len(result["changes"]) - 1 > _MOST_CHANGES else ""
+    more = f" (the first {_MOST_CHANGES})" if len(result.changes) - 1 > _MOST_CHANGES else ""
     shown = blank(f"What changes cost{more}", "cost, in the unit of the prices", "")
-    names = [escaped(_short(change_text(change["set"]))) for change in changes]
+    names = [escaped(_short(change_text(trial.change.values))) for trial in changes]
     for holds, (label, colour) in _HOLDS.items():
-        mine = [(name, change) for name, change in zip(names, changes, strict=True) if change["holds"] == holds]
+        mine = [(name, trial) for name, trial in zip(names, changes, strict=True) if trial.holds == holds]
         shown.add_bar(
-            y=[name for name, _ in mine], x=[change["cost"] for _, change in mine], orientation="h", name=label,
-            marker_color=colour, showlegend=True, hovertext=[_done(result, change) for _, change in mine],
+            y=[name for name, _ in mine], x=[trial.change.extra_cost for _, trial in mine], orientation="h", name=label,
+            marker_color=colour, showlegend=True, hovertext=[_done(trial.finding) for _, trial in mine],
             hovertemplate="%{y}: %{x:,.0f}<br>%{hovertext}<extra></extra>",
         )  # fmt: skip
     shown.update_yaxes(categoryorder="array", categoryarray=names[::-1], ticksuffix=" ", dtick=1)
@@ -139,8 +142,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"
 
 
-def _done(result: dict[str, Any], change: dict[str, Any]) -> str:
+def _done(end: Finding) -> str:
     """The objectives' figures at the end of the period, or why there are none."""
-    end = change["evidence"]
-    told = [f"{text}: {figure(text, judged['value'])}" for text, judged in end["slos"].items()]
-    return escaped(end["reason"] or ", ".join(told))
+    told = [f"{text}: {figure(text, judged.value)}" for text, judged in end.slos.items()]
+    return escaped(end.reason or ", ".join(told))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from cli.figures.figures import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.timeline import events_grids, millions, state_grids
 from cli.words import number, seconds
+from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
 
 _FRACTIONS = {
@@ -28,14 +30,14 @@ _GREY = "rgba(128,128,128,0.8)"
 _NAMES = 4  # heights at which the names of events stand, so that neighbours do not cover each other
 
 
-def write_timeline_page(result: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
+def write_timeline_page(result: Timeline, path: Path, title: str) -> list[go.Figure]:
     """Write a page about what `sim.capacity.timeline.timeline` found; its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
     charts = [throughput(result), _latency(result), _state(result)]
-    if all(name in result["states"][0] for name, _, _ in _SIZES):
+    if all(name in result.states[0] for name, _, _ in _SIZES):
         charts.append(_metadata(result))
     sections = [
         Section("", (), events_grids(result)),
@@ -45,12 +47,12 @@ def write_timeline_page(result: dict[str, Any], path: Path, title: str) -> list[
     return write_page(path, title, Header(_asked(result), _found(result), _sure(result)), sections)
 
 
-def _asked(result: dict[str, Any]) -> str:
-    first, last = (millions(result["states"][i]["objects"]) for i in (0, -1))
+def _asked(result: Timeline) -> str:
+    first, last = (millions(result.states[i]["objects"]) for i in (0, -1))
     return f"How throughput and latency change from {first} to {last} objects in the store."
 
 
-def _found(result: dict[str, Any]) -> str:
+def _found(result: Timeline) -> str:
     """How the operations are at both ends, and what begins first between them."""
     parts = []
     for op in _ops(result):
@@ -62,30 +64,30 @@ def _found(result: dict[str, Any]) -> str:
             f"{op}s go from {number(rates[0])} to {number(rates[-1])} a second, their p99 from {seconds(tails[0])} to "
             f"{seconds(tails[-1])}"
         )
-    first = min(result["events"], key=lambda event: float(event["objects"]), default=None)
+    first = min(result.effects, key=lambda event: event.objects, default=None)
     if first is not None:
-        parts.append(f"what begins first is {first['name']}, at {millions(first['objects'])} objects")
+        parts.append(f"what begins first is {first.name}, at {millions(first.objects)} objects")
     return "; ".join(parts) + "."
 
 
-def _sure(result: dict[str, Any]) -> str:
+def _sure(result: Timeline) -> str:
     """What was simulated at each state, and the widest interval of a throughput."""
     widths = [
         (high - low) / 2 / figures["throughput_ops"]
-        for state in result["states"]
+        for state in result.states
         for figures in state["ops"].values()
         for low, high in [figures["interval"]["throughput_ops"]]
         if figures["throughput_ops"] and math.isfinite(high - low)
     ]
     known = f"the throughputs are known to ± {max(widths):.1%} or better ({CONFIDENCE:.0%} intervals)" if widths else ""
     windows = (
-        f"{len(result['states'])} states, {seconds(result['window_s'])} of requests simulated at each, the first "
-        f"{seconds(result['warm_up_s'])} left out"
+        f"{len(result.states)} states, {seconds(result.window_s)} of requests simulated at each, the first "
+        f"{seconds(result.warm_up_s)} left out"
     )
     return "; ".join(filter(None, [windows, known])) + "."
 
 
-def throughput(result: dict[str, Any]) -> go.Figure:
+def throughput(result: Timeline) -> go.Figure:
     """Requests a second against objects; dashed, less the time that clients wait for reshards."""
     figure = _axes(result, "Throughput", "requests a second")
     for op in _ops(result):
@@ -101,7 +103,7 @@ def throughput(result: dict[str, Any]) -> go.Figure:
     return with_room(figure)
 
 
-def _latency(result: dict[str, Any]) -> go.Figure:
+def _latency(result: Timeline) -> go.Figure:
     figure = _axes(result, "Latency: p50 (thin) and p99 (bold)", "latency (ms)")
     for op in _ops(result):
         states = _having(result, op)
@@ -115,59 +117,61 @@ def _latency(result: dict[str, Any]) -> go.Figure:
     return with_room(figure)
 
 
-def _state(result: dict[str, Any]) -> go.Figure:
+def _state(result: Timeline) -> go.Figure:
     figure = _axes(result, "What the store has become", "share")
     for name, (label, colour) in _FRACTIONS.items():
-        y = [state.get(name, 0.0) for state in result["states"]]
+        y = [state.get(name, 0.0) for state in result.states]
         if any(y):
-            figure.add_scatter(**_line(result["states"], y, label, colour))
+            figure.add_scatter(**_line(result.states, y, label, colour))
     figure.update_yaxes(tickformat=".0%", rangemode="tozero")
     return with_room(figure)
 
 
-def _metadata(result: dict[str, Any]) -> go.Figure:
+def _metadata(result: Timeline) -> go.Figure:
     figure = _axes(result, "RocksDB of an OSD", "GB")
     for name, label, colour in _SIZES:
-        y = [state[name] / 1e9 for state in result["states"]]
-        figure.add_scatter(**_line(result["states"], y, label, colour))
+        y = [state[name] / 1e9 for state in result.states]
+        figure.add_scatter(**_line(result.states, y, label, colour))
     figure.update_yaxes(rangemode="tozero")
     return with_room(figure)
 
 
-def _ops(result: dict[str, Any]) -> list[str]:
-    return list({op: None for state in result["states"] for op in state["ops"]})
+def _ops(result: Timeline) -> list[str]:
+    return list({op: None for state in result.states for op in state["ops"]})
 
 
-def _having(result: dict[str, Any], op: str) -> list[dict[str, Any]]:
-    return [state for state in result["states"] if op in state["ops"]]
+def _having(result: Timeline, op: str) -> list[dict[str, Any]]:
+    return [state for state in result.states if op in state["ops"]]
 
 
-def _axes(result: dict[str, Any], title: str, unit: str) -> go.Figure:
+def _axes(result: Timeline, title: str, unit: str) -> go.Figure:
     """An empty chart whose x axis is objects, with a line where each event begins."""
     figure = blank(title, "objects", unit)
-    objects = np.array([state["objects"] for state in result["states"]])
+    objects = np.array([state["objects"] for state in result.states])
     steps = np.diff(objects)
     is_linear = bool(steps.max() < 1.5 * steps.min())
     is_short = objects[-1] < 1000 * max(objects[0], 1)
     ticks = {"type": "linear"} if is_linear else {"type": "log", "dtick": "D2" if is_short else 1}
     figure.update_xaxes(**ticks, tickformat="~s")
-    for i, event in enumerate(result["events"]):
-        figure.add_vline(x=event["objects"], line={"color": _GREY, "width": 1, "dash": "dot"})
+    for i, event in enumerate(result.effects):
+        figure.add_vline(x=event.objects, line={"color": _GREY, "width": 1, "dash": "dot"})
         figure.add_annotation(
-            x=event["objects"] if is_linear else float(np.log10(event["objects"])),
+            x=event.objects if is_linear else float(np.log10(event.objects)),
             y=1 - (i % _NAMES) * 0.07,
             yref="paper",
             yanchor="top",
             xanchor="right",
-            text=escaped(event["name"]),
-            hovertext=escaped(event["text"]),
+            text=escaped(event.name),
+            hovertext=escaped(event.text),
             showarrow=False,
             font={"size": 11, "color": _GREY},
         )
     return figure
 
 
-def _line(states: list[dict[str, Any]], y: list[float], name: str, colour: str, width: float = 2.0) -> dict[str, Any]:
+def _line(
+    states: Sequence[dict[str, Any]], y: list[float], name: str, colour: str, width: float = 2.0
+) -> dict[str, Any]:
     return {
         "x": [state["objects"] for state in states],
         "y": y,

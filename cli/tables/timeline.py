@@ -7,27 +7,26 @@ from typing import Any
 
 from cli.tables.tables import Grid
 from cli.words import number, seconds, size
+from sim.capacity.timeline import Timeline
+from sim.replication.summaries import CONFIDENCE
 
 
-def state_grids(result: dict[str, Any]) -> list[Grid]:
+def state_grids(result: Timeline) -> list[Grid]:
     """What `timeline.timeline` found state by state: of each operation, and of reshards if there are any."""
-    ops = {op: None for state in result["states"] for op in state["ops"]}
+    ops = {op: None for state in result.states for op in state["ops"]}
     return [*(_op_grid(result, op) for op in ops), *_reshards_grids(result)]
 
 
-def events_grids(result: dict[str, Any]) -> list[Grid]:
+def events_grids(result: Timeline) -> list[Grid]:
     """What begins at how many objects; no table where nothing does."""
-    rows = [[event["name"], millions(event["objects"]), event["text"]] for event in result["events"]]
+    rows = [[event.name, millions(event.objects), event.text] for event in result.effects]
     return [Grid("", ["begins", "objects", "what"], rows, labels=3)] if rows else []
 
 
-def _op_grid(result: dict[str, Any], op: str) -> Grid:
-    rows = [(state["objects"], _state_row(state, state["ops"][op])) for state in result["states"] if op in state["ops"]]
-    rows += [
-        (event["objects"], [millions(event["objects"]), "", "", "", "", "", "", event["name"]])
-        for event in result["events"]
-    ]
-    title = f"{op} by objects stored (± {result['confidence']:.0%} interval)"
+def _op_grid(result: Timeline, op: str) -> Grid:
+    rows = [(state["objects"], _state_row(state, state["ops"][op])) for state in result.states if op in state["ops"]]
+    rows += [(event.objects, [millions(event.objects), "", "", "", "", "", "", event.name]) for event in result.effects]
+    title = f"{op} by objects stored (± {CONFIDENCE:.0%} interval)"
     columns = ["objects", "fill", "spilled", "op/s", "±", "p50", "p99", "busiest"]
     return Grid(title, columns, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
 
@@ -47,10 +46,10 @@ def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
     ]
 
 
-def _reshards_grids(result: dict[str, Any]) -> list[Grid]:
+def _reshards_grids(result: Timeline) -> list[Grid]:
     rows = [
         [millions(state["objects"]), f"{state['index_shards']:,}", f"{state['reshards']:,}", _lost(state)]
-        for state in result["states"]
+        for state in result.states
         if state.get("reshards")
     ]
     return (

@@ -8,7 +8,7 @@ month is the first in which the limit is beyond.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -27,6 +27,70 @@ Kind = Literal["state", "station", "slo"]
 RANGE = 0.1, 0.9
 """The quantiles over scenarios between which a limit's range goes."""
 _LOOKS = 8  # months along the likely path that are looked at anyway, evenly
+
+
+@dataclass(frozen=True)
+class Months:
+    """When something is, counted in months from now: likely, and a range; None: after the period."""
+
+    low: float | None
+    likely: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found in a month of the likely path."""
+
+    month: int
+    finding: Finding
+
+    def to_json(self) -> dict[str, Any]:
+        """As the result has it."""
+        return {"month": self.month, **self.finding.to_json()}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What shows that a limit is reached.
+
+    Attributes:
+        text: in words.
+        state: figures of the store's state there; None: the limit does not follow from the state.
+        looks: the month before and that of the limit; none of a limit of the state.
+    """
+
+    text: str
+    state: Mapping[str, Any] | None = None
+    looks: tuple[Look, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As the result has it."""
+        if self.state is not None:
+            return {"text": self.text, "state": dict(self.state)}
+        return {"text": self.text, "looks": [look.to_json() for look in self.looks]}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit that the store reaches.
+
+    Attributes:
+        month: when.
+        objects: how many there are at the likely month; None: the store does not count them, or it is not reached.
+        share: of the scenarios that reach it within the period.
+    """
+
+    name: str
+    kind: Kind
+    month: Months
+    objects: float | None
+    share: float
+    evidence: Evidence
+
+    def to_json(self) -> dict[str, Any]:
+        """As the result has it."""
+        return {**vars(self), "month": vars(self.month), "evidence": self.evidence.to_json()}
 
 
 @dataclass(frozen=True)
@@ -60,28 +124,25 @@ class _Search:
     high: int
 
 
-def find_limits(
-    course: Course, expected: Scenario, scenarios: Sequence[Scenario], examine: Examiner
-) -> list[dict[str, Any]]:
+def find_limits(course: Course, expected: Scenario, scenarios: Sequence[Scenario], examine: Examiner) -> list[Limit]:
     """The limits that are reached, the first first.
 
     Args:
         expected: the likely scenario.
         scenarios: for the ranges.
 
-    Returns:
-        ``[{"name", "kind", "month": {"low", "likely", "high"}, "objects", "share", "evidence": {"text", …}}]``; a month
-        is None where it is after the period, `share` is that of the scenarios that reach it within the period,
-        `objects` is how many there are at the likely month (None: the store does not count them, or it is not reached).
-
     Raises:
         InputError: a state cannot be simulated, or an objective is about what is not there.
     """
     limits = [*_state_limits(course, expected, scenarios), *_found_limits(course, expected, scenarios, examine)]
-    return sorted(limits, key=lambda limit: [_or_inf(limit["month"][name]) for name in ("likely", "low", "high")])
+
+    def order(limit: Limit) -> list[float]:
+        return [_or_inf(month) for month in (limit.month.likely, limit.month.low, limit.month.high)]
+
+    return sorted(limits, key=order)
 
 
-def _state_limits(course: Course, expected: Scenario, scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
+def _state_limits(course: Course, expected: Scenario, scenarios: Sequence[Scenario]) -> list[Limit]:
     """Those that follow from the number of objects alone."""
     growth = store_of(course.spec).growth
     if growth is None:
@@ -92,7 +153,7 @@ def _state_limits(course: Course, expected: Scenario, scenarios: Sequence[Scenar
     for effect in own:
         months = [of_scenario.get(effect.name, math.inf) for of_scenario in each]
         month = _month(course, expected, effect.objects)
-        if _or_inf(_months(course, month, months)["low"]) <= course.growth.months:
+        if _or_inf(_months(course, month, months).low) <= course.growth.months:
             evidence = _evidence(growth, course, expected, effect)
             limits.append(_limit(course, effect.name, "state", month, months, effect.objects, evidence))
     return limits
@@ -112,16 +173,14 @@ def _month(course: Course, scenario: Scenario, objects: float) -> float:
     return month if month <= course.growth.months else math.inf
 
 
-def _evidence(growth: StoreGrowth[Any], course: Course, scenario: Scenario, effect: Effect) -> dict[str, Any]:
+def _evidence(growth: StoreGrowth[Any], course: Course, scenario: Scenario, effect: Effect) -> Evidence:
     """What the store is like when an effect begins."""
     spec = spec_at(course.spec, course.growth, scenario, 0)
     figures = state_of(growth, growth.holding(spec, float(effect.objects)))
-    return {"text": effect.text, "state": {name: figures[name] for name in growth.evidence}}
+    return Evidence(effect.text, {name: figures[name] for name in growth.evidence})
 
 
-def _found_limits(
-    course: Course, expected: Scenario, scenarios: Sequence[Scenario], examine: Examiner
-) -> list[dict[str, Any]]:
+def _found_limits(course: Course, expected: Scenario, scenarios: Sequence[Scenario], examine: Examiner) -> list[Limit]:
     """Stations beyond their limit and objectives that are broken."""
     end = course.growth.months
     paths = [expected, *scenarios]
@@ -141,14 +200,16 @@ def _found_limits(
     limits = []
     for name, kind in tests:
         months = [float(searches[name, i].high) if (name, i) in searches else math.inf for i in range(len(paths))]
-        if _or_inf(_months(course, months[0], months[1:])["low"]) <= end:
+        if _or_inf(_months(course, months[0], months[1:]).low) <= end:
             objects = None if math.isinf(months[0]) else expected.objects(course.spec, months[0]) or None
             evidence = _found_evidence(course, expected, months[0], kind, examine)
+            text = evidence.text
             if math.isinf(months[0]):
-                evidence["text"] += _elsewhere([last[i] for i, month in enumerate(months) if month <= end])
+                text += _elsewhere([last[i] for i, month in enumerate(months) if month <= end])
             back = [month for month, finding in looks.items() if month > months[0] and not tests[name, kind](finding)]
             if back:
-                evidence["text"] += f", but not in month {', '.join(map(str, back))}: look at it month by month"
+                text += f", but not in month {', '.join(map(str, back))}: look at it month by month"
+            evidence = replace(evidence, text=text)
             limits.append(_limit(course, name, kind, months[0], months[1:], objects, evidence))
     return limits
 
@@ -176,14 +237,14 @@ def _bisect(course: Course, searches: Sequence[_Search], examine: Examiner) -> N
             search.low, search.high = (search.low, month) if search.beyond(finding) else (month, search.high)
 
 
-def _found_evidence(course: Course, expected: Scenario, month: float, kind: Kind, examine: Examiner) -> dict[str, Any]:
+def _found_evidence(course: Course, expected: Scenario, month: float, kind: Kind, examine: Examiner) -> Evidence:
     """What was found in the month, and in the one before it."""
     at = course.growth.months if math.isinf(month) else int(month)
     months = [m for m in (at - 1, at) if m >= 0]
     findings = examine([course.at(expected, m) for m in months])
-    told = [{"month": m, **finding.to_json()} for m, finding in zip(months, findings, strict=True)]
     text = "in the likely scenario not within the period" if math.isinf(month) else findings[-1].reason
-    return {"text": text or f"{'broken' if kind == 'slo' else 'reached'} in month {at}", "looks": told}
+    looks = tuple(Look(m, finding) for m, finding in zip(months, findings, strict=True))
+    return Evidence(text or f"{'broken' if kind == 'slo' else 'reached'} in month {at}", looks=looks)
 
 
 def _elsewhere(findings: Sequence[Finding]) -> str:
@@ -194,23 +255,17 @@ def _elsewhere(findings: Sequence[Finding]) -> str:
 
 def _limit(
     course: Course, name: str, kind: Kind, month: float, months: Sequence[float], objects: float | None,
-    evidence: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    return {
-        "name": name,
-        "kind": kind,
-        "month": _months(course, month, months),
-        "objects": objects,
-        "share": float(np.mean([m <= course.growth.months for m in months])),
-        "evidence": evidence,
-    }
+    evidence: Evidence,
+) -> Limit:  # fmt: skip
+    share = float(np.mean([m <= course.growth.months for m in months]))
+    return Limit(name, kind, _months(course, month, months), objects, share, evidence)
 
 
-def _months(course: Course, likely: float, months: Sequence[float]) -> dict[str, float | None]:
+def _months(course: Course, likely: float, months: Sequence[float]) -> Months:
     """Likely month and range; the range has the likely month in it."""
     low, high = np.quantile(np.array(months), RANGE, method="inverted_cdf").tolist()
-    values = {"low": min(low, likely), "likely": likely, "high": max(high, likely)}
-    return {name: value if value <= course.growth.months else None for name, value in values.items()}
+    values = min(low, likely), likely, max(high, likely)
+    return Months(*(value if value <= course.growth.months else None for value in values))
 
 
 def _or_inf(value: float | None) -> float:

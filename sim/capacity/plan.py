@@ -1,20 +1,20 @@
 """A plan: when a store that grows reaches its limits, and the cheapest change that keeps its objectives for longer.
 
 growth = read_growth(Path("growth.yaml"))
-result = plan(load_mapping(Path("spec.yaml")), growth, [parse_slo("PUT.p99<100ms")])
+found = plan(load_mapping(Path("spec.yaml")), growth, [parse_slo("PUT.p99<100ms")])
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from models.prices import cost
 from models.store import spec_of
 from sim.capacity.growth import Growth, Scenario, check_growth, likely, scenarios, with_object_size
-from sim.capacity.health import Checkup, Examiner, Finding
-from sim.capacity.limits import RANGE, Course, find_limits
+from sim.capacity.health import Checkup, Examiner
+from sim.capacity.limits import RANGE, Course, Limit, Look, find_limits
 from sim.capacity.remedies import SURE, Search, Trial
 from sim.experiments.sweep import Cache
 from sim.parallel.process_pool import process_map
@@ -23,6 +23,77 @@ from traces.errors import InputError
 
 AHEAD = 2
 """What binds next is looked for until so many times the period."""
+
+
+@dataclass(frozen=True)
+class Moment(Look):
+    """What was found in a month of the likely path, and how many objects there are."""
+
+    objects: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As the result has it."""
+        return {"month": self.month, "objects": self.objects, **self.finding.to_json()}
+
+
+@dataclass(frozen=True)
+class CapacityPlan:
+    """When the store reaches its limits, and what to do about it.
+
+    Attributes:
+        limits: the first first.
+        likely: what was found along the likely path.
+        changes: all that were tried; the one that sets nothing is the store as it is.
+        best: the cheapest that holds; None: nothing that was tried does.
+        following: what binds next with the best; None: nothing within twice the period.
+        cost: of the store as it is; None without prices.
+        months: the period.
+        slos: the objectives.
+        scenarios: how many.
+        visits: of all simulations.
+    """
+
+    limits: tuple[Limit, ...]
+    likely: tuple[Moment, ...]
+    changes: tuple[Trial, ...]
+    best: Trial | None
+    following: Limit | None
+    cost: float | None
+    months: int
+    slos: tuple[str, ...]
+    scenarios: int
+    seed: int
+    window_s: float
+    replications: int
+    visits: int
+
+    def to_json(self) -> dict[str, Any]:
+        """What the command prints.
+
+        Returns:
+            ``{"limits": [{"name", "kind", "month": {"low", "likely", "high"}, "objects", "share", "evidence": {"text",
+            …}}], "first": the name of the first, "likely": [{"month", "objects", "fill_share", "loads", "slos",
+            "reason"}], "changes": [{"set": {path: value}, "cost": what it adds, "holds", "share", "evidence"}], "best":
+            one of these with ``next`` (a limit), or None, "cost", …}``.
+        """
+        following = None if self.following is None else self.following.to_json()
+        return {
+            "limits": [limit.to_json() for limit in self.limits],
+            "first": self.limits[0].name if self.limits else None,
+            "likely": [moment.to_json() for moment in self.likely],
+            "changes": [trial.to_json() for trial in self.changes],
+            "best": None if self.best is None else self.best.to_json() | {"next": following},
+            "cost": self.cost,
+            "months": self.months,
+            "slos": list(self.slos),
+            "scenarios": self.scenarios,
+            "range": list(RANGE),
+            "sure": SURE,
+            "seed": self.seed,
+            "window_s": self.window_s,
+            "replications": self.replications,
+            "visits": self.visits,
+        }
 
 
 def plan(
@@ -37,7 +108,7 @@ def plan(
     workers: int = 1,
     cache: Cache | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> dict[str, Any]:
+) -> CapacityPlan:
     """When the store reaches its limits, and what to do about it.
 
     Args:
@@ -48,14 +119,6 @@ def plan(
         replications: windows at each.
         cache: of moments that are looked at already.
         progress: told how many moments have been looked at.
-
-    Returns:
-        ``{"limits": […], "first", "likely": […], "changes": […], "best", "cost", …}``. Limits are those of
-        `limits.find_limits`, `first` is the name of the first. `likely` has what was found along the likely path:
-        ``{"month", "objects", "fill_share", "loads", "slos", "reason"}``. A change is ``{"set": {path: value}, "cost":
-        what it adds, "holds", "share", "evidence"}``; the one with an empty set is the store as it is. `best` is the
-        best of them, and what binds ``next`` (a limit; None: nothing within twice the period), or None. `cost` is that
-        of the store as it is; None without prices.
 
     Raises:
         InputError: the growth does not fit the store, a value is out of range, or a state cannot be simulated.
@@ -73,39 +136,38 @@ def plan(
         path = _path(course, expected, examine)
         search = Search(data, course, expected, drawn, examine)
         best = search.best()
-        told = None if best is None else best.to_json() | {"next": _next(best, expected, examine)}
-    return {
-        "limits": limits,
-        "first": limits[0]["name"] if limits else None,
-        "likely": path,
-        "changes": [trial.to_json() for trial in search.trials],
-        "best": told,
-        "cost": cost(spec),
-        "months": growth.months,
-        "slos": [slo.text for slo in slos],
-        "scenarios": len(drawn),
-        "range": list(RANGE),
-        "sure": SURE,
-        "seed": seed,
-        "window_s": window_s,
-        "replications": replications,
-        "visits": sum(finding.visits for finding in examine.findings),
-    }
+        following = None if best is None else _next(best, expected, examine)
+    return CapacityPlan(
+        limits=tuple(limits),
+        likely=path,
+        changes=tuple(search.trials),
+        best=best,
+        following=following,
+        cost=cost(spec),
+        months=growth.months,
+        slos=tuple(slo.text for slo in slos),
+        scenarios=len(drawn),
+        seed=seed,
+        window_s=window_s,
+        replications=replications,
+        visits=sum(finding.visits for finding in examine.findings),
+    )
 
 
-def _path(course: Course, expected: Scenario, examine: Examiner) -> list[dict[str, Any]]:
+def _path(course: Course, expected: Scenario, examine: Examiner) -> tuple[Moment, ...]:
     """All that was found along the likely path, by month."""
     found = {month: examine.known(course.at(expected, month)) for month in range(course.growth.months + 1)}
-    return [_moment(course, expected, month, finding) for month, finding in found.items() if finding is not None]
+    return tuple(
+        Moment(month, finding, expected.objects(course.spec, month))
+        for month, finding in found.items()
+        if finding is not None
+    )
 
 
-def _moment(course: Course, expected: Scenario, month: int, finding: Finding) -> dict[str, Any]:
-    return {"month": month, "objects": expected.objects(course.spec, month), **finding.to_json()}
-
-
-def _next(best: Trial, expected: Scenario, examine: Examiner) -> dict[str, Any] | None:
+def _next(best: Trial, expected: Scenario, examine: Examiner) -> Limit | None:
     """The first limit that the changed store reaches after the period, in the likely scenario."""
     course = best.change.course
     longer = course.growth.model_copy(update={"months": AHEAD * course.growth.months})
     limits = find_limits(replace(course, growth=longer), expected, [expected], examine)
-    return next((limit for limit in limits if limit["month"]["likely"] > course.growth.months), None)
+    months = course.growth.months
+    return next((limit for limit in limits if limit.month.likely is None or limit.month.likely > months), None)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sim.capacity.plan import CapacityPlan
+from sim.capacity.remedies import Trial
 from sim.parallel.result_cache import ResultFolder
 
 
@@ -26,18 +28,18 @@ class PlanFolder:
         self._folder = ResultFolder(path, "plan", "moments")
         self.find, self.keep = self._folder.find, self._folder.keep
 
-    def write(self, result: dict[str, Any], text: str) -> None:
-        """Write a plan's result as parquet, and as the JSON `text`."""
-        self._folder.write("changes.parquet", table(result), "plan.json", text)
+    def write(self, found: CapacityPlan, text: str) -> None:
+        """Write a plan as parquet, and as the JSON `text`."""
+        self._folder.write("changes.parquet", table(found), "plan.json", text)
 
 
-def table(result: dict[str, Any]) -> pa.Table:
+def table(found: CapacityPlan) -> pa.Table:
     """A row for each change: what it sets (as JSON), its cost, and each objective's figure at the end of the period."""
-    return pa.Table.from_pylist([_row(result, change) for change in result["changes"]])
+    return pa.Table.from_pylist([_row(found, trial) for trial in found.changes])
 
 
-def _row(result: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    end = change["evidence"]
-    row = {"set": json.dumps(change["set"])} | {name: change[name] for name in ("cost", "holds", "share")}
-    row |= {"fill_share": end["fill_share"], "reason": end["reason"]}
-    return row | {text: end["slos"].get(text, {}).get("value") for text in result["slos"]}
+def _row(found: CapacityPlan, trial: Trial) -> dict[str, Any]:
+    end = trial.finding
+    row: dict[str, Any] = {"set": json.dumps(dict(trial.change.values)), "cost": trial.change.extra_cost}
+    row |= {"holds": trial.holds, "share": trial.share, "fill_share": end.fill_share, "reason": end.reason}
+    return row | {text: end.slos[text].value if text in end.slos else None for text in found.slos}

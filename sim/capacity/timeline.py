@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from models.capabilities import Growth
+from models.capabilities import Effect, Growth
 from models.store import Spec, required, store_of
 from sim.parallel.process_pool import process_map
 from sim.replication.summaries import CONFIDENCE, Figure
@@ -95,6 +95,44 @@ class Window:
     engine: EngineName
 
 
+@dataclass(frozen=True)
+class Timeline:
+    """Throughput and latency of a store against the number of objects in it.
+
+    Attributes:
+        states: ``{"objects", "fill_share", …, "ops": {"GET": {"count", "errors", "throughput_ops", "throughput_bytes",
+            "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops": [low, high], "latency_s": {"mean",
+            "p50", "p99"}}, "busiest": {"role", "utilization"}}, …}, …}``, with what the store's growth says of the
+            state, and of the way from the state before (`models.capabilities.Growth`).
+        effects: what begins between the first state and the last.
+        columns: the figures of the states that go into a table.
+        window_s: simulated time at each state.
+        engine: ``{"name", "wall_s", "visits"}``, the sums over the windows.
+    """
+
+    states: tuple[State, ...]
+    effects: tuple[Effect, ...]
+    columns: tuple[str, ...]
+    window_s: float
+    engine: dict[str, Any]
+
+    @property
+    def warm_up_s(self) -> float:
+        """How much of each window is left out of its figures."""
+        return WARM_UP * self.window_s
+
+    def to_json(self) -> dict[str, Any]:
+        """What the command prints."""
+        return {
+            "states": list(self.states),
+            "events": [vars(effect) for effect in self.effects],
+            "window_s": self.window_s,
+            "warm_up_s": self.warm_up_s,
+            "confidence": CONFIDENCE,
+            "engine": self.engine,
+        }
+
+
 class Cache(Protocol):
     """Results of windows that are already known."""
 
@@ -114,7 +152,7 @@ def timeline(
     workers: int = 1,
     cache: Cache | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> dict[str, Any]:
+) -> Timeline:
     """Throughput and latency against the number of objects stored.
 
     Args:
@@ -123,14 +161,6 @@ def timeline(
         workers: processes; the result does not depend on them.
         cache: asked before a window is simulated, and told after.
         progress: told how many windows are done.
-
-    Returns:
-        ``{"states": [{"objects", "fill_share", "spilled_bytes", …, "ops": {"GET": {"count", "errors",
-        "throughput_ops", "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops":
-        [low, high], "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}}, …}, "reshards",
-        "lost_to_reshards"}, …], "events": [{"name", "objects", "text"}, …], "window_s", "warm_up_s", "confidence",
-        "engine": {"name", "wall_s", "visits"}}``. A state has what the store's growth says of
-        it, and of the way from the state before (`models.capabilities.Growth`); `wall_s` is the sum over the windows.
 
     Raises:
         InputError: the store has no state that grows, or a worker was killed.
@@ -150,14 +180,13 @@ def timeline(
     states = [result for result in results if result is not None]
     engines = [state.pop("engine") for state in states]
     trace = generate(phases(windows[0].spec, plan.window_s)[0].workload, seed)
-    return {
-        "states": _with_the_way(growth, spec, states),
-        "events": [vars(event) for event in growth.effects(windows[0].spec, trace, plan.low, plan.high)],
-        "window_s": plan.window_s,
-        "warm_up_s": WARM_UP * plan.window_s,
-        "confidence": CONFIDENCE,
-        "engine": {"name": engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
-    }
+    return Timeline(
+        states=tuple(_with_the_way(growth, spec, states)),
+        effects=growth.effects(windows[0].spec, trace, plan.low, plan.high),
+        columns=growth.columns,
+        window_s=plan.window_s,
+        engine={"name": engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
+    )
 
 
 def growth_of(spec: Spec) -> Growth[Any]:

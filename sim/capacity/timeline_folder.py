@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sim.capacity.timeline import INTERVALS, State, Window
+from sim.capacity.timeline import INTERVALS, State, Timeline, Window
 from sim.parallel.result_cache import ResultFolder, content_key
 
 
@@ -34,18 +34,18 @@ class TimelineFolder:
         """Keep the result of a window."""
         self._folder.keep(_key(window), result)
 
-    def write(self, result: dict[str, Any], columns: Sequence[str], text: str) -> None:
-        """Write a timeline's result as parquet, with these figures of its states, and as the JSON `text`."""
-        self._folder.write("timeline.parquet", table(result, columns), "timeline.json", text)
+    def write(self, found: Timeline, text: str) -> None:
+        """Write a timeline as parquet, and as the JSON `text`."""
+        self._folder.write("timeline.parquet", table(found), "timeline.json", text)
 
 
 def _key(window: Window) -> str:
     return content_key((window.spec.model_dump_json(), window.window_s, window.seed, window.engine))
 
 
-def table(result: dict[str, Any], columns: Sequence[str]) -> pa.Table:
+def table(found: Timeline) -> pa.Table:
     """A row for each state and operation: some of the state's figures, the operation's, and their intervals."""
-    return pa.Table.from_pylist([_row(state, op, columns) for state in result["states"] for op in state["ops"]])
+    return pa.Table.from_pylist([_row(state, op, found.columns) for state in found.states for op in state["ops"]])
 
 
 def _row(state: State, op: str, columns: Sequence[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -61,10 +62,10 @@ def test_the_command_finds_what_the_function_does(capsys, files, tmp_path, resul
     assert told == json.loads((out / "plan.json").read_text())
     assert pq.read_table(out / "changes.parquet").num_rows == len(told["changes"])
     assert told["first"] == SLO
-    assert told["limits"][0]["month"] == result["limits"][0]["month"]
+    assert told["limits"][0]["month"] == vars(result.limits[0].month)
     assert set(told["limits"][0]) >= {"name", "month", "objects", "evidence"}
     assert set(told["changes"][0]) >= {"set", "cost", "holds", "evidence"}
-    assert told["best"]["set"] == result["best"]["set"]
+    assert told["best"]["set"] == result.best.change.values
     assert "host.cores 3" in page.read_text(encoding="utf-8")
 
 
@@ -105,25 +106,25 @@ def test_tables_say_what_was_found(capsys, files):
 
 def test_sentences_name_first_limit_change_and_price(result):
     said = found(result)
-    months = result["limits"][0]["month"]
-    assert said.startswith(f"{SLO} comes first, in month {months['likely']:g} ({months['low']:g} to ")
+    months = result.limits[0].month
+    assert said.startswith(f"{SLO} comes first, in month {months.likely:g} ({months.low:g} to ")
     assert "The cheapest change that holds is host.cores 3 for 50" in said
     assert "ms in month" in evidence(result)[0]
 
 
 def test_grids_have_a_row_for_each(result):
     limits, changes, likely = plan_grids(result)
-    assert [row[0] for row in limits.rows] == [limit["name"] for limit in result["limits"]]
-    assert len(changes.rows) == len(result["changes"])
+    assert [row[0] for row in limits.rows] == [limit.name for limit in result.limits]
+    assert len(changes.rows) == len(result.changes)
     assert [row[1] for row in changes.rows].count("best") == 1
-    assert len(likely.rows) == len(result["likely"])
+    assert len(likely.rows) == len(result.likely)
     assert all(len(row) == len(grid.columns) for grid in (limits, changes, likely) for row in grid.rows)
 
 
 def test_a_change_that_holds_too_seldom_is_a_risk(result):
-    best = result["best"]["set"]
-    seldom = [c | {"holds": True, "share": 0.5} if c["set"] != best else c for c in result["changes"]]
-    rows = plan_grids(result | {"changes": seldom})[1].rows
+    best = result.best.change.values
+    seldom = [t if t.change.values == best else replace(t, holds=True, share=0.5) for t in result.changes]
+    rows = plan_grids(replace(result, changes=tuple(seldom)))[1].rows
     assert {row[1] for row in rows} == {"best", "risk"}
 
 
@@ -160,7 +161,7 @@ def test_mistakes_are_one_line(capsys, files, arguments, said):
 def test_growth_that_does_not_fit_is_one_line(capsys, files):
     code, _, err = tailcast(capsys, str(files[0]), "--growth", str(GROWTH))
     assert code == 2
-    assert "minio has no state that grows" in err
+    assert "store minio: its model has no growth" in err
 
 
 @pytest.mark.browser
@@ -180,9 +181,9 @@ def test_charts_are_drawn(tmp_path, result, width):
 
 def test_intervals_do_not_reach_below_nothing(result):
     wide = copy.deepcopy(result)
-    for moment in wide["likely"]:
-        for judged in moment["slos"].values():
-            judged["high"] = 3 * judged["value"]
+    for moment in wide.likely:
+        for text, judged in moment.finding.slos.items():
+            moment.finding.slos[text] = replace(judged, high=3 * judged.value)
     (line,) = _objective(wide, SLO).data
     assert line.error_y.symmetric is False
     assert list(line.error_y.array) == pytest.approx([2 * y for y in line.y])

@@ -14,7 +14,7 @@ from models.store import spec_of
 from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
 from sim.capacity.health import Checkup, Examiner, examine, state_of
 from sim.capacity.limits import RANGE, Course
-from sim.capacity.plan import plan
+from sim.capacity.plan import plan as planned
 from sim.capacity.remedies import candidates
 from sim.replication.slo import parse_slo
 from tests.ceph_clusters import ceph
@@ -45,6 +45,11 @@ def _fewer_requests(monkeypatch):
 
 def growth(**fields: Any) -> Growth:
     return validated(Growth, {"months": MONTHS} | fields, "growth")
+
+
+def plan(*arguments: Any, **named: Any) -> dict[str, Any]:
+    """A plan as the command prints it."""
+    return planned(*arguments, **named).to_json()
 
 
 FIVE_PER_CENT = {"now": RATE, "growth": 0.05}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ from cli import words as phrases
 from cli.main import main
 from cli.pages import timeline as timeline_page
 from cli.tables.timeline import millions
-from models.ceph.growth import GROWTH, effects, grown, lost_to_reshards, state_figures, steps_until
+from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
 from models.store import load_spec, spec_of
 from sim.capacity.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simulated, timeline
 from sim.capacity.timeline_folder import TimelineFolder, table
@@ -48,7 +49,7 @@ def small(*assignments: str):
 
 
 def without_times(result):
-    return {name: value for name, value in result.items() if name != "engine"}
+    return {name: value for name, value in result.to_json().items() if name != "engine"}
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +60,8 @@ def found():
 def test_engines_find_the_same(found):
     other = timeline(small(), PLAN, engine="simpy")
     assert without_times(other) == without_times(found)
-    assert other["engine"]["visits"] == found["engine"]["visits"]
-    assert found["states"][0]["ops"]["GET"]["count"] > 50
+    assert other.engine["visits"] == found.engine["visits"]
+    assert found.states[0]["ops"]["GET"]["count"] > 50
 
 
 def test_workers_find_the_same(found):
@@ -69,13 +70,13 @@ def test_workers_find_the_same(found):
 
 def test_another_seed_finds_something_else(found):
     other = timeline(small(), PLAN, seed=1)
-    assert other["states"][0]["ops"] != found["states"][0]["ops"]
-    assert other["states"][0]["spilled_bytes"] == found["states"][0]["spilled_bytes"]
+    assert other.states[0]["ops"] != found.states[0]["ops"]
+    assert other.states[0]["spilled_bytes"] == found.states[0]["spilled_bytes"]
 
 
 def test_a_window_is_what_simulate_gives_of_that_state(found):
     run = simulate(small("stored.objects=1e6", "workload.duration=0.3s"))
-    end_s, state = run.column("end_s"), found["states"][1]
+    end_s, state = run.column("end_s"), found.states[1]
     assert state["objects"] == 1e6
     for op, number in (("GET", 0), ("PUT", 1)):
         ended = (run.op == number) & (end_s >= 0.3 * WARM_UP) & (end_s <= 0.3)
@@ -85,18 +86,18 @@ def test_a_window_is_what_simulate_gives_of_that_state(found):
 
 
 def test_what_begins_lies_between_its_states_and_changes_them(found):
-    spills = [event for event in found["events"] if event["name"].startswith("spill")]
+    spills = [event for event in found.effects if event.name.startswith("spill")]
     assert spills
-    for event in found["events"]:
-        assert PLAN.low < event["objects"] <= PLAN.high
-    first = min(event["objects"] for event in spills)
-    for state in found["states"]:
+    for event in found.effects:
+        assert PLAN.low < event.objects <= PLAN.high
+    first = min(event.objects for event in spills)
+    for state in found.states:
         assert (state["spilled_bytes"] > 0) == (state["objects"] >= first)
 
 
 def test_writes_are_slower_once_metadata_have_spilled():
     plan = Plan(1e6, 2e8, states=2, window_s=1.0)
-    before, after = timeline(small("workload.mix={PUT: 1}", "device.capacity=10TB"), plan)["states"]
+    before, after = timeline(small("workload.mix={PUT: 1}", "device.capacity=10TB"), plan).states
     assert before["spilled_bytes"] == 0 < after["spilled_bytes"]
     below = after["ops"]["PUT"]["interval"]["throughput_ops"][1]
     assert below < before["ops"]["PUT"]["interval"]["throughput_ops"][0]
@@ -297,10 +298,10 @@ def test_what_is_no_timeline_is_not_overwritten(tmp_path):
 
 
 def test_the_table_has_a_row_for_each_state_and_operation(found):
-    rows = table(found, GROWTH.columns).to_pylist()
+    rows = table(found).to_pylist()
     assert [(row["objects"], row["op"]) for row in rows[:2]] == [(1e5, "GET"), (1e5, "PUT")]
     assert len(rows) == 6
-    assert rows[0]["latency_p99_s"] == found["states"][0]["ops"]["GET"]["latency_s"]["p99"]
+    assert rows[0]["latency_p99_s"] == found.states[0]["ops"]["GET"]["latency_s"]["p99"]
     assert rows[0]["throughput_ops_low"] < rows[0]["throughput_ops"] < rows[0]["throughput_ops_high"]
 
 
@@ -369,7 +370,7 @@ def test_a_store_that_does_not_grow_is_one_line(capsys):
 
 def test_what_reshards_cost_is_drawn(found):
     assert {line.name for line in timeline_page.throughput(found).data} == {"GET", "PUT"}
-    lossy = {**found, "states": [state | {"lost_to_reshards": 0.25} for state in found["states"]]}
+    lossy = replace(found, states=tuple(state | {"lost_to_reshards": 0.25} for state in found.states))
     lines = {line.name: np.array(line.y) for line in timeline_page.throughput(lossy).data}
     assert lines["PUT less reshards"] == pytest.approx(0.75 * lines["PUT"])
 
@@ -377,14 +378,14 @@ def test_what_reshards_cost_is_drawn(found):
 def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_path, found):
     timeline_page.write_timeline_page(found, tmp_path / "page.html", "t")
     asked, answer, sure = answers(tmp_path / "page.html")
-    first, last = found["states"][0], found["states"][-1]
+    first, last = found.states[0], found.states[-1]
     assert asked.startswith(
         f"How throughput and latency change from {millions(first['objects'])} to {millions(last['objects'])}"
     )
     assert f"PUTs go from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in answer
-    earliest = min(found["events"], key=lambda event: event["objects"], default=None)
-    assert earliest is None or f"what begins first is {earliest['name']}, at " in answer
-    assert sure.startswith(f"{len(found['states'])} states, ")
+    earliest = min(found.effects, key=lambda event: event.objects, default=None)
+    assert earliest is None or f"what begins first is {earliest.name}, at " in answer
+    assert sure.startswith(f"{len(found.states)} states, ")
 
 
 @pytest.mark.browser
@@ -399,5 +400,5 @@ def test_charts_are_drawn(tmp_path, found, width):
         assert page.evaluate("document.querySelectorAll('.main-svg').length") == 3 * 4
         assert page.evaluate("[...document.querySelectorAll('.chart')].every((c) => c.querySelector('.trace path'))")
         names = page.evaluate("document.querySelector('.chart').querySelectorAll('.annotation-text').length")
-        assert names == len(found["events"])
+        assert names == len(found.effects)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
