@@ -12,7 +12,7 @@ from cli.main import _exit_code
 from models.background import BackgroundWork, with_background
 from models.network.background import Background
 from models.network.discipline import Discipline
-from models.store import Spec, load_spec, spec_of
+from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
@@ -44,7 +44,7 @@ def one_drive(client_ops: float, **background: Any) -> Spec:
 
 
 def program_of(spec: Spec, seed: int = 1, paths: bool = False) -> Program:
-    return Program.of(*spec.compile(generate(spec.workload, seed)), seed, paths)
+    return Program.of(*compile_spec(spec, generate(spec.workload, seed)), seed, paths)
 
 
 def drives(program: Program) -> list[int]:
@@ -135,7 +135,7 @@ def test_engines_agree_on_them(path, case):
 
 def test_without_background_work_nothing_changes():
     spec = load_spec(MINIO)
-    network, requests = spec.compile(generate(spec.workload, 1))
+    network, requests = compile_spec(spec, generate(spec.workload, 1))
     same = with_background(BackgroundWork(), network, requests, {"drives": "drive", "cpu": "host cpu"})
     assert same[0] is network
     assert same[1] is requests
@@ -162,7 +162,7 @@ def test_a_tied_request_is_worked_on_once():
 
 def test_bounds_say_that_they_leave_it_out():
     spec = one_drive(0.5, load={"rate": 0.3})
-    found = bounds(*spec.compile(generate(spec.workload, 1)))
+    found = bounds(*compile_spec(spec, generate(spec.workload, 1)))
     assert any("background" in note for note in found["notes"])
     assert "background" in found["exact"]["reason"]
     assert found["response_s"]["high"] is None
