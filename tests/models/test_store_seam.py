@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
-from models.store import MODULES, OPERATIONS, json_schema, load_spec, spec_of, store_named
+from models.store import MODULES, OPERATIONS, compile_spec, json_schema, load_spec, spec_of, store_named
 from sim.simulate import simulate
 from tests.cli.commands.test_simulate import tailcast
 from tests.paths import EXAMPLES
@@ -23,6 +23,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.spec_file import override
 from traces.workload.generate import generate
+from validate.compare.server_share import simulate_shares
 
 WAY_S, READ_S, LOOK_UP_S = 0.2e-3, 5e-3, 1e-3
 
@@ -241,6 +242,14 @@ def test_calibrate_finds_a_disk_s_time_and_validate_agrees(name, tmp_path, capsy
     assert code == 0, err
     cells = json.loads(out)["cells"]
     assert len(cells) == 2
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_server_s_own_times_need_a_model_of_its_part(name):
+    spec = spec_of(STORES[name](), "test")
+    trace = generate(spec.workload, 0)
+    with pytest.raises(InputError, match=f"^store {name}: its model has no server part of latencies$"):
+        simulate_shares(spec, *compile_spec(spec, trace), trace, seed=0)
 
 
 @pytest.mark.parametrize("name", STORES)
