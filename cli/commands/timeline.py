@@ -55,7 +55,7 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a store as it fills: throughput and latency against the objects stored, and what begins when."""
+    """Simulate a store as it fills: throughput and latency against the objects stored."""
     plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window) or 0.0)
     store = spec_of(spec_mapping(spec, profile, assignments), str(spec))
     folder = None if out is None else TimelineFolder(out)

@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from cli.words import LABELS, byte_rate, number, percent, seconds, share, tail_of
+from cli.words import LABELS, byte_rate, number, percent, percent_between, seconds, share, tail_of
 from traces.run import Run
 from traces.statistics.summary import latencies, summarise, tukey_classes
 from traces.tables import OPS
