@@ -10,7 +10,8 @@ cases gives two hashes: of its numbers (with true, false and null) and of its te
 the JSON that is printed and in the columns of the tables that are written. Names of fields, of files and of columns are
 not hashed, so they may change. Nor are times that something took, versions, and paths of inputs. Pages, tables for
 people, and all that asks a live store are left out. The code is whatever Python imports (PYTHONPATH), the examples and
-samples are those of --root; but `reference run` takes the examples that belong to the code.
+samples are those of --root; but `reference run` takes the examples that belong to the code. Cases keep their names when
+a command is spelt anew, so that results of an old commit, made with its own copy of this script, can be compared.
 """
 
 from __future__ import annotations
