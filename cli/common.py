@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from cli.tables.tables import Grid, rich_table
 from sim.engine.compiled.library import missing
+from sim.json_form import to_json
 
 stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
@@ -28,7 +29,7 @@ def print_json(value: Any) -> None:
 
 def json_text(value: Any) -> str:
     """JSON as `print_json` prints it."""
-    return json.dumps(_finite(value), indent=1) + "\n"
+    return json.dumps(_finite(to_json(value)), indent=1) + "\n"
 
 
 def _finite(value: Any) -> Any:

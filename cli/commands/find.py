@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -27,7 +28,7 @@ from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slos
 from cli.parse.spec import spec_mapping
 from cli.tables.find import best_grid, limit_grid
-from sim.experiments.find import find_best, find_limit
+from sim.experiments.find import Best, Limit, find_best, find_limit
 from sim.experiments.sweep import REPLICATIONS, Settings
 from sim.experiments.sweep_folder import SweepFolder
 from sim.experiments.variants import Variants
@@ -71,10 +72,10 @@ def command(
 ) -> None:
     """Find the value of one field that meets the objectives, or that minimises a latency."""
     wanted = parse_goal(goal)
-    best = wanted.kind == "best"
-    if best != (target is not None) or (best and slos) or (extra_load is not None and not best):
+    is_best = wanted.kind == "best"
+    if is_best != (target is not None) or (is_best and slos) or (extra_load is not None and not is_best):
         raise InputError(f"goal {goal!r}: 'best' takes --target {TARGET_FORM} and --extra-load; 'max' and 'min' --slo")
-    if not best and not slos:
+    if not is_best and not slos:
         raise InputError(f"goal {goal!r}: needs an objective to meet; add --slo 'GET.p99<50ms'")
     objectives = parse_slos(slos)
     settings = Settings(seed or 0, replications, steady=steady)
@@ -82,18 +83,20 @@ def command(
     folder = None if out is None else SweepFolder(out)
     pages = PageFiles(report, figures_to, figure_format)
     warn_if_slow()
+    result: Best | Limit
     with kept_in(out), progress("searching") as update:
         if target is not None:
             latency = parse_target(target)
-            result = find_best(variants, wanted, latency, most_extra_load=extra_load, cache=folder, progress=update)
+            best = find_best(variants, wanted, latency, most_extra_load=extra_load, cache=folder, progress=update)
+            result, grid, write_page = best, best_grid(best), partial(write_best_page, best)
         else:
-            result = find_limit(variants, wanted, objectives, cache=folder, progress=update)
+            limit = find_limit(variants, wanted, objectives, cache=folder, progress=update)
+            result, grid, write_page = limit, limit_grid(limit), partial(write_limit_page, limit)
     if folder is not None:
         folder.write_text("find.json", json_text(result))
         say(f"written to {folder.path / 'find.json'}")
-    write_page = write_best_page if best else write_limit_page
-    pages.write(lambda path: write_page(result, path, spec.name))
+    pages.write(lambda path: write_page(path, spec.name))
     if as_json:
         print_json(result)
     else:
-        print_grid(best_grid(result) if best else limit_grid(result))
+        print_grid(grid)
