@@ -1,4 +1,4 @@
-"""Searches beside a brute-force grid: is what `--find` finds what a grid as fine finds, and for how many simulations?
+"""Searches beside a brute-force grid: is what `find` finds what a grid as fine finds, and for how many simulations?
 
     python benchmarks/find_grid.py [--json] [--workers N]
 
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from cli.parse.goal import parse_goal, parse_target
+from cli.parse.slo import parse_slo
 from sim.experiments.find import find_best, find_limit
-from sim.experiments.goal import Goal, parse_target
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Settings, sweep
 from sim.experiments.variants import Variants, assignment
-from sim.replication.slo import parse_slo
 
 TOLERANCE = 0.01
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -58,10 +58,10 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
     """A search for a limit beside its grid."""
     variants, slo = asked(model, workers), parse_slo(objective)
     begun_s = time.perf_counter()
-    found = find_limit(variants, Goal.parse(goal), [slo], tolerance=TOLERANCE)
+    found = find_limit(variants, parse_goal(goal), [slo], tolerance=TOLERANCE)
     search_s = time.perf_counter() - begun_s
-    grid = grid_of(variants, found["path"], values)
-    order = sorted(grid, reverse=found["find"] == "min")
+    grid = grid_of(variants, found.path, values)
+    order = sorted(grid, reverse=found.find == "min")
     kept = [slo.judge(grid[value]).value < slo.limit for value in order]
     first_broken, last_kept = kept.index(False), len(kept) - 1 - kept[::-1].index(True)
     low, high = sorted((order[max(first_broken - 1, 0)], order[min(last_kept + 1, len(order) - 1)]))
@@ -69,12 +69,12 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
         "spec": model[0],
         "find": goal,
         "objective": objective,
-        "found": found["value"],
-        "beyond": found["beyond"],
+        "found": found.value,
+        "beyond": found.beyond,
         "grid_crosses_between": [low, high],
         "grid_crossings": sum(a != b for a, b in pairwise(kept)),
-        "agrees": low * (1 - TOLERANCE) <= found["value"] <= high * (1 + TOLERANCE),
-        "simulated": len(found["trials"]),
+        "agrees": low * (1 - TOLERANCE) <= found.value <= high * (1 + TOLERANCE),
+        "simulated": len(found.trials),
         "grid_simulated": len(grid),
         "search_s": search_s,
     }
@@ -85,24 +85,25 @@ def best(workers: int) -> dict[str, Any]:
     model, goal, target, most, values = BEST
     variants = asked(model, workers)
     begun_s = time.perf_counter()
-    found = find_best(variants, Goal.parse(goal), target, most_extra_load=most)
+    found = find_best(variants, parse_goal(goal), parse_target(target), most_extra_load=most)
     search_s = time.perf_counter() - begun_s
-    op, name = parse_target(target)
-    grid = {value: found_at[1] for value, found_at in _with_load(variants, found["path"], values, op, name).items()
+    latency = parse_target(target)
+    op, name = latency.op, latency.figure
+    grid = {value: found_at[1] for value, found_at in _with_load(variants, found.path, values, op, name).items()
             if found_at[0] <= most}  # fmt: skip
     value = min(grid, key=lambda v: grid[v])
     return {
         "spec": model[0],
         "find": goal,
         "most_extra_load": most,
-        "found": found["value"],
-        "found_s": found["best"]["target"]["value"],
-        "base_s": found["base"]["target"]["value"],
+        "found": found.value,
+        "found_s": found.best.target.value,
+        "base_s": found.base.target.value,
         "grid": value,
         "grid_s": grid[value],
-        "above_grid": found["best"]["target"]["value"] / grid[value] - 1,
-        "agrees": found["best"]["target"]["value"] <= 1.02 * grid[value],
-        "simulated": len(found["trials"]) + 1,
+        "above_grid": found.best.target.value / grid[value] - 1,
+        "agrees": found.best.target.value <= 1.02 * grid[value],
+        "simulated": len(found.trials) + 1,
         "grid_simulated": len(values),
         "search_s": search_s,
     }
@@ -116,7 +117,7 @@ def _with_load(
     with variants.simulations() as simulations:
         for value in values:
             measures = simulations([assignment(path, value)])
-            found[value] = measures.extra_load, measures.interval(op, name)["value"]
+            found[value] = measures.extra_load, measures.interval(op, name).value
     return found
 
 

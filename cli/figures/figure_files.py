@@ -21,9 +21,9 @@ from traces.tables import whole_file
 FigureFormat = Literal["png", "svg"]
 FiguresOption = Annotated[
     Path | None,
-    typer.Option("--figures", metavar="FOLDER", help="Also write the page's figures as files; needs kaleido."),
+    typer.Option("--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido."),
 ]
-FormatOption = Annotated[FigureFormat, typer.Option("--format", help="What files --figures writes.")]
+FormatOption = Annotated[FigureFormat, typer.Option("--format", help="Format of the files of --figures.")]
 
 _WIDTH_PX = 900
 

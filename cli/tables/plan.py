@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cli.parse.slo import parse_slo
 from cli.tables.tables import Grid
 from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
@@ -13,7 +14,7 @@ from sim.capacity.limits import RANGE, Limit
 from sim.capacity.plan import CapacityPlan
 from sim.capacity.remedies import SURE, Trial
 from sim.experiments.measures import ERRORS
-from sim.replication.slo import UTILIZATION, parse_slo
+from sim.replication.slo import UTILIZATION
 
 NO_CHANGE = "no change"
 

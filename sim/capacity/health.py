@@ -164,7 +164,7 @@ def examine(checkup: Checkup) -> Finding:
     asked_of = [phase for phase in phases(spec, checkup.window_s) if any(_concerns(slo, phase) for slo in checkup.slos)]
     measures = [_measures(phase, checkup) for phase in asked_of]
     slos = {slo.text: _worst(slo, measures) for slo in checkup.slos}
-    return replace(finding, slos=slos, visits=sum(m.engine["visits"] for m in measures))
+    return replace(finding, slos=slos, visits=sum(m.engine.visits for m in measures))
 
 
 def state_of(growth: Growth[Any], spec: Spec) -> dict[str, Any]:
@@ -192,10 +192,10 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
     short = _short(spec)
     found = bounds(*compile_spec(short, generate(short.workload, seed)))
     loads: dict[str, float] = {}
-    for row in found["stations"]:
-        if row["max_throughput_ops"] and row["servers"] is not None:
-            load = spec.workload.rate / row["max_throughput_ops"]
-            loads[row["role"]] = max(loads.get(row["role"], 0.0), load)
+    for row in found.stations:
+        if row.max_throughput_ops and row.servers is not None:
+            load = spec.workload.rate / row.max_throughput_ops
+            loads[row.role] = max(loads.get(row.role, 0.0), load)
     return loads
 
 
@@ -225,5 +225,5 @@ def _worst(slo: Slo, measures: Sequence[Measures]) -> Judgement:
     """The objective where it is hardest to keep, of the phases that it is about."""
     judged = [slo.judge(m) for m in measures if slo.figure == UTILIZATION or slo.subject in m.ops]
     if not judged or math.isnan(judged[0].value):
-        raise InputError(f"--slo {slo.text}: the workload asks for no {slo.subject} within a window")
+        raise InputError(f"slo {slo.text}: the workload asks for no {slo.subject} within a window")
     return min(judged, key=lambda j: j.value) if slo.above else max(judged, key=lambda j: j.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,7 @@ from traces.errors import InputError
 
 SLOWER = 10.0  # times slower, of a slow drive unless told (assumed)
 SHARE = 0.5  # that a noisy neighbour takes unless told (assumed)
-
-_FORM = re.compile(r"([a-z-]+)(?::([a-z]+|\d+))?(?:=(.+))?")
-_TAKES = ("cpu", "drives", "network")
-_EXAMPLES = "write it like drive, drive:3, slow-drive=10 or noisy-neighbour:drives=0.5"
+TAKES = ("cpu", "drives", "network")
 
 Event = dict[str, Any]
 
@@ -56,8 +52,8 @@ class Failure:
         fault = self.fault(spec)
         if fault.form == "neighbour":
             share = SHARE if self.value is None else self.value
-            if self.which is not None and self.which not in _TAKES:
-                raise InputError(f"{self._where}: nobody takes {self.which!r}; allowed are {', '.join(_TAKES)}")
+            if self.which is not None and self.which not in TAKES:
+                raise InputError(f"{self._where}: {self.which!r} cannot be taken; allowed are {', '.join(TAKES)}")
             if not 0 < share < 1:
                 raise InputError(f"{self._where}: takes a share of {share:g}; it must be above 0 and below 1")
             taken = {"takes": self.which or "cpu", "share": share}
@@ -69,13 +65,13 @@ class Failure:
                 raise InputError(f"{self._where}: is {slower:g} times slower; it must be more than 1 times")
             return {"kind": fault.event, **number, "speed": 1 / slower, "at": at_s, "until": until_s}
         if self.value is not None:
-            raise InputError(f"{self._where}: takes no value; {_EXAMPLES}")
+            raise InputError(f"{self._where}: takes no value")
         return {"kind": fault.event, **number, "at": at_s, "back_at": until_s}
 
     def _number(self, fault: FaultKind) -> dict[str, int]:
         """The field with the number of what fails."""
         if self.which is not None and not self.which.isdecimal():
-            raise InputError(f"{self._where}: {self.which!r} is no number; {_EXAMPLES}")
+            raise InputError(f"{self._where}: {self.which!r} is no number")
         which = int(self.which or 0)
         if which and not fault.numbered:
             raise InputError(f"{self._where}: there is one {self.kind}; leave the number out")
@@ -83,20 +79,4 @@ class Failure:
 
     @property
     def _where(self) -> str:
-        return f"--failure {self.text}"
-
-
-def parse_failure(text: str) -> Failure:
-    """The failure that ``KIND[:WHICH][=VALUE]`` says; which kinds there are, the store says.
-
-    Raises:
-        InputError: it says none; what is wrong and what is allowed are named.
-    """
-    match = _FORM.fullmatch(text.strip())
-    if match is None:
-        raise InputError(f"--failure {text}: is no failure; {_EXAMPLES}")
-    kind, which, value = match.groups()
-    try:
-        return Failure(text, kind, which, None if value is None else float(value))
-    except ValueError as error:
-        raise InputError(f"--failure {text}: {value!r} is no number; {_EXAMPLES}") from error
+        return f"failure {self.text}"

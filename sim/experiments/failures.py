@@ -17,6 +17,7 @@ from sim.experiments.failure_windows import Seen, Times, replications, seen, tim
 from sim.experiments.measures import ERRORS, Measures, difference
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import asked_ops, op_figures
+from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.replication.slo import UTILIZATION, Judgement, Slo, overall
@@ -98,7 +99,7 @@ def failures(
                     pairs.append(pair)
                     engines += [run.engine for run in pair]
                     progress(len(engines) // 2)
-                if settings.precision and settings.precision.verdict(_wanted(pairs))["reached"]:
+                if settings.precision and settings.precision.verdict(_wanted(pairs)).reached:
                     break
             rows.append(_row(failure, event, times, pairs, question) | {"notes": _notes(failure, specs[0])})
     return {
@@ -115,20 +116,20 @@ def failures(
 
 def _check(question: Question, spec: Spec, times: Times) -> None:
     if not question.failures:
-        raise InputError("--failure is missing; say what fails, as in --failure drive")
+        raise InputError("nothing fails; name a failure, such as drive")
     asked = asked_ops(spec)
     for slo in question.slos:
         if slo.figure == UTILIZATION:
-            raise InputError(f"--slo {slo.text}: a utilisation is that of a whole run, and has no windows")
+            raise InputError(f"slo {slo.text}: a utilisation is that of a whole run, and has no windows")
         if slo.subject not in asked:
-            raise InputError(f"--slo {slo.text}: nobody asks for a {slo.subject}; there are {', '.join(sorted(asked))}")
+            raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(asked))}")
     refused = [failure.text for failure in question.failures if failure.fault(spec).refuses]
     again_s = 2 * spec.network.latency + spec.workload.think_time.mean
     if refused and spec.workload.rate is None and not spec.client.retry.retries:
         most = spec.workload.clients * (times.until_s - times.at_s) / (again_s or 1.0)
         if most > _MOST_REFUSED:
             raise InputError(
-                f"--failure {refused[0]}: clients of a closed loop who are refused ask again at once, up to "
+                f"failure {refused[0]}: clients of a closed loop who are refused ask again at once, up to "
                 f"{most:,.0f} times; give client.retry.retries (with pauses), workload.think_time or workload.rate"
             )
 
@@ -149,7 +150,7 @@ def _variants(question: Question, failure: Failure, event: dict[str, Any]) -> tu
             spec_of({**question.data, "events": [*before, e]}, question.source) for e in (event, later)
         )  # fmt: skip
     except InputError as error:
-        raise InputError(f"--failure {failure.text}: {error}") from error
+        raise InputError(f"failure {failure.text}: {error}") from error
     return failing, healthy
 
 
@@ -194,7 +195,7 @@ def _row(
         "failure": failure.text,
         "event": event,
         "replications": len(pairs),
-        "precise": None if precision is None else precision.verdict(_wanted(pairs))["reached"],
+        "precise": None if precision is None else precision.verdict(_wanted(pairs)).reached,
         "windows": {
             name: {"start_s": start, "end_s": end} | _window(failing, healthy, name, question.slos)
             for name, (start, end) in times.windows.items()
@@ -212,7 +213,7 @@ def _judged(slo: Slo, measures: Measures) -> Judgement:
     """What an objective is in a window: of its quantiles, a request that fails takes for ever."""
     judgement = slo.judge(measures)
     allowed = 0.0 if slo.figure == "max" else 1 - QUANTILES.get(slo.figure, 0.0)
-    if measures.interval(str(slo.subject), ERRORS)["value"] > allowed:
+    if measures.interval(str(slo.subject), ERRORS).value > allowed:
         return Judgement("fail", math.inf, math.inf, math.inf)
     return judgement
 
@@ -221,9 +222,9 @@ def _window(failing: Sequence[Seen], healthy: Sequence[Seen], name: str, slos: S
     with_it, without = (Measures.of(replications(runs, name)) for runs in (failing, healthy))
     judgements = {slo.text: _judged(slo, with_it) for slo in slos}
     return {
-        "ops": {op: op_figures(with_it, op) for op in with_it.ops},
-        "healthy": {"ops": {op: op_figures(without, op) for op in without.ops}},
-        "difference": difference(without, with_it),
+        "ops": to_json({op: op_figures(with_it, op) for op in with_it.ops}),
+        "healthy": {"ops": to_json({op: op_figures(without, op) for op in without.ops})},
+        "difference": to_json(difference(without, with_it)),
         "slo": {text: judgement.verdict for text, judgement in judgements.items()},
         "slo_figures": {text: {k: vars(j)[k] for k in ("value", "low", "high")} for text, j in judgements.items()},
         "verdict": overall([judgement.verdict for judgement in judgements.values()]),

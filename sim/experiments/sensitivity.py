@@ -13,15 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from models.field_paths import resolved
-from sim.experiments.goal import parse_target
+from sim.experiments.goal import Target
 from sim.experiments.sweep import Cache, Job, Point, sweep
 from sim.experiments.variants import Variants, assignment
-from sim.replication.summaries import CONFIDENCE, Figure
+from sim.replication.summaries import CONFIDENCE, Figure, Interval
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from traces.statistics.summary import Floats
@@ -45,18 +44,49 @@ class Range:
     low: str
     high: str
 
-    @staticmethod
-    def parse(text: str) -> Range:
-        """``PATH=LOW..HIGH``.
 
-        Raises:
-            InputError: it is written otherwise.
-        """
-        path, equals, between = text.partition("=")
-        low, dots, high = between.partition("..")
-        if not (equals and dots and path.strip() and low.strip() and high.strip()):
-            raise InputError(f"--vary {text}: for a sensitivity write it like drives.commit.constant=0.2ms..0.8ms")
-        return Range(path.strip(), low.strip(), high.strip())
+@dataclass(frozen=True)
+class Effect:
+    """How a number moves the latency.
+
+    Attributes:
+        path, unit, low, high: of the number and its range.
+        elasticity: mean of the elementary effects (Morris's mu), with the t interval of the trajectories.
+        strength: mean of their absolute values (mu*), in which effects of both signs do not cancel.
+        spread: their standard deviation (sigma): large where the effect changes over the range or with the others.
+        factor: by how much the latency is multiplied over the range, if the strength is the same everywhere.
+    """
+
+    path: str
+    unit: str
+    low: float
+    high: float
+    elasticity: Interval
+    strength: Interval
+    spread: float
+    factor: float
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What a sensitivity analysis found.
+
+    Attributes:
+        target: the latency that is explained.
+        trajectories: number of walks through the ranges.
+        simulated: number of distinct points.
+        seed, replications: of each point.
+        confidence: of the intervals.
+        parameters: the strongest first.
+    """
+
+    target: Target
+    trajectories: int
+    simulated: int
+    seed: int
+    replications: int
+    confidence: float
+    parameters: list[Effect]
 
 
 @dataclass(frozen=True)
@@ -77,32 +107,22 @@ class _Axis:
 def sensitivity(
     variants: Variants,
     ranges: Sequence[Range],
-    target: str,
+    target: Target,
     *,
     trajectories: int = 10,
     confidence: float = CONFIDENCE,
     cache: Cache | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> dict[str, Any]:
+) -> Screening:
     """How strongly each number moves a latency, over the whole of the ranges.
 
     Args:
         ranges: at least two, of numbers above 0.
-        target: the latency, as ``GET.p99``.
+        target: the latency.
         trajectories: walks through the ranges, at least 2; each takes a point for each number and one more. Points that
             several walks share are simulated once.
         cache: of results that are there already.
         progress: told how many points are done, of ``trajectories * (len(ranges) + 1)``.
-
-    Returns:
-        ``{"target", "trajectories", "simulated", "seed", "replications", "confidence", "parameters"}``. ``parameters``
-        are ``{"path", "unit", "low", "high", "elasticity", "strength", "spread", "factor"}``, the strongest first:
-
-        - ``elasticity`` is the mean of the effects (Morris's mu), ``strength`` that of their absolute values (mu*), in
-          which effects of both signs do not cancel: ``{"value", "low", "high"}``, the t interval of the trajectories.
-        - ``spread`` is their standard deviation (sigma): large where the effect changes over the range, or with the
-          other numbers.
-        - ``factor``: by how much the latency is multiplied over the range, were the strength the same all along.
 
     Raises:
         InputError: SALib is not there, a range does not fit the spec, a value is refused, no request succeeded, or
@@ -123,18 +143,18 @@ def sensitivity(
     results = sweep(jobs, workers=variants.workers, cache=cache, progress=progress)
     log_latency = _log_latencies(variables, results, target)
     if np.ptp(log_latency) == 0:
-        raise InputError(f"--target {target}: none of {', '.join(axis.path for axis in axes)} moves it")
+        raise InputError(f"target {target}: none of {', '.join(axis.path for axis in axes)} moves it")
     effects = _elementary_effects(logs, log_latency, trajectories)
     rows = [_row(axis, own, confidence) for axis, own in zip(axes, effects.T, strict=True)]
-    return {
-        "target": target,
-        "trajectories": trajectories,
-        "simulated": len(set(points)),
-        "seed": variants.settings.seed,
-        "replications": variants.settings.replications,
-        "confidence": confidence,
-        "parameters": sorted(rows, key=lambda row: -row["strength"]["value"]),
-    }
+    return Screening(
+        target,
+        trajectories,
+        len(set(points)),
+        variants.settings.seed,
+        variants.settings.replications,
+        confidence,
+        sorted(rows, key=lambda row: -row.strength.value),
+    )
 
 
 def _elementary_effects(logs: Floats, log_latency: Floats, trajectories: int) -> Floats:
@@ -150,19 +170,19 @@ def _elementary_effects(logs: Floats, log_latency: Floats, trajectories: int) ->
     return effects
 
 
-def _row(axis: _Axis, effects: Floats, confidence: float) -> dict[str, Any]:
+def _row(axis: _Axis, effects: Floats, confidence: float) -> Effect:
     elasticity = Figure(float(effects.mean()), effects).interval(confidence)
     strength = Figure(float(np.abs(effects).mean()), np.abs(effects)).interval(confidence)
-    return {
-        "path": axis.path,
-        "unit": axis.unit,
-        "low": axis.low,
-        "high": axis.high,
-        "elasticity": elasticity,
-        "strength": strength,
-        "spread": float(effects.std(ddof=1)),
-        "factor": (axis.high / axis.low) ** strength["value"],
-    }
+    return Effect(
+        axis.path,
+        axis.unit,
+        axis.low,
+        axis.high,
+        elasticity,
+        strength,
+        float(effects.std(ddof=1)),
+        (axis.high / axis.low) ** strength.value,
+    )
 
 
 def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
@@ -170,7 +190,7 @@ def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
     try:
         from SALib.sample import morris
     except ImportError as error:
-        raise InputError("--sensitivity needs SALib; pip install 'tailcast[sensitivity]'") from error
+        raise InputError("a sensitivity analysis needs SALib; pip install 'tailcast[sensitivity]'") from error
     problem = {
         "num_vars": len(axes),
         "names": [axis.path for axis in axes],
@@ -186,23 +206,22 @@ def _axis(variants: Variants, asked: Range) -> _Axis:
     path = resolved(variants.spec(), asked.path, counted=True)
     low, high = (variants.number(path, text) for text in (asked.low, asked.high))
     if low is None or high is None or not 0 < low < high:
-        raise InputError(f"--vary {asked.path}={asked.low}..{asked.high}: give two ascending numbers above 0")
+        raise InputError(f"{asked.path}={asked.low}..{asked.high}: give two ascending numbers above 0")
     axis = _Axis(path, variants.unit(path), low, high)
     grid = np.linspace(math.log(low), math.log(high), LEVELS)
     if len({axis.value(x) for x in grid.tolist()}) < LEVELS:
-        raise InputError(f"--vary {asked.path}={asked.low}..{asked.high}: has fewer than {LEVELS} values; widen it")
+        raise InputError(f"{asked.path}={asked.low}..{asked.high}: has fewer than {LEVELS} values; widen it")
     return axis
 
 
-def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: str) -> Floats:
+def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: Target) -> Floats:
     """The logarithm of the latency at each point."""
-    op, name = parse_target(target)
     logs = []
     for assignments, result in zip(points, results, strict=True):
         if isinstance(result, InputError):
             raise InputError(f"at {', '.join(assignments)}: {result}")
-        latency_s = result.interval(op, name)["value"]
+        latency_s = result.interval(target.op, target.figure).value
         if not 0 < latency_s < math.inf:
-            raise InputError(f"--target {target}: has no value at {', '.join(assignments)}")
+            raise InputError(f"target {target}: has no value at {', '.join(assignments)}")
         logs.append(math.log(latency_s))
     return np.array(logs)

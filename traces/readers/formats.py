@@ -38,7 +38,7 @@ class Format:
     """A log format.
 
     Attributes:
-        name: value of ``--format``.
+        name: as it is chosen by.
         what: short description.
         dated: whether times are calendar times; else they are relative.
         recognises: whether a file with the given start is in the format.
@@ -64,5 +64,5 @@ def detect(source: Source, formats: tuple[Format, ...]) -> Format:
     found = next((format for format in formats if format.recognises(head)), None)
     if found is None:
         names = ", ".join(format.name for format in formats)
-        raise InputError(f"{source.path}: the format is not recognised; choose one with --format: {names}")
+        raise InputError(f"{source.path}: the format is not recognised; name one: {names}")
     return found

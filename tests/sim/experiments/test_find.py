@@ -6,20 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.parse.goal import parse_goal, parse_target
+from cli.parse.slo import parse_slo
 from models.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.experiments.find import find_best, find_limit
-from sim.experiments.goal import Goal, parse_target
+from sim.experiments.goal import Target
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants, value_at
 from sim.replication.replicate import replicate
-from sim.replication.slo import parse_slo
 from tests.specs import minio
 from traces.errors import InputError
 from traces.workload.generate import generate
+
+P99 = Target("GET", "p99")
 
 WHOLE, REAL = Scale(True), Scale(False, 0.01)
 OPEN_LOOP = ("workload.rate=200/s", "workload.operations=1500")
@@ -30,7 +33,7 @@ def variants(*assignments: str, replications: int = 3, **how) -> Variants:
 
 
 def found(variants: Variants, goal: str, *slos: str, **how):
-    return find_limit(variants, Goal.parse(goal), [parse_slo(slo) for slo in slos], **how)
+    return find_limit(variants, parse_goal(goal), [parse_slo(slo) for slo in slos], **how)
 
 
 @given(st.integers(0, 10**5), st.integers(0, 1000))
@@ -107,7 +110,7 @@ def test_the_limit_is_that_of_a_grid(objective, goal, grid):
     slo = parse_slo(objective)
 
     def keeps(value: float) -> bool:
-        run = replicate(lambda seed: _run(base, result["path"], value, seed), seed=3, replications=3)
+        run = replicate(lambda seed: _run(base, result.path, value, seed), seed=3, replications=3)
         judged = slo.judge(Measures.of(run))
         return judged.value < slo.limit
 
@@ -116,12 +119,12 @@ def test_the_limit_is_that_of_a_grid(objective, goal, grid):
     assert kept
     assert broken
     if goal.startswith("max"):
-        assert max(kept) <= result["value"] * 1.01
-        assert result["value"] < min(broken)
-        assert result["beyond"] <= result["value"] * 1.0102
+        assert max(kept) <= result.value * 1.01
+        assert result.value < min(broken)
+        assert result.beyond <= result.value * 1.0102
     else:
-        assert result["value"] == min(kept) == max(broken) + 1
-    assert result["monotonic"]
+        assert result.value == min(kept) == max(broken) + 1
+    assert result.monotonic
 
 
 def _run(base: Variants, path: str, value: float, seed: int):
@@ -133,20 +136,20 @@ def _run(base: Variants, path: str, value: float, seed: int):
 def test_the_evidence_is_every_value_tried():
     told: list[int] = []
     result = found(variants("workload.rate=null"), "max rate", "GET.p99<3ms", "GET.errors<1%", progress=told.append)
-    assert told == list(range(1, len(result["trials"]) + 1))
-    values = [trial["value"] for trial in result["trials"]]
+    assert told == list(range(1, len(result.trials) + 1))
+    values = [trial.value for trial in result.trials]
     assert values == sorted(set(values))
-    assert {result["value"], result["beyond"]} <= set(values)
-    for trial in result["trials"]:
-        judged = trial["slo"]["GET.p99<3ms"]
-        assert trial["keeps"] == (judged["value"] < 3e-3)
-        assert trial["sure"] == (judged["verdict"] == ("pass" if trial["keeps"] else "fail"))
-        assert trial["ops"]["GET"]["latency_s"]["p99"]["value"] == judged["value"]
-    sure = result["sure"]
-    assert sure["keeps"] is None or sure["keeps"] <= result["value"]
-    assert sure["breaks"] is None or sure["breaks"] >= result["beyond"]
-    assert value_at(variants().spec([result["set"]]), "workload.rate") == result["value"]
-    assert result["unit"] == "1/s"
+    assert {result.value, result.beyond} <= set(values)
+    for trial in result.trials:
+        judged = trial.slo["GET.p99<3ms"]
+        assert trial.keeps == (judged.value < 3e-3)
+        assert trial.sure == (judged.verdict == ("pass" if trial.keeps else "fail"))
+        assert trial.ops["GET"].latency_s["p99"].value == judged.value
+    sure = result.sure
+    assert sure.keeps is None or sure.keeps <= result.value
+    assert sure.breaks is None or sure.breaks >= result.beyond
+    assert value_at(variants().spec([result.set]), "workload.rate") == result.value
+    assert result.unit == "1/s"
 
 
 def test_the_number_of_workers_changes_nothing():
@@ -155,10 +158,10 @@ def test_the_number_of_workers_changes_nothing():
 
 def test_a_value_that_the_spec_refuses_ends_the_search():
     result = found(variants(), "min host.cores", "GET.p99<1s")
-    assert (result["value"], result["beyond"]) == (1, 0)
-    assert "greater than or equal to 1" in result["trials"][0]["impossible"]
+    assert (result.value, result.beyond) == (1, 0)
+    assert "greater than or equal to 1" in result.trials[0].impossible
     within = found(variants(), "min host.cores in 1..4", "GET.p99<1s")
-    assert (within["value"], within["beyond"]) == (1, None)
+    assert (within.value, within.beyond) == (1, None)
 
 
 def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
@@ -166,9 +169,9 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
     base = variants("workload.operations=100", "workload.rate=null")
     result = found(base, "max rate", "GET.p99<1s")
     spec = base.spec(["workload.rate=1/s"])
-    most_ops = bounds(*compile_spec(spec, generate(spec.workload, 3)))["max_throughput_ops"]
-    assert 0.98 * most_ops <= result["value"] < most_ops <= result["beyond"]
-    assert "can serve in the long run" in result["trials"][-1]["impossible"]
+    most_ops = bounds(*compile_spec(spec, generate(spec.workload, 3))).max_throughput_ops
+    assert 0.98 * most_ops <= result.value < most_ops <= result.beyond
+    assert "can serve in the long run" in result.trials[-1].impossible
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,7 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
         ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 keeps"),
         ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 keeps"),
         ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 keeps"),
-        ("max rate", "LIST.p99<1s", "nobody asks for a LIST"),
+        ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
         ("max store", "GET.p99<1s", "not a number"),
         ("max workload.rat", "GET.p99<1s", "no field 'rat' there; allowed are rate"),
@@ -193,7 +196,7 @@ def test_what_cannot_be_found_is_said_in_a_line(goal, slo, message):
 
 
 def test_an_objective_is_needed():
-    with pytest.raises(InputError, match="add --slo"):
+    with pytest.raises(InputError, match="needs an objective"):
         found(variants(), "max rate")
 
 
@@ -205,21 +208,26 @@ SLOW_READS = (
 
 def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
     base = variants(*SLOW_READS, "workload.operations=4000")
-    result = find_best(base, Goal.parse("best hedge.after"), "GET.p99", most_extra_load=0.05)
-    assert result["improves"]
-    assert result["best"]["extra_load"] <= 0.05
-    assert result["best"]["target"]["value"] < 0.5 * result["base"]["target"]["value"]
-    assert result["base"]["extra_load"] == 0
-    allowed = [trial for trial in result["trials"] if trial["extra_load"] <= 0.05]
-    assert len(allowed) < len(result["trials"]), "the limit was not in the way"
-    assert result["best"]["target"]["value"] == min(trial["target"]["value"] for trial in allowed)
-    gain = result["best"]["target"]["value"] - result["base"]["target"]["value"]
-    assert result["difference"]["value"] == pytest.approx(gain)
+    result = find_best(base, parse_goal("best hedge.after"), P99, most_extra_load=0.05)
+    assert result.improves
+    assert result.best.extra_load <= 0.05
+    assert result.best.target.value < 0.5 * result.base.target.value
+    assert result.base.extra_load == 0
+    allowed = [trial for trial in result.trials if trial.extra_load <= 0.05]
+    assert len(allowed) < len(result.trials), "the limit was not in the way"
+    assert result.best.target.value == min(trial.target.value for trial in allowed)
+    gain = result.best.target.value - result.base.target.value
+    assert result.difference.value == pytest.approx(gain)
 
 
 def test_no_hedge_is_allowed_where_none_adds_so_little():
     with pytest.raises(InputError, match=r"adds at most 0\.00% load"):
-        find_best(variants(*SLOW_READS), Goal.parse("best hedge.after in 0.5ms..1ms"), "GET.p99", most_extra_load=0.0)
+        find_best(
+            variants(*SLOW_READS),
+            parse_goal("best hedge.after in 0.5ms..1ms"),
+            P99,
+            most_extra_load=0.0,
+        )
 
 
 def test_extra_load_counts_attempts():
@@ -233,7 +241,8 @@ def test_extra_load_counts_attempts():
 def test_a_target_is_a_latency(target):
     with pytest.raises(InputError, match="write it like"):
         parse_target(target)
-    assert parse_target("GET.p99.9") == ("GET", "p99_9")
+    assert parse_target("GET.p99.9") == Target("GET", "p99_9")
+    assert str(Target("GET", "p99_9")) == "GET.p99.9"
 
 
 @pytest.mark.parametrize(

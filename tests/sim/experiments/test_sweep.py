@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sim.experiments.sweep
+from cli.parse.slo import parse_slo
+from cli.parse.vary import parse_variation
 from models.ceph.spec import CephSpec
 from models.field_paths import paths_of, resolved
 from models.minio.spec import MinioSpec
@@ -20,12 +22,12 @@ from models.store import spec_of
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Job, Settings, simulated, sweep
 from sim.experiments.sweep_folder import SweepFolder
-from sim.experiments.variation import grid, parse_variation, sampled
+from sim.experiments.variation import grid, sampled
 from sim.experiments.whatif import Question, whatif
+from sim.json_form import to_json
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate
-from sim.replication.slo import parse_slo
-from sim.replication.summaries import FIGURES, paired
+from sim.replication.summaries import FIGURES, Interval, paired
 from sim.simulate import simulate
 from tests.specs import minio
 from traces.errors import InputError
@@ -96,56 +98,10 @@ def test_other_paths_are_refused_with_close_ones(path, said):
 # Variations
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("a=1..4", ("1", "2", "3", "4")),
-        ("a=1..14:3", ("1", "4", "7", "10", "13")),
-        ("a=-2..2:2", ("-2", "0", "2")),
-        ("a=0.1..0.5/5", ("0.1", "0.2", "0.3", "0.4", "0.5")),
-        ("a=0.1..0.3:0.1", ("0.1", "0.2", "0.3")),
-        ("a=0..10/3", ("0", "5", "10")),
-        ("a=4KiB..16KiB:4KiB", ("4KiB", "8KiB", "12KiB", "16KiB")),
-        ("a=4KiB..64KiB/8", ("4KiB", "12873B", "21650B", "30427B", "39205B", "47982B", "56759B", "64KiB")),
-        ("a=1ms..1s/3", ("1ms", "500.5ms", "1000ms")),
-        ("a=100/s..400/s/4", ("100/s", "200/s", "300/s", "400/s")),
-        ("a=1GB/s..25Gbit/s/2", ("1GB/s", "3.125GB/s")),
-        ("a=None,p90, p95", ("null", "p90", "p95")),
-        ("a={PUT: 1},{GET: 1, PUT: 2}", ("{PUT: 1}", "{GET: 1, PUT: 2}")),
-        ("a='x,y',[1, 2]", ("'x,y'", "[1, 2]")),
-        ("a=replica 3,ec 4+2", ("replica 3", "ec 4+2")),
-    ],
-)
-def test_values_are_read(text, values):
-    assert parse_variation(text).values == values
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a", "write it like"),
-        ("=1..2", "write it like"),
-        ("a=", "write it like"),
-        ("a=1,,2", "a value is empty"),
-        ("a=1,2,1", "1 is there twice"),
-        ("a=4..1", "the first number must be below the second"),
-        ("a=1..5:0", "the step is 0"),
-        ("a=1..5/1", "a whole number from 2 on"),
-        ("a=1..5/2.5", "a whole number from 2 on"),
-        ("a=1..2/5", "not 5 whole numbers; for fractions write 1.0"),
-        ("a=1ms..3KiB/2", "KiB and ms do not go together"),
-        ("a=1..1000000", "1,000,000 values; at most 100,000"),
-    ],
-)
-def test_what_are_no_values_is_refused(text, said):
-    with pytest.raises(InputError, match=said):
-        parse_variation(text)
-
-
 def test_a_grid_has_all_combinations():
     points = grid([parse_variation("a=1..2"), parse_variation("b=x,none")])
     assert points == [{"a": a, "b": b} for a in "12" for b in ("x", "null")]
-    with pytest.raises(InputError, match="say which values"):
+    with pytest.raises(InputError, match="needs single values"):
         grid([parse_variation("a=0.1..0.5")])
     with pytest.raises(InputError, match="1,000,000 points; at most"):
         grid([parse_variation("a=1..1000"), parse_variation("b=1..1000")])
@@ -180,8 +136,8 @@ def test_differences_are_those_of_pairs(counts):
     ]
     kept = [Measures.from_json(json.loads(json.dumps(Measures.of(each, 3).to_json()))) for each in both]
     expected = paired(*both)
-    for figures in expected["ops"].values():
-        del figures["latency_s"]["min"], figures["latency_s"]["max"]
+    for figures in expected.ops.values():
+        del figures.latency_s["min"], figures.latency_s["max"]
     assert difference(*kept) == expected
     for measures, replications in zip(kept, both, strict=True):
         for op, figures in replications.figures.items():
@@ -194,10 +150,10 @@ def test_differences_are_those_of_pairs(counts):
 
 def test_a_point_is_what_replications_give(found):
     alone = replicate(partial(simulate, cores(2)[0].spec), seed=3, replications=3)
-    figures = alone.summary()["ops"]["GET"]
-    assert found[1].interval("GET", "p99") == figures["latency_s"]["p99"]
-    assert found[1].interval("GET", "throughput_ops") == figures["throughput_ops"]
-    assert found[0].interval("GET", "p99")["low"] > figures["latency_s"]["p99"]["high"], "one core is slower than two"
+    figures = alone.summary().ops["GET"]
+    assert found[1].interval("GET", "p99") == figures.latency_s["p99"]
+    assert found[1].interval("GET", "throughput_ops") == figures.throughput_ops
+    assert found[0].interval("GET", "p99").low > figures.latency_s["p99"].high, "one core is slower than two"
 
 
 def test_number_of_workers_changes_nothing(found):
@@ -268,48 +224,48 @@ def test_results_come_as_they_are_done():
 
 def test_points_have_figures_verdicts_and_differences():
     result = whatif(question("host.cores=1,2,4", slos=["GET.p99<3ms", "host cpu.utilization<99%"]))
-    json.dumps(result)
-    assert (result["base"], result["vary"]) == (0, {"host.cores": [1, 2, 4]})
-    first, _, last = result["points"]
-    assert [point["set"] for point in result["points"]] == [{"host.cores": n} for n in (1, 2, 4)]
-    assert first["slo"] == {"GET.p99<3ms": "fail", "host cpu.utilization<99%": "fail"}
-    assert last["slo"] == {"GET.p99<3ms": "pass", "host cpu.utilization<99%": "pass"}
-    assert (first["verdict"], last["verdict"]) == ("fail", "pass")
-    for point in result["points"]:
-        figures, against = point["ops"]["GET"], point["difference"]["ops"]["GET"]["latency_s"]["p99"]
-        low, high = figures["interval"]["latency_s"]["p99"]
-        assert low <= figures["latency_s"]["p99"] <= high
-        assert figures["latency_s"]["min"] < figures["latency_s"]["p50"] < figures["latency_s"]["max"]
-        base_s = first["ops"]["GET"]["latency_s"]["p99"]
-        assert against["value"] == pytest.approx(figures["latency_s"]["p99"] - base_s)
-    assert result["pareto"] == {}
-    assert last["cost"] is None
+    json.dumps(to_json(result))
+    assert (result.base, result.vary) == (0, {"host.cores": [1, 2, 4]})
+    first, _, last = result.points
+    assert [point.set for point in result.points] == [{"host.cores": n} for n in (1, 2, 4)]
+    assert first.slo == {"GET.p99<3ms": "fail", "host cpu.utilization<99%": "fail"}
+    assert last.slo == {"GET.p99<3ms": "pass", "host cpu.utilization<99%": "pass"}
+    assert (first.verdict, last.verdict) == ("fail", "pass")
+    for point in result.points:
+        figures, against = point.ops["GET"], point.difference.ops["GET"].latency_s["p99"]
+        low, high = figures.interval.latency_s["p99"]
+        assert low <= figures.latency_s["p99"] <= high
+        assert figures.latency_s["min"] < figures.latency_s["p50"] < figures.latency_s["max"]
+        base_s = first.ops["GET"].latency_s["p99"]
+        assert against.value == pytest.approx(figures.latency_s["p99"] - base_s)
+    assert result.pareto == {}
+    assert last.cost is None
 
 
 def test_the_base_can_be_chosen():
-    result = whatif(question("host.cores=1,2", "clients=2,4", base=["host.cores=2", "clients=4"]))
-    assert result["base"] == 3
-    zero = result["points"][3]["difference"]["ops"]["GET"]["latency_s"]["p99"]
-    assert zero == {"value": 0, "low": 0, "high": 0}
+    result = whatif(question("host.cores=1,2", "clients=2,4", base={"host.cores": "2", "clients": "4"}))
+    assert result.base == 3
+    zero = result.points[3].difference.ops["GET"].latency_s["p99"]
+    assert zero == Interval(0, 0, 0)
     with pytest.raises(InputError, match="no point has these values"):
-        whatif(question("host.cores=1,2", base=["host.cores=3"]))
+        whatif(question("host.cores=1,2", base={"host.cores": "3"}))
 
 
 def test_precision_adds_replications_where_they_are_needed():
     settings = Settings(replications=3, precision=Precision(0.08, ("p50",), most=30))
     result = whatif(question("host.cores=1,8", settings=settings))
-    counts = [point["replications"] for point in result["points"]]
+    counts = [point.replications for point in result.points]
     assert min(counts) < max(counts), "else there is nothing to see here"
-    assert all(point["precise"] or point["replications"] == 30 for point in result["points"])
-    assert result["points"][1]["difference"]["replications"] == min(counts)
+    assert all(point.precise or point.replications == 30 for point in result.points)
+    assert result.points[1].difference.replications == min(counts)
 
 
 def test_a_front_has_what_nothing_cheaper_beats():
     data = minio("workload.operations=400", "workload.clients=8", "prices={core: 10, host: 100}")
     result = whatif(question("host.cores=1,2,3,16", "host.wake=0,1ms", data=data))
-    at = [(point["cost"], point["ops"]["GET"]["latency_s"]["p99"]) for point in result["points"]]
+    at = [(point.cost, point.ops["GET"].latency_s["p99"]) for point in result.points]
     assert [cost for cost, _ in at] == [110, 110, 120, 120, 130, 130, 260, 260]
-    front = result["pareto"]["GET"]["points"]
+    front = result.pareto["GET"].points
     beaten = {i for i, a in enumerate(at) if any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in at)}
     assert {at[i] for i in front} == {at[i] for i in set(range(8)) - beaten}
     assert sorted(front, key=at.__getitem__) == front
@@ -318,22 +274,22 @@ def test_a_front_has_what_nothing_cheaper_beats():
 
 def test_a_point_that_cannot_be_is_told_and_the_others_go_on():
     result = whatif(question("drives.count=1,4", "drives.parity=0,2"))
-    assert [sorted(point["ops"]) for point in result["points"]] == [["GET", "PUT"], [], ["GET", "PUT"], ["GET", "PUT"]]
-    assert "parity is 2" in result["points"][1]["error"]
+    assert [sorted(point.ops) for point in result.points] == [["GET", "PUT"], [], ["GET", "PUT"], ["GET", "PUT"]]
+    assert "parity is 2" in result.points[1].error
     with pytest.raises(InputError, match="parity is 2"):
         whatif(question("drives.parity=2,3"))
     with pytest.raises(InputError, match="parity is 2"):
-        whatif(question("drives.parity=0,2", base=["drives.parity=2"]))
+        whatif(question("drives.parity=0,2", base={"drives.parity": "2"}))
 
 
 @pytest.mark.parametrize(
     ("varied", "slos", "said"),
     [
-        ([], [], "--vary is missing"),
+        ([], [], "nothing varies"),
         (["host.coers=1,2"], [], "unknown field; allowed are cores"),
-        (["coers=1,2"], [], "--vary coers: no such field"),
-        (["host.cores=1,2", "host.cores=3,4"], [], "--vary host.cores: is there twice"),
-        (["host.cores=1,2"], ["LIST.p99<1s"], "nobody asks for a LIST; there are GET, PUT"),
+        (["coers=1,2"], [], "vary coers: no such field"),
+        (["host.cores=1,2", "host.cores=3,4"], [], "vary host.cores: is there twice"),
+        (["host.cores=1,2"], ["LIST.p99<1s"], "the workload has no LIST; it has GET, PUT"),
         (["host.cores=1,2"], ["rgw cpu.utilization<80%"], "no station is a 'rgw cpu'; there are host cpu, network"),
     ],
 )
@@ -346,19 +302,19 @@ def test_questions_without_sense_are_refused_before_the_work(monkeypatch, varied
 def test_a_folder_has_whole_results(tmp_path):
     folder = SweepFolder(tmp_path / "out")
     result = whatif(question("host.cores=1,2", "client.hedge.after=none,p95,10ms", slos=["GET.p99<3ms"]), cache=folder)
-    folder.write(result, json.dumps(result))
+    folder.write(result, json.dumps(to_json(result)))
     rows = pq.read_table(tmp_path / "out" / "points.parquet").to_pylist()
     assert [(row["host.cores"], row["client.hedge.after"], row["op"]) for row in rows] == [
         (n, after, op) for n in (1, 2) for after in (None, "p95", "10ms") for op in ("GET", "PUT")
     ]
     for row in rows:
-        point = next(p for p in result["points"] if p["set"]["host.cores"] == row["host.cores"]
-                     and p["set"]["client.hedge.after"] == row["client.hedge.after"])  # fmt: skip
-        figures = point["ops"][row["op"]]
-        assert row["latency_p99_s"] == figures["latency_s"]["p99"]
-        assert [row["latency_p99_s_low"], row["latency_p99_s_high"]] == figures["interval"]["latency_s"]["p99"]
-        assert row["GET.p99<3ms"] == point["slo"]["GET.p99<3ms"]
-    assert json.loads((tmp_path / "out" / "whatif.json").read_text())["points"] == result["points"]
+        point = next(p for p in result.points if p.set["host.cores"] == row["host.cores"]
+                     and p.set["client.hedge.after"] == row["client.hedge.after"])  # fmt: skip
+        figures = point.ops[row["op"]]
+        assert row["latency_p99_s"] == figures.latency_s["p99"]
+        assert [row["latency_p99_s_low"], row["latency_p99_s_high"]] == figures.interval.latency_s["p99"]
+        assert row["GET.p99<3ms"] == point.slo["GET.p99<3ms"]
+    assert json.loads((tmp_path / "out" / "whatif.json").read_text())["points"] == to_json(result)["points"]
     with pytest.raises(InputError, match="exists and is not a what-if"):
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "file").touch()

@@ -1,0 +1,27 @@
+"""Failures as an engineer names them: ``drive``, ``drive:3``, ``slow-drive=10``, ``noisy-neighbour:drives=0.5``."""
+
+from __future__ import annotations
+
+import re
+
+from sim.experiments.failure_kinds import Failure
+from traces.errors import InputError
+
+_FORM = re.compile(r"([a-z-]+)(?::([a-z]+|\d+))?(?:=(.+))?")
+_EXAMPLES = "write it like drive, drive:3, slow-drive=10 or noisy-neighbour:drives=0.5"
+
+
+def parse_failure(text: str) -> Failure:
+    """Read ``KIND[:WHICH][=VALUE]``; the store says which kinds there are.
+
+    Raises:
+        InputError: the text has another form, or the value is not a number.
+    """
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f"failure {text}: is no failure; {_EXAMPLES}")
+    kind, which, value = match.groups()
+    try:
+        return Failure(text, kind, which, None if value is None else float(value))
+    except ValueError as error:
+        raise InputError(f"failure {text}: {value!r} is no number; {_EXAMPLES}") from error
