@@ -1,4 +1,4 @@
-"""Searches beside a brute-force grid: is what `--find` finds what a grid as fine finds, and for how many simulations?
+"""Searches beside a brute-force grid: is what `find` finds what a grid as fine finds, and for how many simulations?
 
     python benchmarks/find_grid.py [--json] [--workers N]
 
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from cli.parse.goal import parse_goal, parse_target
+from cli.parse.slo import parse_slo
 from sim.experiments.find import find_best, find_limit
-from sim.experiments.goal import Goal, parse_target
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Settings, sweep
 from sim.experiments.variants import Variants, assignment
-from sim.replication.slo import parse_slo
 
 TOLERANCE = 0.01
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -58,7 +58,7 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
     """A search for a limit beside its grid."""
     variants, slo = asked(model, workers), parse_slo(objective)
     begun_s = time.perf_counter()
-    found = find_limit(variants, Goal.parse(goal), [slo], tolerance=TOLERANCE)
+    found = find_limit(variants, parse_goal(goal), [slo], tolerance=TOLERANCE)
     search_s = time.perf_counter() - begun_s
     grid = grid_of(variants, found["path"], values)
     order = sorted(grid, reverse=found["find"] == "min")
@@ -85,9 +85,10 @@ def best(workers: int) -> dict[str, Any]:
     model, goal, target, most, values = BEST
     variants = asked(model, workers)
     begun_s = time.perf_counter()
-    found = find_best(variants, Goal.parse(goal), target, most_extra_load=most)
+    found = find_best(variants, parse_goal(goal), parse_target(target), most_extra_load=most)
     search_s = time.perf_counter() - begun_s
-    op, name = parse_target(target)
+    latency = parse_target(target)
+    op, name = latency.op, latency.figure
     grid = {value: found_at[1] for value, found_at in _with_load(variants, found["path"], values, op, name).items()
             if found_at[0] <= most}  # fmt: skip
     value = min(grid, key=lambda v: grid[v])

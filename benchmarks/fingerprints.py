@@ -10,7 +10,8 @@ cases gives two hashes: of its numbers (with true, false and null) and of its te
 the JSON that is printed and in the columns of the tables that are written. Names of fields, of files and of columns are
 not hashed, so they may change. Nor are times that something took, versions, and paths of inputs. Pages, tables for
 people, and all that asks a live store are left out. The code is whatever Python imports (PYTHONPATH), the examples and
-samples are those of --root; but `reference run` takes the examples that belong to the code.
+samples are those of --root; but `reference run` takes the examples that belong to the code. Cases keep their names when
+a command is spelt anew, so that results of an old commit, made with its own copy of this script, can be compared.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ LEFT_OUT = re.compile(r"(^|_)(wall|elapsed|versions?|environment|created)(_|$)")
 """Fields of JSON that differ from run to run, or from one machine to another."""
 INPUTS = {"examples": "examples", "samples": "tests/samples"}
 """Folders of the project as commands name them, and where they are below the root."""
-ALONE = ("whatif", "plan", "calibrate", "validate", "reference", "--timeline")
+ALONE = ("whatif", "find", "sensitivity", "failures", "timeline", "plan", "calibrate", "validate", "reference")
 """Words of commands that would take all cores: each gets one worker, as the cases run side by side."""
 
 
@@ -234,7 +235,7 @@ def example_cases(name: str) -> Iterator[Case]:
     yield variant(name, "", example.shorter)
     yield variant(name, "other loop", example.other)
     yield variant(name, "simpy", few, "--engine simpy")
-    yield Case(f"bounds {name}", (f"simulate examples/{name}.yaml --bounds --seed 1",))
+    yield Case(f"bounds {name}", (f"bounds examples/{name}.yaml --seed 1",))
 
 
 def variant(name: str, what: str, settings: str, options: str = "") -> Case:
@@ -283,8 +284,8 @@ def question_cases() -> Iterator[Case]:
         "plan tutorial": "plan site.yaml --growth examples/tutorial/growth.yaml --slo 'GET.p99<50ms' --window 0.5s",
         "replications": f"simulate {minio} --set workload.duration=2s --replications 6 --workers 2",
         "precision, steady": f"simulate {minio} --set workload.duration=3s --precision 0.1 --steady",
-        "timeline billion-objects": f"simulate {billion} --timeline objects=1e6..1e9 --states 4 --window 0.5s",
-        "timeline redhat-112-hdd": f"simulate {hdd} --timeline objects=1e6..2e8 --states 3 --window 1s "
+        "timeline billion-objects": f"timeline {billion} --objects 1e6..1e9 --states 4 --window 0.5s",
+        "timeline redhat-112-hdd": f"timeline {hdd} --objects 1e6..2e8 --states 3 --window 1s "
         "--spacing linear --set buckets.resharding.dynamic=true --set 'workload.mix={PUT: 1, GET: 1}'",
         "whatif vary": f"whatif {hdd} --vary gateways.count=7,14 --vary buckets.shards=16,128 "
         "--set workload.operations=1000 --slo 'PUT.p99<100ms' --replications 3",
@@ -294,20 +295,20 @@ def question_cases() -> Iterator[Case]:
         "--set workload.duration=2s --slo 'GET.p99<10ms' --replications 3 --workers 2",
         "whatif samples": f"whatif {minio} --vary workload.clients=1..32 --vary network.latency=0.05ms..0.3ms "
         "--samples 6 --set workload.duration=1s --slo 'GET.p99<10ms' --precision 0.3 --steady",
-        "whatif find max": f"whatif {minio} --set workload.duration=2s --find 'max workload.rate in 50..2000' "
+        "whatif find max": f"find {minio} 'max workload.rate in 50..2000' --set workload.duration=2s "
         "--slo 'GET.p99<20ms'",
-        "whatif find min": f"whatif {hdd} --set workload.operations=1000 --find 'min gateways.cores in 1..8' "
+        "whatif find min": f"find {hdd} 'min gateways.cores in 1..8' --set workload.operations=1000 "
         "--slo 'PUT.p99<60ms' --replications 3",
-        "whatif find best": f"whatif {minio} --set workload.duration=2s --target GET.p99 --extra-load 0.05 "
-        "--find 'best client.hedge.after in 0.5ms..20ms'",
-        "whatif sensitivity": f"whatif {minio} --sensitivity --vary workload.clients=2..32 --vary "
+        "whatif find best": f"find {minio} 'best client.hedge.after in 0.5ms..20ms' --set workload.duration=2s "
+        "--target GET.p99 --extra-load 0.05",
+        "whatif sensitivity": f"sensitivity {minio} --vary workload.clients=2..32 --vary "
         "host.cpu.GET.constant=0.2ms..0.8ms --vary network.latency=0.05ms..0.3ms --target GET.p99 --trajectories 4 "
         "--set workload.duration=1s --replications 3",
-        "whatif failure minio": "whatif examples/minio-12-hdd.yaml --failure drive --failure slow-drive=3 --failure "
-        "noisy-neighbour:drives=0.3 --failure host --slo 'GET.p99<100ms' --set workload.duration=30s --replications 3",
-        "whatif failure ceph": "whatif examples/ceph/osd-down.yaml --set events=[] --set gateways.count=2 --set "
-        "gateways.collocated=false --set workload.duration=20s --failure drive --failure gateway:1 "
-        "--failure noisy-neighbour:cpu=0.5 --slo 'GET.p99<100ms' --replications 3",
+        "whatif failure minio": "failures examples/minio-12-hdd.yaml drive slow-drive=3 "
+        "noisy-neighbour:drives=0.3 host --slo 'GET.p99<100ms' --set workload.duration=30s --replications 3",
+        "whatif failure ceph": "failures examples/ceph/osd-down.yaml drive gateway:1 noisy-neighbour:cpu=0.5 --set events=[] --set gateways.count=2 --set "
+        "gateways.collocated=false --set workload.duration=20s "
+        "--slo 'GET.p99<100ms' --replications 3",
     }  # fmt: skip
     for name, command in commands.items():
         yield Case(name, (command,))

@@ -19,12 +19,13 @@ from typing import Any
 from unittest import mock
 
 import sim.experiments.sweep
+from cli.parse.vary import parse_variation
 from models.ceph.spec import CephSpec
 from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Settings, sweep
-from sim.experiments.variation import grid, parse_variation
+from sim.experiments.variation import grid
 from sim.replication.summaries import Replication
 from traces.run import Run
 from traces.spec_file import load_mapping, override

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -19,17 +19,6 @@ from sim.engine.compiled.library import missing
 
 stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
-SeedOption = Annotated[int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of all random numbers.")]
-OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Where the result is written.")]
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the spec; repeatable.")
-]
-WorkersOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Number of threads or processes (default: one per core).")
-]
-PageOption = Annotated[Path | None, typer.Option("--report", help="Write a page about it to this HTML file.")]
 
 
 def print_json(value: Any) -> None:
@@ -68,6 +57,11 @@ def warn_if_slow() -> None:
     """Say that the SimPy engine has to take over, where the compiled engine's library is missing."""
     if reason := missing():
         say(f"{reason}; the SimPy engine takes over, which gives the same results 20 to 70 times slower")
+
+
+def worker_count(workers: int | None) -> int:
+    """The number of workers that is wanted; None: one per core that this process may use."""
+    return workers or len(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager

@@ -18,7 +18,12 @@ from traces.errors import InputError
 SUMMARIES = {
     "demo": "Fit MinIO's model to light loads, forecast a heavier one, and compare that with its measurement.",
     "simulate": "Simulate a store and print latencies, throughput and the load of each station.",
-    "whatif": "Simulate variants of a spec with common random numbers, and say which keep the objectives.",
+    "bounds": "Compute the bottleneck, bounds of throughput and response time, and exact means where they exist.",
+    "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",
+    "find": "Find the value of one field that meets the objectives, or that minimises a latency.",
+    "sensitivity": "Rank the numbers of a spec by how strongly each moves a latency (Morris screening).",
+    "failures": "Simulate failures: each operation before, during and after one, compared with a healthy store.",
+    "timeline": "Simulate a store as it fills: throughput and latency against the objects stored.",
     "plan": "Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives.",
     "compare": "Compare two Runs, quantile by quantile, and say whether A agrees with B.",
     "calibrate": "Fit a model to measured Runs; the values go into a profile for --profile of other commands.",
@@ -30,6 +35,31 @@ SUMMARIES = {
     "lab": "Start and stop a real store on loopback.",
 }
 """The subcommands, modules of `cli.commands`, in the order of the help, and what each does."""
+
+
+_TIMELINE, _FIND = "timeline SPEC --objects LOW..HIGH", "find SPEC 'max|min|best PATH'"
+_SENSITIVITY = "sensitivity SPEC --vary PATH=LOW..HIGH --target OP.QUANTILE"
+MOVED = {
+    "simulate": {
+        "--bounds": "bounds SPEC",
+        "--timeline": _TIMELINE,
+        "--states": _TIMELINE,
+        "--window": _TIMELINE,
+        "--spacing": _TIMELINE,
+        "--report": f"{_TIMELINE} --report FILE, or report RUN",
+    },
+    "whatif": {
+        "--find": _FIND,
+        "--extra-load": _FIND,
+        "--target": f"{_FIND}, or {_SENSITIVITY}",
+        "--sensitivity": _SENSITIVITY,
+        "--trajectories": _SENSITIVITY,
+        "--failure": "failures SPEC KIND",
+        "--failure-at": "failures SPEC KIND --at TIME",
+        "--failure-for": "failures SPEC KIND --for TIME",
+    },
+}
+"""Options that became commands of their own, by their former command."""
 
 
 class _InterruptError(Exception):
@@ -103,7 +133,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         arguments = sys.argv[1:] if arguments is None else arguments
         result = app(args=list(arguments) or ["--help"], prog_name="tailcast", standalone_mode=False)
     except typer.TyperException as error:
-        return _fail(getattr(error, "format_message", error.__str__)())
+        return _fail(_moved(error) or getattr(error, "format_message", error.__str__)())
     except InputError as error:
         return _fail(str(error))
     except (_InterruptError, KeyboardInterrupt, typer.Abort) as error:
@@ -114,6 +144,13 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         sys.stderr.close()  # the reader of our output has gone: nothing is left to tell
         return 0
     return result if isinstance(result, int) else 0
+
+
+def _moved(error: typer.TyperException) -> str | None:
+    """What to write instead of an option that became a command; None: it is another mistake."""
+    command, option = getattr(getattr(error, "ctx", None), "info_name", None), getattr(error, "option_name", None)
+    instead = MOVED.get(command or "", {}).get(option or "")
+    return f"{command} has no {option}; use: tailcast {instead}" if instead else None
 
 
 def _fail(message: str) -> int:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from sim.experiments.find import find_best, find_limit
-from sim.experiments.goal import Goal
+from sim.experiments.goal import Goal, Target
 from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
-from sim.experiments.variation import parse_variation
+from sim.experiments.variation import Variation
 from sim.experiments.whatif import Question, whatif
-from sim.replication.slo import parse_slo
+from sim.replication.slo import Slo
 
 SPEC = Path(__file__).parent / "minio.yaml"
 OPEN_LOOP = ["workload.rate=600/s", "workload.duration=null", "workload.operations=4000"]
@@ -26,23 +26,23 @@ def main() -> None:
     """Ask, and print the answers."""
     settings = Settings(seed=1, replications=5)
     variants = Variants.of(SPEC, OPEN_LOOP, settings)
-    slo = parse_slo("GET.p99<10ms")
+    slo = Slo("GET.p99<10ms", "GET", "p99", 0.010)
 
     # A table: how do cores and rate go together?
-    vary = [parse_variation("host.cores=2,4"), parse_variation("workload.rate=600/s,1200/s")]
+    vary = [Variation("host.cores", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
     for point in whatif(Question(variants.data, variants.source, vary, [slo], settings=settings))["points"]:
         p99_s = point["ops"]["GET"]["latency_s"]["p99"]
         print(f"{point['set']}: p99 of GET {p99_s * 1e3:.2f} ms, {point['verdict']}")
 
     # The largest rate that keeps the objective; the fewest cores that keep it at twice the load.
-    most = find_limit(variants, Goal.parse("max workload.rate"), [slo])
+    most = find_limit(variants, Goal("max", "workload.rate"), [slo])
     print(f"up to {most['value']:.0f} requests a second; without doubt up to {most['sure']['keeps']:.0f}")
     doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most['value']:.0f}/s"], settings)
-    fewest = find_limit(doubled, Goal.parse("min host.cores"), [slo])
+    fewest = find_limit(doubled, Goal("min", "host.cores"), [slo])
     print(f"twice that: {fewest['value']} cores")
 
     # When to hedge, at 2 % of further requests at most?
-    hedge = find_best(variants, Goal.parse("best client.hedge.after"), "GET.p99", most_extra_load=0.02)
+    hedge = find_best(variants, Goal("best", "client.hedge.after"), Target("GET", "p99"), most_extra_load=0.02)
     gain = hedge["difference"]
     verdict = "that is better for sure" if hedge["improves"] else "chance could do that"
     print(
@@ -57,7 +57,7 @@ def main() -> None:
         Range("host.cpu.PUT.constant", "0.95ms", "3.8ms"),
         Range("network.latency", "0.075ms", "0.3ms"),
     ]
-    for row in sensitivity(variants, ranges, "GET.p99", trajectories=6)["parameters"]:
+    for row in sensitivity(variants, ranges, Target("GET", "p99"), trajectories=6)["parameters"]:
         effect = row["elasticity"]
         print(f"{row['path']}: +1 % gives {effect['value']:+.2f} % ({effect['low']:+.2f} to {effect['high']:+.2f})")
 

@@ -1,4 +1,4 @@
-"""YAML input and its mistakes: files to mappings, ``--set`` overrides, mappings to checked models."""
+"""YAML input and its mistakes: files to mappings, overrides, mappings to checked models."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, A
         path, equals, text = assignment.partition("=")
         parts = path.strip().split(".")
         if not equals or not all(parts):
-            raise InputError(f"--set {assignment}: write it like --set workload.clients=8")
-        _put(result, parts, _parsed(text, f"--set {path}"))
+            raise InputError(f"{assignment}: write it like workload.clients=8")
+        _put(result, parts, _parsed(text, path))
     return result
 
 
@@ -128,8 +128,8 @@ def _place(container: Any, part: str, path: Sequence[str]) -> str | int:
     if isinstance(container, list):
         if part.isdecimal() and int(part) < len(container):
             return int(part)
-        raise InputError(f"--set {where}.{part}: {where} is a list; allowed are the indices 0 to {len(container) - 1}")
-    raise InputError(f"--set {where}.{part}: {where} is {container!r} and has no fields; set {where} as a whole")
+        raise InputError(f"{where}.{part}: {where} is a list; allowed are the indices 0 to {len(container) - 1}")
+    raise InputError(f"{where}.{part}: {where} is {container!r} and has no fields; set {where} as a whole")
 
 
 def validated(model: type[Model], data: Any, source: str, at: str = "") -> Model:

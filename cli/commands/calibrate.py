@@ -10,24 +10,12 @@ import typer
 
 from cli.commands.compare import run_names
 from cli.commands.validate import run_folders
-from cli.common import (
-    JsonOption,
-    OutOption,
-    PageOption,
-    SeedOption,
-    SetOption,
-    WorkersOption,
-    print_grid,
-    print_json,
-    progress,
-    say,
-    stdout,
-    warn_if_slow,
-)
+from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.options import JsonOption, OutOption, PageOption, SeedOption, SetOption, WorkersOption
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
+from cli.parse.spec import spec_mapping
 from traces.run import Run
-from traces.spec_file import load_mapping, override
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
 from validate.compare.server_trace import IN_RUN, matched
@@ -71,7 +59,7 @@ def command(
 
     What is fitted are the demands and distributions that the spec names and the Runs depend on.
     """
-    data = override(load_mapping(spec), assignments or ())
+    data = spec_mapping(spec, assignments=assignments)
     parameters = chosen(data, [Parameter.parse(text) for text in added or ()], fixed or (), str(spec))
     folders = run_folders(runs)
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from cli import words as phrases
-from cli.common import JsonOption, SeedOption, print_grid, print_json, progress, stdout
+from cli.common import print_grid, print_json, progress, stdout
+from cli.options import JsonOption, SeedOption
 from cli.tables.tables import comparison_grid
 from traces.run import Run
 from validate.compare.compare import compare

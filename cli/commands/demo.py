@@ -13,7 +13,8 @@ import typer
 from cli import words as phrases
 from cli.commands.replay import bars
 from cli.commands.report import write_report
-from cli.common import JsonOption, SeedOption, print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.options import JsonOption, SeedOption
 from cli.pages.calibration import values_grid
 from cli.tables.tables import Grid, comparison_grid
 from traces.errors import InputError

@@ -1,61 +1,95 @@
-"""The failures of `tailcast whatif`: options, work, and what is printed."""
+"""`tailcast failures`: what failures do to each operation before, during and after them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.common import json_text, print_grid, print_json, progress, say, stdout
-from cli.figures.figure_files import PageFiles
+from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
+from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.options import (
+    JsonOption,
+    PageOption,
+    ProfileOption,
+    ReplicationsOption,
+    SeedOption,
+    SetOption,
+    SloOption,
+    SpecArgument,
+    WorkersOption,
+)
 from cli.pages.failures import write_failures_page
+from cli.parse.duration import seconds_of
+from cli.parse.failure import parse_failure
+from cli.parse.slo import parse_slos
+from cli.parse.spec import spec_mapping
 from cli.tables.failures import failure_grids, findings
 from sim.experiments.failures import Question, failures
+from sim.experiments.sweep import REPLICATIONS, Settings
 from sim.experiments.sweep_folder import SweepFolder
-from traces.errors import InputError
-from traces.units import parse_seconds
-
-FailureOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--failure",
-        metavar="KIND[:WHICH][=VALUE]",
-        help="Before, during and after: drive, host, gateway (as gateway:3), slow-drive=10 (times slower), "
-        "noisy-neighbour:cpu=0.5 (share it takes; or drives, network). Repeatable; each happens alone.",
-    ),
-]
-FailureAtOption = Annotated[
-    str | None, typer.Option(metavar="TIME", help="When it begins; unless told a third through the workload.")
-]
-FailureForOption = Annotated[
-    str | None, typer.Option(metavar="TIME", help="How long it takes; unless told half of the time left.")
-]
+from sim.replication.replicate import Precision
 
 
-def time_of(option: str, text: str | None) -> float | None:
-    """The seconds that an option says.
-
-    Raises:
-        InputError: it says none.
-    """
-    try:
-        return None if text is None else parse_seconds(text)
-    except ValueError as error:
-        raise InputError(f"{option} {text}: {error}") from error
-
-
-def failures_command(
-    question: Question, workers: int, *, folder: SweepFolder | None, pages: PageFiles, as_json: bool
+def command(
+    spec: SpecArgument,
+    kinds: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FAILURE...",
+            help="Failures, each simulated by itself: drive, host, gateway (or drive:3, host:1, gateway:2), "
+            "slow-drive=10 (10 times slower), noisy-neighbour:cpu=0.5 (the fraction it takes of cpu, drives or "
+            "network).",
+            show_default=False,
+        ),
+    ],
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="TIME", help="When the failure begins (default: a third into the workload)."),
+    ] = None,
+    lasts: Annotated[
+        str | None,
+        typer.Option("--for", metavar="TIME", help="How long the failure lasts (default: half of the time left)."),
+    ] = None,
+    slos: SloOption = None,
+    replications: ReplicationsOption = REPLICATIONS,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            "--precision",
+            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % "
+            "(default: do not).",
+        ),
+    ] = None,
+    profile: ProfileOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    workers: WorkersOption = None,
+    report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write the result to this folder.")
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Simulate the failures, and print what they do; a folder keeps it as ``failures.json``.
-
-    Raises:
-        InputError: the store cannot have a failure, or the workload leaves no time for it.
-    """
-    settings = question.settings
-    known = None if settings.precision else len(question.failures) * settings.replications
-    with progress("simulating failures", known) as update:
-        result = failures(question, workers=workers, progress=update)
+    """Simulate failures: each operation before, during and after one, compared with a healthy store."""
+    question = Question(
+        spec_mapping(spec, profile, assignments),
+        str(spec),
+        [parse_failure(text) for text in kinds],
+        seconds_of("--at", at),
+        seconds_of("--for", lasts),
+        parse_slos(slos),
+        Settings(seed or 0, replications, None if precision is None else Precision(precision)),
+    )
+    folder = None if out is None else SweepFolder(out)
+    pages = PageFiles(report, figures_to, figure_format)
+    warn_if_slow()
+    known = None if precision is not None else len(kinds) * replications
+    with kept_in(out, resumes=False), progress("simulating failures", known) as update:
+        result = failures(question, workers=worker_count(workers), progress=update)
     if folder is not None:
         folder.write_text("failures.json", json_text(result))
         say(f"written to {folder.path / 'failures.json'}")

@@ -1,117 +1,99 @@
-"""The search and the sensitivity of `tailcast whatif`: options, work, and what is printed."""
+"""`tailcast find`: the value of one field that a spec needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import plotly.graph_objects as go
 import typer
 
-from cli.common import json_text, print_grid, print_json, progress, say
-from cli.figures.figure_files import PageFiles
-from cli.pages.find import write_best_page, write_limit_page, write_sensitivity_page
-from cli.tables.find import best_grid, limit_grid, sensitivity_grid
-from cli.tables.tables import Grid
+from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
+from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.options import (
+    TARGET_FORM,
+    JsonOption,
+    KeptOption,
+    PageOption,
+    ProfileOption,
+    ReplicationsOption,
+    SeedOption,
+    SetOption,
+    SloOption,
+    SpecArgument,
+    SteadyOption,
+    WorkersOption,
+)
+from cli.pages.find import write_best_page, write_limit_page
+from cli.parse.goal import parse_goal, parse_target
+from cli.parse.slo import parse_slos
+from cli.parse.spec import spec_mapping
+from cli.tables.find import best_grid, limit_grid
 from sim.experiments.find import find_best, find_limit
-from sim.experiments.goal import Goal
-from sim.experiments.sensitivity import Range, sensitivity
+from sim.experiments.sweep import REPLICATIONS, Settings
 from sim.experiments.sweep_folder import SweepFolder
 from sim.experiments.variants import Variants
-from sim.replication.slo import parse_slo
 from traces.errors import InputError
 
-FindOption = Annotated[
-    str | None,
-    typer.Option(
-        "--find",
-        metavar="'max|min|best PATH [in LOW..HIGH]'",
-        help="Search: the most or the least that keeps every --slo, or what makes --target least.",
-    ),
-]
-SensitivityOption = Annotated[
-    bool, typer.Option("--sensitivity", help="Which of the --vary PATH=LOW..HIGH moves --target most.")
-]
-TargetOption = Annotated[
-    str | None, typer.Option("--target", metavar="OP.QUANTILE", help="For 'best' and --sensitivity, as GET.p99.")
-]
-ExtraLoadOption = Annotated[
-    float | None,
-    typer.Option("--extra-load", min=0, help="For 'best': further attempts at most, as a share: 0.05 is 5 %."),
-]
-TrajectoriesOption = Annotated[
-    int, typer.Option("--trajectories", min=2, help="For --sensitivity: walks through the ranges.")
-]
 
-_WritePage = Callable[[dict[str, Any], Path, str], list[go.Figure]]
-
-
-def find_command(
-    variants: Variants,
-    find: str,
-    slos: Sequence[str],
-    target: str | None,
-    extra_load: float | None,
-    *,
-    folder: SweepFolder | None,
-    pages: PageFiles,
-    as_json: bool,
+def command(
+    spec: SpecArgument,
+    goal: Annotated[
+        str,
+        typer.Argument(
+            metavar="'max|min|best PATH [in LOW..HIGH]'",
+            help="What to search for: the greatest (max) or least (min) value that meets every --slo, or the value "
+            "with the least --target (best).",
+            show_default=False,
+        ),
+    ],
+    slos: SloOption = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar=TARGET_FORM, help="Latency that 'best' minimises, as GET.p99.")
+    ] = None,
+    extra_load: Annotated[
+        float | None,
+        typer.Option(
+            "--extra-load",
+            min=0,
+            help="Greatest fraction of additional attempts that 'best' allows; 0.05 is 5 % (default: any).",
+        ),
+    ] = None,
+    replications: ReplicationsOption = REPLICATIONS,
+    steady: SteadyOption = False,
+    profile: ProfileOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    workers: WorkersOption = None,
+    report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
+    out: KeptOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Search, and print what was found; a folder keeps it, and what was simulated, too.
-
-    Raises:
-        InputError: options do not go together, or there is nothing to find.
-    """
-    goal = Goal.parse(find)
-    best = goal.kind == "best"
+    """Find the value of one field that meets the objectives, or that minimises a latency."""
+    wanted = parse_goal(goal)
+    best = wanted.kind == "best"
     if best != (target is not None) or (best and slos) or (extra_load is not None and not best):
-        raise InputError("--find 'best …' takes --target OP.QUANTILE and --extra-load; 'max …' and 'min …' take --slo")
-    with progress("searching") as update:
+        raise InputError(f"goal {goal!r}: 'best' takes --target {TARGET_FORM} and --extra-load; 'max' and 'min' --slo")
+    if not best and not slos:
+        raise InputError(f"goal {goal!r}: needs an objective to meet; add --slo 'GET.p99<50ms'")
+    objectives = parse_slos(slos)
+    settings = Settings(seed or 0, replications, steady=steady)
+    variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
+    folder = None if out is None else SweepFolder(out)
+    pages = PageFiles(report, figures_to, figure_format)
+    warn_if_slow()
+    with kept_in(out), progress("searching") as update:
         if target is not None:
-            result = find_best(variants, goal, target, most_extra_load=extra_load, cache=folder, progress=update)
+            latency = parse_target(target)
+            result = find_best(variants, wanted, latency, most_extra_load=extra_load, cache=folder, progress=update)
         else:
-            result = find_limit(variants, goal, [parse_slo(text) for text in slos], cache=folder, progress=update)
-    grid, write_page = (best_grid(result), write_best_page) if best else (limit_grid(result), write_limit_page)
-    _keep(result, "find.json", folder)
-    _tell(variants, result, grid, write_page, pages, as_json)
-
-
-def sensitivity_command(
-    variants: Variants,
-    vary: Sequence[str],
-    target: str | None,
-    trajectories: int,
-    *,
-    folder: SweepFolder | None,
-    pages: PageFiles,
-    as_json: bool,
-) -> None:
-    """Screen, and print which number moves the target most; a folder keeps it, and what was simulated, too.
-
-    Raises:
-        InputError: options do not go together, or a range does not fit.
-    """
-    if target is None:
-        raise InputError("--sensitivity needs the latency that is to be explained; add --target GET.p99")
-    ranges = [Range.parse(text) for text in vary]
-    with progress("screening", trajectories * (len(ranges) + 1)) as update:
-        result = sensitivity(variants, ranges, target, trajectories=trajectories, cache=folder, progress=update)
-    _keep(result, "sensitivity.json", folder)
-    _tell(variants, result, sensitivity_grid(result), write_sensitivity_page, pages, as_json)
-
-
-def _keep(result: dict[str, Any], name: str, folder: SweepFolder | None) -> None:
+            result = find_limit(variants, wanted, objectives, cache=folder, progress=update)
     if folder is not None:
-        folder.write_text(name, json_text(result))
-        say(f"written to {folder.path / name}")
-
-
-def _tell(
-    variants: Variants, result: dict[str, Any], grid: Grid, write_page: _WritePage, pages: PageFiles, as_json: bool
-) -> None:
-    pages.write(lambda path: write_page(result, path, Path(variants.source).name))
+        folder.write_text("find.json", json_text(result))
+        say(f"written to {folder.path / 'find.json'}")
+    write_page = write_best_page if best else write_limit_page
+    pages.write(lambda path: write_page(result, path, spec.name))
     if as_json:
         print_json(result)
     else:
-        print_grid(grid)
+        print_grid(best_grid(result) if best else limit_grid(result))

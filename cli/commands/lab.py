@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import JsonOption, print_json, say, stderr
+from cli.common import print_json, say, stderr
+from cli.options import JsonOption
 from validate.lab import lab, minio
 from validate.lab.lab import Store
 from validate.lab.minio import Form

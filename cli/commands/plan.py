@@ -2,74 +2,63 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.common import (
+from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
+from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.options import (
     JsonOption,
+    KeptOption,
     PageOption,
     SeedOption,
     SetOption,
+    SloOption,
+    SpecArgument,
     WorkersOption,
-    json_text,
-    kept_in,
-    print_grid,
-    print_json,
-    progress,
-    say,
-    stdout,
-    warn_if_slow,
 )
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.pages.plan import write_plan_page
+from cli.parse.duration import seconds_of
+from cli.parse.slo import parse_slos
+from cli.parse.spec import spec_mapping
 from cli.tables.plan import evidence, found, plan_grids
 from sim.capacity.growth import read_growth
 from sim.capacity.plan import plan
 from sim.capacity.plan_folder import PlanFolder
-from sim.replication.slo import parse_slo
-from traces.errors import InputError
-from traces.spec_file import load_mapping, override
-from traces.units import parse_seconds
 
 
 def command(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The store and its workload.", show_default=False)],
-    growth: Annotated[Path, typer.Option("--growth", help="How objects and requests grow, a YAML file.")],
-    slos: Annotated[
-        list[str] | None, typer.Option("--slo", metavar="SLO", help="What it must keep, as GET.p99<50ms; repeatable.")
-    ] = None,
-    window: Annotated[str, typer.Option(help="Simulated time at each moment that is looked at.")] = "2s",
-    replications: Annotated[int, typer.Option(min=1, help="Windows at each.")] = 3,
+    spec: SpecArgument,
+    growth: Annotated[Path, typer.Option("--growth", help="YAML file of how objects and requests grow.")],
+    slos: SloOption = None,
+    window: Annotated[str, typer.Option(help="Simulated time at each moment.")] = "2s",
+    replications: Annotated[int, typer.Option(min=1, help="Simulated windows at each moment.")] = 3,
     workers: WorkersOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Keeps what is done, and goes on where it was interrupted."),
-    ] = None,
+    out: KeptOption = None,
     report: PageOption = None,
     figures_to: FiguresOption = None,
     figure_format: FormatOption = "png",
     as_json: JsonOption = False,
 ) -> None:
     """Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
-    objectives = [parse_slo(text) for text in slos or ()]
+    objectives = parse_slos(slos)
     pages = PageFiles(report, figures_to, figure_format)
     folder = None if out is None else PlanFolder(out)
     warn_if_slow()
     with kept_in(out), progress("looking at the store") as update:
         result = plan(
-            override(load_mapping(spec), assignments or ()),
+            spec_mapping(spec, assignments=assignments),
             read_growth(growth),
             objectives,
             source=str(spec),
             seed=seed or 0,
-            window_s=_seconds(window),
+            window_s=seconds_of("--window", window) or 0.0,
             replications=replications,
-            workers=workers or len(os.sched_getaffinity(0)),
+            workers=worker_count(workers),
             cache=folder,
             progress=update,
         )
@@ -84,10 +73,3 @@ def command(
         print_grid(grid)
     for line in (*evidence(result), found(result)):
         stdout.print(line, markup=False)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_seconds(text)
-    except ValueError as error:
-        raise InputError(f"--window {text}: {error}") from error

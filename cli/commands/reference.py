@@ -9,20 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import (
-    JsonOption,
-    OutOption,
-    SeedOption,
-    SetOption,
-    WorkersOption,
-    json_text,
-    print_grid,
-    print_json,
-    progress,
-    say,
-    stdout,
-    warn_if_slow,
-)
+from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.options import JsonOption, OutOption, SeedOption, SetOption, WorkersOption
 from cli.tables.tables import Grid
 from cli.words import number, percent, seconds
 from traces.errors import InputError

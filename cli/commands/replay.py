@@ -10,13 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import JsonOption, OutOption, SeedOption, SetOption, print_grid, print_json, progress, say, stdout
+from cli.common import print_grid, print_json, progress, say, stdout
+from cli.options import JsonOption, OutOption, SeedOption, SetOption
+from cli.parse.spec import overridden
 from cli.tables.tables import mean_attempts, summary_grid
 from models.client_policy import ClientPolicies
 from models.store import load_spec
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import override, validated
+from traces.spec_file import validated
 from traces.statistics.summary import summarise
 from traces.tables import check_folder
 from traces.trace import Trace
@@ -137,7 +139,7 @@ def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
     if spec is not None:
         client = load_spec(spec, assignments).client
         return ClientPolicies(timeout=client.timeout, retry=client.retry, hedge=client.hedge)
-    data = override({}, assignments)
+    data = overridden({}, assignments)
     if others := [name for name in data if name != "client"]:
         raise InputError(f"--set {others[0]}: a replay has the client's policies only: client.timeout, client.retry.…, "
                          "client.hedge.…")  # fmt: skip

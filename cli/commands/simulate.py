@@ -1,4 +1,4 @@
-"""`tailcast simulate`: the Run that a spec's store would give, many of them, bounds, or a timeline."""
+"""`tailcast simulate`: the Run that a spec's store would give, or the figures of several."""
 
 from __future__ import annotations
 
@@ -9,142 +9,96 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.commands.timeline import plan_of, print_timeline
-from cli.common import (
+from cli.common import print_grid, print_json, progress, say, warn_if_slow
+from cli.options import (
     JsonOption,
-    OutOption,
-    PageOption,
+    ProfileOption,
     SeedOption,
     SetOption,
-    print_grid,
-    print_json,
-    progress,
-    say,
-    warn_if_slow,
+    SpecArgument,
+    SteadyOption,
+    TraceOption,
 )
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.parse.workload import spec_and_trace
 from cli.tables.tables import (
     Grid,
     attribution_grid,
-    bounds_grids,
     mean_attempts,
     replications_grid,
     station_intervals_grid,
     stations_grid,
     summary_grid,
 )
-from models.store import Spec, spec_of
-from sim.analysis.bounds import bounds
-from sim.capacity.timeline import Spacing
+from models.store import Spec
 from sim.replication.replicate import Precision, Simulation, replicate
 from sim.replication.summaries import Replications
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import load_mapping, override
 from traces.statistics.critical_path import attribution
 from traces.statistics.summary import summarise
 from traces.trace import Trace
-from traces.workload.generate import generate
-from validate.calibration.profile import Profile
-
-SpecArgument = Annotated[
-    Path, typer.Argument(metavar="SPEC.yaml", help="The store and its workload.", show_default=False)
-]
 
 _BATCH = 10  # replications at a time where only a precision is asked for
 
-_Answer = tuple[dict[str, Any], Sequence[Grid]]
+_Printed = tuple[dict[str, Any], Sequence[Grid]]
 """What is printed: as JSON, and as tables."""
 
 
 def command(
     spec: SpecArgument,
-    trace: Annotated[
-        Path | None,
-        typer.Option("--trace", help="Requests to simulate instead of the spec's own, which may be absent."),
-    ] = None,
-    engine: Annotated[EngineName, typer.Option("--engine", help="Both give the same result.")] = "compiled",
-    only_bounds: Annotated[
-        bool, typer.Option("--bounds", help="Do not simulate: bottleneck, bounds, and exact means if there are any.")
-    ] = False,
+    trace: TraceOption = None,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="Simulation engine; both give the same result, compiled is faster.")
+    ] = "compiled",
     replications: Annotated[
-        int | None, typer.Option(min=1, help="So many runs with seeds of their own, for confidence intervals.")
+        int | None,
+        typer.Option(
+            "--replications",
+            min=1,
+            help="Number of independent replications, for confidence intervals (default: one run).",
+        ),
     ] = None,
     precision: Annotated[
-        float | None, typer.Option(help="Replicate until each p99 is known so precisely; 0.05 is ± 5 %.")
+        float | None,
+        typer.Option(
+            "--precision",
+            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % "
+            "(default: do not).",
+        ),
     ] = None,
-    steady: Annotated[bool, typer.Option("--steady", help="Replications: leave the warm-up out.")] = False,
-    timeline: Annotated[
-        str | None,
-        typer.Option("--timeline", metavar="objects=LOW..HIGH", help="A window at each of some states as it fills."),
-    ] = None,
-    states: Annotated[int | None, typer.Option(help="Timeline: how many states; 20 unless told.")] = None,
-    window: Annotated[str | None, typer.Option(help="Timeline: simulated time at each; 10s unless told.")] = None,
-    spacing: Annotated[
-        Spacing | None, typer.Option(help="Timeline: equal ratios of objects (unless told) or equal differences.")
-    ] = None,
-    report: PageOption = None,
-    figures_to: FiguresOption = None,
-    figure_format: FormatOption = "png",
+    steady: SteadyOption = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of workers (default: 1; for a timeline one per core).")
-    ] = None,
-    profile: Annotated[
-        Path | None, typer.Option("--profile", help="Values from 'tailcast calibrate'; --set goes before them.")
-    ] = None,
+        int, typer.Option("--workers", min=1, help="Number of worker threads or processes for replications.")
+    ] = 1,
+    profile: ProfileOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
-    out: OutOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write the Run to this folder.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store and print latencies, throughput and the load of each station."""
     replicated = replications is not None or precision is not None
-    if only_bounds and (replicated or out is not None):
-        raise InputError("--bounds does not simulate; leave --replications, --precision and --out away")
     if replicated and out is not None:
-        raise InputError("--out writes one Run, and replications are many; leave it away")
-    if not replicated and (steady or (workers not in (None, 1) and timeline is None)):
-        raise InputError("--steady and --workers are for replications; add --replications 10, or --precision 0.05")
-    if timeline is not None and (only_bounds or replicated or trace is not None):
-        raise InputError("--timeline makes its own windows; leave --trace, --bounds, --replications, --precision away")
-    if timeline is None and any(given is not None for given in (states, window, spacing, report, figures_to)):
-        raise InputError("--states, --window, --spacing, --report and --figures are for --timeline objects=LOW..HIGH")
-    data = load_mapping(spec)
-    if profile is not None:
-        data = Profile.read(profile).applied_to(data, str(spec))
-    asked = None if trace is None else Trace.read(trace)
-    if asked is not None and "workload" not in data:
-        data["workload"] = _workload_of(asked)
-    loaded = spec_of(override(data, assignments or ()), str(spec))
-    if engine == "compiled" and not only_bounds:
+        raise InputError("--out writes one Run; leave out --replications and --precision")
+    if steady and not replicated:
+        raise InputError("--steady needs replications; add --replications 10 or --precision 0.05")
+    store, requests = spec_and_trace(spec, trace, profile, assignments)
+    if engine == "compiled":
         warn_if_slow()
-    if timeline is not None:
-        print_timeline(
-            loaded,
-            plan_of(timeline, states, window, spacing),
-            title=f"{spec.stem} as it fills",
-            seed=seed or 0,
-            engine=engine,
-            workers=workers,
-            out=out,
-            pages=PageFiles(report, figures_to, figure_format),
-            as_json=as_json,
-        )
-        return
-    if only_bounds:
-        result, grids = _bounded(loaded, asked, seed or 0)
-    elif replicated:
-        simulation = partial(simulate, loaded, asked, engine=engine)
+    if replicated:
+        simulation = partial(simulate, store, requests, engine=engine)
         wanted = None if precision is None else Precision(precision)
-        result, grids = _replicated(simulation, seed or 0, replications or _BATCH, wanted, steady, workers or 1)
+        result, grids = _replicated(simulation, seed or 0, replications or _BATCH, wanted, steady, workers)
     else:
-        result, grids = _simulated(loaded, asked, seed or 0, engine, out)
+        result, grids = _simulated(store, requests, seed or 0, engine, out)
     if as_json:
         print_json(result)
-    else:
-        for grid in grids:
-            print_grid(grid)
+        return
+    for grid in grids:
+        print_grid(grid)
 
 
 def result_of(run: Run) -> dict[str, Any]:
@@ -161,18 +115,7 @@ def result_of(run: Run) -> dict[str, Any]:
     return {**summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}
 
 
-def _workload_of(trace: Trace) -> dict[str, Any]:
-    """The section `workload` of a spec that has none: as much, as large and in as many buckets as the trace has it."""
-    span_s = trace.pacing.duration_s or float(trace.arrival_s.max(initial=0.0))
-    is_open, count = trace.pacing.loop == "open" and span_s > 0, max(len(trace), 1)
-    think_s = float(trace.think_s.sum()) / count
-    load = {"rate": count / span_s} if is_open else {"clients": trace.pacing.clients, "think_time": think_s}
-    size_bytes = max(round(int(trace.size_bytes.sum()) / count), 1)
-    buckets = max(len(trace.table.column("bucket").unique()), 1)
-    return {**load, "operations": count, "object_size": size_bytes, "buckets": buckets}
-
-
-def _simulated(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None) -> _Answer:
+def _simulated(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None) -> _Printed:
     with progress("simulating", len(trace) if trace is not None else spec.workload.operations) as update:
         run = simulate(spec, trace, seed=seed, engine=engine, critical_path=True, progress=update)
     if out is not None:
@@ -185,14 +128,9 @@ def _simulated(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, o
     return result, grids
 
 
-def _bounded(spec: Spec, trace: Trace | None, seed: int) -> _Answer:
-    result = bounds(*spec.compile(generate(spec.workload, seed) if trace is None else trace))
-    return result, bounds_grids(result)
-
-
 def _replicated(
     simulation: Simulation, seed: int, replications: int, precision: Precision | None, steady: bool, workers: int
-) -> _Answer:
+) -> _Printed:
     with progress("replicating", replications if precision is None else None) as update:
         done = replicate(
             simulation,

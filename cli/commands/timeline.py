@@ -1,81 +1,94 @@
-"""`tailcast simulate --timeline`: throughput and latency of a store that fills, against the objects in it."""
+"""`tailcast timeline`: throughput and latency of a store that fills, against the objects in it."""
 
 from __future__ import annotations
 
-import os
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cli.common import json_text, kept_in, print_grid, print_json, progress, say
-from cli.figures.figure_files import PageFiles
+import typer
+
+from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
+from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.options import (
+    JsonOption,
+    KeptOption,
+    PageOption,
+    ProfileOption,
+    SeedOption,
+    SetOption,
+    SpecArgument,
+    WorkersOption,
+)
+from cli.parse.duration import seconds_of
+from cli.parse.spec import spec_mapping
 from cli.tables.timeline import events_grids, state_grids
-from models.store import Spec
+from models.store import spec_of
 from sim.capacity.timeline import Plan, Spacing, timeline
 from sim.capacity.timeline_folder import TimelineFolder
 from sim.simulate import EngineName
 from traces.errors import InputError
-from traces.units import parse_seconds
-
-_VARIABLE = "objects"
 
 
-def plan_of(text: str, states: int | None, window: str | None, spacing: Spacing | None) -> Plan:
-    """The plan of ``objects=LOW..HIGH``.
-
-    Raises:
-        InputError: another variable, something that is no number, or a range that cannot be.
-    """
-    name, equals, between = text.partition("=")
-    low, dots, high = between.partition("..")
-    if not equals or not dots:
-        raise InputError(f"--timeline {text}: write it like --timeline objects=1e6..1e9")
-    if name.strip() != _VARIABLE:
-        raise InputError(f"--timeline {text}: {name.strip()!r} does not grow in a timeline; allowed is {_VARIABLE}")
-    try:
-        ends = float(low), float(high)
-        window_s = None if window is None else parse_seconds(window)
-    except ValueError as error:
-        raise InputError(
-            f"--timeline {text}: {error}; write it like objects=1e6..1e9, and a window like 10s"
-        ) from error
-    told = {"states": states, "window_s": window_s, "spacing": spacing}
-    return Plan(*ends, **{key: value for key, value in told.items() if value is not None})  # type: ignore[arg-type]
-
-
-def print_timeline(
-    spec: Spec,
-    plan: Plan,
-    *,
-    title: str,
-    seed: int,
-    engine: EngineName,
-    workers: int | None,
-    out: Path | None,
-    pages: PageFiles,
-    as_json: bool,
+def command(
+    spec: SpecArgument,
+    objects: Annotated[
+        str,
+        typer.Option(
+            "--objects", metavar="LOW..HIGH", help="Range of objects stored, as 1e6..1e9.", show_default=False
+        ),
+    ],
+    states: Annotated[int, typer.Option("--states", help="Number of states in this range.")] = Plan.states,
+    window: Annotated[str, typer.Option("--window", help="Simulated time at each state.")] = f"{Plan.window_s:g}s",
+    spacing: Annotated[
+        Spacing, typer.Option("--spacing", help="Equal ratios (log) or equal differences (linear) of objects.")
+    ] = Plan.spacing,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="Simulation engine; both give the same result, compiled is faster.")
+    ] = "compiled",
+    profile: ProfileOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    workers: WorkersOption = None,
+    report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
+    out: KeptOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Simulate a timeline, write what is wanted of it, and print it."""
+    """Simulate a store as it fills: throughput and latency against the objects stored."""
+    plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window) or 0.0)
+    store = spec_of(spec_mapping(spec, profile, assignments), str(spec))
     folder = None if out is None else TimelineFolder(out)
+    pages = PageFiles(report, figures_to, figure_format)
+    if engine == "compiled":
+        warn_if_slow()
     with kept_in(out), progress("simulating windows", plan.states) as update:
         result = timeline(
-            spec,
+            store,
             plan,
-            seed=seed,
+            seed=seed or 0,
             engine=engine,
-            workers=workers or len(os.sched_getaffinity(0)),
+            workers=worker_count(workers),
             cache=folder,
             progress=update,
         )
     if folder is not None:
         folder.write(result, json_text(result))
         say(f"Timeline written to {out}")
-    pages.write(partial(_write_page, result=result, title=title))
+    pages.write(lambda path: _write_page(path, result, f"{spec.stem} as it fills"))
     if as_json:
         print_json(result)
         return
     for grid in (*state_grids(result), *events_grids(result)):
         print_grid(grid)
+
+
+def _ends(objects: str) -> tuple[float, float]:
+    low, _, high = objects.partition("..")
+    try:
+        return float(low), float(high)
+    except ValueError as error:
+        raise InputError(f"--objects {objects}: write it like 1e6..1e9") from error
 
 
 def _write_page(path: Path, result: dict[str, Any], title: str) -> list[Any]:

@@ -9,7 +9,8 @@ import typer
 from rich.table import Table
 
 from cli.commands import trace_convert, trace_edit, trace_export, trace_fit, trace_import
-from cli.common import JsonOption, OutOption, PageOption, SeedOption, SetOption, print_json, say, stdout
+from cli.common import print_json, say, stdout
+from cli.options import JsonOption, OutOption, PageOption, SeedOption, SetOption
 from cli.pages.trace import write_trace_page
 from traces.run_trace import read_asked
 from traces.statistics.characteristics import figures as texture_figures

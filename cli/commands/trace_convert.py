@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from cli.commands.trace_fit import workload_text, write_workload
-from cli.common import JsonOption, OutOption, SetOption, print_json, say, stdout
+from cli.common import print_json, say, stdout
+from cli.options import JsonOption, OutOption, SetOption
 from traces.benchmarks.convert import convert
 
 

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from cli.common import JsonOption, SeedOption, print_json, say
+from cli.common import print_json, say
+from cli.options import JsonOption, SeedOption
 from traces.errors import InputError
 from traces.trace import Trace
 from traces.transform.edit import Align, cut, merge, sample_keys

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli.common import JsonOption, print_json, say
+from cli.common import print_json, say
+from cli.options import JsonOption
 from traces.run import Run
 from traces.transform.export import export
 

@@ -9,17 +9,8 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from cli.common import (
-    JsonOption,
-    SeedOption,
-    SetOption,
-    print_grid,
-    print_json,
-    progress,
-    say,
-    stdout,
-    warn_if_slow,
-)
+from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.options import JsonOption, SeedOption, SetOption
 from cli.tables.tables import Grid, comparison_grid
 from cli.words import number
 from models.store import load_spec

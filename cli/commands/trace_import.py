@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import JsonOption, SeedOption, print_json, progress, stdout
+from cli.common import print_json, progress, stdout
+from cli.options import JsonOption, SeedOption
 from cli.words import seconds
 from traces.errors import InputError
 

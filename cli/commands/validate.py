@@ -11,27 +11,15 @@ from typing import Annotated
 import typer
 
 from cli.commands.compare import run_names
-from cli.common import (
-    JsonOption,
-    OutOption,
-    PageOption,
-    SeedOption,
-    SetOption,
-    WorkersOption,
-    json_text,
-    print_grid,
-    print_json,
-    progress,
-    say,
-    stdout,
-    warn_if_slow,
-)
+from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.options import JsonOption, OutOption, PageOption, SeedOption, SetOption, WorkersOption
 from cli.pages.validation import write_validation_page
+from cli.parse.spec import overridden
 from cli.tables.validation import cell_grids, left_out_grid, summary_grid, verdict, worst_cases
 from models.store import spec_of
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override
+from traces.spec_file import load_mapping
 from traces.tables import whole_file
 from validate.calibration.profile import Profile
 from validate.forecast.validation import TOLERANCES, validate
@@ -73,7 +61,7 @@ def command(
     if profile is not None:
         found = Profile.read(profile)
         data, fitted = found.applied_to(data, str(spec)), frozenset((r.started_at, r.requests) for r in found.runs)
-    store = spec_of(override(data, assignments or ()), str(spec))
+    store = spec_of(overridden(data, assignments), str(spec))
     allowed = _tolerances(tolerances or ())
     folders = run_folders(runs)
     pages = PageFiles(report, figures_to, figure_format)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from cli.parse.slo import parse_slo
 from cli.words import LABELS
-from sim.replication.slo import LATENCIES, UTILIZATION, Slo, parse_slo
+from sim.replication.slo import LATENCIES, UTILIZATION, Slo
 
 Point = dict[str, Any]
 """A point of a what-if, see `sim.experiments.whatif.whatif`."""

@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from cli.commands.whatif_measures import Estimate, Measure
 from cli.figures.figures import ROLE_COLOURS, blank, dressed, escaped, with_room
 from cli.figures.whatif import GREY, PLAIN, bars, by_verdict, exactly, latency_axis, value_axis, with_table
+from cli.parse.goal import parse_target
+from cli.parse.slo import parse_slo
 from cli.tables.find import objectives, range_of, shown
-from sim.experiments.goal import parse_target
-from sim.replication.slo import parse_slo
 
 _SCALES = {"s": ("ms", 1e3), "1/s": ("1/s", 1.0), "B": ("KiB", 1 / 1024), "B/s": ("MB/s", 1e-6), "": ("", 1.0)}
 """What a unit of a spec is called on an axis, and how many of those it is."""
@@ -55,7 +55,8 @@ def _objective(result: dict[str, Any], text: str) -> go.Figure:
 
 def best_figures(result: dict[str, Any]) -> list[go.Figure]:
     """The target and the extra load at each value tried; the spec as it stands and the most that is allowed dashed."""
-    measure = Measure(*parse_target(result["target"]))
+    target = parse_target(result["target"])
+    measure = Measure(target.op, target.figure)
     most = result["most_extra_load"]
     targets = [_in_ms(trial["target"]) for trial in (result["base"], *result["trials"])]
     latency = _by_value(result, f"{measure.label} by value", measure.label, targets, measure)

@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 
 from cli.figures.figures import blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
+from cli.parse.slo import parse_slo
 from cli.tables.plan import asked, change_text, evidence, figure, found, month, plan_grids, sure
 from cli.tables.timeline import millions
 from sim.experiments.measures import ERRORS
-from sim.replication.slo import UTILIZATION, Slo, parse_slo
+from sim.replication.slo import UTILIZATION, Slo
 
 _KINDS = {"state": "#3b82d6", "station": "#e08a00", "slo": "#d5521a"}
 _NAMES = {"state": "what the store holds", "station": "a station", "slo": "an objective"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cli.parse.slo import parse_slo
 from cli.tables.tables import Grid
 from cli.words import byte_rate, number, seconds, size
-from sim.replication.slo import parse_slo
 
 
 def _plain(value: float | None) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from cli.parse.slo import parse_slo
 from cli.tables.tables import Grid
 from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
 from sim.experiments.measures import ERRORS
-from sim.replication.slo import UTILIZATION, parse_slo
+from sim.replication.slo import UTILIZATION
 
 NO_CHANGE = "no change"
 

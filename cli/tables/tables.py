@@ -89,9 +89,9 @@ def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
         [
             s["name"],
             s["role"],
-            _servers(s["servers"]),
+            servers(s["servers"]),
             f"{s['visits']:,}",
-            _load(s["utilization"], s["servers"]),
+            load(s["utilization"], s["servers"]),
             number(s["mean_queue"]),
         ]
         for s in ordered
@@ -107,11 +107,11 @@ def _roles_grid(ordered: Sequence[dict[str, Any]], title: str) -> Grid:
         rows.append([
             first["role"],
             f"{len(alike)}",
-            _servers(first["servers"]),
+            servers(first["servers"]),
             f"{sum(s['visits'] for s in alike):,}",
-            _load(mean, first["servers"]),
+            load(mean, first["servers"]),
             first["name"],
-            _load(first["utilization"], first["servers"]),
+            load(first["utilization"], first["servers"]),
             number(first["mean_queue"]),
         ])  # fmt: skip
     columns = ["role", "stations", "servers", "visits", "mean util.", "busiest", "utilisation", "mean queue"]
@@ -126,18 +126,19 @@ def _by_role(ordered: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], li
     return [(alike[0], alike) for alike in roles.values()]
 
 
-def _shown(ordered: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def shown(ordered: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """The stations with what to call them; of many, the first of each role."""
     if len(ordered) <= _MANY:
         return [(s["name"], s) for s in ordered]
     return [(s["name"] + (f" (first of {len(alike)})" if len(alike) > 1 else ""), s) for s, alike in _by_role(ordered)]
 
 
-def _servers(count: int | None) -> str:
+def servers(count: int | None) -> str:
+    """How many servers a station has."""
     return "∞" if count is None else f"{count}"
 
 
-def _load(utilization: float | None, servers: int | None) -> str:
+def load(utilization: float | None, servers: int | None) -> str:
     """Utilisation; of an infinite server, how many are busy."""
     if utilization is None or not math.isfinite(utilization):
         return number(None)
@@ -181,80 +182,19 @@ def replications_grid(result: dict[str, Any]) -> Grid:
 def station_intervals_grid(stations: Sequence[dict[str, Any]]) -> Grid:
     """The load of stations in replications, with intervals, the busiest first."""
     rows = []
-    for name, s in _shown(sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]["value"]))):
-        load = _estimate(s["utilization"], partial(_load, servers=s["servers"]))
-        rows.append([name, _servers(s["servers"]), *load, *_estimate(s["mean_queue"], number)])
+    for name, s in shown(sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]["value"]))):
+        utilization = _estimate(s["utilization"], partial(load, servers=s["servers"]))
+        rows.append([name, servers(s["servers"]), *utilization, *_estimate(s["mean_queue"], number)])
     return Grid("", ["station", "servers", "utilisation", "interval", "mean queue", "interval"], rows)
 
 
 def _estimate(figure: dict[str, float], write: Callable[[float | None], str]) -> list[str]:
     """A value and its interval; none where it has no bounds."""
     known = math.isfinite(figure["low"]) and math.isfinite(figure["high"])
-    return [write(figure["value"]), _between(figure, write) if known else number(None)]
+    return [write(figure["value"]), between(figure, write) if known else number(None)]
 
 
-def bounds_grids(result: dict[str, Any]) -> list[Grid]:
-    """What `bounds.bounds` found: of the whole network, its stations, its routes; and what that rests on."""
-    notes = [Grid("", ["note"], [[note] for note in result["notes"]])] if result["notes"] else []
-    return [_whole_grid(result), _demands_grid(result), _routes_grid(result), *notes]
-
-
-def _whole_grid(result: dict[str, Any]) -> Grid:
-    rows = []
-    for label, found in (("bounds", result), ("balanced job bounds", result["balanced_job"])):
-        if "reason" not in found:
-            rows.append([label, _between(found["throughput_ops"], _per_second), _between(found["response_s"], seconds)])
-    exact = result["exact"]
-    if "reason" in exact:
-        title = f"No exact means: {exact['reason'].removeprefix('no product form: ')}"
-    else:
-        title = ""
-        rows.append(["exact", _per_second(exact["throughput_ops"]), seconds(exact["response_s"])])
-    return Grid(title, ["without simulation", "throughput", "mean response"], rows)
-
-
-def _per_second(value: float | None) -> str:
-    return number(None) if value is None else f"{number(value)} op/s"
-
-
-def _demands_grid(result: dict[str, Any]) -> Grid:
-    exact = {s["name"]: number(s["mean_jobs"]) for s in result["exact"].get("stations", [])}
-    kinds = {"station": "", "pool": " (tokens)", "group": " (together)"}
-    rows = [
-        [
-            name + kinds[s["kind"]],
-            _servers(s["servers"]),
-            number(s["visits"]),
-            _between(s["demand_s"], seconds),
-            number(s["max_throughput_ops"]),
-            _between(s["utilization"], partial(_load, servers=s["servers"])),
-            *([exact[s["name"]]] if exact else []),
-        ]
-        for name, s in _shown(result["stations"])
-    ]
-    columns = ["station", "servers", "visits", "demand", "op/s at most", "utilisation"]
-    first = result["bottleneck"]
-    title = f"Bottleneck: {first}, at {number(result['max_throughput_ops'])} op/s" if first else "No bottleneck"
-    return Grid(title, [*columns, *(["mean jobs"] if exact else [])], rows)
-
-
-def _routes_grid(result: dict[str, Any]) -> Grid:
-    exact = {route["name"]: seconds(route["response_s"]) for route in result["exact"].get("routes", [])}
-    rows = [
-        [
-            route["name"],
-            f"{route['share'] * 100:.1f}%",
-            ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route["demand_s"].items() if demand_s),
-            seconds(route["response_s"]["low"]),
-            *([exact[route["name"]]] if exact else []),
-        ]
-        for route in result["routes"]
-    ]
-    columns = ["request", "share", "demands", "mean response at least", *(["exact"] if exact else [])]
-    return Grid("", columns, rows)
-
-
-def _between(bounds: dict[str, Any], write: Callable[[float | None], str]) -> str:
+def between(bounds: dict[str, Any], write: Callable[[float | None], str]) -> str:
     """``low … high``, or the one value of both; None stands for no bound."""
     if bounds["high"] is None and bounds["low"] is not None:
         return f"at least {write(bounds['low'])}"

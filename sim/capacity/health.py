@@ -226,5 +226,5 @@ def _worst(slo: Slo, measures: Sequence[Measures]) -> Judgement:
     """The objective where it is hardest to keep, of the phases that it is about."""
     judged = [slo.judge(m) for m in measures if slo.figure == UTILIZATION or slo.subject in m.ops]
     if not judged or math.isnan(judged[0].value):
-        raise InputError(f"--slo {slo.text}: the workload asks for no {slo.subject} within a window")
+        raise InputError(f"slo {slo.text}: the workload asks for no {slo.subject} within a window")
     return min(judged, key=lambda j: j.value) if slo.above else max(judged, key=lambda j: j.value)

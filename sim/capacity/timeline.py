@@ -74,7 +74,7 @@ class Plan:
                 f"second, which may be {MOST_OBJECTS:g} at most"
             )
         if self.low == 0 and self.spacing == "geometric":
-            raise InputError("timeline: equal ratios do not begin at 0 objects; begin at 1, or take --spacing linear")
+            raise InputError("timeline: equal ratios do not begin at 0 objects; begin at 1, or take linear spacing")
         if not 2 <= self.states <= MOST_STATES:
             raise InputError(f"timeline: states are {self.states}; 2 to {MOST_STATES} are possible")
         if not 0 < self.window_s < math.inf:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,7 @@ from traces.errors import InputError
 KINDS = ("drive", "host", "gateway", "slow-drive", "noisy-neighbour")
 SLOWER = 10.0  # times slower, of a slow drive unless told (assumed)
 SHARE = 0.5  # that a noisy neighbour takes unless told (assumed)
-
-_FORM = re.compile(r"([a-z-]+)(?::([a-z]+|\d+))?(?:=(.+))?")
-_TAKES = ("cpu", "drives", "network")
-_EXAMPLES = "write it like drive, drive:3, slow-drive=10 or noisy-neighbour:drives=0.5"
+TAKES = ("cpu", "drives", "network")
 
 Event = dict[str, Any]
 
@@ -64,7 +60,7 @@ class Failure:
         names = _EVENTS[spec.store]
         if self.kind not in names:
             raise InputError(
-                f"--failure {self.text}: a {spec.store} store has no {self.kind} of its own; allowed are "
+                f"failure {self.text}: a {spec.store} store has no {self.kind} of its own; allowed are "
                 f"{', '.join(names)}"
             )
         kind, numbered = names[self.kind]
@@ -74,43 +70,5 @@ class Failure:
         if self.kind == "slow-drive":
             return {"kind": kind, **number, "speed": 1 / self.value, "at": at_s, "until": until_s}
         if self.which and not numbered:
-            raise InputError(f"--failure {self.text}: there is one {self.kind}; leave the number out")
+            raise InputError(f"failure {self.text}: there is one {self.kind}; leave the number out")
         return {"kind": kind, **number, "at": at_s, "back_at": until_s}
-
-
-def parse_failure(text: str) -> Failure:
-    """The failure that ``KIND[:WHICH][=VALUE]`` says.
-
-    Raises:
-        InputError: it says none; what is wrong and what is allowed are named.
-    """
-    match = _FORM.fullmatch(text.strip())
-    if match is None:
-        raise InputError(f"--failure {text}: is no failure; {_EXAMPLES}")
-    kind, which, value = match.groups()
-    if kind not in KINDS:
-        raise InputError(f"--failure {text}: {kind!r} is no failure; allowed are {', '.join(KINDS)}")
-    if kind == "noisy-neighbour":
-        if which is not None and which not in _TAKES:
-            raise InputError(f"--failure {text}: nobody takes {which!r}; allowed are {', '.join(_TAKES)}")
-        share = _number(text, value, SHARE)
-        if not 0 < share < 1:
-            raise InputError(f"--failure {text}: takes a share of {share:g}; it must be above 0 and below 1")
-        return Failure(text, kind, takes=which or "cpu", value=share)
-    if which is not None and not which.isdecimal():
-        raise InputError(f"--failure {text}: {which!r} is no number; {_EXAMPLES}")
-    if kind != "slow-drive":
-        if value is not None:
-            raise InputError(f"--failure {text}: takes no value; {_EXAMPLES}")
-        return Failure(text, kind, int(which or 0))
-    slower = _number(text, value, SLOWER)
-    if not 1 < slower < float("inf"):
-        raise InputError(f"--failure {text}: is {slower:g} times slower; it must be more than 1 times")
-    return Failure(text, kind, int(which or 0), value=slower)
-
-
-def _number(text: str, value: str | None, default: float) -> float:
-    try:
-        return default if value is None else float(value)
-    except ValueError as error:
-        raise InputError(f"--failure {text}: {value!r} is no number; {_EXAMPLES}") from error

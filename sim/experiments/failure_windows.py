@@ -42,12 +42,12 @@ class Times:
             at_s = end_s / 3 if for_s is None else max(end_s - for_s, 0.0) / 2
         if not 0 < at_s < end_s:
             raise InputError(
-                f"--failure-at {at_s:g} s: allowed is above 0 and below {end_s:g} s, the workload's length"
+                f"the failure begins at {at_s:g} s: allowed is above 0 and below {end_s:g} s, the workload's length"
             )
         if for_s is None:
             for_s = (end_s - at_s) / 2
         if not for_s > 0:
-            raise InputError(f"--failure-for {for_s:g} s: it must be above 0")
+            raise InputError(f"the failure lasts {for_s:g} s: it must be above 0")
         return Times(at_s, at_s + for_s, end_s)
 
     @property
@@ -72,7 +72,7 @@ def _length_s(workload: Workload) -> float:
     if workload.operations is not None and workload.rate is None:
         raise InputError(
             "workload.operations: of a closed loop's requests nobody knows when they are done, so neither when half of "
-            "them are; for --failure give workload.duration instead (--set workload.operations=null)"
+            "them are; for a failure give workload.duration instead (and workload.operations=null)"
         )
     lengths = [workload.duration] if workload.duration is not None else []
     if workload.operations is not None and workload.rate is not None:

@@ -117,20 +117,20 @@ def failures(
 
 def _check(question: Question, spec: Spec, times: Times) -> None:
     if not question.failures:
-        raise InputError("--failure is missing; say what fails, as in --failure drive")
+        raise InputError("nothing fails; name a failure, such as drive")
     asked = asked_ops(spec)
     for slo in question.slos:
         if slo.figure == UTILIZATION:
-            raise InputError(f"--slo {slo.text}: a utilisation is that of a whole run, and has no windows")
+            raise InputError(f"slo {slo.text}: a utilisation is that of a whole run, and has no windows")
         if slo.subject not in asked:
-            raise InputError(f"--slo {slo.text}: nobody asks for a {slo.subject}; there are {', '.join(sorted(asked))}")
+            raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(asked))}")
     refused = [failure.text for failure in question.failures if failure.kind in ("host", "gateway")]
     again_s = 2 * spec.network.latency + spec.workload.think_time.mean
     if refused and spec.workload.rate is None and not spec.client.retry.retries:
         most = spec.workload.clients * (times.until_s - times.at_s) / (again_s or 1.0)
         if most > _MOST_REFUSED:
             raise InputError(
-                f"--failure {refused[0]}: clients of a closed loop who are refused ask again at once, up to "
+                f"failure {refused[0]}: clients of a closed loop who are refused ask again at once, up to "
                 f"{most:,.0f} times; give client.retry.retries (with pauses), workload.think_time or workload.rate"
             )
 
@@ -151,7 +151,7 @@ def _variants(question: Question, failure: Failure, event: dict[str, Any]) -> tu
             spec_of({**question.data, "events": [*before, e]}, question.source) for e in (event, later)
         )  # fmt: skip
     except InputError as error:
-        raise InputError(f"--failure {failure.text}: {error}") from error
+        raise InputError(f"failure {failure.text}: {error}") from error
     return failing, healthy
 
 

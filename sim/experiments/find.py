@@ -13,7 +13,7 @@ from typing import Any
 from models.field_paths import resolved
 from models.store import Spec
 from sim.analysis.bounds import bounds
-from sim.experiments.goal import Goal, hedge_delays, limits_of, parse_target, start_of
+from sim.experiments.goal import Goal, Target, hedge_delays, limits_of, start_of
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Cache
@@ -67,7 +67,7 @@ def find_limit(
         InputError: no value keeps the objectives, all do, or the goal does not fit the spec.
     """
     if not slos:
-        raise InputError(f"--find {goal.kind} {goal.path}: needs an objective to keep; add --slo 'GET.p99<50ms'")
+        raise InputError(f"{goal.kind} {goal.path}: needs an objective to keep, such as GET.p99<50ms")
     path, upward = resolved(type(variants.spec()), goal.path, counted=True), goal.kind == "max"
     limits = limits_of(variants, path, goal)
     start = start_of(variants, path) if limits is None else limits[0]
@@ -111,7 +111,7 @@ def find_limit(
 def find_best(
     variants: Variants,
     goal: Goal,
-    target: str,
+    target: Target,
     *,
     most_extra_load: float | None = None,
     tolerance: float = _BEST_TOLERANCE,
@@ -123,7 +123,7 @@ def find_best(
     Args:
         goal: of kind ``best``; without bounds only for a hedge's delay, which is looked for between p50 and p99.9 of
             the target's operation as the spec stands.
-        target: the latency, as ``GET.p99``.
+        target: the latency.
         most_extra_load: attempts beyond the first of each request, as a share of the requests, at most; None: any.
         tolerance: how near to the best, a share of the value, from 0.001.
         cache: of values that are simulated already.
@@ -141,7 +141,7 @@ def find_best(
     Raises:
         InputError: no value adds so little load, or goal or target do not fit the spec.
     """
-    op, name = parse_target(target)
+    op, name = target.op, target.figure
     path = resolved(type(variants.spec()), goal.path, counted=True)
     measured: dict[float | None, Measures] = {}
     trials: dict[float | None, Trial] = {}
@@ -150,7 +150,7 @@ def find_best(
         def cost(value: float | None) -> tuple[float, float]:
             measured[value] = measures = simulations([] if value is None else [assignment(path, value)])
             if op not in measures.ops:
-                raise InputError(f"--target {target}: the workload has no {op}; it has {', '.join(measures.ops)}")
+                raise InputError(f"target {target}: the workload has no {op}; it has {', '.join(measures.ops)}")
             extra, figure = measures.extra_load, measures.interval(op, name)
             excess = 0.0 if most_extra_load is None else max(0.0, extra - most_extra_load)
             trials[value] = {
@@ -166,12 +166,12 @@ def find_best(
         cost(None)
         low, high = limits_of(variants, path, goal) or hedge_delays(path, measured[None], op)
         if not low:
-            raise InputError(f"--find best {path} in {low:g}..{high:g}: the bounds must be above 0")
+            raise InputError(f"best {path} in {low:g}..{high:g}: the bounds must be above 0")
         value = least(cost, Scale(isinstance(low, int), tolerance), low, high)
     best = trials[value]
     if not best["allowed"]:
         raise InputError(
-            f"--find best {path}: no value tried from {low:g} to {high:g} adds at most {most_extra_load:.2%} load; the "
+            f"best {path}: no value tried from {low:g} to {high:g} adds at most {most_extra_load:.2%} load; the "
             f"least is {best['extra_load']:.2%}, at {value:g}"
         )
     gain = difference(measured[None], measured[value])["ops"][op]["latency_s"][name]
@@ -181,7 +181,7 @@ def find_best(
         "unit": variants.unit(path),
         "value": value,
         "set": assignment(path, value),
-        "target": target,
+        "target": str(target),
         "most_extra_load": most_extra_load,
         "best": best,
         "base": trials[None],
@@ -212,7 +212,7 @@ def _judged(variants: Variants, simulations: Simulations, path: str, value: floa
         return {"value": value, "keeps": False, "sure": True, "impossible": str(error)}
     for slo in slos:
         if slo.figure != UTILIZATION and slo.subject not in measures.ops:
-            raise InputError(f"--slo {slo.text}: nobody asks for a {slo.subject}; there are {', '.join(measures.ops)}")
+            raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(measures.ops)}")
     judgements = {slo: slo.judge(measures) for slo in slos}
     keeps = all(slo.verdict(judged.value, judged.value) == "pass" for slo, judged in judgements.items())
     verdicts = [judged.verdict for judged in judgements.values()]
@@ -265,7 +265,7 @@ def _nowhere(path: str, goal: Goal, trials: dict[float, Trial]) -> str:
     """Why there is no limit, in a line."""
     low, high = min(trials), max(trials)
     all_keep = any(trial["keeps"] for trial in trials.values())
-    begin = f"--find {goal.kind} {path}: {'every' if all_keep else 'no'} value tried from {low:g} to {high:g}"
+    begin = f"{goal.kind} {path}: {'every' if all_keep else 'no'} value tried from {low:g} to {high:g}"
     verb = "keeps" if all_keep else "keeps all of"
     last = trials[high if (goal.kind == "max") == all_keep else low]
     if "impossible" in last:

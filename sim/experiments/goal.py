@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from sim.analysis.bounds import bounds
 from sim.experiments.measures import Measures
 from sim.experiments.variants import Variants
-from sim.replication.slo import LATENCIES
 from traces.errors import InputError
-from traces.tables import OPS
 from traces.workload.generate import generate
 
-_FORM = re.compile(r"\s*(max|min|best)\s+(\S+?)(?:\s+in\s+(\S+?)\s*\.\.\s*(\S+?))?\s*")
 _RATE, _HEDGE = "workload.rate", "client.hedge.after"
 _TRIED_FIRST = 0.5  # of the bottleneck's throughput, where a search for a rate begins
 
@@ -35,37 +31,22 @@ class Goal:
     low: str | None = None
     high: str | None = None
 
-    @staticmethod
-    def parse(text: str) -> Goal:
-        """``max PATH``, ``min PATH`` or ``best PATH``, with ``in LOW..HIGH`` behind it or without.
 
-        Raises:
-            InputError: it is written otherwise.
-        """
-        match = _FORM.fullmatch(text)
-        if match is None:
-            raise InputError(
-                f"--find {text}: write it like 'max workload.rate', 'min gateways.count in 1..14' or "
-                "'best client.hedge.after in 5ms..100ms'"
-            )
-        kind, path, low, high = match.groups()
-        return Goal(kind, path, low, high)  # type: ignore[arg-type]  # the pattern allows no other kind
+@dataclass(frozen=True)
+class Target:
+    """A latency that is minimised or explained.
 
-
-def parse_target(text: str) -> tuple[str, str]:
-    """Operation and latency of a target such as ``GET.p99``: ``("GET", "p99")``.
-
-    Raises:
-        InputError: it names none.
+    Attributes:
+        op: the operation.
+        figure: a name of `sim.replication.slo.LATENCIES` other than ``max``.
     """
-    op, _, figure = text.partition(".")
-    name, allowed = figure.replace(".", "_"), [latency for latency in LATENCIES if latency != "max"]
-    if op not in OPS or name not in allowed:
-        raise InputError(
-            f"--target {text}: write it like GET.p99; operations are {', '.join(OPS)}, latencies "
-            f"{', '.join(latency.replace('_', '.') for latency in allowed)}"
-        )
-    return op, name
+
+    op: str
+    figure: str
+
+    def __str__(self) -> str:
+        """As it is written: ``GET.p99.9``."""
+        return f"{self.op}.{self.figure.replace('_', '.')}"
 
 
 def limits_of(variants: Variants, path: str, goal: Goal) -> tuple[float, float] | None:
@@ -78,7 +59,7 @@ def limits_of(variants: Variants, path: str, goal: Goal) -> tuple[float, float] 
         return None
     low, high = (variants.number(path, text) for text in (goal.low, goal.high))
     if low is None or high is None or not low < high or (low == 0 and isinstance(low, float)):
-        raise InputError(f"--find {goal.kind} {path} in {goal.low}..{goal.high}: give two ascending numbers above 0")
+        raise InputError(f"{goal.kind} {path} in {goal.low}..{goal.high}: give two ascending numbers above 0")
     return low, high
 
 
@@ -94,7 +75,7 @@ def start_of(variants: Variants, path: str) -> float:
         most_ops = bounds(*spec.compile(generate(spec.workload, variants.settings.seed)))["max_throughput_ops"]
         value = most_ops and float(f"{_TRIED_FIRST * most_ops:.3g}")
     if value is None or (value == 0 and isinstance(value, float)):
-        raise InputError(f"--find {path}: the spec has no value to begin with; add bounds, as in {path} in LOW..HIGH")
+        raise InputError(f"{path}: the spec has no value to begin with; add bounds, as in {path} in LOW..HIGH")
     return value
 
 
@@ -105,5 +86,5 @@ def hedge_delays(path: str, base: Measures, op: str) -> tuple[float, float]:
         InputError: it is another field, which needs bounds.
     """
     if path != _HEDGE:
-        raise InputError(f"--find best {path}: add bounds, as in best {path} in LOW..HIGH")
+        raise InputError(f"best {path}: add bounds, as in best {path} in LOW..HIGH")
     return base.interval(op, "p50")["value"], base.interval(op, "p99_9")["value"]

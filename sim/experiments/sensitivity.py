@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from models.field_paths import resolved
-from sim.experiments.goal import parse_target
+from sim.experiments.goal import Target
 from sim.experiments.sweep import Cache, Job, Point, sweep
 from sim.experiments.variants import Variants, assignment
 from sim.replication.summaries import CONFIDENCE, Figure
@@ -45,19 +45,6 @@ class Range:
     low: str
     high: str
 
-    @staticmethod
-    def parse(text: str) -> Range:
-        """``PATH=LOW..HIGH``.
-
-        Raises:
-            InputError: it is written otherwise.
-        """
-        path, equals, between = text.partition("=")
-        low, dots, high = between.partition("..")
-        if not (equals and dots and path.strip() and low.strip() and high.strip()):
-            raise InputError(f"--vary {text}: for a sensitivity write it like drives.commit.constant=0.2ms..0.8ms")
-        return Range(path.strip(), low.strip(), high.strip())
-
 
 @dataclass(frozen=True)
 class _Axis:
@@ -77,7 +64,7 @@ class _Axis:
 def sensitivity(
     variants: Variants,
     ranges: Sequence[Range],
-    target: str,
+    target: Target,
     *,
     trajectories: int = 10,
     confidence: float = CONFIDENCE,
@@ -88,7 +75,7 @@ def sensitivity(
 
     Args:
         ranges: at least two, of numbers above 0.
-        target: the latency, as ``GET.p99``.
+        target: the latency.
         trajectories: walks through the ranges, at least 2; each takes a point for each number and one more. Points that
             several walks share are simulated once.
         cache: of results that are there already.
@@ -123,11 +110,11 @@ def sensitivity(
     results = sweep(jobs, workers=variants.workers, cache=cache, progress=progress)
     log_latency = _log_latencies(variables, results, target)
     if np.ptp(log_latency) == 0:
-        raise InputError(f"--target {target}: none of {', '.join(axis.path for axis in axes)} moves it")
+        raise InputError(f"target {target}: none of {', '.join(axis.path for axis in axes)} moves it")
     effects = _elementary_effects(logs, log_latency, trajectories)
     rows = [_row(axis, own, confidence) for axis, own in zip(axes, effects.T, strict=True)]
     return {
-        "target": target,
+        "target": str(target),
         "trajectories": trajectories,
         "simulated": len(set(points)),
         "seed": variants.settings.seed,
@@ -170,7 +157,7 @@ def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
     try:
         from SALib.sample import morris
     except ImportError as error:
-        raise InputError("--sensitivity needs SALib; pip install 'tailcast[sensitivity]'") from error
+        raise InputError("a sensitivity analysis needs SALib; pip install 'tailcast[sensitivity]'") from error
     problem = {
         "num_vars": len(axes),
         "names": [axis.path for axis in axes],
@@ -186,23 +173,22 @@ def _axis(variants: Variants, asked: Range) -> _Axis:
     path = resolved(type(variants.spec()), asked.path, counted=True)
     low, high = (variants.number(path, text) for text in (asked.low, asked.high))
     if low is None or high is None or not 0 < low < high:
-        raise InputError(f"--vary {asked.path}={asked.low}..{asked.high}: give two ascending numbers above 0")
+        raise InputError(f"{asked.path}={asked.low}..{asked.high}: give two ascending numbers above 0")
     axis = _Axis(path, variants.unit(path), low, high)
     grid = np.linspace(math.log(low), math.log(high), LEVELS)
     if len({axis.value(x) for x in grid.tolist()}) < LEVELS:
-        raise InputError(f"--vary {asked.path}={asked.low}..{asked.high}: has fewer than {LEVELS} values; widen it")
+        raise InputError(f"{asked.path}={asked.low}..{asked.high}: has fewer than {LEVELS} values; widen it")
     return axis
 
 
-def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: str) -> Floats:
+def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: Target) -> Floats:
     """The logarithm of the latency at each point."""
-    op, name = parse_target(target)
     logs = []
     for assignments, result in zip(points, results, strict=True):
         if isinstance(result, InputError):
             raise InputError(f"at {', '.join(assignments)}: {result}")
-        latency_s = result.interval(op, name)["value"]
+        latency_s = result.interval(target.op, target.figure)["value"]
         if not 0 < latency_s < math.inf:
-            raise InputError(f"--target {target}: has no value at {', '.join(assignments)}")
+            raise InputError(f"target {target}: has no value at {', '.join(assignments)}")
         logs.append(math.log(latency_s))
     return np.array(logs)

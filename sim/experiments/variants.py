@@ -69,7 +69,7 @@ class Variants:
         """The number at a path, in the spec's unit (s, bytes, 1/s); None: there is none as yet.
 
         Args:
-            path: of a field, as for ``--set``.
+            path: of a field, as in `traces.spec_file.override`.
             text: a value to have there, with its unit; None: as the spec stands.
 
         Raises:

@@ -36,7 +36,7 @@ class Question:
         variations: paths may be short (`models.field_paths`).
         slos: objectives.
         samples: points of a Latin hypercube; None: the whole grid.
-        base: ``path=value`` of the point that all others are held against; empty: the first.
+        base: values of the point that all others are compared with, by path; empty: the first.
         settings: how each point is simulated.
     """
 
@@ -45,7 +45,7 @@ class Question:
     variations: Sequence[Variation]
     slos: Sequence[Slo] = ()
     samples: int | None = None
-    base: Sequence[str] = ()
+    base: Mapping[str, str] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
 
 
@@ -129,20 +129,20 @@ def whatif(
 
 def _with_full_paths(model: type[BaseModel], variations: Sequence[Variation]) -> list[Variation]:
     if not variations:
-        raise InputError("--vary is missing; say what varies, as in --vary gateways.count=1..14")
-    full = [replace(v, path=_full_path(model, "--vary", v.path, v.counts)) for v in variations]
+        raise InputError("nothing varies; name a field and its values, as in gateways.count=1..14")
+    full = [replace(v, path=_full_path(model, "vary", v.path, v.counts)) for v in variations]
     paths = [v.path for v in full]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise InputError(f"--vary {twice}: is there twice; give all its values in one")
+        raise InputError(f"vary {twice}: is there twice; give all its values in one")
     return full
 
 
-def _full_path(model: type[BaseModel], option: str, path: str, counted: bool) -> str:
+def _full_path(model: type[BaseModel], name: str, path: str, counted: bool) -> str:
     try:
         return resolved(model, path, counted)
     except InputError as error:
-        raise InputError(f"{option} {error}") from error
+        raise InputError(f"{name} {error}") from error
 
 
 def _points(variations: Sequence[Variation], question: Question) -> list[Assignments]:
@@ -162,18 +162,18 @@ def _first_error(results: Sequence[object]) -> InputError:
     return next(result for result in results if isinstance(result, InputError))
 
 
-def _wanted_base(model: type[BaseModel], points: Sequence[Assignments], base: Sequence[str]) -> int | None:
+def _wanted_base(model: type[BaseModel], points: Sequence[Assignments], base: Mapping[str, str]) -> int | None:
     """The first point with the values of the base; None: none was asked for."""
     if not base:
         return None
     wanted = {}
-    for text in base:
-        path, _, value = text.partition("=")
-        wanted[_full_path(model, "--base", path.strip(), value.strip().isdecimal())] = _value(value)
+    for path, value in base.items():
+        wanted[_full_path(model, "base", path, value.strip().isdecimal())] = _value(value)
     for i, point in enumerate(points):
         if all(path in point and _value(point[path]) == value for path, value in wanted.items()):
             return i
-    raise InputError(f"--base {' '.join(base)}: no point has these values; give paths and values of --vary")
+    written = " ".join(map("=".join, base.items()))
+    raise InputError(f"base {written}: no point has these values; give paths and values that are varied")
 
 
 def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
@@ -189,7 +189,7 @@ def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
     asked = {op for job in jobs for op in asked_ops(job.spec)}
     for slo in slos:
         if slo.figure != UTILIZATION and slo.subject not in asked:
-            raise InputError(f"--slo {slo.text}: nobody asks for a {slo.subject}; there are {', '.join(sorted(asked))}")
+            raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(asked))}")
     named = [slo for slo in slos if slo.figure == UTILIZATION and slo.subject is not None]
     if named:
         spec = jobs[0].spec
@@ -197,7 +197,7 @@ def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
         roles = dict.fromkeys(station.role for station in network.stations if station.servers is not None)
         for slo in named:
             if slo.subject not in roles:
-                raise InputError(f"--slo {slo.text}: no station is a {slo.subject!r}; there are {', '.join(roles)}")
+                raise InputError(f"slo {slo.text}: no station is a {slo.subject!r}; there are {', '.join(roles)}")
 
 
 def asked_ops(spec: Spec) -> list[str]:

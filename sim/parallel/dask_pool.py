@@ -31,11 +31,11 @@ def completed_on(
     try:
         from distributed import Client, KilledWorker, as_completed
     except ImportError as error:
-        raise InputError("--scheduler needs dask.distributed; install it with pip install 'tailcast[dask]'") from error
+        raise InputError("a cluster needs dask.distributed; install it with pip install 'tailcast[dask]'") from error
     try:
         client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler {scheduler}: does not answer; start one with 'dask scheduler'") from error
+        raise InputError(f"scheduler {scheduler}: does not answer; start one with 'dask scheduler'") from error
     with client:
         futures = {
             client.submit(_same_source, code(), function, item, key=f"tailcast-{key}", pure=False): i
@@ -45,7 +45,7 @@ def completed_on(
             for future in as_completed(futures, loop=client.loop):
                 yield futures[future], future.result()
         except KilledWorker as error:
-            raise InputError(f"--scheduler {scheduler}: a point killed one worker after another: {error}") from error
+            raise InputError(f"scheduler {scheduler}: a point killed one worker after another: {error}") from error
         finally:
             client.cancel(list(futures))
 

@@ -82,7 +82,7 @@ def test_override_makes_a_new_mapping() -> None:
         ("a.b.c=3", "a.b is 1 and has no fields"),
         ("a.list.1.x=3", "a.list is a list; allowed are the indices 0 to 0"),
         ("a.list.x=3", "allowed are the indices 0 to 0"),
-        ("a.b=[3", "--set a.b: line 1: broken YAML"),
+        ("a.b=[3", "a.b: line 1: broken YAML"),
     ],
 )
 def test_a_bad_override_is_refused(assignment: str, words: str) -> None:

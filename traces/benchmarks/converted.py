@@ -55,7 +55,7 @@ def chosen(parts: Sequence[str], wanted: str | None, source: str) -> int:
 def others(parts: Sequence[str], taken: int) -> list[str]:
     """A note of the parts that were not taken."""
     rest = [repr(name) for i, name in enumerate(parts) if i != taken]
-    return [f"the other parts: {', '.join(rest)}; --part takes one of them"] if rest else []
+    return [f"the other parts: {', '.join(rest)}; name one of them as the part"] if rest else []
 
 
 def go_seconds(value: Any, where: str) -> float:

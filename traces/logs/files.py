@@ -50,7 +50,7 @@ def formats_of(sources: Sequence[Source], name: str | None, columns: Mapping[str
 
 def _named(name: str) -> Format:
     if name == CSV:
-        raise InputError(f"the format {CSV} needs to know the columns: --columns time=…,op=…,key=…")
+        raise InputError(f"the format {CSV} needs to know the columns: time=…,op=…,key=…")
     known = {format.name: format for format in FORMATS}
     if name not in known:
         raise InputError(f"the format {name!r} is not known; allowed are {', '.join([*known, CSV])}")

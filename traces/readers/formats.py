@@ -38,7 +38,7 @@ class Format:
     """A format of logs.
 
     Attributes:
-        name: as ``--format`` takes it.
+        name: as it is chosen by.
         what: what writes it, in a few words.
         dated: whether its times are of the calendar; else they count from the log's own zero.
         recognises: whether a file with that beginning is in the format.
@@ -64,5 +64,5 @@ def detect(source: Source, formats: tuple[Format, ...]) -> Format:
     found = next((format for format in formats if format.recognises(head)), None)
     if found is None:
         names = ", ".join(format.name for format in formats)
-        raise InputError(f"{source.path}: its format is not recognised; name one with --format: {names}")
+        raise InputError(f"{source.path}: its format is not recognised; name one: {names}")
     return found

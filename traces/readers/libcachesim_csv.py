@@ -86,7 +86,7 @@ def read(source: Source, tally: Tally) -> Iterator[pa.RecordBatch]:
         if head.data.strip():
             raise InputError(
                 f"{source.path}: has no header line that names time, obj_id and obj_size; "
-                "give the columns with --format csv --columns"
+                "read it as csv with named columns"
             )
         yield from by_block(without_header)(source, tally)
     else:

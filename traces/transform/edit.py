@@ -114,7 +114,7 @@ def _offsets(traces: Sequence[Trace]) -> list[float]:
     began = []
     for i, trace in enumerate(traces):
         if trace.origin is None or trace.origin.started_at is None:
-            raise InputError(f"trace {i + 1} does not know its calendar time; merge them with --align start")
+            raise InputError(f"trace {i + 1} does not know its calendar time; align their starts")
         began.append(datetime.fromisoformat(trace.origin.started_at))
     return [(at - min(began)).total_seconds() for at in began]
 

@@ -121,7 +121,7 @@ def load_workload(path: Path, assignments: Sequence[str] = ()) -> Workload:
     data = load_mapping(path)
     for assignment in assignments:
         if not assignment.strip().startswith(("workload.", "workload=")):
-            raise InputError(f"--set {assignment}: a workload's paths begin with workload, as in workload.clients=8")
+            raise InputError(f"{assignment}: a workload's paths begin with workload, as in workload.clients=8")
     bare = "workload" not in data
     data = override({"workload": data} if bare else data, assignments)
     return validated(Workload, data["workload"], str(path), at="" if bare else "workload")

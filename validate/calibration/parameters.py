@@ -44,7 +44,7 @@ class Parameter:
     """A value of the spec that a fit may choose.
 
     Attributes:
-        path: where it stands in the spec, as for ``--set``.
+        path: where it stands in the spec, as in `traces.spec_file.override`.
         low, high: its bounds, in the spec's unit (seconds for durations); both above 0.
 
     Raises:
@@ -72,7 +72,7 @@ class Parameter:
             bounds = float(low), float(high)
         except ValueError:
             raise InputError(
-                f"--parameter {text}: write it like drives.commit.constant=1e-5..0.1, in the spec's unit"
+                f"parameter {text}: write it like drives.commit.constant=1e-5..0.1, in the spec's unit"
             ) from None
         return Parameter(path.strip(), *bounds)
 
@@ -107,7 +107,7 @@ def chosen(
     for path in fixed:
         covered = [p for p in by_path if p == path or p.startswith(f"{path}.")]
         if not covered:
-            raise InputError(f"--fix {path}: is not fitted anyway; fitted are {', '.join(by_path) or 'none'}")
+            raise InputError(f"fix {path}: is not fitted anyway; fitted are {', '.join(by_path) or 'none'}")
         for name in covered:
             del by_path[name]
     return list(by_path.values())

@@ -76,7 +76,7 @@ class Profile(Strict):
         store: which store's specs it is for.
         spec: the file name of the spec that was fitted.
         confidence: that of the intervals.
-        parameters: by their path in the spec, as for ``--set``.
+        parameters: by their path in the spec, as in `traces.spec_file.override`.
         runs: what was fitted.
         residuals: what is left over, figure by figure.
         noise: figure to the standard deviation of its logarithm from one Run to the next, over all Runs.

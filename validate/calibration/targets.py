@@ -49,7 +49,7 @@ class Measured:
             raise InputError(f"{name}: has no successful request; there is nothing to fit")
         judgement = judge(run)
         if not (judgement.usable or anyway):
-            raise InputError(f"{name}: {'; '.join(judgement.reasons)}; leave it out, or fit it with --anyway")
+            raise InputError(f"{name}: {'; '.join(judgement.reasons)}; leave it out, or fit it anyway")
         try:
             trace = asked_trace(run)
         except InputError as error:

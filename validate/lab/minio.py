@@ -23,7 +23,8 @@ class Form(NamedTuple):
     nodes: int = 1
 
     def __str__(self) -> str:
-        return f"--nodes {self.nodes} --drives {self.drives}" if self.nodes > 1 else f"--drives {self.drives}"
+        drives = f"{self.drives} drive{'s' if self.drives > 1 else ''}"
+        return f"{drives} on {self.nodes} nodes" if self.nodes > 1 else drives
 
 
 FORMS = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(4, 4)}

@@ -12,7 +12,7 @@ from traces.errors import InputError
 
 DATA = Path(__file__).resolve().parent
 SPECS = DATA.parent.parent / "examples"
-"""Where the specs of the cases are; `--set` with a row's settings gives that row."""
+"""Where the specs of the cases are; overriding them with a row's settings gives that row."""
 
 DURATION = "duration_s"
 """The figure that alone judges a row, where the row has it: the others follow from it."""
@@ -25,7 +25,7 @@ class Row:
     Attributes:
         table: which of the published tables it is from.
         op: the operation it is about; where it is about none, a word for what it is.
-        settings: path in the spec to the row's value there, as for ``--set``.
+        settings: path in the spec to the row's value there, as in `traces.spec_file.override`.
         used_in_fit: whether the spec's values were fitted to it.
         measured: the published figures by name; names are those of `validate.reference.figures`.
         remark: what the source says of it besides, or what was inferred.
@@ -40,7 +40,7 @@ class Row:
 
     @property
     def assignments(self) -> tuple[str, ...]:
-        """The settings as ``--set`` takes them."""
+        """The settings as `traces.spec_file.override` takes them."""
         return tuple(f"{path}={value}" for path, value in self.settings.items())
 
     @property

@@ -18,7 +18,7 @@ class Wanted:
     """Figures of one operation in one variant of a case's spec.
 
     Attributes:
-        assignments: the variant, as ``--set`` takes it.
+        assignments: the variant, as `traces.spec_file.override` takes it.
         op: the operation.
         figures: names of `validate.reference.figures`; a statement takes one.
         spec_name: another spec among the examples; None: the case's.

@@ -117,7 +117,7 @@ class _Attendant:
             except (EOFError, OSError) as error:
                 self._process.join(_ENDS_WITHIN_S)
                 if (self._process.exitcode or 0) < 0:
-                    message = "a client process was killed; if memory ran out, use fewer --processes"
+                    message = "a client process was killed; if memory ran out, use fewer processes"
                     raise InputError(message) from error
                 raise RuntimeError(f"a client process ended with exit code {self._process.exitcode}") from error
             if kind == awaited:

@@ -181,7 +181,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     longest, in_parts, phases = 0, False, trace.phase.tolist()
     for row, ((op, bucket, key, size), phase) in enumerate(zip(requests_of(trace), phases, strict=True), start=1):
         if reason := unsendable(options.data_path, op, key):
-            raise InputError(f"row {row}: {op} of key {key!r}: {reason}; --data-path boto3 takes any key")
+            raise InputError(f"row {row}: {op} of key {key!r}: {reason}; the data path boto3 takes any key")
         keys = written.setdefault(bucket, set())
         if op == "LIST":
             continue
@@ -192,7 +192,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
             there[bucket, key] = -1
         if size > threshold and size > part * MOST_PARTS:
             raise InputError(
-                f"row {row}: {size} bytes are more than {MOST_PARTS} parts of {part}; set a larger --part-size"
+                f"row {row}: {size} bytes are more than {MOST_PARTS} parts of {part}; set a larger part size"
             )
         in_parts |= size > threshold
         longest = max(longest, size if size <= threshold else part)

@@ -148,7 +148,7 @@ def _apart(options: Options, clients: Sequence[int], target: Target) -> Iterator
         few = (
             f"{len(cores)} cores are too few for the store and {len(clients)} client process{'es' * (len(clients) > 1)}"
         )
-        yield {"refused": few if target.server_pids else "the store's process is not known: give --lab or --server-pid"}
+        yield {"refused": few if target.server_pids else "the store's process is not known: name a lab or a process id"}
         return
     with _pinned(clients, target, pinning):
         yield pinning._asdict()
@@ -161,7 +161,7 @@ def _pinned(clients: Sequence[int], target: Target, pinning: Pinning) -> Iterato
             stack.enter_context(pinned(clients, pinning.client))
             stack.enter_context(pinned(target.server_pids, pinning.server))
         except OSError as error:
-            raise InputError(f"--pin: the processes cannot be bound to cores: {error.strerror}") from error
+            raise InputError(f"pin: the processes cannot be bound to cores: {error.strerror}") from error
         yield
 
 

@@ -42,16 +42,16 @@ def left_of(trace: Trace, options: Options, partial: Run) -> Trace:
         InputError: the Run is not interrupted, is of another trace or of another speed, or its loop cannot be resumed.
     """
     if trace.pacing.loop == "closed" and trace.pacing.duration_s is not None:
-        raise InputError("--resume: a closed loop with a duration owes no rows; replay the trace anew")
+        raise InputError("resume: a closed loop with a duration owes no rows; replay the trace anew")
     left = partial.info.get("unissued")
     if not partial.info.get("aborted") or left is None:
-        raise InputError("--resume: the Run was not interrupted; there is nothing left of it")
+        raise InputError("resume: the Run was not interrupted; there is nothing left of it")
     if partial.trace is None or not _same(partial.trace, trace):
-        raise InputError("--resume: the Run is of another trace; give the trace that it was a replay of")
+        raise InputError("resume: the Run is of another trace; give the trace that it was a replay of")
     if partial.info.get("speed") != options.speed:
-        raise InputError(f"--resume: the Run has speed {partial.info.get('speed')}, not {options.speed}")
+        raise InputError(f"resume: the Run has speed {partial.info.get('speed')}, not {options.speed}")
     if not left:
-        raise InputError("--resume: all rows had been issued before the interrupt; there is nothing left of the Run")
+        raise InputError("resume: all rows had been issued before the interrupt; there is nothing left of the Run")
     table = trace.table.take(_rows(left))
     arrival = table.column("arrival_s").to_numpy()
     at = table.schema.get_field_index("arrival_s")

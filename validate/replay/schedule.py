@@ -109,5 +109,5 @@ def sentence(schedule: dict[str, Any], max_in_flight: int, cpu: dict[str, float 
     other = cpu["other_share"] if cpu["server_s"] is not None else None  # else the server is in it
     if other is not None and other > MUCH_OTHER:
         why.append(f"something else used {100 * other:.0f} % of the cores")
-    reason = "; ".join(why) or "the client itself was too slow: give it more cores or --processes"
+    reason = "; ".join(why) or "the client itself was too slow: give it more cores or processes"
     return f"LATE: the schedule was NOT kept: {rate}{lag}; {100 * schedule['late_share']:.1f} % were late ({reason})"

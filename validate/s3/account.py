@@ -126,7 +126,9 @@ class Account:
 
     def __init__(self, target: Target):
         if "@" in (target.endpoint_url or ""):
-            raise InputError("the endpoint URL holds credentials; give them by --profile or AWS_* variables instead")
+            raise InputError(
+                "the endpoint URL holds credentials; give them by an AWS profile or AWS_* variables instead"
+            )
         core = botocore.session.Session(profile=target.profile)
         if target.credentials_file is not None:
             core.set_config_variable("credentials_file", str(target.credentials_file))
@@ -135,7 +137,7 @@ class Account:
             credentials = self.session.get_credentials()
             if credentials is None:
                 raise InputError(
-                    "no credentials found; give --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+                    "no credentials found; name an AWS profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
                 )
             frozen = credentials.get_frozen_credentials()
             self._secrets = [s for s in (frozen.access_key, frozen.secret_key, frozen.token) if s]

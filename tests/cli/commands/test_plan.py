@@ -10,11 +10,11 @@ import yaml
 import sim.capacity.health
 from cli.main import main
 from cli.pages.plan import _objective, write_plan_page
+from cli.parse.slo import parse_slo
 from cli.tables.plan import evidence, figure, found, plan_grids
 from sim.capacity.growth import Growth
 from sim.capacity.health import examine
 from sim.capacity.plan import plan
-from sim.replication.slo import parse_slo
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
 from tests.specs import minio

@@ -116,7 +116,7 @@ PRODUCT_FORM = [
 
 def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch):
     monkeypatch.setattr("cli.commands.simulate.simulate", None)
-    arguments = ["simulate", str(EXAMPLE), "--bounds", *(a for value in PRODUCT_FORM for a in ("--set", value))]
+    arguments = ["bounds", str(EXAMPLE), *(a for value in PRODUCT_FORM for a in ("--set", value))]
     code, out, _ = tailcast(capsys, *arguments, "--json")
     result = json.loads(out)
     assert code == 0
@@ -133,11 +133,11 @@ def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch
 
 
 def test_bounds_say_what_they_rest_on(capsys):
-    arguments = ["simulate", str(EXAMPLE), "--bounds", "--set", "client.hedge.after=20ms"]
+    arguments = ["bounds", str(EXAMPLE), "--set", "client.hedge.after=20ms"]
     notes = json.loads(tailcast(capsys, *arguments, "--json")[1])["notes"]
     assert notes[0].startswith("GET inline, GET inline collecting: a second attempt starts after 0.02 s")
     assert "a second attempt starts after 0.02 s" in " ".join(tailcast(capsys, *arguments)[1].replace("│", "").split())
-    plain = ["simulate", str(EXAMPLE), "--bounds", "--json", "--set", "host.after_answer=0"]
+    plain = ["bounds", str(EXAMPLE), "--json", "--set", "host.after_answer=0"]
     plain += ["--set", "host.collector.mark=0", "--set", "host.caches.refill=0"]
     assert json.loads(tailcast(capsys, *plain)[1])["notes"] == []
 
@@ -169,7 +169,7 @@ def test_a_trace_needs_no_workload_beside_it(capsys, tmp_path, pacing):
 def test_bounds_of_a_trace_and_why_they_are_not_exact(capsys, tmp_path):
     trace = tmp_path / "t.csv"
     trace.write_text("op,key,arrival_s,size_bytes\nPUT,a,0,100\nGET,a,1,100\nGET,a,2,100\n")
-    arguments = ["simulate", str(EXAMPLE), "--bounds", "--trace", str(trace)]
+    arguments = ["bounds", str(EXAMPLE), "--trace", str(trace)]
     result = json.loads(tailcast(capsys, *arguments, "--json")[1])
     assert {route["name"]: route["share"] for route in result["routes"]} == {
         "GET inline": pytest.approx(2 / 3),
@@ -243,21 +243,17 @@ BROKEN = "store: minio\nworkload: {clients: 1\n"
         (["simulate", "{broken}"], "line 3"),
         (["simulate", "{example}", "--set", "host.coers=4"], "host.coers: unknown field; allowed are"),
         (["simulate", "{example}", "--set", "workload.object_size=-5"], "is negative"),
-        (["simulate", "{example}", "--set", "workload.clients"], "write it like"),
+        (["simulate", "{example}", "--set", "workload.clients"], "--set workload.clients: write it like"),
         (["simulate", "{example}", "--engine", "warp"], "compiled"),
         (["simulate", "{example}", "--seed", "-1"], "--seed"),
         (["simulate", "{example}", "--trace", "absent.parquet"], "absent.parquet: no such file"),
         (["simulate", "{example}", "--out", "absent/run"], "absent/run"),
-        (["simulate", "{example}", "--bounds", "--out", "run"], "--bounds does not simulate"),
-        (["simulate", "{example}", "--bounds", "--replications", "3"], "--bounds does not simulate"),
-        (["simulate", "{example}", "--bounds", "--precision", "0.1"], "--bounds does not simulate"),
         (["simulate", "{example}", "--replications", "3", "--out", "run"], "--out writes one Run"),
         (["simulate", "{example}", "--replications", "0"], "--replications"),
         (["simulate", "{example}", "--workers", "0", "--replications", "3"], "--workers"),
         (["simulate", "{example}", "--precision", "0"], "precision is 0.0"),
         (["simulate", "{example}", "--replications", "101", "--precision", "0.1"], "at most 100 are allowed"),
         (["simulate", "{example}", "--steady"], "add --replications"),
-        (["simulate", "{example}", "--workers", "2"], "add --replications"),
         (["simulate", "{example}", "--set", "client.hedge.after=soon"], "client.hedge.after: 'soon' is not a duration"),
         (["simulate"], "SPEC.yaml"),
         (["simulat"], "simulat"),

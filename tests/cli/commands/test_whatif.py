@@ -39,8 +39,8 @@ def tailcast(capsys, *arguments: object) -> tuple[int, str, str]:
     return exit_.value.code, out, err
 
 
-def whatif(capsys, spec, *arguments: object):
-    code, out, err = tailcast(capsys, "whatif", spec, "--workers", 1, *arguments)
+def whatif(capsys, spec, *arguments: object, verb: str = "whatif"):
+    code, out, err = tailcast(capsys, verb, spec, "--workers", 1, *arguments)
     assert code == 0, err
     return out, err
 
@@ -138,17 +138,17 @@ def interrupted_after(calls: int, function):
 
 
 def test_an_interrupted_search_goes_on(capsys, spec, tmp_path, monkeypatch):
-    out, find = tmp_path / "kept", ["--find", "min host.cores in 1..9", "--slo", "GET.p99<3ms", "--json"]
+    out, find = tmp_path / "kept", ["min host.cores in 1..9", "--slo", "GET.p99<3ms", "--json"]
     with monkeypatch.context() as patch:
         patch.setattr("sim.experiments.sweep.simulated", interrupted_after(2, simulated))
-        code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, *find, "--out", out)
+        code, printed, said = tailcast(capsys, "find", spec, "--workers", 1, *find, "--out", out)
     assert (code, printed) == (130, "")
     assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
     assert len(list((out / "points").iterdir())) == 2
-    whole = json.loads(whatif(capsys, spec, *find)[0])
+    whole = json.loads(whatif(capsys, spec, *find, verb="find")[0])
     with monkeypatch.context() as patch:
         patch.setattr("sim.experiments.sweep.simulated", interrupted_after(len(whole["trials"]) - 2, simulated))
-        assert json.loads(whatif(capsys, spec, *find, "--out", out)[0]) == whole
+        assert json.loads(whatif(capsys, spec, *find, "--out", out, verb="find")[0]) == whole
     assert json.loads((out / "find.json").read_text()) == whole
     monkeypatch.setattr("sim.experiments.sweep.simulated", None)
     swept = json.loads(whatif(capsys, spec, "--vary", f"host.cores={whole['value']}", "--json", "--out", out)[0])
@@ -208,15 +208,13 @@ def test_samples_and_precision(capsys, spec):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "--vary is missing"),
+        ([], "Missing option '--vary'"),
         (["--vary", "host.cores"], "--vary host.cores: write it like"),
         (["--vary", "host.cores=1,2", "--slo", "fast"], "--slo fast: is no objective"),
-        (["--vary", "hots.cores=1,2"], "--vary hots.cores: no such field; close are host.cores"),
+        (["--vary", "hots.cores=1,2"], "vary hots.cores: no such field; close are host.cores"),
         (["--vary", "host.cores=0,-1"], "host.cores: is 0: input should be greater than or equal to 1"),
         (["--vary", "host.cores=1,2", "--workers", "2", "--scheduler", "tcp://x"], "give one"),
-        (["--vary", "host.cores=1,2", "--target", "GET.p99"], "are for --find and --sensitivity"),
-        (["--find", "min host.cores", "--samples", "3"], "--find and --samples do not go together"),
-        (["--sensitivity", "--slo", "GET.p99<1s"], "--sensitivity and --slo do not go together"),
+        (["--vary", "host.cores=1,2", "--base", "host.cores"], "--base host.cores: write it like"),
         (["--vary", "host.cores=1,2", "--precision", "0"], "precision is 0.0"),
         (["--vary", "host.cores=1,2", "--out", "store.yaml"], "is not a what-if"),
     ],
@@ -231,11 +229,11 @@ def test_mistakes_are_one_line(capsys, spec, monkeypatch, arguments, said):
 
 
 def test_searches_are_reached(capsys, spec):
-    found = json.loads(whatif(capsys, spec, "--find", "min host.cores", "--slo", "GET.p99<3ms", "--json")[0])
+    found = json.loads(whatif(capsys, spec, "min host.cores", "--slo", "GET.p99<3ms", "--json", verb="find")[0])
     assert found["value"] == 2
     pytest.importorskip("SALib")
     screened = whatif(
-        capsys, spec, "--sensitivity", "--target", "GET.p99", "--vary", "clients=2..8", "--vary", "host.cores=1..8",
-        "--trajectories", 2, "--json",
+        capsys, spec, "--target", "GET.p99", "--vary", "clients=2..8", "--vary", "host.cores=1..8",
+        "--trajectories", 2, "--json", verb="sensitivity",
     )[0]  # fmt: skip
     assert {row["path"] for row in json.loads(screened)["parameters"]} == {"workload.clients", "host.cores"}

@@ -10,15 +10,18 @@ import yaml
 from cli.figures.find import best_figures, effects, limit_figures, strengths
 from cli.main import main
 from cli.pages.find import write_best_page, write_limit_page, write_sensitivity_page
+from cli.parse.goal import parse_goal
+from cli.parse.slo import parse_slo
 from sim.experiments.find import find_best, find_limit
-from sim.experiments.goal import Goal
+from sim.experiments.goal import Target
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
-from sim.replication.slo import parse_slo
 from tests.browser import CHROMIUM, opened
 from tests.cli.pages.test_report import answers, downloads, without_scripts
 from tests.cli.pages.test_whatif import CUT_OFF
 from tests.specs import minio
+
+P99 = Target("GET", "p99")
 
 NASTY = "a</script><b>&\"'.yaml"
 SLOS = ["GET.p99<3ms", "GET.errors<1%"]
@@ -31,12 +34,12 @@ def variants(*assignments: str) -> Variants:
 
 @pytest.fixture(scope="module")
 def limit():
-    return find_limit(variants(), Goal.parse("max rate"), [parse_slo(text) for text in SLOS])
+    return find_limit(variants(), parse_goal("max rate"), [parse_slo(text) for text in SLOS])
 
 
 @pytest.fixture(scope="module")
 def best():
-    return find_best(variants(), Goal.parse("best hedge.after in 0.5ms..4ms"), "GET.p99", most_extra_load=0.5)
+    return find_best(variants(), parse_goal("best hedge.after in 0.5ms..4ms"), P99, most_extra_load=0.5)
 
 
 def screened(*rows) -> dict:
@@ -83,7 +86,7 @@ def test_every_simulated_value_is_a_point_with_its_interval_and_the_answer_is_ma
 
 
 def test_whole_numbers_are_whole_on_the_axis():
-    result = find_limit(variants("workload.rate=1200/s"), Goal.parse("min host.cores in 1..4"), [parse_slo(SLOS[0])])
+    result = find_limit(variants("workload.rate=1200/s"), parse_goal("min host.cores in 1..4"), [parse_slo(SLOS[0])])
     figure = limit_figures(result)[0]
     assert figure.layout.xaxis.dtick == 1
     assert figure.layout.xaxis.title.text == "host.cores"
@@ -160,7 +163,7 @@ def test_the_command_writes_page_and_figures(tmp_path, capsys):
     spec.write_text(yaml.safe_dump(dict(variants().data)))
     with pytest.raises(SystemExit) as ended:
         main([
-            "whatif", str(spec), "--find", "min host.cores in 1..3", "--slo", "GET.p99<3ms", "--workers", "1",
+            "find", str(spec), "min host.cores in 1..3", "--slo", "GET.p99<3ms", "--workers", "1",
             "--replications", "2", "--report", str(tmp_path / "page.html"), "--figures", str(folder),
             "--format", "svg",
         ])  # fmt: skip

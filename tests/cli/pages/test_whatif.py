@@ -13,10 +13,10 @@ from cli.commands.whatif_measures import measures_of
 from cli.figures.parallel_coordinates import parallel
 from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
 from cli.pages.whatif import write_whatif_page
+from cli.parse.slo import parse_slo
+from cli.parse.vary import parse_variation
 from sim.experiments.sweep import Settings
-from sim.experiments.variation import parse_variation
 from sim.experiments.whatif import Question, whatif
-from sim.replication.slo import parse_slo
 from tests.browser import CHROMIUM, opened
 from tests.cli.pages.test_report import answers, downloads, without_scripts
 from tests.paths import EXAMPLES

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sim.capacity.health
+from cli.parse.slo import parse_slo
 from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
 from models.prices import cost
 from models.store import spec_of
@@ -15,7 +16,6 @@ from sim.capacity.health import Checkup, Examiner, examine, state_of
 from sim.capacity.limits import RANGE, Course
 from sim.capacity.plan import plan
 from sim.capacity.remedies import candidates
-from sim.replication.slo import parse_slo
 from tests.ceph_clusters import ceph
 from tests.paths import EXAMPLES
 from tests.specs import minio

@@ -309,7 +309,7 @@ def test_the_table_has_a_row_for_each_state_and_operation(found):
 
 def tailcast(capsys, *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
-        main(["simulate", *arguments])
+        main(["timeline", *arguments])
     said = capsys.readouterr()
     return ended.value.code or 0, said.out, said.err
 
@@ -319,7 +319,7 @@ BRIEF = ("--states", "3", "--window", "0.05s", "--workers", "1")
 
 def test_the_command_prints_writes_and_draws(capsys, tmp_path):
     out, page = tmp_path / "t", tmp_path / "t.html"
-    asked = (str(EXAMPLE), "--timeline", "objects=1e8..1e9", *BRIEF, "--out", str(out))
+    asked = (str(EXAMPLE), "--objects", "1e8..1e9", *BRIEF, "--out", str(out))
     code, text, _ = tailcast(capsys, *asked, "--json", "--report", str(page))
     result = json.loads(text)
     assert code == 0
@@ -340,17 +340,12 @@ def test_the_command_prints_writes_and_draws(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--timeline", "objects"], "write it like --timeline objects=1e6..1e9"),
-        (["--timeline", "objects=1e6"], "write it like"),
-        (["--timeline", "bytes=1..2"], "'bytes' does not grow in a timeline; allowed is objects"),
-        (["--timeline", "objects=a..2"], "could not convert string to float"),
-        (["--timeline", "objects=2..1"], "objects are 2..1; the first number"),
-        (["--timeline", "objects=1..2", "--window", "3 parsecs"], "unknown unit"),
-        (["--timeline", "objects=1..2", "--states", "1"], "states are 1"),
-        (["--timeline", "objects=1..2", "--bounds"], "leave --trace, --bounds"),
-        (["--timeline", "objects=1..2", "--precision", "0.1"], "leave --trace, --bounds"),
-        (["--states", "3"], "are for --timeline"),
-        (["--report", "x.html"], "are for --timeline"),
+        (["--objects", "1e6"], "--objects 1e6: write it like 1e6..1e9"),
+        (["--objects", "a..2"], "write it like"),
+        (["--objects", "2..1"], "objects are 2..1; the first number"),
+        (["--objects", "1..2", "--window", "3 parsecs"], "unknown unit"),
+        (["--objects", "1..2", "--states", "1"], "states are 1"),
+        (["--states", "3"], "'--objects'"),
     ],
 )
 def test_mistakes_are_one_line(capsys, arguments, said):
@@ -362,7 +357,7 @@ def test_mistakes_are_one_line(capsys, arguments, said):
 
 def test_a_store_that_does_not_grow_is_one_line(capsys):
     example = EXAMPLE.parent.parent / "minio.yaml"
-    code, _, err = tailcast(capsys, str(example), "--timeline", "objects=1..2")
+    code, _, err = tailcast(capsys, str(example), "--objects", "1..2")
     assert code == 2
     assert "minio has no state that grows" in err
 

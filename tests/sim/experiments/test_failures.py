@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from cli.main import main
 from cli.pages.failures import write_failures_page
+from cli.parse.failure import parse_failure
+from cli.parse.slo import parse_slo
 from cli.tables.failures import failure_grids, findings
 from models.minio.degraded import read_quorum, write_quorum
 from models.network.scenario import Kind
@@ -22,12 +24,10 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure as Reason
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference import engine as simpy_engine
-from sim.experiments.failure_kinds import parse_failure
 from sim.experiments.failure_windows import Times
 from sim.experiments.failures import Question, failures
 from sim.experiments.sweep import Settings
 from sim.replication.replicate import Precision, seed_of
-from sim.replication.slo import parse_slo
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
@@ -242,7 +242,7 @@ def test_bins_tile_the_windows(at, lasts, end):
     ],
 )
 def test_a_failure_that_cannot_be_is_named(failure, said):
-    with pytest.raises(InputError, match="--failure") as error:
+    with pytest.raises(InputError, match="failure") as error:
         asked(minio(), failure)
     assert said in str(error.value)
 
@@ -309,7 +309,7 @@ def test_the_command_prints_windows_and_keeps_them(capsys, tmp_path):
     spec = tmp_path / "store.yaml"
     spec.write_text(yaml.safe_dump(minio()))
     code, out, err = tailcast(
-        capsys, "whatif", spec, "--workers", 1, "--failure", "drive", "--failure-at", "1s", "--failure-for", "500ms",
+        capsys, "failures", spec, "drive", "--workers", 1, "--at", "1s", "--for", "500ms",
         "--replications", 2, "--slo", "GET.p99<1s", "--out", tmp_path / "kept", "--json",
     )  # fmt: skip
     assert code == 0, err
@@ -320,12 +320,10 @@ def test_the_command_prints_windows_and_keeps_them(capsys, tmp_path):
     assert {w["verdict"] for w in row["windows"].values()} == {"pass"}
     assert json.loads((tmp_path / "kept" / "failures.json").read_text()) == result
     assert "\nObjectives: drive 0 is down\n" in tailcast(
-        capsys, "whatif", spec, "--workers", 1, "--failure", "drive", "--replications", 1, "--slo", "GET.p99<1s"
+        capsys, "failures", spec, "drive", "--workers", 1, "--replications", 1, "--slo", "GET.p99<1s"
     )[1]  # fmt: skip
-    code, _, err = tailcast(capsys, "whatif", spec, "--failure", "drive", "--vary", "host.cores=1,2")
-    assert code == 2 and "--failure and --vary do not go together" in err
-    code, _, err = tailcast(capsys, "whatif", spec, "--failure", "drive", "--failure-at", "soon")
-    assert code == 2 and "--failure-at soon" in err
+    code, _, err = tailcast(capsys, "failures", spec, "drive", "--at", "soon")
+    assert code == 2 and "--at soon" in err
 
 
 def test_ctrl_c_says_that_nothing_is_kept(capsys, tmp_path, monkeypatch):
@@ -335,7 +333,7 @@ def test_ctrl_c_says_that_nothing_is_kept(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("sim.experiments.failures.simulate", interrupted)
     out = ("--out", tmp_path / "kept")
     for kept in ((), out):
-        code, printed, err = tailcast(capsys, "whatif", EXAMPLE, "--workers", 1, "--failure", "drive", *kept)
+        code, printed, err = tailcast(capsys, "failures", EXAMPLE, "drive", "--workers", 1, *kept)
         assert (code, printed) == (130, "")
         assert err.splitlines()[-1] == "tailcast: interrupted; nothing is kept; the same command begins anew"
 

@@ -6,20 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.parse.goal import parse_goal, parse_target
+from cli.parse.slo import parse_slo
 from models.field_paths import resolved
 from models.store import spec_of
 from sim.analysis.bounds import bounds
 from sim.experiments.find import find_best, find_limit
-from sim.experiments.goal import Goal, parse_target
+from sim.experiments.goal import Target
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants, value_at
 from sim.replication.replicate import replicate
-from sim.replication.slo import parse_slo
 from tests.specs import minio
 from traces.errors import InputError
 from traces.workload.generate import generate
+
+P99 = Target("GET", "p99")
 
 WHOLE, REAL = Scale(True), Scale(False, 0.01)
 OPEN_LOOP = ("workload.rate=200/s", "workload.operations=1500")
@@ -30,7 +33,7 @@ def variants(*assignments: str, replications: int = 3, **how) -> Variants:
 
 
 def found(variants: Variants, goal: str, *slos: str, **how):
-    return find_limit(variants, Goal.parse(goal), [parse_slo(slo) for slo in slos], **how)
+    return find_limit(variants, parse_goal(goal), [parse_slo(slo) for slo in slos], **how)
 
 
 @given(st.integers(0, 10**5), st.integers(0, 1000))
@@ -177,7 +180,7 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
         ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 keeps"),
         ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 keeps"),
         ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 keeps"),
-        ("max rate", "LIST.p99<1s", "nobody asks for a LIST"),
+        ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
         ("max store", "GET.p99<1s", "not a number"),
         ("max workload.rat", "GET.p99<1s", "no field 'rat' there; allowed are rate"),
@@ -193,7 +196,7 @@ def test_what_cannot_be_found_is_said_in_a_line(goal, slo, message):
 
 
 def test_an_objective_is_needed():
-    with pytest.raises(InputError, match="add --slo"):
+    with pytest.raises(InputError, match="needs an objective"):
         found(variants(), "max rate")
 
 
@@ -205,7 +208,7 @@ SLOW_READS = (
 
 def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
     base = variants(*SLOW_READS, "workload.operations=4000")
-    result = find_best(base, Goal.parse("best hedge.after"), "GET.p99", most_extra_load=0.05)
+    result = find_best(base, parse_goal("best hedge.after"), P99, most_extra_load=0.05)
     assert result["improves"]
     assert result["best"]["extra_load"] <= 0.05
     assert result["best"]["target"]["value"] < 0.5 * result["base"]["target"]["value"]
@@ -219,7 +222,12 @@ def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
 
 def test_no_hedge_is_allowed_where_none_adds_so_little():
     with pytest.raises(InputError, match=r"adds at most 0\.00% load"):
-        find_best(variants(*SLOW_READS), Goal.parse("best hedge.after in 0.5ms..1ms"), "GET.p99", most_extra_load=0.0)
+        find_best(
+            variants(*SLOW_READS),
+            parse_goal("best hedge.after in 0.5ms..1ms"),
+            P99,
+            most_extra_load=0.0,
+        )
 
 
 def test_extra_load_counts_attempts():
@@ -233,7 +241,8 @@ def test_extra_load_counts_attempts():
 def test_a_target_is_a_latency(target):
     with pytest.raises(InputError, match="write it like"):
         parse_target(target)
-    assert parse_target("GET.p99.9") == ("GET", "p99_9")
+    assert parse_target("GET.p99.9") == Target("GET", "p99_9")
+    assert str(Target("GET", "p99_9")) == "GET.p99.9"
 
 
 @pytest.mark.parametrize(

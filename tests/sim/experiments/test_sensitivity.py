@@ -10,7 +10,10 @@ import pytest
 
 import sim.experiments.sensitivity
 from cli.main import main
+from cli.parse.goal import parse_target
+from cli.parse.vary import parse_range
 from cli.tables.find import sensitivity_grid
+from sim.experiments.goal import Target
 from sim.experiments.measures import Measures
 from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings
@@ -18,6 +21,8 @@ from sim.experiments.variants import Variants
 from tests.models.test_store import EXAMPLE
 from tests.specs import minio
 from traces.errors import InputError
+
+P99 = Target("GET", "p99")
 
 pytest.importorskip("SALib")
 
@@ -54,7 +59,7 @@ def test_a_product_of_powers_has_its_exponents_as_elasticities(monkeypatch):
     # Whole numbers too: their steps are rounded.
     law(monkeypatch, lambda s: s.host.cpu["GET"].constant ** 0.7 * s.network.latency**0.2 / s.host.cores**0.5)
     ranges = [*RANGES[:2], Range("host.cores", "1", "4")]
-    result = sensitivity(variants(), ranges, "GET.p99", trajectories=5)
+    result = sensitivity(variants(), ranges, P99, trajectories=5)
     found = {row["path"]: row for row in result["parameters"]}
     assert list(found) == ["host.cpu.GET.constant", "host.cores", "network.latency"]
     for path, exponent in (("host.cpu.GET.constant", 0.7), ("network.latency", 0.2), ("host.cores", -0.5)):
@@ -67,25 +72,27 @@ def test_a_product_of_powers_has_its_exponents_as_elasticities(monkeypatch):
 
 def test_an_interaction_shows_as_spread(monkeypatch):
     law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.host.cores))
-    found = {r["path"]: r for r in sensitivity(variants(), RANGES[1:] + RANGES[:1], "GET.p99")["parameters"]}
+    found = {r["path"]: r for r in sensitivity(variants(), RANGES[1:] + RANGES[:1], P99)["parameters"]}
     assert found["network.latency"]["spread"] > 0.1 * found["network.latency"]["strength"]["value"]
     assert found["host.cpu.GET.constant"]["strength"]["value"] == 0
 
 
 def test_what_is_most_of_the_latency_is_strongest():
-    result = sensitivity(variants(), RANGES[:2], "GET.mean", trajectories=4)
+    result = sensitivity(variants(), RANGES[:2], Target("GET", "mean"), trajectories=4)
     strongest, other = result["parameters"]
     assert strongest["path"] == "host.cpu.GET.constant"
     # Light load, mean 0.38 ms and more of CPU: its share of the latency is its elasticity.
     assert 0.4 < strongest["elasticity"]["low"] <= strongest["elasticity"]["high"] < 1.2
     assert 0 < other["elasticity"]["value"] < 0.4
-    assert result == sensitivity(variants(), RANGES[:2], "GET.mean", trajectories=4), "the same seed, the same answer"
+    assert result == sensitivity(variants(), RANGES[:2], Target("GET", "mean"), trajectories=4), (
+        "the same seed, the same answer"
+    )
     assert result["simulated"] <= 4 * 3
 
 
 def test_another_seed_draws_other_walks(monkeypatch):
     law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.host.cores))
-    a, b = (sensitivity(variants(seed=seed), RANGES[1:], "GET.p99", trajectories=3)["parameters"] for seed in (1, 2))
+    a, b = (sensitivity(variants(seed=seed), RANGES[1:], P99, trajectories=3)["parameters"] for seed in (1, 2))
     assert not np.isclose(a[0]["elasticity"]["value"], b[0]["elasticity"]["value"], rtol=1e-6)
 
 
@@ -102,19 +109,19 @@ def test_another_seed_draws_other_walks(monkeypatch):
 )
 def test_what_cannot_be_screened_is_said_in_a_line(ranges, target, message):
     with pytest.raises(InputError, match=message):
-        sensitivity(variants("host.cores=2"), ranges, target, trajectories=2)
+        sensitivity(variants("host.cores=2"), ranges, parse_target(target), trajectories=2)
 
 
 def test_what_moves_nothing_is_said(monkeypatch):
     law(monkeypatch, lambda s: 1.0)
     with pytest.raises(InputError, match=r"none of host\.cpu\.GET\.constant, network\.latency moves it"):
-        sensitivity(variants(), RANGES[:2], "GET.p99", trajectories=2)
+        sensitivity(variants(), RANGES[:2], P99, trajectories=2)
 
 
 @pytest.mark.parametrize("text", ["host.cores", "host.cores=2", "host.cores=2..", "=2..3"])
 def test_a_range_is_two_values(text):
     with pytest.raises(InputError, match="write it like"):
-        Range.parse(text)
+        parse_range(text)
 
 
 def test_without_salib_it_says_what_to_install(monkeypatch):
@@ -127,7 +134,7 @@ def test_without_salib_it_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"tailcast\[sensitivity\]"):
-        sensitivity(variants(), RANGES[:2], "GET.p99")
+        sensitivity(variants(), RANGES[:2], P99)
 
 
 QUICK = [
@@ -136,16 +143,16 @@ QUICK = [
 ]  # fmt: skip
 
 
-def told(capsys, *arguments: str):
+def told(capsys, verb: str, *arguments: str):
     with pytest.raises(SystemExit) as ended:
-        main(["whatif", str(EXAMPLE), *arguments, *QUICK])
+        main([verb, str(EXAMPLE), *arguments, *QUICK])
     out, err = capsys.readouterr()
     return ended.value.code, out, err
 
 
 def test_the_command_screens(capsys, tmp_path):
     ranges = ["--vary", "workload.rate=100/s..400/s", "--vary", "network.latency=0.1ms..0.4ms"]
-    asked = ["--sensitivity", *ranges, "--target", "GET.p99", "--trajectories", "2"]
+    asked = ["sensitivity", *ranges, "--target", "GET.p99", "--trajectories", "2"]
     code, out, _ = told(capsys, *asked, "--json", "--out", str(tmp_path / "kept"))
     assert code == 0
     result = json.loads(out)
@@ -160,12 +167,12 @@ def test_the_command_screens(capsys, tmp_path):
 
 
 def test_the_command_searches(capsys):
-    code, out, _ = told(capsys, "--find", "max rate", "--slo", "GET.p99<20ms")
+    code, out, _ = told(capsys, "find", "max rate", "--slo", "GET.p99<20ms")
     assert code == 0
     assert "is the greatest workload.rate that keeps the objectives" in out, "on one line, however narrow the table"
-    code, out, _ = told(capsys, "--find", "min host.cores", "--slo", "GET.p99<20ms", "--json")
+    code, out, _ = told(capsys, "find", "min host.cores", "--slo", "GET.p99<20ms", "--json")
     assert json.loads(out)["value"] == 1
-    code, out, _ = told(capsys, "--find", "best hedge.after in 1ms..4ms", "--target", "GET.p99", "--extra-load", "0.2")
+    code, out, _ = told(capsys, "find", "best hedge.after in 1ms..4ms", "--target", "GET.p99", "--extra-load", "0.2")
     assert code == 0
     assert "as it stands" in out
 
@@ -173,10 +180,12 @@ def test_the_command_searches(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--find", "max rate"], "add --slo"),
-        (["--find", "max rate", "--target", "GET.p99"], "take --slo"),
-        (["--find", "best hedge.after"], "takes --target"),
-        (["--sensitivity"], "add --target"),
+        (["find", "max rate"], "add --slo"),
+        (["find", "max rate", "--target", "GET.p99"], "'min' --slo"),
+        (["find", "best hedge.after"], "takes --target"),
+        (["find", "most rate"], "write it like"),
+        (["sensitivity", "--vary", "host.cores=1..8"], "'--target'"),
+        (["sensitivity", "--target", "GET.p99"], "'--vary'"),
     ],
 )
 def test_the_command_says_what_is_missing(capsys, arguments, message):

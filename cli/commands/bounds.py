@@ -1,0 +1,28 @@
+"""`tailcast bounds`: what follows from a spec's demands without simulation."""
+
+from __future__ import annotations
+
+from cli.common import print_grid, print_json
+from cli.options import JsonOption, ProfileOption, SeedOption, SetOption, SpecArgument, TraceOption
+from cli.parse.workload import spec_and_trace
+from cli.tables.bounds import bounds_grids
+from sim.analysis.bounds import bounds
+from traces.workload.generate import generate
+
+
+def command(
+    spec: SpecArgument,
+    trace: TraceOption = None,
+    profile: ProfileOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compute the bottleneck, bounds of throughput and response time, and exact means where they exist."""
+    store, requests = spec_and_trace(spec, trace, profile, assignments)
+    result = bounds(*store.compile(generate(store.workload, seed or 0) if requests is None else requests))
+    if as_json:
+        print_json(result)
+        return
+    for grid in bounds_grids(result):
+        print_grid(grid)

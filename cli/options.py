@@ -1,0 +1,52 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SpecArgument = Annotated[
+    Path, typer.Argument(metavar="SPEC.yaml", help="Spec of the store and its workload.", show_default=False)
+]
+TraceOption = Annotated[
+    Path | None,
+    typer.Option("--trace", help="Trace to take the requests from (default: generated from the spec's workload)."),
+]
+ProfileOption = Annotated[
+    Path | None,
+    typer.Option("--profile", help="Profile written by 'tailcast calibrate'; --set overrides its values."),
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the spec; repeatable.")
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of all random numbers (default: 0).")
+]
+SloOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slo",
+        metavar="OBJECTIVE",
+        help="Objective: 'GET.p99<50ms', 'PUT.throughput>500/s', 'GET.errors<0.1%' or 'drive.utilization<80%'; "
+        "repeatable.",
+    ),
+]
+TARGET_FORM = "OP.QUANTILE"
+ReplicationsOption = Annotated[
+    int, typer.Option("--replications", min=1, help="Replications per variant, using common random numbers.")
+]
+SteadyOption = Annotated[bool, typer.Option("--steady", help="Leave out the warm-up period of each replication.")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Number of worker threads or processes (default: one per core).")
+]
+PageOption = Annotated[Path | None, typer.Option("--report", help="Write the results as a page to this HTML file.")]
+OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path.")]
+KeptOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="FOLDER", help="Write results to this folder; an interrupted command continues from it."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]

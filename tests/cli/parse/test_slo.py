@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from cli.parse.slo import parse_slo
+from traces.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "figure", "limit"),
+    [
+        ("GET.p99<50ms", "GET", "p99", 0.05),
+        ("PUT.p99.9 <= 1.5s", "PUT", "p99_9", 1.5),
+        (" LIST.mean<200us ", "LIST", "mean", 2e-4),
+        ("GET.max<1", "GET", "max", 1.0),
+        ("GET.throughput>500/s", "GET", "throughput_ops", 500),
+        ("GET.throughput>=6000/min", "GET", "throughput_ops", 100),
+        ("PUT.throughput>2GB/s", "PUT", "throughput_bytes", 2e9),
+        ("GET.errors<0.1%", "GET", "errors", 0.001),
+        ("GET.errors<0.001", "GET", "errors", 0.001),
+        ("utilization<80%", None, "utilization", 0.8),
+        ("rgw cpu.utilization<0.8", "rgw cpu", "utilization", 0.8),
+    ],
+)
+def test_objectives_are_read(text, subject, figure, limit):
+    slo = parse_slo(text)
+    assert (slo.text, slo.subject, slo.figure) == (text, subject, figure)
+    assert slo.limit == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fast", "is no objective; write it like"),
+        ("GET.p99=50ms", "is no objective"),
+        ("GET.p98<50ms", "'p98' is no figure; allowed are mean, p25"),
+        ("p99<50ms", "names no operation; allowed are GET"),
+        ("get.p99<50ms", "'get' is no operation; allowed are GET, PUT"),
+        ("GET.p99>50ms", "p99 takes <, not >"),
+        ("GET.throughput<5/s", "throughput takes >, not <"),
+        ("GET.p99<50kg", "unknown unit 'kg'"),
+        ("GET.p99<fast", "'fast' is not a duration"),
+        ("GET.throughput>5ms", "is no throughput; write it like 500/s or 2GB/s"),
+        ("GET.errors<nan", "is no share"),
+        ("GET.errors<120%", "0% to 100% is allowed"),
+        ("utilization<much", "'much' is no share"),
+    ],
+)
+def test_what_is_no_objective_is_refused(text, said):
+    with pytest.raises(InputError, match="--slo") as error:
+        parse_slo(text)
+    assert said in str(error.value)

@@ -1,0 +1,42 @@
+"""Options have names in `cli` alone: below it, messages and docstrings name fields and parameters."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.paths import ROOT
+
+BELOW_CLI = ("traces", "models", "sim", "validate")
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+OF_OTHER_PROGRAMS = {
+    "models/minio/internode.py": {"--all"},  # mc admin trace
+    "sim/engine/compiled/build.py": {
+        "--output",
+        "--requirements",
+    },  # its own
+    "traces/readers/elbencho.py": {"--opslog"},
+    "traces/readers/minio_trace.py": {"--json"},  # mc admin trace
+    "validate/compare/admin_trace.py": {"--json"},  # mc admin trace
+    "validate/compare/server_trace.py": {"--json"},  # mc admin trace
+    "validate/lab/minio.py": {"--version", "--quiet", "--address"},  # minio server
+}
+
+
+def texts(path: Path) -> Iterator[str]:
+    """All strings of a module, parts of formatted ones and docstrings too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_no_option_is_named_below_cli():
+    found = {}
+    for package in BELOW_CLI:
+        for path in (ROOT / package).rglob("*.py"):
+            named = {option for text in texts(path) for option in OPTION.findall(text)}
+            if named:
+                found[str(path.relative_to(ROOT))] = named
+    assert found == OF_OTHER_PROGRAMS
