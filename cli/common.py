@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from cli.tables.tables import Grid, rich_table
-from sim.engine.compiled.library import missing
+from cli.tables import tables
+from sim.engine.compiled import library
 
 stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
@@ -41,11 +40,11 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def print_grid(grid: Grid, turn: bool = True, console: Console = stdout) -> None:
+def print_grid(grid: tables.Grid, turn: bool = True, console: Console = stdout) -> None:
     """A grid on stdout, turned as `rich_table` has it; a title of rich's own would wrap to the width of the table."""
     if grid.title:
         console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
-    console.print(rich_table(grid, turn))
+    console.print(tables.rich_table(grid, turn))
 
 
 def say(message: str) -> None:
@@ -55,7 +54,7 @@ def say(message: str) -> None:
 
 def warn_if_slow() -> None:
     """Say that the SimPy engine has to take over, where the compiled engine's library is missing."""
-    if reason := missing():
+    if reason := library.missing():
         say(f"{reason}; the SimPy engine takes over, which gives the same results 20 to 70 times slower")
 
 
@@ -83,6 +82,8 @@ def kept_in(folder: Path | None, resumes: bool = True) -> Iterator[None]:
 @contextlib.contextmanager
 def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
     """A progress bar on stderr that appears after a second; call the yielded function with what is done so far."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
     bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=stderr, transient=True)
     task = bar.add_task(what, total=total)

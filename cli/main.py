@@ -1,6 +1,7 @@
 """The `tailcast` command: finds the subcommand, and turns errors into one line and an exit code.
 
-A subcommand's module is imported when it is run: those of all of them take seconds.
+A subcommand's module is imported when it is run. What it needs to do its work, and not to describe its options, is
+loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from cli.later import imported_later
 from traces.errors import InputError
 
 SUMMARIES = {
@@ -72,7 +74,8 @@ class _Imported(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in SUMMARIES:
             raise KeyError(name)
-        module = importlib.import_module(f"cli.commands.{name}")
+        with imported_later():
+            module = importlib.import_module(f"cli.commands.{name}")
         group = getattr(module, "app", None)
         if group is None:
             group = typer.Typer()

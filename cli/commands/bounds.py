@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cli.common import print_grid, print_json
 from cli.options import JsonOption, ProfileOption, SeedOption, SetOption, SpecArgument, TraceOption
-from cli.parse.workload import spec_and_trace
-from cli.tables.bounds import bounds_grids
-from sim.analysis.bounds import bounds
-from traces.workload.generate import generate
+from cli.parse import workload
+from cli.tables import bounds
+from sim.analysis import bounds as analysis_bounds
+from traces.workload import generate
 
 
 def command(
@@ -19,10 +19,12 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Compute the bottleneck, bounds of throughput and response time, and exact means where they exist."""
-    store, requests = spec_and_trace(spec, trace, profile, assignments)
-    result = bounds(*store.compile(generate(store.workload, seed or 0) if requests is None else requests))
+    store, requests = workload.spec_and_trace(spec, trace, profile, assignments)
+    result = analysis_bounds.bounds(
+        *store.compile(generate.generate(store.workload, seed or 0) if requests is None else requests)
+    )
     if as_json:
         print_json(result)
         return
-    for grid in bounds_grids(result):
+    for grid in bounds.bounds_grids(result):
         print_grid(grid)

@@ -10,9 +10,9 @@ import typer
 from cli import words as phrases
 from cli.common import print_grid, print_json, progress, stdout
 from cli.options import JsonOption, SeedOption
-from cli.tables.tables import comparison_grid
-from traces.run import Run
-from validate.compare.compare import compare
+from cli.tables import tables
+from traces import run
+from validate.compare import compare
 
 ToleranceOption = Annotated[
     float, typer.Option("--tolerance", help="By what share throughput, p50, p99 and the whole distribution may differ.")
@@ -28,14 +28,14 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two Runs, quantile by quantile, and say whether A agrees with B."""
-    runs = Run.read(a), Run.read(b)
+    runs = run.Run.read(a), run.Run.read(b)
     with progress("comparing", total=1) as advance:
-        result = compare(*runs, tolerance=tolerance, seed=seed or 0, progress=advance)
+        result = compare.compare(*runs, tolerance=tolerance, seed=seed or 0, progress=advance)
     if as_json:
         print_json(result)
     else:
         names = run_names([a, b])
-        print_grid(comparison_grid(result, (names[0], names[1])))
+        print_grid(tables.comparison_grid(result, (names[0], names[1])))
         stdout.print(phrases.verdict(result, (names[0], names[1])), phrases.doubt(result), sep="\n", markup=False)
     if check and result["verdict"] == "differ":
         raise typer.Exit(1)

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
+    FiguresOption,
+    FormatOption,
     JsonOption,
     PageOption,
     ProfileOption,
@@ -20,16 +22,13 @@ from cli.options import (
     SpecArgument,
     WorkersOption,
 )
-from cli.pages.failures import write_failures_page
-from cli.parse.duration import seconds_of
-from cli.parse.failure import parse_failure
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.tables.failures import failure_grids, findings
-from sim.experiments.failures import Question, failures
-from sim.experiments.sweep import REPLICATIONS, Settings
-from sim.experiments.sweep_folder import SweepFolder
-from sim.replication.replicate import Precision
+from cli.pages import failures
+from cli.parse import duration, failure, slo
+from cli.parse import spec as parse_spec
+from cli.tables import failures as tables_failures
+from sim.experiments import failures as experiments_failures
+from sim.experiments import sweep, sweep_folder
+from sim.replication import replicate
 
 
 def command(
@@ -53,7 +52,7 @@ def command(
         typer.Option("--for", metavar="TIME", help="How long the failure lasts (default: half of the time left)."),
     ] = None,
     slos: SloOption = None,
-    replications: ReplicationsOption = REPLICATIONS,
+    replications: ReplicationsOption = 5,
     precision: Annotated[
         float | None,
         typer.Option(
@@ -75,30 +74,30 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate failures: each operation before, during and after one, compared with a healthy store."""
-    question = Question(
-        spec_mapping(spec, profile, assignments),
+    question = experiments_failures.Question(
+        parse_spec.spec_mapping(spec, profile, assignments),
         str(spec),
-        [parse_failure(text) for text in kinds],
-        seconds_of("--at", at),
-        seconds_of("--for", lasts),
-        parse_slos(slos),
-        Settings(seed or 0, replications, None if precision is None else Precision(precision)),
+        [failure.parse_failure(text) for text in kinds],
+        duration.seconds_of("--at", at),
+        duration.seconds_of("--for", lasts),
+        slo.parse_slos(slos),
+        sweep.Settings(seed or 0, replications, None if precision is None else replicate.Precision(precision)),
     )
-    folder = None if out is None else SweepFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    folder = None if out is None else sweep_folder.SweepFolder(out)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     known = None if precision is not None else len(kinds) * replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:
-        result = failures(question, workers=worker_count(workers), progress=update)
+        result = experiments_failures.failures(question, workers=worker_count(workers), progress=update)
     if folder is not None:
         folder.write_text("failures.json", json_text(result))
         say(f"written to {folder.path / 'failures.json'}")
-    pages.write(lambda path: write_failures_page(result, path))
+    pages.write(lambda path: failures.write_failures_page(result, path))
     if as_json:
         print_json(result)
         return
     for row in result["failures"]:
-        for grid in failure_grids(result, row):
+        for grid in tables_failures.failure_grids(result, row):
             print_grid(grid, turn=False)
-    for sentence in findings(result):
+    for sentence in tables_failures.findings(result):
         stdout.print(sentence, markup=False, soft_wrap=True)

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -22,15 +24,14 @@ from cli.options import (
     SteadyOption,
     WorkersOption,
 )
-from cli.pages.find import write_best_page, write_limit_page
-from cli.parse.goal import parse_goal, parse_target
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.tables.find import best_grid, limit_grid
-from sim.experiments.find import find_best, find_limit
-from sim.experiments.sweep import REPLICATIONS, Settings
-from sim.experiments.sweep_folder import SweepFolder
-from sim.experiments.variants import Variants
+from cli.pages import find
+from cli.parse import goal as parse_goal
+from cli.parse import slo
+from cli.parse import spec as parse_spec
+from cli.tables import find as tables_find
+from sim.experiments import find as experiments_find
+from sim.experiments import sweep, sweep_folder
+from sim.experiments import variants as experiments_variants
 from traces.errors import InputError
 
 
@@ -57,7 +58,7 @@ def command(
             help="Greatest fraction of additional attempts that 'best' allows; 0.05 is 5 % (default: any).",
         ),
     ] = None,
-    replications: ReplicationsOption = REPLICATIONS,
+    replications: ReplicationsOption = 5,
     steady: SteadyOption = False,
     profile: ProfileOption = None,
     assignments: SetOption = None,
@@ -70,30 +71,34 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find the value of one field that meets the objectives, or that minimises a latency."""
-    wanted = parse_goal(goal)
+    wanted = parse_goal.parse_goal(goal)
     best = wanted.kind == "best"
     if best != (target is not None) or (best and slos) or (extra_load is not None and not best):
         raise InputError(f"goal {goal!r}: 'best' takes --target {TARGET_FORM} and --extra-load; 'max' and 'min' --slo")
     if not best and not slos:
         raise InputError(f"goal {goal!r}: needs an objective to meet; add --slo 'GET.p99<50ms'")
-    objectives = parse_slos(slos)
-    settings = Settings(seed or 0, replications, steady=steady)
-    variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
-    folder = None if out is None else SweepFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    objectives = slo.parse_slos(slos)
+    settings = sweep.Settings(seed or 0, replications, steady=steady)
+    variants = experiments_variants.Variants(
+        parse_spec.spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers)
+    )
+    folder = None if out is None else sweep_folder.SweepFolder(out)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     with kept_in(out), progress("searching") as update:
         if target is not None:
-            latency = parse_target(target)
-            result = find_best(variants, wanted, latency, most_extra_load=extra_load, cache=folder, progress=update)
+            latency = parse_goal.parse_target(target)
+            result = experiments_find.find_best(
+                variants, wanted, latency, most_extra_load=extra_load, cache=folder, progress=update
+            )
         else:
-            result = find_limit(variants, wanted, objectives, cache=folder, progress=update)
+            result = experiments_find.find_limit(variants, wanted, objectives, cache=folder, progress=update)
     if folder is not None:
         folder.write_text("find.json", json_text(result))
         say(f"written to {folder.path / 'find.json'}")
-    write_page = write_best_page if best else write_limit_page
+    write_page = find.write_best_page if best else find.write_limit_page
     pages.write(lambda path: write_page(result, path, spec.name))
     if as_json:
         print_json(result)
     else:
-        print_grid(best_grid(result) if best else limit_grid(result))
+        print_grid(tables_find.best_grid(result) if best else tables_find.limit_grid(result))

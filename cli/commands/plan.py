@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -19,14 +21,13 @@ from cli.options import (
     SpecArgument,
     WorkersOption,
 )
-from cli.pages.plan import write_plan_page
-from cli.parse.duration import seconds_of
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.tables.plan import evidence, found, plan_grids
-from sim.capacity.growth import read_growth
-from sim.capacity.plan import plan
-from sim.capacity.plan_folder import PlanFolder
+from cli.pages import plan
+from cli.parse import duration, slo
+from cli.parse import spec as parse_spec
+from cli.tables import plan as tables_plan
+from sim.capacity import growth as capacity_growth
+from sim.capacity import plan as capacity_plan
+from sim.capacity import plan_folder
 
 
 def command(
@@ -45,18 +46,18 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
-    objectives = parse_slos(slos)
-    pages = PageFiles(report, figures_to, figure_format)
-    folder = None if out is None else PlanFolder(out)
+    objectives = slo.parse_slos(slos)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
+    folder = None if out is None else plan_folder.PlanFolder(out)
     warn_if_slow()
     with kept_in(out), progress("looking at the store") as update:
-        result = plan(
-            spec_mapping(spec, assignments=assignments),
-            read_growth(growth),
+        result = capacity_plan.plan(
+            parse_spec.spec_mapping(spec, assignments=assignments),
+            capacity_growth.read_growth(growth),
             objectives,
             source=str(spec),
             seed=seed or 0,
-            window_s=seconds_of("--window", window) or 0.0,
+            window_s=duration.seconds_of("--window", window) or 0.0,
             replications=replications,
             workers=worker_count(workers),
             cache=folder,
@@ -65,11 +66,11 @@ def command(
     if folder is not None:
         folder.write(result, json_text(result))
         say(f"plan written to {out}")
-    pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}"))
+    pages.write(lambda path: plan.write_plan_page(result, path, f"Plan of {spec.stem}"))
     if as_json:
         print_json(result)
         return
-    for grid in plan_grids(result):
+    for grid in tables_plan.plan_grids(result):
         print_grid(grid)
-    for line in (*evidence(result), found(result)):
+    for line in (*tables_plan.evidence(result), tables_plan.found(result)):
         stdout.print(line, markup=False)

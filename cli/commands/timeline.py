@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
+    EngineOption,
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -19,13 +22,12 @@ from cli.options import (
     SpecArgument,
     WorkersOption,
 )
-from cli.parse.duration import seconds_of
-from cli.parse.spec import spec_mapping
-from cli.tables.timeline import events_grids, state_grids
-from models.store import spec_of
-from sim.capacity.timeline import Plan, Spacing, timeline
-from sim.capacity.timeline_folder import TimelineFolder
-from sim.simulate import EngineName
+from cli.parse import duration
+from cli.parse import spec as parse_spec
+from cli.tables import timeline
+from models import store as models_store
+from sim.capacity import timeline as capacity_timeline
+from sim.capacity import timeline_folder
 from traces.errors import InputError
 
 
@@ -37,14 +39,13 @@ def command(
             "--objects", metavar="LOW..HIGH", help="Range of objects stored, as 1e6..1e9.", show_default=False
         ),
     ],
-    states: Annotated[int, typer.Option("--states", help="Number of states in this range.")] = Plan.states,
-    window: Annotated[str, typer.Option("--window", help="Simulated time at each state.")] = f"{Plan.window_s:g}s",
+    states: Annotated[int, typer.Option("--states", help="Number of states in this range.")] = 20,
+    window: Annotated[str, typer.Option("--window", help="Simulated time at each state.")] = "10s",
     spacing: Annotated[
-        Spacing, typer.Option("--spacing", help="Equal ratios (log) or equal differences (linear) of objects.")
-    ] = Plan.spacing,
-    engine: Annotated[
-        EngineName, typer.Option("--engine", help="Simulation engine; both give the same result, compiled is faster.")
-    ] = "compiled",
+        Literal["geometric", "linear"],
+        typer.Option("--spacing", help="Equal ratios (log) or equal differences (linear) of objects."),
+    ] = "geometric",
+    engine: EngineOption = "compiled",
     profile: ProfileOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
@@ -56,14 +57,14 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store as it fills: throughput and latency against the objects stored."""
-    plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window) or 0.0)
-    store = spec_of(spec_mapping(spec, profile, assignments), str(spec))
-    folder = None if out is None else TimelineFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    plan = capacity_timeline.Plan(*_ends(objects), states, spacing, duration.seconds_of("--window", window) or 0.0)
+    store = models_store.spec_of(parse_spec.spec_mapping(spec, profile, assignments), str(spec))
+    folder = None if out is None else timeline_folder.TimelineFolder(out)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     if engine == "compiled":
         warn_if_slow()
     with kept_in(out), progress("simulating windows", plan.states) as update:
-        result = timeline(
+        result = capacity_timeline.timeline(
             store,
             plan,
             seed=seed or 0,
@@ -79,7 +80,7 @@ def command(
     if as_json:
         print_json(result)
         return
-    for grid in (*state_grids(result), *events_grids(result)):
+    for grid in (*timeline.state_grids(result), *timeline.events_grids(result)):
         print_grid(grid)
 
 

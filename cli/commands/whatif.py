@@ -18,8 +18,10 @@ from cli.common import (
     warn_if_slow,
     worker_count,
 )
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -32,16 +34,15 @@ from cli.options import (
     SteadyOption,
     WorkersOption,
 )
-from cli.pages.whatif import write_whatif_page
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.parse.vary import parse_base, parse_variation
-from cli.tables.tables import Grid
-from cli.tables.whatif import findings, points_grids
-from sim.experiments.sweep import REPLICATIONS, Settings
-from sim.experiments.sweep_folder import SweepFolder
-from sim.experiments.whatif import Question, whatif
-from sim.replication.replicate import Precision
+from cli.pages import whatif
+from cli.parse import slo
+from cli.parse import spec as parse_spec
+from cli.parse import vary as parse_vary
+from cli.tables import tables
+from cli.tables import whatif as tables_whatif
+from sim.experiments import sweep, sweep_folder
+from sim.experiments import whatif as experiments_whatif
+from sim.replication import replicate
 from traces.errors import InputError
 
 _LONGEST_LINE = 1000
@@ -70,7 +71,7 @@ def command(
             "--base", metavar="PATH=VALUE", help="Point to compare the others with; repeatable (default: the first)."
         ),
     ] = None,
-    replications: ReplicationsOption = REPLICATIONS,
+    replications: ReplicationsOption = 5,
     precision: Annotated[
         float | None,
         typer.Option(
@@ -99,20 +100,20 @@ def command(
     """Simulate variants of a spec with common random numbers, and say which meet the objectives."""
     if scheduler is not None and workers is not None:
         raise InputError("--workers are processes of this machine, and --scheduler is a cluster of others; give one")
-    question = Question(
-        spec_mapping(spec, profile, assignments),
+    question = experiments_whatif.Question(
+        parse_spec.spec_mapping(spec, profile, assignments),
         str(spec),
-        [parse_variation(text) for text in vary],
-        parse_slos(slos),
+        [parse_vary.parse_variation(text) for text in vary],
+        slo.parse_slos(slos),
         samples,
-        parse_base(base or ()),
-        Settings(seed or 0, replications, None if precision is None else Precision(precision), steady),
+        parse_vary.parse_base(base or ()),
+        sweep.Settings(seed or 0, replications, None if precision is None else replicate.Precision(precision), steady),
     )
-    folder = None if out is None else SweepFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    folder = None if out is None else sweep_folder.SweepFolder(out)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     with kept_in(out), progress("simulating points", 1.0) as update:
-        result = whatif(
+        result = experiments_whatif.whatif(
             question,
             workers=worker_count(workers),
             scheduler=scheduler,
@@ -122,17 +123,17 @@ def command(
     if folder is not None:
         folder.write(result, json_text(result))
         say(f"What-if written to {folder.path}")
-    pages.write(lambda path: write_whatif_page(result, path))
+    pages.write(lambda path: whatif.write_whatif_page(result, path))
     if as_json:
         print_json(result)
         return
-    for grid in points_grids(result):
+    for grid in tables_whatif.points_grids(result):
         _print_wide(grid)
-    for sentence in findings(result):
+    for sentence in tables_whatif.findings(result):
         stdout.print(sentence, markup=False, soft_wrap=True)
 
 
-def _print_wide(grid: Grid) -> None:
+def _print_wide(grid: tables.Grid) -> None:
     """The grid with a row for each point; but for a terminal, lines are as long as they need to be."""
     console = stdout if stdout.is_terminal else Console(width=_LONGEST_LINE, highlight=False)
     print_grid(grid, turn=False, console=console)

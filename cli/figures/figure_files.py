@@ -9,21 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import plotly
-import typer
 
 from cli.common import say
+from cli.options import FigureFormat
 from traces.errors import InputError
 from traces.tables import whole_file
-
-FigureFormat = Literal["png", "svg"]
-FiguresOption = Annotated[
-    Path | None,
-    typer.Option("--figures", metavar="FOLDER", help="Also write the page's figures as files; needs kaleido."),
-]
-FormatOption = Annotated[FigureFormat, typer.Option("--format", help="What files --figures writes.")]
 
 _WIDTH_PX = 900
 
