@@ -306,8 +306,8 @@ def question_cases() -> Iterator[Case]:
         "--set workload.duration=1s --replications 3",
         "whatif failure minio": "failures examples/minio-12-hdd.yaml drive slow-drive=3 "
         "noisy-neighbour:drives=0.3 host --slo 'GET.p99<100ms' --set workload.duration=30s --replications 3",
-        "whatif failure ceph": "failures examples/ceph/osd-down.yaml drive gateway:1 noisy-neighbour:cpu=0.5 --set events=[] --set gateways.count=2 --set "
-        "gateways.collocated=false --set workload.duration=20s "
+        "whatif failure ceph": "failures examples/ceph/osd-down.yaml drive gateway:1 noisy-neighbour:cpu=0.5 "
+        "--set events=[] --set gateways.count=2 --set gateways.collocated=false --set workload.duration=20s "
         "--slo 'GET.p99<100ms' --replications 3",
     }  # fmt: skip
     for name, command in commands.items():

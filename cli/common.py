@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from cli.tables import tables
+from sim import json_form
 from sim.engine.compiled import library
 
 stderr = Console(stderr=True, highlight=False)
@@ -27,7 +28,7 @@ def print_json(value: Any) -> None:
 
 def json_text(value: Any) -> str:
     """JSON as `print_json` prints it."""
-    return json.dumps(_finite(value), indent=1) + "\n"
+    return json.dumps(_finite(json_form.to_json(value)), indent=1) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -72,10 +73,10 @@ def command(
 ) -> None:
     """Find the value of one field that meets the objectives, or that minimises a latency."""
     wanted = parse_goal.parse_goal(goal)
-    best = wanted.kind == "best"
-    if best != (target is not None) or (best and slos) or (extra_load is not None and not best):
+    is_best = wanted.kind == "best"
+    if is_best != (target is not None) or (is_best and slos) or (extra_load is not None and not is_best):
         raise InputError(f"goal {goal!r}: 'best' takes --target {TARGET_FORM} and --extra-load; 'max' and 'min' --slo")
-    if not best and not slos:
+    if not is_best and not slos:
         raise InputError(f"goal {goal!r}: needs an objective to meet; add --slo 'GET.p99<50ms'")
     objectives = slo.parse_slos(slos)
     settings = sweep.Settings(seed or 0, replications, steady=steady)
@@ -85,20 +86,22 @@ def command(
     folder = None if out is None else sweep_folder.SweepFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
+    result: experiments_find.Best | experiments_find.Limit
     with kept_in(out), progress("searching") as update:
         if target is not None:
             latency = parse_goal.parse_target(target)
-            result = experiments_find.find_best(
+            best = experiments_find.find_best(
                 variants, wanted, latency, most_extra_load=extra_load, cache=folder, progress=update
             )
+            result, grid, write_page = best, tables_find.best_grid(best), partial(find.write_best_page, best)
         else:
-            result = experiments_find.find_limit(variants, wanted, objectives, cache=folder, progress=update)
+            limit = experiments_find.find_limit(variants, wanted, objectives, cache=folder, progress=update)
+            result, grid, write_page = limit, tables_find.limit_grid(limit), partial(find.write_limit_page, limit)
     if folder is not None:
         folder.write_text("find.json", json_text(result))
         say(f"written to {folder.path / 'find.json'}")
-    write_page = find.write_best_page if best else find.write_limit_page
-    pages.write(lambda path: write_page(result, path, spec.name))
+    pages.write(lambda path: write_page(path, spec.name))
     if as_json:
         print_json(result)
     else:
-        print_grid(tables_find.best_grid(result) if best else tables_find.limit_grid(result))
+        print_grid(grid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -24,8 +25,8 @@ from cli.options import (
 from cli.parse import workload
 from cli.tables import tables
 from models import store as models_store
-from sim import simulate
-from sim.replication import replicate, summaries
+from sim import json_form, simulate
+from sim.replication import replicate
 from traces import run as traces_run
 from traces import trace as traces_trace
 from traces.errors import InputError
@@ -139,20 +140,8 @@ def _replicated(
             workers=workers,
             progress=update,
         )
-    engines = [run.info["engine"] for run in done.runs]
-    summary = done.summary()
-    result = {
-        **summary,
-        "stations": _visited(summary["stations"], done),
-        "engine": {"name": engines[0]["name"], **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
-    }
-    if precision is not None:
-        result["precision"] = precision.verdict(done)
-    return result, [tables.replications_grid(result), tables.station_intervals_grid(result["stations"])]
-
-
-def _visited(stations: list[dict[str, Any]], done: summaries.Replications) -> list[dict[str, Any]]:
-    """Those of a summary's stations that were visited, with how many servers they have."""
+    summary, verdict = done.summary(), None if precision is None else precision.verdict(done)
     visited = {row["name"] for run in done.runs for row in run.stations if row["visits"]}
-    servers = {row["name"]: row["servers"] for row in done.runs[0].stations}
-    return [row | {"servers": servers[row["name"]]} for row in stations if row["name"] in visited]
+    summary = replace(summary, stations=[station for station in summary.stations if station.name in visited])
+    result = {**json_form.to_json(summary), "engine": done.work, **({} if verdict is None else {"precision": verdict})}
+    return result, [tables.replications_grid(summary, verdict), tables.station_intervals_grid(summary.stations)]

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cli.parse.slo import parse_slo
 from cli.words import LABELS
+from sim.experiments.whatif import SimulatedPoint, WhatIf
 from sim.replication.slo import LATENCIES, UTILIZATION, Slo
-
-Point = dict[str, Any]
-"""A point of a what-if, see `sim.experiments.whatif.whatif`."""
+from sim.replication.summaries import NO_INTERVAL, Interval
 
 _UNITS = {"throughput_ops": ("op/s", 1.0), "throughput_bytes": ("MB/s", 1e-6), "errors": ("%", 100.0)}
 _SHARE, _LATENCY = ("%", 100.0), ("ms", 1e3)
@@ -74,40 +72,38 @@ class Measure:
     def _unit(self) -> tuple[str, float]:
         return _LATENCY if self.is_latency else _UNITS.get(self.figure, _SHARE)
 
-    def of(self, point: Point) -> Estimate:
+    def of(self, point: SimulatedPoint) -> Estimate:
         """The measure of a point, in its unit."""
-        return self._scaled(self._found(point))
+        return self.scaled(self._found(point))
 
-    def difference(self, point: Point) -> Estimate:
+    def difference(self, point: SimulatedPoint) -> Estimate:
         """By how much it is above that of the base, in its unit."""
-        figures = point.get("difference", {}).get("ops", {}).get(self.subject, {})
-        found = figures.get("latency_s", {}).get(self.figure) or figures.get(self.figure)
-        return self._scaled(found or {})
-
-    def _found(self, point: Point) -> dict[str, Any]:
-        if self.slo is not None:
-            found: dict[str, Any] = point.get("slo_figures", {}).get(self.slo.text, {})
-            return found
-        figures = point["ops"].get(self.subject)
+        figures = point.difference.ops.get(self.subject or "")
         if figures is None:
-            return {}
-        inside = figures["latency_s"] if self.is_latency else figures
-        ends = figures["interval"]["latency_s"] if self.is_latency else figures["interval"]
-        return {"value": inside[self.figure], **dict(zip(("low", "high"), ends[self.figure], strict=True))}
+            return NOTHING
+        rates = {"throughput_ops": figures.throughput_ops, "throughput_bytes": figures.throughput_bytes}
+        return self.scaled((figures.latency_s | rates).get(self.figure, NO_INTERVAL))
 
-    def _scaled(self, found: dict[str, Any]) -> Estimate:
-        return Estimate(*(_number(found.get(name)) * self._unit[1] for name in Estimate._fields))
+    def _found(self, point: SimulatedPoint) -> Interval:
+        if self.slo is not None:
+            return point.slo_figures[self.slo.text]
+        figures = point.ops.get(self.subject or "")
+        if figures is None:
+            return NO_INTERVAL
+        if self.is_latency:
+            return Interval(figures.latency_s[self.figure], *figures.interval.latency_s[self.figure])
+        return Interval(figures.throughput_ops, *figures.interval.throughput_ops)
+
+    def scaled(self, found: Interval) -> Estimate:
+        """An interval of the measure, in its unit."""
+        scale = self._unit[1]
+        return Estimate(found.value * scale, found.low * scale, found.high * scale)
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-def measures_of(result: dict[str, Any]) -> list[Measure]:
+def measures_of(result: WhatIf) -> list[Measure]:
     """The measures of a what-if: objectives first, then the tail and the throughput of operations that have none."""
-    slos = [parse_slo(text) for text in result["slos"]]
-    with_objective = [Measure(slo.subject, slo.figure, slo) for slo in slos]
-    ops = dict.fromkeys(op for point in result["points"] for op in point["ops"])
+    with_objective = [Measure(slo.subject, slo.figure, slo) for slo in result.slos]
+    ops = dict.fromkeys(op for point in result.points for op in point.ops)
     tails = [Measure(op, _TAIL) for op in ops if not any(m.subject == op and m.is_latency for m in with_objective)]
     rates = [
         Measure(op, "throughput_ops")
@@ -115,11 +111,6 @@ def measures_of(result: dict[str, Any]) -> list[Measure]:
         if not any(m.subject == op and m.figure.startswith("throughput") for m in with_objective)
     ]
     return [*with_objective, *tails, *rates]
-
-
-def simulated(result: dict[str, Any]) -> list[Point]:
-    """The points that can be."""
-    return [point for point in result["points"] if "error" not in point]
 
 
 def are_numbers(values: Sequence[Any]) -> bool:

@@ -10,9 +10,11 @@ import plotly.graph_objects as go
 from cli.commands.whatif_measures import Estimate, Measure
 from cli.figures.figures import ROLE_COLOURS, blank, dressed, escaped, with_room
 from cli.figures.whatif import GREY, PLAIN, bars, by_verdict, exactly, latency_axis, value_axis, with_table
-from cli.parse.goal import parse_target
-from cli.parse.slo import parse_slo
-from cli.tables.find import objectives, range_of, shown
+from cli.tables.find import range_of, shown
+from sim.experiments.find import Best, Limit, LimitTrial
+from sim.experiments.sensitivity import Effect, Screening
+from sim.replication.slo import Slo
+from sim.replication.summaries import Interval
 
 _SCALES = {"s": ("ms", 1e3), "1/s": ("1/s", 1.0), "B": ("KiB", 1 / 1024), "B/s": ("MB/s", 1e-6), "": ("", 1.0)}
 """What a unit of a spec is called on an axis, and how many of those it is."""
@@ -22,46 +24,41 @@ _ALLOWED = {True: ("adds no more load than allowed", PLAIN), False: ("adds more 
 _WAYS = {"up": ("more makes it slower", "#e08a00"), "down": ("more makes it faster", PLAIN), "": ("unclear", GREY)}
 
 
-def limit_figures(result: dict[str, Any]) -> list[go.Figure]:
+def limit_figures(result: Limit) -> list[go.Figure]:
     """For each objective its figure at each value tried, with intervals, its limit dashed and what was found marked."""
-    return [_objective(result, text) for text in objectives(result)]
+    return [_objective(result, slo) for slo in result.slos]
 
 
-def _objective(result: dict[str, Any], text: str) -> go.Figure:
-    slo = parse_slo(text)
+def _objective(result: Limit, slo: Slo) -> go.Figure:
     measure = Measure(slo.subject, slo.figure, slo)
     label, scale = _axis(result)
-    points = [
-        {"x": trial["value"] * scale, "verdict": _verdict(trial), "slo_figures": trial["slo"]}
-        for trial in result["trials"]
-        if "slo" in trial
-    ]
-    every = [measure.of(point) for point in points]
-    figure = blank(escaped(text), escaped(label), measure.label)
-    _line(figure, [point["x"] for point in points], every)
-    for name, colour, mine in by_verdict({"slos": [text]}, points):
-        found = [measure.of(point) for point in mine]
+    trials = result.simulated
+    x = [trial.value * scale for trial in trials]
+    every = [measure.scaled(trial.slo[slo.text].interval) for trial in trials]
+    figure = blank(escaped(slo.text), escaped(label), measure.label)
+    _line(figure, x, every)
+    for name, colour, mine in by_verdict(True, range(len(trials)), lambda i: _verdict(trials[i])):
+        found = [every[i] for i in mine]
         texts = [exactly(measure, estimate) for estimate in found]
-        _points(figure, [point["x"] for point in mine], found, texts, name, colour)
+        _points(figure, [x[i] for i in mine], found, texts, name, colour)
     figure.add_hline(y=measure.limit, line={"color": _LIMIT, "width": 1.5, "dash": "dash"})
-    at = next(i for i, point in enumerate(points) if point["x"] == result["value"] * scale)
-    _mark(figure, result, points[at]["x"], every[at].value)
+    at = x.index(result.value * scale)
+    _mark(figure, result, x[at], every[at].value)
     limit = Estimate(measure.limit or 0.0, 0.0, 0.0)
     figure.update_yaxes(**(latency_axis([*every, limit]) if measure.is_latency else {"rangemode": "tozero"}))
-    figure.update_xaxes(**_ticks([point["x"] for point in points], label == result["path"]))
-    rows = [[point["x"], *estimate, point["verdict"]] for point, estimate in zip(points, every, strict=True)]
+    figure.update_xaxes(**_ticks(x, label == result.path))
+    rows = [[place, *estimate, _verdict(trial)] for place, estimate, trial in zip(x, every, trials, strict=True)]
     return with_room(with_table(figure, [label, measure.label, "low", "high", "objectives"], rows))
 
 
-def best_figures(result: dict[str, Any]) -> list[go.Figure]:
+def best_figures(result: Best) -> list[go.Figure]:
     """The target and the extra load at each value tried; the spec as it stands and the most that is allowed dashed."""
-    target = parse_target(result["target"])
-    measure = Measure(target.op, target.figure)
-    most = result["most_extra_load"]
-    targets = [_in_ms(trial["target"]) for trial in (result["base"], *result["trials"])]
+    measure = Measure(result.target.op, result.target.figure)
+    most = result.most_extra_load
+    targets = [measure.scaled(trial.target) for trial in (result.base, *result.trials)]
     latency = _by_value(result, f"{measure.label} by value", measure.label, targets, measure)
     latency.update_yaxes(**latency_axis(targets))
-    extra = [Estimate(*[100 * trial["extra_load"]] * 3) for trial in (result["base"], *result["trials"])]
+    extra = [Estimate(*[100 * trial.extra_load] * 3) for trial in (result.base, *result.trials)]
     load = _by_value(result, "Extra load by value", "attempts beyond the first (%)", extra, None)
     load.update_yaxes(rangemode="tozero")
     if most is not None:
@@ -69,17 +66,15 @@ def best_figures(result: dict[str, Any]) -> list[go.Figure]:
     return [latency, load]
 
 
-def _by_value(
-    result: dict[str, Any], title: str, y: str, found: Sequence[Estimate], measure: Measure | None
-) -> go.Figure:
+def _by_value(result: Best, title: str, y: str, found: Sequence[Estimate], measure: Measure | None) -> go.Figure:
     """What was found of the spec as it stands, dashed, and of each trial."""
     label, scale = _axis(result)
     base, *others = found
-    x = [trial["value"] * scale for trial in result["trials"]]
+    x = [(trial.value or 0.0) * scale for trial in result.trials]
     figure = blank(escaped(title), escaped(label), y)
     _line(figure, x, others)
     for allowed, (name, colour) in _ALLOWED.items():
-        mine = [i for i, trial in enumerate(result["trials"]) if trial["allowed"] == allowed]
+        mine = [i for i, trial in enumerate(result.trials) if trial.allowed == allowed]
         texts = [exactly(measure, others[i]) if measure else f"{others[i].value:.6g} %" for i in mine]
         if mine:
             _points(figure, [x[i] for i in mine], [others[i] for i in mine], texts, name, colour)
@@ -89,25 +84,25 @@ def _by_value(
             x=[x[0], x[-1]], y=[base.value] * 2, mode="lines", line=line, name="as it stands",
             hovertemplate=f"as it stands: {exactly(measure, base)}<extra></extra>",
         )  # fmt: skip
-    at = x.index(result["value"] * scale)
+    at = x.index(result.value * scale)
     _mark(figure, result, x[at], others[at].value)
-    figure.update_xaxes(**_ticks(x, label == result["path"]))
+    figure.update_xaxes(**_ticks(x, label == result.path))
     rows = [[place, *estimate] for place, estimate in zip([None, *x], found, strict=True)]
     return with_room(with_table(figure, [label, y, "low", "high"], rows))
 
 
-def strengths(result: dict[str, Any]) -> go.Figure:
+def strengths(result: Screening) -> go.Figure:
     """A bar for each number: Morris's mu* of the elasticity, with its interval."""
-    rows = result["parameters"]
-    title = f"By how many % {result['target']} changes with one % of each"
+    rows = result.parameters
+    title = f"By how many % {result.target} changes with one % of each"
     figure = dressed(go.Figure(), escaped(title), height=190 + 48 * len(rows))
-    names = {row["path"]: f"{escaped(row['path'])}\xa0<br>{escaped(range_of(row))}\xa0" for row in rows}
+    names = {row.path: f"{escaped(row.path)}\xa0<br>{escaped(range_of(row))}\xa0" for row in rows}
     for way, (name, colour) in _WAYS.items():
-        mine = [row for row in rows if _way(row["elasticity"]) == way]
-        found = [Estimate(s["value"], max(0.0, s["low"]), s["high"]) for s in (row["strength"] for row in mine)]
+        mine = [row for row in rows if _way(row.elasticity) == way]
+        found = [Estimate(s.value, max(0.0, s.low), s.high) for s in (row.strength for row in mine)]
         if mine:
             figure.add_bar(
-                y=[names[row["path"]] for row in mine], x=[estimate.value for estimate in found], orientation="h",
+                y=[names[row.path] for row in mine], x=[estimate.value for estimate in found], orientation="h",
                 error_x=bars(found) | {"color": GREY}, marker_color=colour, name=name, showlegend=True,
                 text=[_told(row) for row in mine], textposition="none",
                 hovertemplate="%{text}<extra></extra>",
@@ -119,32 +114,33 @@ def strengths(result: dict[str, Any]) -> go.Figure:
     columns = ["number", "unit", "low", "high", "mu*", "mu* low", "mu* high", "mu", "sigma", "factor over the range"]
     table = [
         [
-            row["path"], row["unit"], row["low"], row["high"], *row["strength"].values(), row["elasticity"]["value"],
-            row["spread"], row["factor"],
+            row.path, row.unit, row.low, row.high, row.strength.value, row.strength.low, row.strength.high,
+            row.elasticity.value,
+            row.spread, row.factor,
         ]
         for row in rows
     ]  # fmt: skip
     return with_table(figure, columns, table)
 
 
-def effects(result: dict[str, Any]) -> go.Figure:
+def effects(result: Screening) -> go.Figure:
     """Morris's plane: how strong each number is, and how much that depends on the others or on its own value."""
-    rows = result["parameters"]
+    rows = result.parameters
     figure = blank("How strong, and how steady", "mu*: strength", "sigma: spread of the elasticities")
-    most, widest = (max(values) for values in zip(*((r["strength"]["value"], r["spread"]) for r in rows), strict=True))
+    most, widest = (max(values) for values in zip(*((r.strength.value, r.spread) for r in rows), strict=True))
     figure.add_scatter(
         x=[0, most], y=[0, most], mode="lines", line={"color": GREY, "width": 1, "dash": "dot"}, hoverinfo="skip",
         name="sigma = mu*",
     )  # fmt: skip
     for i, row in enumerate(rows):
         figure.add_scatter(
-            x=[row["strength"]["value"]], y=[row["spread"]], mode="markers", name=escaped(row["path"]),
+            x=[row.strength.value], y=[row.spread], mode="markers", name=escaped(row.path),
             marker={"size": 11, "color": ROLE_COLOURS[i % len(ROLE_COLOURS)]}, cliponaxis=False,
             text=[_told(row)], hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(range=[-0.04 * most, 1.08 * most])
     figure.update_yaxes(range=[-0.05 * max(most, widest), 1.08 * max(most, widest)])
-    points = [[row["path"], row["strength"]["value"], row["spread"]] for row in rows]
+    points = [[row.path, row.strength.value, row.spread] for row in rows]
     return with_room(with_table(figure, ["number", "mu*", "sigma"], points))
 
 
@@ -164,18 +160,18 @@ def _points(
     )  # fmt: skip
 
 
-def _mark(figure: go.Figure, result: dict[str, Any], x: float, y: float) -> None:
+def _mark(figure: go.Figure, result: Limit | Best, x: float, y: float) -> None:
     figure.add_scatter(
-        x=[x], y=[y], mode="markers", hoverinfo="skip", name=f"found: {escaped(shown(result, result['value']))}",
+        x=[x], y=[y], mode="markers", hoverinfo="skip", name=f"found: {escaped(shown(result, result.value))}",
         cliponaxis=False,
         marker={"size": 18, "color": PLAIN, "symbol": "diamond-open", "line": {"width": 2}},
     )  # fmt: skip
 
 
-def _axis(result: dict[str, Any]) -> tuple[str, float]:
+def _axis(result: Limit | Best) -> tuple[str, float]:
     """What the axis of the searched value says, and what to multiply its values with."""
-    unit, scale = _SCALES[result["unit"]]
-    return f"{result['path']} ({unit})" if unit else result["path"], scale
+    unit, scale = _SCALES[result.unit]
+    return f"{result.path} ({unit})" if unit else result.path, scale
 
 
 def _ticks(x: Sequence[float], whole: bool) -> dict[str, Any]:
@@ -184,18 +180,14 @@ def _ticks(x: Sequence[float], whole: bool) -> dict[str, Any]:
     return value_axis(x) | {"tickvals": None} | steps
 
 
-def _verdict(trial: dict[str, Any]) -> str:
-    return "unsure" if not trial["sure"] else "pass" if trial["keeps"] else "fail"
+def _verdict(trial: LimitTrial) -> str:
+    return "unsure" if not trial.sure else "pass" if trial.keeps else "fail"
 
 
-def _way(elasticity: dict[str, float]) -> str:
-    return "up" if elasticity["low"] > 0 else "down" if elasticity["high"] < 0 else ""
+def _way(elasticity: Interval) -> str:
+    return "up" if elasticity.low > 0 else "down" if elasticity.high < 0 else ""
 
 
-def _told(row: dict[str, Any]) -> str:
-    figures = f"mu* {row['strength']['value']:.3g}, mu {row['elasticity']['value']:+.3g}, sigma {row['spread']:.3g}"
-    return f"{escaped(row['path'])} in {escaped(range_of(row))}: {figures}, ×{row['factor']:.3g} over the range"
-
-
-def _in_ms(target: dict[str, float]) -> Estimate:
-    return Estimate(*(target[name] * 1e3 for name in Estimate._fields))
+def _told(row: Effect) -> str:
+    figures = f"mu* {row.strength.value:.3g}, mu {row.elasticity.value:+.3g}, sigma {row.spread:.3g}"
+    return f"{escaped(row.path)} in {escaped(range_of(row))}: {figures}, ×{row.factor:.3g} over the range"

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.commands.whatif_measures import Measure, Point, are_numbers, ordered, simulated
+from cli.commands.whatif_measures import Measure, are_numbers, ordered
 from cli.figures.figures import LABEL_GROUND, dressed, escaped
 from cli.figures.whatif import GREY, MOST_TICKS, by_verdict, exactly, named, steps, with_table
 from cli.tables.whatif import written
 from cli.words import number
+from sim.experiments.whatif import SimulatedPoint, WhatIf
 
 _TICK = {
     "showarrow": False, "xanchor": "left", "xshift": 4, "yanchor": "middle", "font": {"size": 11, "color": GREY},
@@ -24,15 +25,16 @@ _Axis = tuple[str, list[float], list[tuple[float, str]]]
 """Its label, where each point is on it from 0 to 1, and its ticks."""
 
 
-def parallel(result: dict[str, Any], measures: Sequence[Measure]) -> go.Figure:
+def parallel(result: WhatIf, measures: Sequence[Measure]) -> go.Figure:
     """A line for each point over an axis for each varied value, each measure, and the cost; coloured by verdict."""
-    points = simulated(result)
-    axes = [_varied_axis(path, ordered(values), points) for path, values in result["vary"].items()]
+    points = result.simulated
+    axes = [_varied_axis(path, ordered(values), points) for path, values in result.vary.items()]
     axes += [_figure_axis(m.label, [m.of(p).value for p in points], m.is_latency) for m in measures]
-    if all(point.get("cost") is not None for point in points):
-        axes.append(_figure_axis("cost", [point["cost"] for point in points], False))
+    costs = [point.cost for point in points if point.cost is not None]
+    if len(costs) == len(points):
+        axes.append(_figure_axis("cost", costs, False))
     figure = dressed(go.Figure(), "Every point, and what it gives", height=520)
-    for name, colour, mine in by_verdict(result, points):
+    for name, colour, mine in by_verdict(bool(result.slos), points, lambda point: point.verdict):
         own = [i for i, point in enumerate(points) if any(point is other for other in mine)]
         _add_lines(figure, [axis[1] for axis in axes], own, [_all_of(point, measures) for point in mine])
         figure.data[-1].update(line_color=colour, name=name)
@@ -46,22 +48,22 @@ def parallel(result: dict[str, Any], measures: Sequence[Measure]) -> go.Figure:
     figure.update_layout(margin={"l": 24, "r": 24, "b": 130}, hovermode="closest")
     rows = [
         [
-            *map(written, point["set"].values()),
+            *map(written, point.set.values()),
             *(m.of(point).value for m in measures),
-            point.get("cost"),
-            point["verdict"],
+            point.cost,
+            point.verdict,
         ]
         for point in points
     ]
-    return with_table(figure, [*result["vary"], *(m.label for m in measures), "cost", "verdict"], rows)
+    return with_table(figure, [*result.vary, *(m.label for m in measures), "cost", "verdict"], rows)
 
 
-def _varied_axis(path: str, values: Sequence[Any], points: Sequence[Point]) -> _Axis:
+def _varied_axis(path: str, values: Sequence[Any], points: Sequence[SimulatedPoint]) -> _Axis:
     if are_numbers(values) and len(values) > MOST_TICKS:
-        return _figure_axis(path, [float(point["set"][path]) for point in points], False)
+        return _figure_axis(path, [float(point.set[path]) for point in points], False)
     names = [written(value) for value in values]
     height = {name: i / max(len(names) - 1, 1) for i, name in enumerate(names)}
-    return path, [height[written(point["set"][path])] for point in points], [(y, name) for name, y in height.items()]
+    return path, [height[written(point.set[path])] for point in points], [(y, name) for name, y in height.items()]
 
 
 def _figure_axis(label: str, values: Sequence[float], is_log: bool) -> _Axis:
@@ -90,9 +92,9 @@ def _add_lines(
     )
 
 
-def _all_of(point: Point, measures: Sequence[Measure]) -> str:
+def _all_of(point: SimulatedPoint, measures: Sequence[Measure]) -> str:
     lines = [named(point), *(exactly(measure, measure.of(point)) for measure in measures)]
-    return "<br>".join([*lines, *([f"cost {point['cost']:,.6g}"] if point.get("cost") is not None else [])])
+    return "<br>".join([*lines, *([f"cost {point.cost:,.6g}"] if point.cost is not None else [])])
 
 
 def _broken(label: str) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.commands.whatif_measures import Estimate, Measure, Point, are_numbers, ordered, simulated
+from cli.commands.whatif_measures import Estimate, Measure, are_numbers, ordered
 from cli.figures.figures import COLOURS, blank, escaped, with_room
 from cli.tables.whatif import setting, written
 from cli.words import LABELS, number
+from sim.experiments.whatif import SimulatedPoint, WhatIf
+
+_Point = TypeVar("_Point")
 
 _VERDICTS = {
     "pass": ("keeps all objectives", "#109e78"),
@@ -25,10 +28,10 @@ _MARKS = {"pass": "✓", "unsure": "?", "fail": "✗"}
 MOST_TICKS, _MOST_DIFFERENCES = 9, 30
 
 
-def curve(result: dict[str, Any], measures: Sequence[Measure]) -> go.Figure:
+def curve(result: WhatIf, measures: Sequence[Measure]) -> go.Figure:
     """Measures of one unit against the one value that varies, with intervals, and their limits dashed."""
-    ((path, values),) = result["vary"].items()
-    points = simulated(result)
+    ((path, values),) = result.vary.items()
+    points = result.simulated
     title = ", ".join(dict.fromkeys(measure.name for measure in measures))
     figure = blank(escaped(title), escaped(path), measures[0].unit)
     for i, measure in enumerate(measures):
@@ -54,10 +57,10 @@ def curve(result: dict[str, Any], measures: Sequence[Measure]) -> go.Figure:
     return with_room(figure)
 
 
-def heat_map(result: dict[str, Any], measure: Measure) -> go.Figure:
+def heat_map(result: WhatIf, measure: Measure) -> go.Figure:
     """A measure over the grid of two values: in each cell its figure and verdict; the objective's limit is a line."""
-    (x_path, x_values), (y_path, y_values) = ((path, ordered(values)) for path, values in result["vary"].items())
-    cells = {(written(p["set"][x_path]), written(p["set"][y_path])): p for p in simulated(result)}
+    (x_path, x_values), (y_path, y_values) = ((path, ordered(values)) for path, values in result.vary.items())
+    cells = {(written(p.set[x_path]), written(p.set[y_path])): p for p in result.simulated}
     rows = [[cells.get((written(x), written(y))) for x in x_values] for y in y_values]
     z = np.array([[measure.of(point).value if point else math.nan for point in row] for row in rows])
     shown = np.log10(np.where(z > 0, z, math.nan)) if measure.is_latency else z
@@ -94,10 +97,10 @@ def heat_map(result: dict[str, Any], measure: Measure) -> go.Figure:
     return with_table(figure, [x_path, y_path, measure.label, "low", "high", "verdict"], rows_of_csv)
 
 
-def differences(result: dict[str, Any], measure: Measure) -> go.Figure:
+def differences(result: WhatIf, measure: Measure) -> go.Figure:
     """By how much each point is above the base, with intervals; grey where the interval holds 0."""
-    base = result["points"][result["base"]]
-    others = [point for point in simulated(result) if point is not base]
+    base = result.points[result.base]
+    others = [point for point in result.simulated if point is not base]
     found = [(point, measure.difference(point)) for point in others]
     found = [(point, estimate) for point, estimate in found if math.isfinite(estimate.value)]
     largest = sorted(found, key=lambda pair: -abs(pair[1].value))[:_MOST_DIFFERENCES]
@@ -120,30 +123,30 @@ def differences(result: dict[str, Any], measure: Measure) -> go.Figure:
             )
     order = [_in_short(point) for point, _ in shown]
     figure.update_yaxes(autorange="reversed", ticksuffix=" ", type="category", categoryarray=order, showgrid=True)
-    rows = [[*map(written, point["set"].values()), *estimate] for point, estimate in found]
-    columns = [*result["vary"], f"difference in {measure.label}", "low", "high"]
+    rows = [[*map(written, point.set.values()), *estimate] for point, estimate in found]
+    columns = [*result.vary, f"difference in {measure.label}", "low", "high"]
     return with_table(figure.update_layout(height=190 + 22 * len(shown)), columns, rows)
 
 
-def cost_against_tail(result: dict[str, Any], op: str) -> go.Figure:
+def cost_against_tail(result: WhatIf, op: str) -> go.Figure:
     """Cost and the operation's tail of each point; the Pareto front is a line."""
-    front = result["pareto"][op]
-    measure = Measure(op, front["figure"])
-    points = [p for p in simulated(result) if p.get("cost") is not None and op in p["ops"]]
-    figure = blank(f"{op}: cost against {LABELS[front['figure']]}", "cost", measure.label)
-    best = [result["points"][i] for i in front["points"]]
+    front = result.pareto[op]
+    measure = Measure(op, front.figure)
+    points = [p for p in result.simulated if p.cost is not None and op in p.ops]
+    figure = blank(f"{op}: cost against {LABELS[front.figure]}", "cost", measure.label)
+    best = [p for i in front.points if isinstance(p := result.points[i], SimulatedPoint)]
     figure.add_scatter(
-        x=[point["cost"] for point in best],
+        x=[point.cost for point in best],
         y=[measure.of(point).value for point in best],
         mode="lines",
         line={"color": GREY, "width": 2, "shape": "hv"},
         name="Pareto front",
         hoverinfo="skip",
     )
-    for name, colour, mine in by_verdict(result, points):
+    for name, colour, mine in by_verdict(bool(result.slos), points, lambda point: point.verdict):
         found = [measure.of(point) for point in mine]
         figure.add_scatter(
-            x=[point["cost"] for point in mine],
+            x=[point.cost for point in mine],
             y=[estimate.value for estimate in found],
             error_y=bars(found),
             mode="markers",
@@ -156,11 +159,13 @@ def cost_against_tail(result: dict[str, Any], op: str) -> go.Figure:
     return with_room(figure)
 
 
-def by_verdict(result: dict[str, Any], points: Sequence[Point]) -> list[tuple[str, str, list[Point]]]:
+def by_verdict(
+    judged: bool, points: Sequence[_Point], verdict_of: Callable[[_Point], str]
+) -> list[tuple[str, str, list[_Point]]]:
     """What to call the points of each verdict that there is, their colour, and the points."""
-    if not result["slos"]:
+    if not judged:
         return [("points", PLAIN, list(points))]
-    groups = [(v, [point for point in points if point["verdict"] == v]) for v in _VERDICTS]
+    groups = [(v, [point for point in points if verdict_of(point) == v]) for v in _VERDICTS]
     return [(*_VERDICTS[verdict], mine) for verdict, mine in groups if mine]
 
 
@@ -186,27 +191,27 @@ def exactly(measure: Measure, estimate: Estimate) -> str:
     return f"{escaped(measure.name)} {estimate.value:.6g} {measure.unit}{between}"
 
 
-def _of_point(measure: Measure, point: Point) -> str:
+def _of_point(measure: Measure, point: SimulatedPoint) -> str:
     verdict = _verdict(measure, point)
     return f"{named(point)}<br>{exactly(measure, measure.of(point))}{f': {verdict}' if verdict else ''}"
 
 
-def named(point: Point) -> str:
+def named(point: SimulatedPoint) -> str:
     """What was set at a point, as figures take text."""
     return escaped(setting(point))
 
 
-def _in_short(point: Point) -> str:
+def _in_short(point: SimulatedPoint) -> str:
     """Its values alone."""
-    return escaped(", ".join(map(written, point["set"].values())))
+    return escaped(", ".join(map(written, point.set.values())))
 
 
-def _verdict(measure: Measure, point: Point | None) -> str:
+def _verdict(measure: Measure, point: SimulatedPoint | None) -> str:
     """Of the measure's own objective."""
-    return point["slo"].get(measure.slo.text, "") if point and measure.slo else ""
+    return point.slo.get(measure.slo.text, "") if point and measure.slo else ""
 
 
-def _in_cell(measure: Measure, point: Point | None) -> str:
+def _in_cell(measure: Measure, point: SimulatedPoint | None) -> str:
     if point is None:
         return ""
     return f"{number(measure.of(point).value)} {_MARKS.get(_verdict(measure, point), '')}"
@@ -225,9 +230,9 @@ def _reversed(scale: list[list[Any]]) -> list[list[Any]]:
     return [[1 - place, colour] for place, colour in reversed(scale)]
 
 
-def _places(values: Sequence[Any], points: Sequence[Point], path: str) -> list[Any]:
+def _places(values: Sequence[Any], points: Sequence[SimulatedPoint], path: str) -> list[Any]:
     """Where points are on the axis of a varied value: at the number it is, or at its name."""
-    return [point["set"][path] if are_numbers(values) else escaped(written(point["set"][path])) for point in points]
+    return [point.set[path] if are_numbers(values) else escaped(written(point.set[path])) for point in points]
 
 
 def value_axis(values: Sequence[Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -18,10 +17,11 @@ from cli.tables.find import (
     limit_found,
     limit_grid,
     limit_sure,
-    objectives,
     range_of,
     sensitivity_grid,
 )
+from sim.experiments.find import Best, Limit
+from sim.experiments.sensitivity import Screening
 
 _LIMITS = "A point is a value that was tried, with its 95% interval; the dashed line is the objective."
 _STRENGTHS = (
@@ -34,66 +34,66 @@ _EFFECTS = (
 )
 
 
-def write_limit_page(result: dict[str, Any], path: Path, spec: str) -> list[go.Figure]:
+def write_limit_page(result: Limit, path: Path, spec: str) -> list[go.Figure]:
     """Write a page about what `sim.experiments.find.find_limit` found of a spec of this name; its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
-    keeps = " and ".join(objectives(result))
+    keeps = " and ".join(slo.text for slo in result.slos)
     header = Header(
-        f"The {extreme(result)} {result['path']} with which {spec} keeps {keeps}.",
+        f"The {extreme(result)} {result.path} with which {spec} keeps {keeps}.",
         limit_found(result),
-        f"{limit_sure(result)} {_simulated(result, sum('slo' in trial for trial in result['trials']))}",
+        f"{limit_sure(result)} {_simulated(result, len(result.simulated))}",
     )
     sections = [
         Section("", [_LIMITS], charts=limit_figures(result)),
         Section("Value by value", (), [replace(limit_grid(result), title="")]),
     ]
-    return write_page(path, f"The {extreme(result)} {result['path']}", header, sections)
+    return write_page(path, f"The {extreme(result)} {result.path}", header, sections)
 
 
-def write_best_page(result: dict[str, Any], path: Path, spec: str) -> list[go.Figure]:
+def write_best_page(result: Best, path: Path, spec: str) -> list[go.Figure]:
     """Write a page about what `sim.experiments.find.find_best` found of a spec of this name; its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
-    most = result["most_extra_load"]
+    most = result.most_extra_load
     within = "" if most is None else f", with {most:.2%} extra load at most"
     header = Header(
-        f"The {result['path']} with which {result['target']} of {spec} is least{within}.",
+        f"The {result.path} with which {result.target} of {spec} is least{within}.",
         best_found(result),
-        f"{best_sure(result)} {_simulated(result, len(result['trials']) + 1)}",
+        f"{best_sure(result)} {_simulated(result, len(result.trials) + 1)}",
     )
     sections = [
         Section("", charts=best_figures(result)),
         Section("Value by value", (), [replace(best_grid(result), title="")]),
     ]
-    return write_page(path, f"The best {result['path']}", header, sections)
+    return write_page(path, f"The best {result.path}", header, sections)
 
 
-def write_sensitivity_page(result: dict[str, Any], path: Path, spec: str) -> list[go.Figure]:
+def write_sensitivity_page(result: Screening, path: Path, spec: str) -> list[go.Figure]:
     """Write a page about what `sim.experiments.sensitivity.sensitivity` found of a spec of this name; its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
-    strongest = result["parameters"][0]
-    strength = strongest["strength"]
+    strongest = result.parameters[0]
+    strength = strongest.strength
     header = Header(
-        f"Which of {len(result['parameters'])} numbers of {spec} moves {result['target']} most.",
-        f"{strongest['path']}: a percent of it changes {result['target']} by {strength['value']:.2f} percent on the "
-        f"mean, which is a factor of {strongest['factor']:.3g} over {range_of(strongest)}.",
-        f"Its {result['confidence']:.0%} interval is {strength['low']:.2f} to {strength['high']:.2f}, from "
-        f"{result['trajectories']} walks through the ranges. {_simulated(result, result['simulated'])}",
+        f"Which of {len(result.parameters)} numbers of {spec} moves {result.target} most.",
+        f"{strongest.path}: a percent of it changes {result.target} by {strength.value:.2f} percent on the "
+        f"mean, which is a factor of {strongest.factor:.3g} over {range_of(strongest)}.",
+        f"Its {result.confidence:.0%} interval is {strength.low:.2f} to {strength.high:.2f}, from "
+        f"{result.trajectories} walks through the ranges. {_simulated(result, result.simulated)}",
     )
     sections = [
         Section("", [_STRENGTHS, _EFFECTS], charts=[strengths(result), effects(result)]),
         Section("In figures", (), [replace(sensitivity_grid(result), title="")]),
     ]
-    return write_page(path, f"What moves {result['target']}", header, sections)
+    return write_page(path, f"What moves {result.target}", header, sections)
 
 
-def _simulated(result: dict[str, Any], count: int) -> str:
-    return f"{count} points were simulated {result['replications']} times each, with the same random numbers."
+def _simulated(result: Limit | Best | Screening, count: int) -> str:
+    return f"{count} points were simulated {result.replications} times each, with the same random numbers."

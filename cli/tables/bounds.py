@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from cli.tables.tables import Grid, between, load, servers, shown
 from cli.words import number, seconds
+from sim.analysis.bounds import Bounds, Unavailable
 
 
-def bounds_grids(result: dict[str, Any]) -> list[Grid]:
+def bounds_grids(result: Bounds) -> list[Grid]:
     """What `bounds.bounds` found: of the whole network, its stations, its routes; and what that rests on."""
-    notes = [Grid("", ["note"], [[note] for note in result["notes"]])] if result["notes"] else []
+    notes = [Grid("", ["note"], [[note] for note in result.notes])] if result.notes else []
     return [_whole_grid(result), _demands_grid(result), _routes_grid(result), *notes]
 
 
-def _whole_grid(result: dict[str, Any]) -> Grid:
+def _whole_grid(result: Bounds) -> Grid:
     rows = []
-    for label, found in (("bounds", result), ("balanced job bounds", result["balanced_job"])):
-        if "reason" not in found:
-            rows.append([label, between(found["throughput_ops"], _per_second), between(found["response_s"], seconds)])
-    exact = result["exact"]
-    if "reason" in exact:
-        title = f"No exact means: {exact['reason'].removeprefix('no product form: ')}"
+    for label, found in (("bounds", result), ("balanced job bounds", result.balanced_job)):
+        if not isinstance(found, Unavailable):
+            rows.append([label, between(found.throughput_ops, _per_second), between(found.response_s, seconds)])
+    exact = result.exact
+    if isinstance(exact, Unavailable):
+        title = f"No exact means: {exact.reason.removeprefix('no product form: ')}"
     else:
         title = ""
-        rows.append(["exact", _per_second(exact["throughput_ops"]), seconds(exact["response_s"])])
+        rows.append(["exact", _per_second(exact.throughput_ops), seconds(exact.response_s)])
     return Grid(title, ["without simulation", "throughput", "mean response"], rows)
 
 
@@ -33,38 +33,40 @@ def _per_second(value: float | None) -> str:
     return number(None) if value is None else f"{number(value)} op/s"
 
 
-def _demands_grid(result: dict[str, Any]) -> Grid:
-    exact = {s["name"]: number(s["mean_jobs"]) for s in result["exact"].get("stations", [])}
+def _demands_grid(result: Bounds) -> Grid:
+    means = [] if isinstance(result.exact, Unavailable) else result.exact.stations
+    exact = {station.name: number(station.mean_jobs) for station in means}
     kinds = {"station": "", "pool": " (tokens)", "group": " (together)"}
     rows = [
         [
-            name + kinds[s["kind"]],
-            servers(s["servers"]),
-            number(s["visits"]),
-            between(s["demand_s"], seconds),
-            number(s["max_throughput_ops"]),
-            between(s["utilization"], partial(load, servers=s["servers"])),
-            *([exact[s["name"]]] if exact else []),
+            name + kinds[s.kind],
+            servers(s.servers),
+            number(s.visits),
+            between(s.demand_s, seconds),
+            number(s.max_throughput_ops),
+            between(s.utilization, partial(load, servers=s.servers)),
+            *([exact[s.name]] if exact else []),
         ]
-        for name, s in shown(result["stations"])
+        for name, s in shown(result.stations)
     ]
     columns = ["station", "servers", "visits", "demand", "op/s at most", "utilisation"]
-    first = result["bottleneck"]
-    title = f"Bottleneck: {first}, at {number(result['max_throughput_ops'])} op/s" if first else "No bottleneck"
+    first = result.bottleneck
+    title = f"Bottleneck: {first}, at {number(result.max_throughput_ops)} op/s" if first else "No bottleneck"
     return Grid(title, [*columns, *(["mean jobs"] if exact else [])], rows)
 
 
-def _routes_grid(result: dict[str, Any]) -> Grid:
-    exact = {route["name"]: seconds(route["response_s"]) for route in result["exact"].get("routes", [])}
+def _routes_grid(result: Bounds) -> Grid:
+    means = [] if isinstance(result.exact, Unavailable) else result.exact.routes
+    exact = {route.name: seconds(route.response_s) for route in means}
     rows = [
         [
-            route["name"],
-            f"{route['share'] * 100:.1f}%",
-            ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route["demand_s"].items() if demand_s),
-            seconds(route["response_s"]["low"]),
-            *([exact[route["name"]]] if exact else []),
+            route.name,
+            f"{route.share * 100:.1f}%",
+            ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route.demand_s.items() if demand_s),
+            seconds(route.response_s.low),
+            *([exact[route.name]] if exact else []),
         ]
-        for route in result["routes"]
+        for route in result.routes
     ]
     columns = ["request", "share", "demands", "mean response at least", *(["exact"] if exact else [])]
     return Grid("", columns, rows)

@@ -9,6 +9,7 @@ from typing import Any
 from cli.tables.tables import Grid
 from cli.tables.whatif import plus_minus
 from cli.words import number, seconds, share
+from sim.replication.summaries import Interval
 
 _TAIL = "p99"
 _WHAT = {
@@ -66,7 +67,7 @@ def _change(figure: dict[str, float]) -> str:
     """A difference to the healthy store, if there is any."""
     if not math.isfinite(figure["value"]):
         return number(None)
-    return plus_minus(figure) if any(figure.values()) else "none"
+    return plus_minus(Interval(**figure)) if any(figure.values()) else "none"
 
 
 def findings(result: dict[str, Any]) -> list[str]:

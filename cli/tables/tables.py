@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rich.table import Table
 from rich.text import Text
 
 from cli.words import LABELS, byte_rate, number, percent, percent_between, seconds, share, tail_of
+from sim.analysis.bounds import Between
+from sim.replication.replicate import PrecisionVerdict
+from sim.replication.summaries import Interval, StationSummary, Summary
 from traces.run import Run
 from traces.statistics.summary import latencies, summarise, tukey_classes
 from traces.tables import OPS
@@ -126,11 +129,26 @@ def _by_role(ordered: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], li
     return [(alike[0], alike) for alike in roles.values()]
 
 
-def shown(ordered: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+class _Station(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+
+_AnyStation = TypeVar("_AnyStation", bound=_Station)
+
+
+def shown(ordered: Sequence[_AnyStation]) -> list[tuple[str, _AnyStation]]:
     """The stations with what to call them; of many, the first of each role."""
     if len(ordered) <= _MANY:
-        return [(s["name"], s) for s in ordered]
-    return [(s["name"] + (f" (first of {len(alike)})" if len(alike) > 1 else ""), s) for s, alike in _by_role(ordered)]
+        return [(s.name, s) for s in ordered]
+    roles: dict[str, list[_AnyStation]] = {}
+    for s in ordered:
+        roles.setdefault(s.role, []).append(s)
+    alike = roles.values()
+    return [(s.name + (f" (first of {len(same)})" if len(same) > 1 else ""), s) for same in alike for s in same[:1]]
 
 
 def servers(count: int | None) -> str:
@@ -158,47 +176,45 @@ def attribution_grid(attribution: dict[str, Any], title: str = "") -> Grid:
     return Grid(title, ["op", "role", *columns], rows, labels=2)
 
 
-def replications_grid(result: dict[str, Any]) -> Grid:
-    """The figures of replications with their intervals (`Replications.summary`, and a `Precision.verdict` if any)."""
+def replications_grid(summary: Summary, precision: PrecisionVerdict | None = None) -> Grid:
+    """The figures of replications with their intervals, and whether they reached a precision."""
     rows = []
-    for op, figures in result["ops"].items():
-        rows.append([op, "requests", f"{figures['count']:,}", ""])
-        rows.append([op, "errors", share(figures["errors"], figures["count"]), ""])
-        if figures["left_out"]:
-            rows.append([op, "left out as warm-up", f"{figures['left_out']:,}", ""])
-        rows.append([op, "op/s", *_estimate(figures["throughput_ops"], number)])
-        rows.append([op, "payload", *_estimate(figures["throughput_bytes"], byte_rate)])
-        latency = figures["latency_s"]
-        rows += [[op, LABELS[name], *_estimate(latency[name], seconds)] for name in _LATENCIES]
-    title = f"{result['replications']} replications"
-    if "precision" in result:
-        verdict = result["precision"]
-        widest = f"{verdict['widest'] * 100:.1f}%" if math.isfinite(verdict["widest"]) else "unknown"
-        reached = "reached" if verdict["reached"] else "not reached"
-        title += f"; ± {verdict['wanted'] * 100:g}% {reached}: {verdict['figure'] or 'no operation'} is ± {widest}"
-    return Grid(title, ["op", "measure", "estimate", f"{result['confidence'] * 100:g}% interval"], rows, labels=2)
+    for op, figures in summary.ops.items():
+        rows.append([op, "requests", f"{figures.count:,}", ""])
+        rows.append([op, "errors", share(figures.errors, figures.count), ""])
+        if figures.left_out:
+            rows.append([op, "left out as warm-up", f"{figures.left_out:,}", ""])
+        rows.append([op, "op/s", *_estimate(figures.throughput_ops, number)])
+        rows.append([op, "payload", *_estimate(figures.throughput_bytes, byte_rate)])
+        rows += [[op, LABELS[name], *_estimate(figures.latency_s[name], seconds)] for name in _LATENCIES]
+    title = f"{summary.replications} replications"
+    if precision is not None:
+        widest = f"{precision.widest * 100:.1f}%" if math.isfinite(precision.widest) else "unknown"
+        reached = "reached" if precision.reached else "not reached"
+        title += f"; ± {precision.wanted * 100:g}% {reached}: {precision.figure or 'no operation'} is ± {widest}"
+    return Grid(title, ["op", "measure", "estimate", f"{summary.confidence * 100:g}% interval"], rows, labels=2)
 
 
-def station_intervals_grid(stations: Sequence[dict[str, Any]]) -> Grid:
+def station_intervals_grid(stations: Sequence[StationSummary]) -> Grid:
     """The load of stations in replications, with intervals, the busiest first."""
     rows = []
-    for name, s in shown(sorted(stations, key=lambda s: (s["servers"] is None, -s["utilization"]["value"]))):
-        utilization = _estimate(s["utilization"], partial(load, servers=s["servers"]))
-        rows.append([name, servers(s["servers"]), *utilization, *_estimate(s["mean_queue"], number)])
+    for name, s in shown(sorted(stations, key=lambda s: (s.servers is None, -s.utilization.value))):
+        utilization = _estimate(s.utilization, partial(load, servers=s.servers))
+        rows.append([name, servers(s.servers), *utilization, *_estimate(s.mean_queue, number)])
     return Grid("", ["station", "servers", "utilisation", "interval", "mean queue", "interval"], rows)
 
 
-def _estimate(figure: dict[str, float], write: Callable[[float | None], str]) -> list[str]:
+def _estimate(figure: Interval, write: Callable[[float | None], str]) -> list[str]:
     """A value and its interval; none where it has no bounds."""
-    known = math.isfinite(figure["low"]) and math.isfinite(figure["high"])
-    return [write(figure["value"]), between(figure, write) if known else number(None)]
+    known = math.isfinite(figure.low) and math.isfinite(figure.high)
+    return [write(figure.value), between(figure, write) if known else number(None)]
 
 
-def between(bounds: dict[str, Any], write: Callable[[float | None], str]) -> str:
+def between(bounds: Between | Interval, write: Callable[[float | None], str]) -> str:
     """``low … high``, or the one value of both; None stands for no bound."""
-    if bounds["high"] is None and bounds["low"] is not None:
-        return f"at least {write(bounds['low'])}"
-    low, high = write(bounds["low"]), write(bounds["high"])
+    if bounds.high is None and bounds.low is not None:
+        return f"at least {write(bounds.low)}"
+    low, high = write(bounds.low), write(bounds.high)
     return low if low == high else f"{low} … {high}"
 
 

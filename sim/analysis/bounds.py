@@ -8,6 +8,7 @@ Zahorjan, Graham, Sevcik, "Quantitative system performance", 1984, chapter 5; Za
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,141 @@ from sim.analysis.bound_notes import has_background, may_fail, no_worst_case, no
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
+from sim.json_form import to_json
 from traces.errors import InputError
 
-Bounds = dict[str, Any]
+
+@dataclass(frozen=True)
+class Between:
+    """Bounds of a figure; None: there is no bound."""
+
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class ClosedLoad:
+    """Clients that wait for each response, and the mean time they think."""
+
+    loop: str
+    clients: int
+    think_s: float
+
+
+@dataclass(frozen=True)
+class OpenLoad:
+    """Arrivals at a mean rate."""
+
+    loop: str
+    offered_ops: float
+
+
+@dataclass(frozen=True)
+class ResourceBounds:
+    """What is known of a station, a pool of tokens, or the members of a group together.
+
+    Attributes:
+        kind: ``station``, ``pool`` or ``group``.
+        servers: servers or tokens; None: infinite.
+        visits: per request.
+        demand_s: per request; of a pool the time that a token is held.
+        max_throughput_ops: requests per second that it serves at most.
+        utilization: of an infinite server the mean number busy.
+    """
+
+    name: str
+    role: str
+    kind: str
+    servers: int | None
+    visits: float
+    demand_s: Between
+    max_throughput_ops: float | None
+    utilization: Between
+
+
+@dataclass(frozen=True)
+class RouteBounds:
+    """What is known of the requests of a route: their fraction, their demands by role of station, their response."""
+
+    name: str
+    share: float
+    demand_s: dict[str, float]
+    response_s: Between
+
+
+@dataclass(frozen=True)
+class StationMeans:
+    """Exact means of a station: the time a request spends there, and the jobs there."""
+
+    name: str
+    residence_s: float
+    mean_jobs: float
+
+
+@dataclass(frozen=True)
+class RouteMeans:
+    """The exact mean response of a route."""
+
+    name: str
+    response_s: float
+
+
+@dataclass(frozen=True)
+class ExactMeans:
+    """Means of a network in product form."""
+
+    throughput_ops: float
+    response_s: float
+    stations: list[StationMeans]
+    routes: list[RouteMeans]
+
+
+@dataclass(frozen=True)
+class BalancedJobBounds:
+    """Bounds of a closed loop in product form."""
+
+    throughput_ops: Between
+    response_s: Between
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """Why there is no such result."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What follows from demands without simulation; None stands for "no bound".
+
+    Attributes:
+        load: how the requests are issued.
+        bottleneck: what saturates first, and `max_throughput_ops`: where it does.
+        throughput_ops: of the requests that are answered.
+        response_s: mean over the mix, of all requests that are not refused: those that time out count with the time
+            they took.
+        stations: those that serve, the most loaded first.
+        routes: those that requests take.
+        exact, balanced_job: where the network has a product form.
+        notes: sentences that say what else the bounds rest on.
+    """
+
+    load: ClosedLoad | OpenLoad
+    bottleneck: str | None
+    max_throughput_ops: float | None
+    throughput_ops: Between
+    response_s: Between
+    stations: list[ResourceBounds]
+    routes: list[RouteBounds]
+    exact: ExactMeans | Unavailable
+    balanced_job: BalancedJobBounds | Unavailable
+    notes: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON has it: the load's fields beside the others."""
+        rest = {field.name: to_json(getattr(self, field.name)) for field in fields(self) if field.name != "load"}
+        return {**to_json(self.load), **rest}
 
 
 def bounds(network: Network, requests: Requests, demands: Demands | None = None) -> Bounds:
@@ -36,43 +169,26 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
         network, requests: the mix of requests is that of the rows, each taken once.
         demands: of that mix; None: expected ones (`mean_demands`).
 
-    Returns:
-        a mapping that JSON can write; None stands for "no bound":
-
-        - ``loop``; ``clients`` and ``think_s``, or ``offered_ops``
-        - ``bottleneck``: what saturates first, ``max_throughput_ops``: where it does
-        - ``throughput_ops`` of the requests that are answered, ``response_s``: ``{"low", "high"}``; responses are means
-          over the mix, of all requests that are not refused: those that time out count with the time they took
-        - ``stations``, those that serve, pools, and the members of groups taken together, the most loaded first:
-          ``name``, ``role``, ``kind`` (``station``, ``pool``, ``group``), ``servers`` (or tokens; None: infinite),
-          ``visits`` and ``demand_s`` ``{"low", "high"}`` per request (pool: the time a token is held),
-          ``max_throughput_ops``, ``utilization`` ``{"low", "high"}`` (infinite server: mean busy)
-        - ``routes``, those that are asked for: ``name``, ``share``, ``demand_s`` by role of station, ``response_s``
-        - ``exact``: means of a network in product form: ``throughput_ops``, ``response_s``, ``stations`` (``name``,
-          ``residence_s``, ``mean_jobs``), ``routes`` (``name``, ``response_s``); or ``reason``
-        - ``balanced_job``: ``throughput_ops`` and ``response_s``, ``{"low", "high"}``; or ``reason``
-        - ``notes``: sentences
-
     Raises:
         InputError: there are no requests, an open loop's arrive all at once, or demands do not account for a feature.
     """
     mix = _Mix(network, requests, demands or mean_demands(network, requests))
     closed = network.pacing.loop == "closed"
-    asked = {"clients": mix.clients, "think_s": mix.think_s} if closed else {"offered_ops": mix.offered_ops}
-    limits = _closed(mix) if closed else _open(mix)
+    load = ClosedLoad("closed", mix.clients, mix.think_s) if closed else OpenLoad("open", mix.offered_ops)
+    throughput_ops, response_s = _closed(mix) if closed else _open(mix)
     exact = _exact(mix, requests)
-    return {
-        "loop": network.pacing.loop,
-        **asked,
-        "bottleneck": mix.bottleneck,
-        "max_throughput_ops": _finite(mix.max_ops.min()),
-        **limits,
-        "stations": _station_rows(mix, limits["throughput_ops"]),
-        "routes": _route_rows(mix),
-        "exact": exact,
-        "balanced_job": _balanced_job(mix, exact) if closed else {"reason": "they are bounds of a closed loop"},
-        "notes": notes(network, mix.routes, mix.demands),
-    }
+    return Bounds(
+        load,
+        mix.bottleneck,
+        _finite(mix.max_ops.min()),
+        throughput_ops,
+        response_s,
+        _station_rows(mix, throughput_ops),
+        _route_rows(mix),
+        exact,
+        _balanced_job(mix, exact) if closed else Unavailable("they are bounds of a closed loop"),
+        notes(network, mix.routes, mix.demands),
+    )
 
 
 class _Mix:
@@ -121,16 +237,16 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _range(low: float, high: float) -> Bounds:
-    return {"low": _finite(low), "high": _finite(high)}
+def _between(low: float, high: float) -> Between:
+    return Between(_finite(low), _finite(high))
 
 
 def _per(count: float, time_s: float) -> float:
     return count / time_s if time_s else math.inf
 
 
-def _closed(mix: _Mix) -> Bounds:
-    """Asymptotic bounds of a closed loop.
+def _closed(mix: _Mix) -> tuple[Between, Between]:
+    """Asymptotic bounds of a closed loop: throughput and response.
 
     All clients thinking or at infinite servers takes 1/clients of those times per request, the rest of the time
     some server works: hence the lower throughput. Failed requests may end sooner than servers can answer them, so where
@@ -140,19 +256,16 @@ def _closed(mix: _Mix) -> Bounds:
     slowest_s = mix.demands.delay_s + clients * mix.queueing_s
     least_s = mix.alone_s if mix.may_fail else max(mix.alone_s, clients / most - mix.think_s)
     fastest = min(most, _per(clients, mix.think_s + mix.alone_s))
-    return {
-        "throughput_ops": _range(_per(clients, mix.think_s + slowest_s), fastest),
-        "response_s": _range(least_s, slowest_s),
-    }
+    return _between(_per(clients, mix.think_s + slowest_s), fastest), _between(least_s, slowest_s)
 
 
-def _open(mix: _Mix) -> Bounds:
+def _open(mix: _Mix) -> tuple[Between, Between]:
     """Bounds of an open loop; without more than means, a response may take any time.
 
     While requests pile up, some server works: the least that is done is what one server for all demands would do.
     """
     low, high = (min(mix.offered_ops, most) for most in (_per(1, mix.queueing_s), float(mix.max_ops.min())))
-    return {"throughput_ops": _range(low, high), "response_s": _range(mix.alone_s, math.inf)}
+    return _between(low, high), _between(mix.alone_s, math.inf)
 
 
 def _offered_ops(network: Network, requests: Requests) -> float:
@@ -163,50 +276,48 @@ def _offered_ops(network: Network, requests: Requests) -> float:
     return len(requests) / span_s
 
 
-def _station_rows(mix: _Mix, throughput_ops: Bounds) -> list[Bounds]:
+def _station_rows(mix: _Mix, throughput_ops: Between) -> list[ResourceBounds]:
     """Utilisation law: throughput times demand per server; requests that are not answered work, too."""
-    unknown = mix.may_fail or has_background(mix.network) or throughput_ops["high"] is None
+    low_ops, high_ops = throughput_ops.low or 0.0, throughput_ops.high
+    unknown = mix.may_fail or has_background(mix.network)
     rows = []
     for k in mix.ranked:
         resource, delay = mix.demands.resources[k], math.isinf(mix.servers[k])
         servers = 1.0 if delay else mix.servers[k]
-        high = math.inf if unknown else throughput_ops["high"] * mix.high_s[k] / servers
-        rows.append({
-            "name": resource.name,
-            "role": resource.role,
-            "kind": resource.kind,
-            "servers": None if delay else int(resource.servers),
-            "visits": float(mix.demands.asked[k]),
-            "demand_s": _range(mix.low_s[k], mix.high_s[k]),
-            "max_throughput_ops": _finite(mix.max_ops[k]),
-            "utilization": _range(
-                (throughput_ops["low"] or 0.0) * mix.low_s[k] / servers, high if delay else min(high, 1.0)
-            ),
-        })  # fmt: skip
+        high = math.inf if unknown or high_ops is None else high_ops * mix.high_s[k] / servers
+        rows.append(
+            ResourceBounds(
+                resource.name,
+                resource.role,
+                resource.kind,
+                None if delay else int(resource.servers),
+                float(mix.demands.asked[k]),
+                _between(mix.low_s[k], mix.high_s[k]),
+                _finite(mix.max_ops[k]),
+                _between(low_ops * mix.low_s[k] / servers, high if delay else min(high, 1.0)),
+            )
+        )
     return rows
 
 
-def _route_rows(mix: _Mix) -> list[Bounds]:
+def _route_rows(mix: _Mix) -> list[RouteBounds]:
     demands, rows = mix.demands, []
     for k in np.flatnonzero(demands.share):
         by_role: dict[str, float] = {}
         for at in np.flatnonzero(demands.visits[k]):
             role = mix.network.stations[at].role
             by_role[role] = by_role.get(role, 0.0) + float(demands.mean_s[k, at])
-        rows.append({
-            "name": mix.network.routes[k].name,
-            "share": float(demands.share[k]),
-            "demand_s": dict(sorted(by_role.items(), key=lambda item: -item[1])),
-            "response_s": _range(demands.alone_s[k], math.inf),
-        })  # fmt: skip
+        ordered = dict(sorted(by_role.items(), key=lambda item: -item[1]))
+        response_s = _between(demands.alone_s[k], math.inf)
+        rows.append(RouteBounds(mix.network.routes[k].name, float(demands.share[k]), ordered, response_s))
     return rows
 
 
-def _exact(mix: _Mix, requests: Requests) -> Bounds:
+def _exact(mix: _Mix, requests: Requests) -> ExactMeans | Unavailable:
     """Means of a network in product form, or the reason why there are none."""
     reason = why_not(mix.network, requests)
     if reason is not None:
-        return {"reason": f"no product form: {reason}"}
+        return Unavailable(f"no product form: {reason}")
     demand_s, servers = mix.demand_s[mix.queues], _servers(mix)
     try:
         if mix.network.pacing.loop == "closed":
@@ -214,10 +325,10 @@ def _exact(mix: _Mix, requests: Requests) -> Bounds:
         else:
             throughput_ops, jobs = mix.offered_ops, open_means(demand_s, servers, mix.offered_ops)
     except ValueError as error:
-        return {"reason": str(error)}
+        return Unavailable(str(error))
     mean_jobs = throughput_ops * mix.demand_s
     mean_jobs[mix.queues] = jobs
-    return {"throughput_ops": throughput_ops, **_residences(mix, mean_jobs / throughput_ops, throughput_ops)}
+    return _means(mix, mean_jobs / throughput_ops, throughput_ops)
 
 
 def _servers(mix: _Mix) -> Floats:
@@ -225,43 +336,36 @@ def _servers(mix: _Mix) -> Floats:
     return np.array([float(mix.network.stations[k].servers) for k in np.flatnonzero(mix.queues)])
 
 
-def _residences(mix: _Mix, residence_s: Floats, throughput_ops: float) -> Bounds:
+def _means(mix: _Mix, residence_s: Floats, throughput_ops: float) -> ExactMeans:
     """Little's law; the residence of a route's requests at a station is proportional to what they demand there."""
     stretch = np.divide(residence_s, mix.demand_s, out=np.zeros_like(residence_s), where=mix.demand_s > 0)
     response_s = mix.demands.mean_s @ stretch
-    order = [k for k in mix.ranked if k < len(residence_s)]
-    return {
-        "response_s": float(residence_s.sum()),
-        "stations": [
-            {
-                "name": mix.network.stations[k].name,
-                "residence_s": float(residence_s[k]),
-                "mean_jobs": float(throughput_ops * residence_s[k]),
-            }
-            for k in order
-        ],
-        "routes": [
-            {"name": mix.network.routes[k].name, "response_s": float(response_s[k])}
-            for k in np.flatnonzero(mix.demands.share)
-        ],
-    }
+    network = mix.network
+    stations = [
+        StationMeans(network.stations[k].name, float(residence_s[k]), float(throughput_ops * residence_s[k]))
+        for k in mix.ranked
+        if k < len(residence_s)
+    ]
+    taken = np.flatnonzero(mix.demands.share)
+    routes = [RouteMeans(network.routes[k].name, float(response_s[k])) for k in taken]
+    return ExactMeans(throughput_ops, float(residence_s.sum()), stations, routes)
 
 
-def _balanced_job(mix: _Mix, exact: Bounds) -> Bounds:
+def _balanced_job(mix: _Mix, exact: ExactMeans | Unavailable) -> BalancedJobBounds | Unavailable:
     """Balanced job bounds with terminals: Lazowska et al., table 5.2; infinite servers count as think time."""
-    if "reason" in exact:
+    if isinstance(exact, Unavailable):
         return exact
     if (_servers(mix) > 1).any():
-        return {"reason": "a station has several servers"}
+        return Unavailable("a station has several servers")
     if not mix.queues.any():
-        return {"reason": "no station makes requests wait"}
+        return Unavailable("no station makes requests wait")
     clients, demand_s = mix.clients, mix.demand_s[mix.queues]
     total_s, think_s = demand_s.sum(), mix.think_s + mix.delay_s
     even_s = (clients - 1) * demand_s.mean() / (1 + think_s / total_s)
     skew_s = (clients - 1) * demand_s.max() / (1 + think_s / (clients * total_s))
     low_s = max(clients * demand_s.max() - think_s, total_s + even_s)
     high_s = total_s + skew_s
-    return {
-        "throughput_ops": _range(clients / (high_s + think_s), clients / (low_s + think_s)),
-        "response_s": _range(mix.delay_s + low_s, mix.delay_s + high_s),
-    }
+    return BalancedJobBounds(
+        _between(clients / (high_s + think_s), clients / (low_s + think_s)),
+        _between(mix.delay_s + low_s, mix.delay_s + high_s),
+    )

@@ -164,7 +164,7 @@ def examine(checkup: Checkup) -> Finding:
     asked_of = [phase for phase in phases(spec, checkup.window_s) if any(_concerns(slo, phase) for slo in checkup.slos)]
     measures = [_measures(phase, checkup) for phase in asked_of]
     slos = {slo.text: _worst(slo, measures) for slo in checkup.slos}
-    return Finding(finding.loads, fill_share, slos, sum(m.engine["visits"] for m in measures))
+    return Finding(finding.loads, fill_share, slos, sum(m.engine.visits for m in measures))
 
 
 def state_of(spec: CephSpec) -> dict[str, Any]:
@@ -193,10 +193,10 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
     short = _short(spec)
     found = bounds(*short.compile(generate(short.workload, seed)))
     loads: dict[str, float] = {}
-    for row in found["stations"]:
-        if row["max_throughput_ops"] and row["servers"] is not None:
-            load = spec.workload.rate / row["max_throughput_ops"]
-            loads[row["role"]] = max(loads.get(row["role"], 0.0), load)
+    for row in found.stations:
+        if row.max_throughput_ops and row.servers is not None:
+            load = spec.workload.rate / row.max_throughput_ops
+            loads[row.role] = max(loads.get(row.role, 0.0), load)
     return loads
 
 

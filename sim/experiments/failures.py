@@ -19,6 +19,7 @@ from sim.experiments.failure_windows import Seen, Times, replications, seen, tim
 from sim.experiments.measures import ERRORS, Measures, difference
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import asked_ops, op_figures
+from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.replication.slo import UTILIZATION, Judgement, Slo, overall
@@ -100,7 +101,7 @@ def failures(
                     pairs.append(pair)
                     engines += [run.engine for run in pair]
                     progress(len(engines) // 2)
-                if settings.precision and settings.precision.verdict(_wanted(pairs))["reached"]:
+                if settings.precision and settings.precision.verdict(_wanted(pairs)).reached:
                     break
             rows.append(_row(failure, event, times, pairs, question) | {"notes": _notes(specs[0])})
     return {
@@ -203,7 +204,7 @@ def _row(
         "failure": failure.text,
         "event": event,
         "replications": len(pairs),
-        "precise": None if precision is None else precision.verdict(_wanted(pairs))["reached"],
+        "precise": None if precision is None else precision.verdict(_wanted(pairs)).reached,
         "windows": {
             name: {"start_s": start, "end_s": end} | _window(failing, healthy, name, question.slos)
             for name, (start, end) in times.windows.items()
@@ -221,7 +222,7 @@ def _judged(slo: Slo, measures: Measures) -> Judgement:
     """What an objective is in a window: of its quantiles, a request that fails takes for ever."""
     judgement = slo.judge(measures)
     allowed = 0.0 if slo.figure == "max" else 1 - QUANTILES.get(slo.figure, 0.0)
-    if measures.interval(str(slo.subject), ERRORS)["value"] > allowed:
+    if measures.interval(str(slo.subject), ERRORS).value > allowed:
         return Judgement("fail", math.inf, math.inf, math.inf)
     return judgement
 
@@ -230,9 +231,9 @@ def _window(failing: Sequence[Seen], healthy: Sequence[Seen], name: str, slos: S
     with_it, without = (Measures.of(replications(runs, name)) for runs in (failing, healthy))
     judgements = {slo.text: _judged(slo, with_it) for slo in slos}
     return {
-        "ops": {op: op_figures(with_it, op) for op in with_it.ops},
-        "healthy": {"ops": {op: op_figures(without, op) for op in without.ops}},
-        "difference": difference(without, with_it),
+        "ops": to_json({op: op_figures(with_it, op) for op in with_it.ops}),
+        "healthy": {"ops": to_json({op: op_figures(without, op) for op in without.ops})},
+        "difference": to_json(difference(without, with_it)),
         "slo": {text: judgement.verdict for text, judgement in judgements.items()},
         "slo_figures": {text: {k: vars(j)[k] for k in ("value", "low", "high")} for text, j in judgements.items()},
         "verdict": overall([judgement.verdict for judgement in judgements.values()]),

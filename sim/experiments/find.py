@@ -7,8 +7,7 @@ a search gives what a grid as fine would give.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass, field
 
 from models.field_paths import resolved
 from models.store import Spec
@@ -18,15 +17,142 @@ from sim.experiments.line_search import Scale, bisect, bracket, least, probes, r
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Cache
 from sim.experiments.variants import Simulations, Variants, assignment
-from sim.replication.slo import UTILIZATION, Slo
-from sim.replication.summaries import RATES
+from sim.json_form import NOT_IN_JSON
+from sim.replication.slo import UTILIZATION, Judgement, Slo
+from sim.replication.summaries import Interval, OpIntervals
 from traces.errors import InputError
 from traces.workload.generate import generate
 
-Trial = dict[str, Any]
-"""A value that was tried, as JSON has it."""
-
 _BEST_TOLERANCE = 0.05  # a least value is flat: nearer than this is chance
+_SHOWN = ("mean", "p50", "p99", "p99_9")
+
+
+@dataclass(frozen=True)
+class LimitTrial:
+    """A value that was tried.
+
+    Attributes:
+        value: in the spec's unit.
+        keeps: whether the estimates meet all objectives.
+        sure: whether the confidence intervals leave no doubt of that.
+        slo: by text.
+        ops: rates and main latencies.
+        extra_load: attempts beyond the first of each request, as a fraction of the requests.
+    """
+
+    value: float
+    keeps: bool
+    sure: bool
+    slo: dict[str, Judgement]
+    ops: dict[str, OpIntervals]
+    extra_load: float
+
+
+@dataclass(frozen=True)
+class ImpossibleTrial:
+    """A value that the spec refuses, or whose load the bottleneck cannot serve."""
+
+    value: float
+    keeps: bool
+    sure: bool
+    impossible: str
+
+
+@dataclass(frozen=True)
+class SureValues:
+    """The values nearest to the limit whose verdict the confidence intervals leave no doubt of; None: there is none."""
+
+    keeps: float | None
+    breaks: float | None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The greatest or least value that meets all objectives.
+
+    Attributes:
+        find: ``max`` or ``min``.
+        path, unit: of the field; numbers are in this unit.
+        value: meets the objectives.
+        beyond: the next that was tried, which does not; None: the spec allows none.
+        set: ``path=value``.
+        sure: the nearest values without doubt.
+        monotonic: whether the objectives are met on one side only.
+        reversals: pairs of neighbours; at the first the objectives are broken, at the second met again.
+        seed, replications: of each simulation.
+        trials: in ascending order of values.
+        slos: the objectives.
+    """
+
+    find: str
+    path: str
+    unit: str
+    value: float
+    beyond: float | None
+    set: str
+    sure: SureValues
+    monotonic: bool
+    reversals: list[list[float]]
+    seed: int
+    replications: int
+    trials: list[LimitTrial | ImpossibleTrial]
+    slos: list[Slo] = field(metadata=NOT_IN_JSON)
+
+    @property
+    def simulated(self) -> list[LimitTrial]:
+        """The trials that could be simulated."""
+        return [trial for trial in self.trials if isinstance(trial, LimitTrial)]
+
+
+@dataclass(frozen=True)
+class BestTrial:
+    """A value that was tried; None: the spec as it stands.
+
+    Attributes:
+        target: the latency, in seconds.
+        extra_load: attempts beyond the first of each request, as a fraction of the requests.
+        allowed: whether the extra load is.
+        ops: rates and main latencies.
+    """
+
+    value: float | None
+    target: Interval
+    extra_load: float
+    allowed: bool
+    ops: dict[str, OpIntervals]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The value with the least latency.
+
+    Attributes:
+        find: ``best``.
+        path, unit: of the field; numbers are in this unit.
+        value: the best.
+        set: ``path=value``.
+        target: the latency that it minimises.
+        most_extra_load: what was allowed; None: any.
+        best, base: the trials of the best value and of the spec as it stands.
+        difference: best minus base, in seconds; `improves`: whether that is below 0 for sure.
+        seed, replications: of each simulation.
+        trials: in ascending order of values.
+    """
+
+    find: str
+    path: str
+    unit: str
+    value: float
+    set: str
+    target: Target
+    most_extra_load: float | None
+    best: BestTrial
+    base: BestTrial
+    difference: Interval
+    improves: bool
+    seed: int
+    replications: int
+    trials: list[BestTrial]
 
 
 def find_limit(
@@ -37,7 +163,7 @@ def find_limit(
     tolerance: float = 0.01,
     cache: Cache | None = None,
     progress: Callable[[int], None] = lambda tried: None,
-) -> dict[str, Any]:
+) -> Limit:
     """The greatest (``max``) or the least (``min``) value that keeps all objectives.
 
     A value keeps them if its estimates do; what the intervals say is told beside. A value that the spec refuses does
@@ -52,17 +178,6 @@ def find_limit(
         cache: of values that are simulated already.
         progress: told how many values have been tried.
 
-    Returns:
-        ``{"find", "path", "unit", "value", "beyond", "set", "sure", "monotonic", "reversals", "seed", "replications",
-        "trials"}``.
-
-        - ``value`` keeps the objectives; ``beyond``, the next that was tried, does not (None: the spec allows none).
-        - ``sure`` is ``{"keeps", "breaks"}``, the values nearest to the limit whose verdict the confidence intervals
-          leave no doubt of (None: there is none).
-        - ``reversals``: pairs of neighbours; from the first the objectives are broken, from the second kept again.
-        - A trial, in ascending order of values, is ``{"value", "keeps", "sure", "slo": {TEXT: {"verdict", "value",
-          "low", "high"}}, "ops", "extra_load"}``, or ``{"value", "keeps", "sure", "impossible"}``.
-
     Raises:
         InputError: no value keeps the objectives, all do, or the goal does not fit the spec.
     """
@@ -72,14 +187,14 @@ def find_limit(
     limits = limits_of(variants, path, goal)
     start = start_of(variants, path) if limits is None else limits[0]
     scale = Scale(isinstance(start, int), tolerance)
-    trials: dict[float, Trial] = {}
+    trials: dict[float, LimitTrial | ImpossibleTrial] = {}
     with variants.simulations(cache) as simulations:
 
         def holds(value: float) -> bool:
             if value not in trials:
                 trials[value] = _judged(variants, simulations, path, value, slos)
                 progress(len(trials))
-            return bool(trials[value]["keeps"])
+            return trials[value].keeps
 
         if limits is None:
             inside, outside = bracket(holds, scale, start, upward)
@@ -94,18 +209,22 @@ def find_limit(
             inside, outside = bisect(holds, scale, inside, outside)
             for value in probes(scale, list(trials), inside, outside):
                 holds(value)
-    return {
-        "find": goal.kind,
-        "path": path,
-        "unit": variants.unit(path),
-        "value": inside,
-        "beyond": outside,
-        "set": assignment(path, inside),
-        **_evidence(trials, upward),
-        "seed": variants.settings.seed,
-        "replications": variants.settings.replications,
-        "trials": [trials[value] for value in sorted(trials)],
-    }
+    sure, turns = _evidence(trials, upward)
+    return Limit(
+        goal.kind,
+        path,
+        variants.unit(path),
+        inside,
+        outside,
+        assignment(path, inside),
+        sure,
+        not turns,
+        turns,
+        variants.settings.seed,
+        variants.settings.replications,
+        [trials[value] for value in sorted(trials)],
+        list(slos),
+    )
 
 
 def find_best(
@@ -117,7 +236,7 @@ def find_best(
     tolerance: float = _BEST_TOLERANCE,
     cache: Cache | None = None,
     progress: Callable[[int], None] = lambda tried: None,
-) -> dict[str, Any]:
+) -> Best:
     """The value of least latency, among those that add no more load than allowed: by a scan, then golden section.
 
     Args:
@@ -129,22 +248,13 @@ def find_best(
         cache: of values that are simulated already.
         progress: told how many values have been tried.
 
-    Returns:
-        ``{"find", "path", "unit", "value", "set", "target", "most_extra_load", "best", "base", "difference",
-        "improves", "seed", "replications", "trials"}``.
-
-        - ``best`` and ``base`` (the spec as it stands) are trials.
-        - ``difference`` is ``{"value", "low", "high"}`` of best minus base in seconds; ``improves``: whether that is
-          below 0 for sure.
-        - A trial is ``{"value", "target": {"value", "low", "high"}, "extra_load", "allowed", "ops"}``.
-
     Raises:
         InputError: no value adds so little load, or goal or target do not fit the spec.
     """
     op, name = target.op, target.figure
     path = resolved(type(variants.spec()), goal.path, counted=True)
     measured: dict[float | None, Measures] = {}
-    trials: dict[float | None, Trial] = {}
+    trials: dict[float | None, BestTrial] = {}
     with variants.simulations(cache) as simulations:
 
         def cost(value: float | None) -> tuple[float, float]:
@@ -153,15 +263,9 @@ def find_best(
                 raise InputError(f"target {target}: the workload has no {op}; it has {', '.join(measures.ops)}")
             extra, figure = measures.extra_load, measures.interval(op, name)
             excess = 0.0 if most_extra_load is None else max(0.0, extra - most_extra_load)
-            trials[value] = {
-                "value": value,
-                "target": figure,
-                "extra_load": extra,
-                "allowed": not excess,
-                "ops": _figures(measures),
-            }
+            trials[value] = BestTrial(value, figure, extra, not excess, _figures(measures))
             progress(len(trials))
-            return excess, figure["value"]
+            return excess, figure.value
 
         cost(None)
         low, high = limits_of(variants, path, goal) or hedge_delays(path, measured[None], op)
@@ -169,28 +273,28 @@ def find_best(
             raise InputError(f"best {path} in {low:g}..{high:g}: the bounds must be above 0")
         value = least(cost, Scale(isinstance(low, int), tolerance), low, high)
     best = trials[value]
-    if not best["allowed"]:
+    if not best.allowed:
         raise InputError(
             f"best {path}: no value tried from {low:g} to {high:g} adds at most {most_extra_load:.2%} load; the "
-            f"least is {best['extra_load']:.2%}, at {value:g}"
+            f"least is {best.extra_load:.2%}, at {value:g}"
         )
-    gain = difference(measured[None], measured[value])["ops"][op]["latency_s"][name]
-    return {
-        "find": goal.kind,
-        "path": path,
-        "unit": variants.unit(path),
-        "value": value,
-        "set": assignment(path, value),
-        "target": str(target),
-        "most_extra_load": most_extra_load,
-        "best": best,
-        "base": trials[None],
-        "difference": gain,
-        "improves": gain["high"] < 0,
-        "seed": variants.settings.seed,
-        "replications": variants.settings.replications,
-        "trials": [trials[v] for v in sorted(v for v in trials if v is not None)],
-    }
+    gain = difference(measured[None], measured[value]).ops[op].latency_s[name]
+    return Best(
+        goal.kind,
+        path,
+        variants.unit(path),
+        value,
+        assignment(path, value),
+        target,
+        most_extra_load,
+        best,
+        trials[None],
+        gain,
+        gain.high < 0,
+        variants.settings.seed,
+        variants.settings.replications,
+        [trials[v] for v in sorted(v for v in trials if v is not None)],
+    )
 
 
 def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
@@ -204,26 +308,28 @@ def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
     return False
 
 
-def _judged(variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo]) -> Trial:
+def _judged(
+    variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo]
+) -> LimitTrial | ImpossibleTrial:
     try:
         _refuse_saturated(variants.spec([assignment(path, value)]), variants.settings.seed)
         measures = simulations([assignment(path, value)])
     except InputError as error:
-        return {"value": value, "keeps": False, "sure": True, "impossible": str(error)}
+        return ImpossibleTrial(value, False, True, str(error))
     for slo in slos:
         if slo.figure != UTILIZATION and slo.subject not in measures.ops:
             raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(measures.ops)}")
     judgements = {slo: slo.judge(measures) for slo in slos}
     keeps = all(slo.verdict(judged.value, judged.value) == "pass" for slo, judged in judgements.items())
     verdicts = [judged.verdict for judged in judgements.values()]
-    return {
-        "value": value,
-        "keeps": keeps,
-        "sure": all(verdict == "pass" for verdict in verdicts) if keeps else "fail" in verdicts,
-        "slo": {slo.text: asdict(judged) for slo, judged in judgements.items()},
-        "ops": _figures(measures),
-        "extra_load": measures.extra_load,
-    }
+    return LimitTrial(
+        value,
+        keeps,
+        all(verdict == "pass" for verdict in verdicts) if keeps else "fail" in verdicts,
+        {slo.text: judged for slo, judged in judgements.items()},
+        _figures(measures),
+        measures.extra_load,
+    )
 
 
 def _refuse_saturated(spec: Spec, seed: int) -> None:
@@ -231,44 +337,44 @@ def _refuse_saturated(spec: Spec, seed: int) -> None:
     if spec.workload.rate is None:
         return
     limits = bounds(*spec.compile(generate(spec.workload, seed)))
-    most_ops = limits["max_throughput_ops"]
+    most_ops = limits.max_throughput_ops
     if most_ops is not None and spec.workload.rate >= most_ops:
         raise InputError(
-            f"{spec.workload.rate:.6g}/s is more than the {limits['bottleneck']} can serve in the long run, which is "
+            f"{spec.workload.rate:.6g}/s is more than the {limits.bottleneck} can serve in the long run, which is "
             f"{most_ops:.6g}/s"
         )
 
 
-def _figures(measures: Measures) -> dict[str, Any]:
-    """Rates and main latencies of each operation with intervals, shaped as a summary has them."""
+def _figures(measures: Measures) -> dict[str, OpIntervals]:
+    """Rates and main latencies of each operation."""
     return {
-        op: {name: measures.interval(op, name) for name in RATES}
-        | {"latency_s": {name: measures.interval(op, name) for name in ("mean", "p50", "p99", "p99_9")}}
+        op: OpIntervals(
+            measures.interval(op, "throughput_ops"),
+            measures.interval(op, "throughput_bytes"),
+            {name: measures.interval(op, name) for name in _SHOWN},
+        )
         for op in measures.ops
     }
 
 
-def _evidence(trials: dict[float, Trial], upward: bool) -> dict[str, Any]:
-    """What the trials say of how sure the answer is."""
-    keeps = [value for value, trial in trials.items() if trial["keeps"] and trial["sure"]]
-    breaks = [value for value, trial in trials.items() if not trial["keeps"] and trial["sure"]]
+def _evidence(trials: dict[float, LimitTrial | ImpossibleTrial], upward: bool) -> tuple[SureValues, list[list[float]]]:
+    """What the trials say of how sure the limit is: the values without doubt, and the reversals."""
+    keeps = [value for value, trial in trials.items() if trial.keeps and trial.sure]
+    breaks = [value for value, trial in trials.items() if not trial.keeps and trial.sure]
     nearest_kept, nearest_broken = (max, min) if upward else (min, max)
-    turns = reversals({value: trial["keeps"] for value, trial in trials.items()}, upward)
-    return {
-        "sure": {"keeps": nearest_kept(keeps, default=None), "breaks": nearest_broken(breaks, default=None)},
-        "monotonic": not turns,
-        "reversals": [list(pair) for pair in turns],
-    }
+    turns = reversals({value: trial.keeps for value, trial in trials.items()}, upward)
+    sure = SureValues(nearest_kept(keeps, default=None), nearest_broken(breaks, default=None))
+    return sure, [list(pair) for pair in turns]
 
 
-def _nowhere(path: str, goal: Goal, trials: dict[float, Trial]) -> str:
+def _nowhere(path: str, goal: Goal, trials: dict[float, LimitTrial | ImpossibleTrial]) -> str:
     """Why there is no limit, in a line."""
     low, high = min(trials), max(trials)
-    all_keep = any(trial["keeps"] for trial in trials.values())
+    all_keep = any(trial.keeps for trial in trials.values())
     begin = f"{goal.kind} {path}: {'every' if all_keep else 'no'} value tried from {low:g} to {high:g}"
     verb = "keeps" if all_keep else "keeps all of"
     last = trials[high if (goal.kind == "max") == all_keep else low]
-    if "impossible" in last:
-        return f"{begin} {verb} the objectives; at {last['value']:g}: {last['impossible']}"
-    figures = ", ".join(f"of {text} the figure is {judged['value']:.4g}" for text, judged in last["slo"].items())
-    return f"{begin} {verb} the objectives; at {last['value']:g}, in units of s, 1/s or bytes/s, {figures}"
+    if isinstance(last, ImpossibleTrial):
+        return f"{begin} {verb} the objectives; at {last.value:g}: {last.impossible}"
+    figures = ", ".join(f"of {text} the figure is {judged.value:.4g}" for text, judged in last.slo.items())
+    return f"{begin} {verb} the objectives; at {last.value:g}, in units of s, 1/s or bytes/s, {figures}"

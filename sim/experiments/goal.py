@@ -44,6 +44,10 @@ class Target:
     op: str
     figure: str
 
+    def to_json(self) -> str:
+        """As it is written."""
+        return str(self)
+
     def __str__(self) -> str:
         """As it is written: ``GET.p99.9``."""
         return f"{self.op}.{self.figure.replace('_', '.')}"
@@ -72,7 +76,7 @@ def start_of(variants: Variants, path: str) -> float:
     value: float | None = variants.number(path)
     if value is None and path == _RATE:
         spec = variants.spec()
-        most_ops = bounds(*spec.compile(generate(spec.workload, variants.settings.seed)))["max_throughput_ops"]
+        most_ops = bounds(*spec.compile(generate(spec.workload, variants.settings.seed))).max_throughput_ops
         value = most_ops and float(f"{_TRIED_FIRST * most_ops:.3g}")
     if value is None or (value == 0 and isinstance(value, float)):
         raise InputError(f"{path}: the spec has no value to begin with; add bounds, as in {path} in LOW..HIGH")
@@ -87,4 +91,4 @@ def hedge_delays(path: str, base: Measures, op: str) -> tuple[float, float]:
     """
     if path != _HEDGE:
         raise InputError(f"best {path}: add bounds, as in best {path} in LOW..HIGH")
-    return base.interval(op, "p50")["value"], base.interval(op, "p99_9")["value"]
+    return base.interval(op, "p50").value, base.interval(op, "p99_9").value

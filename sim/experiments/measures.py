@@ -15,12 +15,23 @@ from typing import Any
 import numpy as np
 import scipy
 
-from sim.replication.summaries import CONFIDENCE, FIGURES, RATES, Figure, Replication, Replications
+from sim.json_form import to_json
+from sim.replication.summaries import (
+    CONFIDENCE,
+    FIGURES,
+    NO_INTERVAL,
+    RATES,
+    Differences,
+    EngineWork,
+    Figure,
+    Interval,
+    OpIntervals,
+    Replication,
+    Replications,
+)
 from traces.statistics.summary import Floats
 
 ERRORS = "errors"
-
-_NONE = {"value": math.nan, "low": math.nan, "high": math.nan}
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,7 @@ class Measures:
         ops: by operation.
         roles: the utilisation of the busiest station with limited servers, by role.
         busiest: that station's name, by role.
-        engine: ``{"name", "wall_s", "visits"}``, sums over the replications.
+        engine: what it took for all replications.
         attempts: the mean of a request, the mean over the replications.
     """
 
@@ -69,7 +80,7 @@ class Measures:
     ops: dict[str, OpMeasures]
     roles: dict[str, Figure]
     busiest: dict[str, str]
-    engine: dict[str, Any]
+    engine: EngineWork
     attempts: float
 
     @property
@@ -86,13 +97,12 @@ class Measures:
         ends = (*range(batch or len(replications), len(replications), batch or 1), len(replications))
         so_far = [Replications(replications.runs[:end]).figures for end in ends[:-1]] + [replications.figures]
         roles, busiest = _busiest(replications.runs)
-        engines = [run.info["engine"] for run in replications.runs]
         return Measures(
             batches=ends,
             ops={op: _op_measures(replications.runs, op, [f.get(op, {}) for f in so_far]) for op in so_far[-1]},
             roles=roles,
             busiest=busiest,
-            engine={"name": engines[0]["name"], **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
+            engine=replications.work,
             attempts=math.fsum(run.attempts for run in replications.runs) / len(replications),
         )
 
@@ -107,25 +117,25 @@ class Measures:
         measures = self.ops[op]
         return Figure(float(measures.values[name][self.batches.index(count)]), measures.each[name][:count])
 
-    def interval(self, op: str, name: str, confidence: float = CONFIDENCE) -> dict[str, float]:
-        """``{"value", "low", "high"}`` of a figure of an operation.
+    def interval(self, op: str, name: str, confidence: float = CONFIDENCE) -> Interval:
+        """The confidence interval of a figure of an operation.
 
         `name` is one of `FIGURES`, ``errors`` (share of the requests) or ``max``. The greatest latency is that of one
         run: its interval goes from the least to the greatest of the replications'. Where all requests failed,
         latencies are infinite and rates 0. NaN where nobody asked for the operation.
         """
         if op not in self.ops:
-            return dict(_NONE)
+            return NO_INTERVAL
         measures = self.ops[op]
         if name == ERRORS:
             return _error_interval(measures, confidence)
         if measures.errors == measures.count:
             value = 0.0 if name.startswith("throughput") else math.inf
-            return dict.fromkeys(_NONE, value)
+            return Interval(value, value, value)
         if name == "max":
             few = len(self) < 2
             least = -math.inf if few else float(np.nanmin(measures.greatest_each_s))
-            return {"value": measures.greatest_s, "low": least, "high": math.inf if few else measures.greatest_s}
+            return Interval(measures.greatest_s, least, math.inf if few else measures.greatest_s)
         return self.figure(op, name).interval(confidence)
 
     def to_json(self) -> dict[str, Any]:
@@ -135,7 +145,7 @@ class Measures:
             "ops": {op: _plain(vars(measures)) for op, measures in self.ops.items()},
             "roles": {role: _plain(vars(figure)) for role, figure in self.roles.items()},
             "busiest": self.busiest,
-            "engine": self.engine,
+            "engine": to_json(self.engine),
             "attempts": self.attempts,
         }
 
@@ -147,13 +157,13 @@ class Measures:
             ops={op: OpMeasures(**_arrays(measures)) for op, measures in data["ops"].items()},
             roles={role: Figure(**_arrays(figure)) for role, figure in data["roles"].items()},
             busiest=data["busiest"],
-            engine=data["engine"],
+            engine=EngineWork(**data["engine"]),
             attempts=data["attempts"],
         )
 
 
-def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> dict[str, Any]:
-    """By how much `other` is above `base`, shaped as `summaries.paired` shapes it; both have the same seeds.
+def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> Differences:
+    """By how much `other` is above `base`, as `summaries.paired` has it; both have the same seeds.
 
     Where one has more replications, they count as far as both go.
     """
@@ -164,9 +174,9 @@ def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) 
             name: (other.figure(op, name, count) - base.figure(op, name, count)).interval(confidence)
             for name in FIGURES
         }
-        rates: dict[str, Any] = {name: figures.pop(name) for name in RATES}
-        ops[op] = rates | {"latency_s": figures}
-    return {"replications": count, "confidence": confidence, "ops": ops}
+        throughput_ops, throughput_bytes = (figures.pop(name) for name in RATES)
+        ops[op] = OpIntervals(throughput_ops, throughput_bytes, figures)
+    return Differences(count, confidence, ops)
 
 
 def _op_measures(runs: Sequence[Replication], op: str, so_far: list[dict[str, Figure]]) -> OpMeasures:
@@ -186,7 +196,7 @@ def _op_measures(runs: Sequence[Replication], op: str, so_far: list[dict[str, Fi
     )
 
 
-def _error_interval(measures: OpMeasures, confidence: float) -> dict[str, float]:
+def _error_interval(measures: OpMeasures, confidence: float) -> Interval:
     """The share of errors: between replications, and at least as wide as that of as many independent requests.
 
     Errors come in bursts, so that their spread is that of replications; where none of these had any, the interval of
@@ -196,11 +206,8 @@ def _error_interval(measures: OpMeasures, confidence: float) -> dict[str, float]
     value = measures.errors / measures.count
     exact = scipy.stats.binomtest(measures.errors, measures.count).proportion_ci(confidence, "exact")
     half = Figure(value, measures.error_share).half_width(confidence)
-    return {
-        "value": value,
-        "low": max(0.0, min(float(exact.low), value - half)),
-        "high": min(1.0, max(float(exact.high), value + half)),
-    }
+    low, high = max(0.0, min(float(exact.low), value - half)), min(1.0, max(float(exact.high), value + half))
+    return Interval(value, low, high)
 
 
 def _busiest(runs: Sequence[Replication]) -> tuple[dict[str, Figure], dict[str, str]]:

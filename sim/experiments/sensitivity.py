@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from models.field_paths import resolved
 from sim.experiments.goal import Target
 from sim.experiments.sweep import Cache, Job, Point, sweep
 from sim.experiments.variants import Variants, assignment
-from sim.replication.summaries import CONFIDENCE, Figure
+from sim.replication.summaries import CONFIDENCE, Figure, Interval
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from traces.statistics.summary import Floats
@@ -44,6 +43,50 @@ class Range:
     path: str
     low: str
     high: str
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How a number moves the latency.
+
+    Attributes:
+        path, unit, low, high: of the number and its range.
+        elasticity: mean of the elementary effects (Morris's mu), with the t interval of the trajectories.
+        strength: mean of their absolute values (mu*), in which effects of both signs do not cancel.
+        spread: their standard deviation (sigma): large where the effect changes over the range or with the others.
+        factor: by how much the latency is multiplied over the range, if the strength is the same everywhere.
+    """
+
+    path: str
+    unit: str
+    low: float
+    high: float
+    elasticity: Interval
+    strength: Interval
+    spread: float
+    factor: float
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What a sensitivity analysis found.
+
+    Attributes:
+        target: the latency that is explained.
+        trajectories: number of walks through the ranges.
+        simulated: number of distinct points.
+        seed, replications: of each point.
+        confidence: of the intervals.
+        parameters: the strongest first.
+    """
+
+    target: Target
+    trajectories: int
+    simulated: int
+    seed: int
+    replications: int
+    confidence: float
+    parameters: list[Effect]
 
 
 @dataclass(frozen=True)
@@ -70,7 +113,7 @@ def sensitivity(
     confidence: float = CONFIDENCE,
     cache: Cache | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> dict[str, Any]:
+) -> Screening:
     """How strongly each number moves a latency, over the whole of the ranges.
 
     Args:
@@ -80,16 +123,6 @@ def sensitivity(
             several walks share are simulated once.
         cache: of results that are there already.
         progress: told how many points are done, of ``trajectories * (len(ranges) + 1)``.
-
-    Returns:
-        ``{"target", "trajectories", "simulated", "seed", "replications", "confidence", "parameters"}``. ``parameters``
-        are ``{"path", "unit", "low", "high", "elasticity", "strength", "spread", "factor"}``, the strongest first:
-
-        - ``elasticity`` is the mean of the effects (Morris's mu), ``strength`` that of their absolute values (mu*), in
-          which effects of both signs do not cancel: ``{"value", "low", "high"}``, the t interval of the trajectories.
-        - ``spread`` is their standard deviation (sigma): large where the effect changes over the range, or with the
-          other numbers.
-        - ``factor``: by how much the latency is multiplied over the range, were the strength the same all along.
 
     Raises:
         InputError: SALib is not there, a range does not fit the spec, a value is refused, no request succeeded, or
@@ -113,15 +146,15 @@ def sensitivity(
         raise InputError(f"target {target}: none of {', '.join(axis.path for axis in axes)} moves it")
     effects = _elementary_effects(logs, log_latency, trajectories)
     rows = [_row(axis, own, confidence) for axis, own in zip(axes, effects.T, strict=True)]
-    return {
-        "target": str(target),
-        "trajectories": trajectories,
-        "simulated": len(set(points)),
-        "seed": variants.settings.seed,
-        "replications": variants.settings.replications,
-        "confidence": confidence,
-        "parameters": sorted(rows, key=lambda row: -row["strength"]["value"]),
-    }
+    return Screening(
+        target,
+        trajectories,
+        len(set(points)),
+        variants.settings.seed,
+        variants.settings.replications,
+        confidence,
+        sorted(rows, key=lambda row: -row.strength.value),
+    )
 
 
 def _elementary_effects(logs: Floats, log_latency: Floats, trajectories: int) -> Floats:
@@ -137,19 +170,19 @@ def _elementary_effects(logs: Floats, log_latency: Floats, trajectories: int) ->
     return effects
 
 
-def _row(axis: _Axis, effects: Floats, confidence: float) -> dict[str, Any]:
+def _row(axis: _Axis, effects: Floats, confidence: float) -> Effect:
     elasticity = Figure(float(effects.mean()), effects).interval(confidence)
     strength = Figure(float(np.abs(effects).mean()), np.abs(effects)).interval(confidence)
-    return {
-        "path": axis.path,
-        "unit": axis.unit,
-        "low": axis.low,
-        "high": axis.high,
-        "elasticity": elasticity,
-        "strength": strength,
-        "spread": float(effects.std(ddof=1)),
-        "factor": (axis.high / axis.low) ** strength["value"],
-    }
+    return Effect(
+        axis.path,
+        axis.unit,
+        axis.low,
+        axis.high,
+        elasticity,
+        strength,
+        float(effects.std(ddof=1)),
+        (axis.high / axis.low) ** strength.value,
+    )
 
 
 def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
@@ -187,7 +220,7 @@ def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], ta
     for assignments, result in zip(points, results, strict=True):
         if isinstance(result, InputError):
             raise InputError(f"at {', '.join(assignments)}: {result}")
-        latency_s = result.interval(target.op, target.figure)["value"]
+        latency_s = result.interval(target.op, target.figure).value
         if not 0 < latency_s < math.inf:
             raise InputError(f"target {target}: has no value at {', '.join(assignments)}")
         logs.append(math.log(latency_s))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sim.experiments.whatif import SimulatedPoint, WhatIf
 from sim.parallel.result_cache import ResultFolder
 
 
@@ -28,34 +29,34 @@ class SweepFolder:
         self.find, self.keep, self.write_text = self._folder.find, self._folder.keep, self._folder.write_text
         self.path = path
 
-    def write(self, result: dict[str, Any], text: str) -> None:
+    def write(self, result: WhatIf, text: str) -> None:
         """Write a what-if's result as parquet, and as the JSON `text`."""
         self._folder.write("points.parquet", table(result), "whatif.json", text)
 
 
-def table(result: dict[str, Any]) -> pa.Table:
+def table(result: WhatIf) -> pa.Table:
     """A row for each point and operation: what was set, the figures, their intervals, the verdicts.
 
     Values of a path that are of several types are JSON. Points that cannot be have no operation, and so no row.
     """
-    mixed = {path for path in result["vary"] if len(_types(result, path)) > 1}
-    rows = [_row(result, point, op, mixed) for point in result["points"] for op in point["ops"]]
+    mixed = {path for path in result.vary if len(_types(result, path)) > 1}
+    rows = [_row(result, point, op, mixed) for point in result.simulated for op in point.ops]
     return pa.Table.from_pylist(rows)
 
 
-def _types(result: dict[str, Any], path: str) -> set[type]:
-    values = (point["set"][path] for point in result["points"])
-    return {type(value) for value in values if value is not None}
+def _types(result: WhatIf, path: str) -> set[type]:
+    return {type(value) for value in (point.set[path] for point in result.points) if value is not None}
 
 
-def _row(result: dict[str, Any], point: dict[str, Any], op: str, mixed: Collection[str]) -> dict[str, Any]:
-    row = {path: json.dumps(value) if path in mixed else value for path, value in point["set"].items()}
-    figures = point["ops"][op]
-    row |= {"op": op, "replications": point["replications"], "cost": point.get("cost")}
-    row |= {name: figures[name] for name in ("count", "errors", "throughput_ops", "throughput_bytes")}
-    row |= {f"latency_{name}_s": value for name, value in figures["latency_s"].items()}
-    intervals = {name: figures["interval"][name] for name in ("throughput_ops", "throughput_bytes")}
-    intervals |= {f"latency_{name}_s": value for name, value in figures["interval"]["latency_s"].items()}
+def _row(result: WhatIf, point: SimulatedPoint, op: str, mixed: Collection[str]) -> dict[str, Any]:
+    row = {path: json.dumps(value) if path in mixed else value for path, value in point.set.items()}
+    figures, ends = point.ops[op], point.ops[op].interval
+    row |= {"op": op, "replications": point.replications, "cost": point.cost}
+    row |= {"count": figures.count, "errors": figures.errors}
+    row |= {"throughput_ops": figures.throughput_ops, "throughput_bytes": figures.throughput_bytes}
+    row |= {f"latency_{name}_s": value for name, value in figures.latency_s.items()}
+    intervals = {"throughput_ops": ends.throughput_ops, "throughput_bytes": ends.throughput_bytes}
+    intervals |= {f"latency_{name}_s": value for name, value in ends.latency_s.items()}
     for name, (low, high) in intervals.items():
         row |= {f"{name}_low": low, f"{name}_high": high}
-    return row | {text: point["slo"][text] for text in result["slos"]}
+    return row | {slo.text: point.slo[slo.text] for slo in result.slos}

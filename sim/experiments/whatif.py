@@ -15,8 +15,8 @@ from models.store import Spec, spec_of
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Cache, Job, Point, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
-from sim.replication.slo import UTILIZATION, Slo, overall
-from sim.replication.summaries import CONFIDENCE, RATES, Figure
+from sim.replication.slo import UTILIZATION, Slo, Verdict, overall
+from sim.replication.summaries import CONFIDENCE, Differences, EngineWork, Figure, Interval
 from traces.errors import InputError
 from traces.spec_file import override
 from traces.statistics.summary import QUANTILES
@@ -49,6 +49,125 @@ class Question:
     settings: Settings = field(default_factory=Settings)
 
 
+@dataclass(frozen=True)
+class OpEnds:
+    """The ends ``[low, high]`` of the intervals of an operation's figures."""
+
+    throughput_ops: list[float]
+    throughput_bytes: list[float]
+    latency_s: dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class OpFigures:
+    """The figures of an operation, as `traces.statistics.summary.summarise` has those of a Run, with intervals.
+
+    Attributes:
+        count, errors, left_out: requests of all replications, those that failed, those of the warm-up.
+        throughput_ops, throughput_bytes: per second.
+        latency_s: ``mean``, ``min``, quantiles and ``max``.
+        interval: of the figures that have one.
+    """
+
+    count: int
+    errors: int
+    left_out: int
+    throughput_ops: float
+    throughput_bytes: float
+    latency_s: dict[str, float]
+    interval: OpEnds
+
+
+@dataclass(frozen=True)
+class RoleLoad:
+    """The busiest station of a role, its utilisation, and the ends of that one's interval."""
+
+    busiest: str
+    utilization: float
+    interval: list[float]
+
+
+@dataclass(frozen=True)
+class SimulatedPoint:
+    """A point of a sweep.
+
+    Attributes:
+        set: the values that vary, by path.
+        ops: the figures of each operation.
+        slo, slo_figures: the verdict of each objective, and the figure that it rests on, by text.
+        verdict: of all objectives together.
+        replications: how many; `precise` says whether they reached the precision (None: none was wanted).
+        roles: the busiest station of each role.
+        difference: by how much it is above the base.
+        cost: None without prices.
+    """
+
+    set: dict[str, Any]
+    ops: dict[str, OpFigures]
+    slo: dict[str, Verdict]
+    slo_figures: dict[str, Interval]
+    verdict: Verdict
+    replications: int
+    precise: bool | None
+    roles: dict[str, RoleLoad]
+    difference: Differences
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class ImpossiblePoint:
+    """A point that cannot be, and why; it has no figures."""
+
+    set: dict[str, Any]
+    ops: dict[str, OpFigures]
+    slo: dict[str, Verdict]
+    error: str
+
+
+@dataclass(frozen=True)
+class Front:
+    """Indices of the points that no other is both cheaper and better than in a figure, the cheapest first."""
+
+    figure: str
+    points: list[int]
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A sweep and what it says.
+
+    Attributes:
+        spec: what the spec is called.
+        vary: the values of each path.
+        slos: the objectives.
+        base: the index of the base point.
+        seed, replications, steady: how each point was simulated.
+        precision: the relative precision that was wanted; None: none was.
+        confidence: of the intervals.
+        points: in the order of the grid or the sample.
+        pareto: by operation; empty without prices.
+        engine: what the simulations took.
+    """
+
+    spec: str
+    vary: dict[str, list[Any]]
+    slos: list[Slo]
+    base: int
+    seed: int
+    replications: int
+    precision: float | None
+    steady: bool
+    confidence: float
+    points: list[SimulatedPoint | ImpossiblePoint]
+    pareto: dict[str, Front]
+    engine: EngineWork
+
+    @property
+    def simulated(self) -> list[SimulatedPoint]:
+        """The points that can be."""
+        return [point for point in self.points if isinstance(point, SimulatedPoint)]
+
+
 def whatif(
     question: Question,
     *,
@@ -56,29 +175,13 @@ def whatif(
     scheduler: str | None = None,
     cache: Cache | None = None,
     progress: Callable[[int, int], None] = lambda done, points: None,
-) -> dict[str, Any]:
+) -> WhatIf:
     """The points of a sweep, and what they say of the objectives.
 
     Args:
         question: what is asked.
         workers, scheduler, cache: as for `sim.experiments.sweep.sweep`.
         progress: told how many points are done, of how many.
-
-    Returns:
-        ``{"spec", "vary": {path: [value, …]}, "slos": [text, …], "base", "seed", "replications", "precision", "steady",
-        "confidence", "points": […], "pareto": {op: {"figure", "points": [index, …]}}, "engine": {"name", "wall_s",
-        "visits"}}``. `base` is the index of the base point. `pareto` has the points that no other is both cheaper and
-        better than, the cheapest first; it is empty without prices. A point is
-
-        ``{"set": {path: value}, "ops": {"GET": {"count", "errors", "left_out", "throughput_ops", "throughput_bytes",
-        "latency_s": {"mean", "min", "p25", …, "max"}, "interval": {"throughput_ops": [low, high], "throughput_bytes",
-        "latency_s": {"mean", …}}}, …}, "slo": {text: "pass" | "fail" | "unsure"}, "slo_figures": {text: {"value",
-        "low", "high"}}, "verdict", "replications", "precise", "roles": {role: {"busiest", "utilization", "interval"}},
-        "difference", "cost"}``.
-
-        `verdict` is that of all objectives together, `difference` what `measures.difference` says of it and the
-        base; `cost` is None without prices, and `precise` without a precision. A point that cannot be has ``"error"``
-        and no figures.
 
     Raises:
         InputError: a path, a value or an objective is wrong, or no point can be.
@@ -107,24 +210,21 @@ def whatif(
         _row(point, spec, result, question, measures)
         for point, spec, result in zip(points, specs, results, strict=True)
     ]
-    engines = [result.engine for result in found if isinstance(result, Measures)]
     settings = question.settings
-    return {
-        "spec": question.source,
-        "vary": {
-            v.path: [_value(text) for text in dict.fromkeys(point[v.path] for point in points)] for v in variations
-        },
-        "slos": [slo.text for slo in question.slos],
-        "base": base,
-        "seed": settings.seed,
-        "replications": settings.replications,
-        "precision": None if settings.precision is None else settings.precision.relative,
-        "steady": settings.steady,
-        "confidence": CONFIDENCE,
-        "points": rows,
-        "pareto": _pareto(rows, question.slos),
-        "engine": {"name": settings.engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
-    }
+    return WhatIf(
+        question.source,
+        {v.path: [_value(text) for text in dict.fromkeys(point[v.path] for point in points)] for v in variations},
+        list(question.slos),
+        base,
+        settings.seed,
+        settings.replications,
+        None if settings.precision is None else settings.precision.relative,
+        settings.steady,
+        CONFIDENCE,
+        rows,
+        _pareto(rows, question.slos),
+        EngineWork.total(settings.engine, (result.engine for result in found if isinstance(result, Measures))),
+    )
 
 
 def _with_full_paths(model: type[BaseModel], variations: Sequence[Variation]) -> list[Variation]:
@@ -209,63 +309,61 @@ def asked_ops(spec: Spec) -> list[str]:
 
 def _row(
     point: Assignments, spec: Spec | InputError, result: Point, question: Question, base: Measures
-) -> dict[str, Any]:
+) -> SimulatedPoint | ImpossiblePoint:
     values = {path: _value(text) for path, text in point.items()}
     if isinstance(spec, InputError) or isinstance(result, InputError):
-        return {"set": values, "ops": {}, "slo": {}, "error": str(result)}
+        return ImpossiblePoint(values, {}, {}, str(result))
     judgements = {slo.text: slo.judge(result) for slo in question.slos}
     precision = question.settings.precision
-    return {
-        "set": values,
-        "ops": {op: op_figures(result, op) for op in result.ops},
-        "slo": {text: judgement.verdict for text, judgement in judgements.items()},
-        "slo_figures": {text: {k: vars(j)[k] for k in ("value", "low", "high")} for text, j in judgements.items()},
-        "verdict": overall([judgement.verdict for judgement in judgements.values()]),
-        "replications": len(result),
-        "precise": None if precision is None else precision.verdict(result)["reached"],
-        "roles": {
-            role: {"busiest": result.busiest[role], "utilization": figure.value, "interval": _ends(figure)}
-            for role, figure in result.roles.items()
-        },
-        "difference": difference(base, result),
-        "cost": cost(spec),
-    }
+    return SimulatedPoint(
+        values,
+        {op: op_figures(result, op) for op in result.ops},
+        {text: judgement.verdict for text, judgement in judgements.items()},
+        {text: judgement.interval for text, judgement in judgements.items()},
+        overall([judgement.verdict for judgement in judgements.values()]),
+        len(result),
+        None if precision is None else precision.verdict(result).reached,
+        {role: RoleLoad(result.busiest[role], figure.value, _ends(figure)) for role, figure in result.roles.items()},
+        difference(base, result),
+        cost(spec),
+    )
 
 
 def _value(text: str) -> Any:
     return override({}, [f"value={text}"])["value"]
 
 
-def op_figures(result: Measures, op: str) -> dict[str, Any]:
-    """The figures of an operation, shaped as `summary.summarise` shapes those of a Run, with intervals."""
+def op_figures(result: Measures, op: str) -> OpFigures:
+    """The figures of an operation."""
     of_op, figures = result.ops[op], result.figures[op]
     latency = {name: figures[name].value for name in ("mean", *QUANTILES)}
     ends = {name: _ends(figure) for name, figure in figures.items()}
-    return {
-        "count": of_op.count,
-        "errors": of_op.errors,
-        "left_out": of_op.left_out,
-        **{name: figures[name].value for name in RATES},
-        "latency_s": {"mean": latency.pop("mean"), "min": of_op.least_s, **latency, "max": of_op.greatest_s},
-        "interval": {name: ends.pop(name) for name in RATES} | {"latency_s": ends},
-    }
+    return OpFigures(
+        of_op.count,
+        of_op.errors,
+        of_op.left_out,
+        figures["throughput_ops"].value,
+        figures["throughput_bytes"].value,
+        {"mean": latency.pop("mean"), "min": of_op.least_s, **latency, "max": of_op.greatest_s},
+        OpEnds(ends.pop("throughput_ops"), ends.pop("throughput_bytes"), ends),
+    )
 
 
 def _ends(figure: Figure) -> list[float]:
     interval = figure.interval()
-    return [interval["low"], interval["high"]]
+    return [interval.low, interval.high]
 
 
-def _pareto(rows: Sequence[dict[str, Any]], slos: Sequence[Slo]) -> dict[str, Any]:
+def _pareto(rows: Sequence[SimulatedPoint | ImpossiblePoint], slos: Sequence[Slo]) -> dict[str, Front]:
     """Of each operation the points that no other is both cheaper and faster than, from the cheapest on."""
-    priced = [i for i, row in enumerate(rows) if row.get("cost") is not None]
+    priced = {i: row.cost for i, row in enumerate(rows) if isinstance(row, SimulatedPoint) and row.cost is not None}
     fronts = {}
-    for op in dict.fromkeys(op for i in priced for op in rows[i]["ops"]):
+    for op in dict.fromkeys(op for i in priced for op in rows[i].ops):
         figure = next((s.figure for s in slos if s.subject == op and s.figure in QUANTILES), _TAIL)
-        at = {i: rows[i]["ops"][op]["latency_s"][figure] for i in priced if op in rows[i]["ops"]}
+        at = {i: rows[i].ops[op].latency_s[figure] for i in priced if op in rows[i].ops}
         front: list[int] = []
-        for i in sorted((i for i in at if math.isfinite(at[i])), key=lambda i: (rows[i]["cost"], at[i])):
+        for i in sorted((i for i in at if math.isfinite(at[i])), key=lambda i: (priced[i], at[i])):
             if not front or at[i] < at[front[-1]]:
                 front.append(i)
-        fronts[op] = {"figure": figure, "points": front}
+        fronts[op] = Front(figure, front)
     return fronts

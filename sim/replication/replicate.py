@@ -28,6 +28,22 @@ class Simulation(Protocol):
     def __call__(self, *, seed: int) -> Run: ...
 
 
+@dataclass(frozen=True)
+class PrecisionVerdict:
+    """Whether replications are precise enough.
+
+    Attributes:
+        wanted: the relative half width that is wanted.
+        reached: whether all figures have it.
+        widest, figure: the widest relative half width, and whose it is; None: there is no figure.
+    """
+
+    wanted: float
+    reached: bool
+    widest: float
+    figure: str | None
+
+
 class Estimated(Protocol):
     """Replications, or what was kept of them."""
 
@@ -64,8 +80,8 @@ class Precision:
         if unknown or not self.figures:
             raise InputError(f"figures are {list(self.figures)}; allowed are {', '.join(FIGURES)}")
 
-    def verdict(self, replications: Estimated) -> dict[str, Any]:
-        """``{"wanted", "reached", "widest", "figure"}``: the widest relative half width, and whose it is."""
+    def verdict(self, replications: Estimated) -> PrecisionVerdict:
+        """Whether the widest interval is narrow enough."""
         widths = {
             f"{op} {name}": figures[name].relative_half_width(self.confidence)
             for op, figures in replications.figures.items()
@@ -73,7 +89,7 @@ class Precision:
         }
         figure = max(widths, key=widths.__getitem__, default=None)
         widest = math.inf if figure is None else widths[figure]
-        return {"wanted": self.relative, "reached": widest <= self.relative, "widest": widest, "figure": figure}
+        return PrecisionVerdict(self.relative, widest <= self.relative, widest, figure)
 
 
 def replicate(
@@ -152,7 +168,7 @@ def replicate_over(
         for done in mapping(partial(_replication, simulation, settling_s), _seeds(seed, len(runs), count)):
             runs.append(done)
             progress(len(runs))
-        if precision and precision.verdict(Replications(tuple(runs)))["reached"]:
+        if precision and precision.verdict(Replications(tuple(runs))).reached:
             break
     return Replications(tuple(runs))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sim.experiments.measures import Measures
-from sim.replication.summaries import CONFIDENCE
+from sim.replication.summaries import CONFIDENCE, Interval
 from traces.errors import InputError
 from traces.statistics.summary import QUANTILES
 
@@ -35,6 +35,11 @@ class Judgement:
     low: float
     high: float
 
+    @property
+    def interval(self) -> Interval:
+        """The figure and its interval."""
+        return Interval(self.value, self.low, self.high)
+
 
 @dataclass(frozen=True)
 class Slo:
@@ -52,6 +57,10 @@ class Slo:
     subject: str | None
     figure: str
     limit: float
+
+    def to_json(self) -> str:
+        """Its text."""
+        return self.text
 
     @property
     def above(self) -> bool:
@@ -75,16 +84,16 @@ class Slo:
         else:
             assert self.subject is not None
             found = measures.interval(self.subject, self.figure, confidence)
-        return Judgement(self.verdict(found["low"], found["high"]), **found)
+        return Judgement(self.verdict(found.low, found.high), found.value, found.low, found.high)
 
-    def _utilization(self, measures: Measures, confidence: float) -> dict[str, float]:
+    def _utilization(self, measures: Measures, confidence: float) -> Interval:
         if self.subject is not None and self.subject not in measures.roles:
             raise InputError(
                 f"slo {self.text}: no station is a {self.subject!r}; there are {', '.join(measures.roles)}"
             )
         roles = measures.roles if self.subject is None else [self.subject]
         intervals = [measures.roles[role].interval(confidence) for role in roles]
-        return max(intervals, key=lambda interval: interval["value"])
+        return max(intervals, key=lambda interval: interval.value)
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

@@ -20,6 +20,7 @@ the 95 % interval covers the truth in 91 % of experiments with it, in 43 % witho
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,6 +38,99 @@ FIGURES = (*RATES, "mean", *QUANTILES)
 """The figures of an operation that have an interval; least and greatest latency have none."""
 
 CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its confidence interval; infinite bounds where there are none, NaN where there is no estimate."""
+
+    value: float
+    low: float
+    high: float
+
+
+NO_INTERVAL = Interval(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class EngineWork:
+    """What simulations took: the engine's name, seconds by the clock, and visits to stations."""
+
+    name: str
+    wall_s: float
+    visits: int
+
+    @staticmethod
+    def total(name: str, works: Iterable[EngineWork]) -> EngineWork:
+        """The sum of several."""
+        works = list(works)
+        return EngineWork(name, sum(work.wall_s for work in works), sum(work.visits for work in works))
+
+
+@dataclass(frozen=True)
+class OpIntervals:
+    """Figures of an operation, or differences of them, with intervals.
+
+    Attributes:
+        throughput_ops, throughput_bytes: per second.
+        latency_s: by the names of latencies.
+    """
+
+    throughput_ops: Interval
+    throughput_bytes: Interval
+    latency_s: dict[str, Interval]
+
+
+@dataclass(frozen=True)
+class OpSummary:
+    """What replications say of an operation.
+
+    Attributes:
+        count, errors, left_out: totals of requests, of those that failed, and of those of the warm-up.
+        throughput_ops, throughput_bytes: per second, means over the replications.
+        latency_s: of all samples merged, by the names of latencies.
+    """
+
+    count: int
+    errors: int
+    left_out: int
+    throughput_ops: Interval
+    throughput_bytes: Interval
+    latency_s: dict[str, Interval]
+
+
+@dataclass(frozen=True)
+class StationSummary:
+    """What replications say of a station: means over them; `servers` is None for an infinite server."""
+
+    name: str
+    role: str
+    utilization: Interval
+    mean_queue: Interval
+    servers: int | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of all replications with their confidence intervals.
+
+    Bounds are infinite where there are none: with one replication, and of the least and the greatest latency.
+    """
+
+    replications: int
+    confidence: float
+    ops: dict[str, OpSummary]
+    duration_s: Interval
+    stations: list[StationSummary]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """By how much one variant is above another, replication by replication, for each operation that both have."""
+
+    replications: int
+    confidence: float
+    ops: dict[str, OpIntervals]
 
 
 @dataclass(frozen=True)
@@ -67,10 +161,10 @@ class Figure:
             return 0.0
         return half / abs(self.value) if self.value and math.isfinite(half) else math.inf
 
-    def interval(self, confidence: float = CONFIDENCE) -> dict[str, float]:
-        """``{"value", "low", "high"}``."""
+    def interval(self, confidence: float = CONFIDENCE) -> Interval:
+        """The confidence interval."""
         half = self.half_width(confidence)
-        return {"value": self.value, "low": self.value - half, "high": self.value + half}
+        return Interval(self.value, self.value - half, self.value + half)
 
     def __sub__(self, other: Figure) -> Figure:
         """The differences, replication by replication; both have equally many."""
@@ -132,38 +226,39 @@ class Replications:
         own |= {name: np.full(len(self), math.nan) for name in ("min", "max")}
         return rates | {name: Figure(merged[name], own[name]) for name in merged}
 
-    def summary(self, confidence: float = CONFIDENCE) -> dict[str, Any]:
-        """The figures of all replications with their confidence intervals; shaped as `summarise` shapes those of a Run.
+    @property
+    def work(self) -> EngineWork:
+        """What the engine took for all."""
+        engines = [run.info["engine"] for run in self.runs]
+        return EngineWork.total(engines[0]["name"], (EngineWork(**engine) for engine in engines))
 
-        Returns:
-            ``{"replications", "confidence", "ops": {"GET": {"count", "errors", "left_out", "throughput_ops",
-            "throughput_bytes", "latency_s": {"mean", "min", "p25", …, "max"}}, …}, "duration_s", "stations": [{"name",
-            "role", "utilization", "mean_queue"}, …]}``. `count` and `errors` are totals of all replications, and so is
-            `left_out`, the requests of the warm-up. Every other figure is ``{"value", "low", "high"}``: latencies are
-            those of all samples merged; throughput, duration and stations are means over the replications. Bounds are
-            infinite where there are none: with one replication, and of the least and the greatest latency.
-        """
-        return {
-            "replications": len(self),
-            "confidence": confidence,
-            "ops": {op: self._counts(op) | _intervals(figures, confidence) for op, figures in self.figures.items()},
-            "duration_s": _mean([run.summary["duration_s"] for run in self.runs]).interval(confidence),
-            "stations": [self._station(row, confidence) for row in self.runs[0].stations],
-        }
+    def summary(self, confidence: float = CONFIDENCE) -> Summary:
+        """The figures of all replications with their confidence intervals."""
+        return Summary(
+            len(self),
+            confidence,
+            {op: self._op_summary(op, figures, confidence) for op, figures in self.figures.items()},
+            _mean([run.summary["duration_s"] for run in self.runs]).interval(confidence),
+            [self._station(row, confidence) for row in self.runs[0].stations],
+        )
 
-    def _counts(self, op: str) -> dict[str, int]:
+    def _op_summary(self, op: str, figures: dict[str, Figure], confidence: float) -> OpSummary:
         summaries = [run.summary["ops"][op] for run in self.runs if op in run.summary["ops"]]
         warm_ups = [run.info.get("warm_up", {}).get(op) for run in self.runs]
-        return {
-            "count": sum(s["count"] for s in summaries),
-            "errors": sum(s["errors"] for s in summaries),
-            "left_out": sum(w["requests"] for w in warm_ups if w),
-        }
+        intervals = _intervals(figures, confidence)
+        return OpSummary(
+            sum(s["count"] for s in summaries),
+            sum(s["errors"] for s in summaries),
+            sum(w["requests"] for w in warm_ups if w),
+            intervals.throughput_ops,
+            intervals.throughput_bytes,
+            intervals.latency_s,
+        )
 
-    def _station(self, first: dict[str, Any], confidence: float) -> dict[str, Any]:
+    def _station(self, first: dict[str, Any], confidence: float) -> StationSummary:
         rows = [row for run in self.runs for row in run.stations if row["name"] == first["name"]]
-        named = {"name": first["name"], "role": first["role"]}
-        return named | {f: _mean([r[f] for r in rows]).interval(confidence) for f in ("utilization", "mean_queue")}
+        utilization, queue = (_mean([r[f] for r in rows]).interval(confidence) for f in ("utilization", "mean_queue"))
+        return StationSummary(first["name"], first["role"], utilization, queue, first["servers"])
 
 
 _ABSENT: dict[str, Any] = dict.fromkeys(RATES, math.nan) | {"latency_s": {}}
@@ -174,22 +269,18 @@ def _mean(each: list[float]) -> Figure:
     return Figure(math.fsum(known) / len(known) if known else math.nan, np.array(each))
 
 
-def _intervals(figures: dict[str, Figure], confidence: float) -> dict[str, Any]:
-    """The figures of an operation with their intervals, in the shape of a summary."""
+def _intervals(figures: dict[str, Figure], confidence: float) -> OpIntervals:
     known = {name: figure.interval(confidence) for name, figure in figures.items()}
-    return {name: known.pop(name) for name in RATES} | {"latency_s": known}
+    ops, payload = (known.pop(name) for name in RATES)
+    return OpIntervals(ops, payload, known)
 
 
-def paired(a: Replications, b: Replications, confidence: float = CONFIDENCE) -> dict[str, Any]:
+def paired(a: Replications, b: Replications, confidence: float = CONFIDENCE) -> Differences:
     """By how much variant `b` is above variant `a`, by common random numbers.
 
     Replication i of both has one seed, so both had the same requests and the same draws of service times. What luck
     did to both cancels in the difference, whose interval is then much narrower than those of the two say. Where one has
     more replications, they count as far as both go.
-
-    Returns:
-        ``{"replications", "confidence", "ops": {"GET": {"throughput_ops", "throughput_bytes", "latency_s": {"mean",
-        …}}, …}}``, each figure ``{"value", "low", "high"}`` of b minus a; operations that only one has are absent.
 
     Raises:
         InputError: the two were made with different seeds.
@@ -203,5 +294,4 @@ def paired(a: Replications, b: Replications, confidence: float = CONFIDENCE) -> 
         for op, figures in b.figures.items()
         if op in a.figures
     }
-    ops = {op: _intervals(figures, confidence) for op, figures in differences.items()}
-    return {"replications": count, "confidence": confidence, "ops": ops}
+    return Differences(count, confidence, {op: _intervals(figures, confidence) for op, figures in differences.items()})

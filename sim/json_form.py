@@ -1,0 +1,31 @@
+"""Results as JSON has them: a mapping for each dataclass, in the order of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, fields, is_dataclass
+from typing import Any
+
+NOT_IN_JSON: Mapping[str, Any] = {"json": False}
+"""Metadata of a dataclass's field that is left out."""
+
+
+def to_json(value: Any) -> Any:
+    """A result as nested mappings, lists and plain values.
+
+    A class with a method `to_json` of its own is what that returns.
+    """
+    own = getattr(type(value), "to_json", None)
+    if own is not None:
+        return own(value)
+    if is_dataclass(value):
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value) if _is_shown(field)}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    return value
+
+
+def _is_shown(field: Field[Any]) -> bool:
+    return bool(field.metadata.get("json", True))
