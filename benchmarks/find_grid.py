@@ -60,8 +60,8 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
     begun_s = time.perf_counter()
     found = find_limit(variants, parse_goal(goal), [slo], tolerance=TOLERANCE)
     search_s = time.perf_counter() - begun_s
-    grid = grid_of(variants, found["path"], values)
-    order = sorted(grid, reverse=found["find"] == "min")
+    grid = grid_of(variants, found.path, values)
+    order = sorted(grid, reverse=found.find == "min")
     kept = [slo.judge(grid[value]).value < slo.limit for value in order]
     first_broken, last_kept = kept.index(False), len(kept) - 1 - kept[::-1].index(True)
     low, high = sorted((order[max(first_broken - 1, 0)], order[min(last_kept + 1, len(order) - 1)]))
@@ -69,12 +69,12 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
         "spec": model[0],
         "find": goal,
         "objective": objective,
-        "found": found["value"],
-        "beyond": found["beyond"],
+        "found": found.value,
+        "beyond": found.beyond,
         "grid_crosses_between": [low, high],
         "grid_crossings": sum(a != b for a, b in pairwise(kept)),
-        "agrees": low * (1 - TOLERANCE) <= found["value"] <= high * (1 + TOLERANCE),
-        "simulated": len(found["trials"]),
+        "agrees": low * (1 - TOLERANCE) <= found.value <= high * (1 + TOLERANCE),
+        "simulated": len(found.trials),
         "grid_simulated": len(grid),
         "search_s": search_s,
     }
@@ -89,21 +89,21 @@ def best(workers: int) -> dict[str, Any]:
     search_s = time.perf_counter() - begun_s
     latency = parse_target(target)
     op, name = latency.op, latency.figure
-    grid = {value: found_at[1] for value, found_at in _with_load(variants, found["path"], values, op, name).items()
+    grid = {value: found_at[1] for value, found_at in _with_load(variants, found.path, values, op, name).items()
             if found_at[0] <= most}  # fmt: skip
     value = min(grid, key=lambda v: grid[v])
     return {
         "spec": model[0],
         "find": goal,
         "most_extra_load": most,
-        "found": found["value"],
-        "found_s": found["best"]["target"]["value"],
-        "base_s": found["base"]["target"]["value"],
+        "found": found.value,
+        "found_s": found.best.target.value,
+        "base_s": found.base.target.value,
         "grid": value,
         "grid_s": grid[value],
-        "above_grid": found["best"]["target"]["value"] / grid[value] - 1,
-        "agrees": found["best"]["target"]["value"] <= 1.02 * grid[value],
-        "simulated": len(found["trials"]) + 1,
+        "above_grid": found.best.target.value / grid[value] - 1,
+        "agrees": found.best.target.value <= 1.02 * grid[value],
+        "simulated": len(found.trials) + 1,
         "grid_simulated": len(values),
         "search_s": search_s,
     }
@@ -117,7 +117,7 @@ def _with_load(
     with variants.simulations() as simulations:
         for value in values:
             measures = simulations([assignment(path, value)])
-            found[value] = measures.extra_load, measures.interval(op, name)["value"]
+            found[value] = measures.extra_load, measures.interval(op, name).value
     return found
 
 

@@ -54,7 +54,7 @@ def variances(
         difference = (paired - mine).interval()
         rows.append({
             "figure": f"{op} {name}",
-            "relative_difference": difference["value"] / mine.value,
+            "relative_difference": difference.value / mine.value,
             "variance_common": shared,
             "variance_independent": separate,
             "times_fewer": separate / shared if shared else None,

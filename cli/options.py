@@ -49,9 +49,9 @@ PageOption = Annotated[Path | None, typer.Option("--report", help="Write the res
 FigureFormat = Literal["png", "svg"]
 FiguresOption = Annotated[
     Path | None,
-    typer.Option("--figures", metavar="FOLDER", help="Also write the page's figures as files; needs kaleido."),
+    typer.Option("--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido."),
 ]
-FormatOption = Annotated[FigureFormat, typer.Option("--format", help="What files --figures writes.")]
+FormatOption = Annotated[FigureFormat, typer.Option("--format", help="Format of the files of --figures.")]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path.")]
 KeptOption = Annotated[
     Path | None,

@@ -30,24 +30,24 @@ def main() -> None:
 
     # A table: how do cores and rate go together?
     vary = [Variation("host.cores", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
-    for point in whatif(Question(variants.data, variants.source, vary, [slo], settings=settings))["points"]:
-        p99_s = point["ops"]["GET"]["latency_s"]["p99"]
-        print(f"{point['set']}: p99 of GET {p99_s * 1e3:.2f} ms, {point['verdict']}")
+    for point in whatif(Question(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
+        p99_s = point.ops["GET"].latency_s["p99"]
+        print(f"{point.set}: p99 of GET {p99_s * 1e3:.2f} ms, {point.verdict}")
 
     # The largest rate that keeps the objective; the fewest cores that keep it at twice the load.
     most = find_limit(variants, Goal("max", "workload.rate"), [slo])
-    print(f"up to {most['value']:.0f} requests a second; without doubt up to {most['sure']['keeps']:.0f}")
-    doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most['value']:.0f}/s"], settings)
+    print(f"up to {most.value:.0f} requests a second; without doubt up to {most.sure.keeps:.0f}")
+    doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most.value:.0f}/s"], settings)
     fewest = find_limit(doubled, Goal("min", "host.cores"), [slo])
-    print(f"twice that: {fewest['value']} cores")
+    print(f"twice that: {fewest.value} cores")
 
     # When to hedge, at 2 % of further requests at most?
     hedge = find_best(variants, Goal("best", "client.hedge.after"), Target("GET", "p99"), most_extra_load=0.02)
-    gain = hedge["difference"]
-    verdict = "that is better for sure" if hedge["improves"] else "chance could do that"
+    gain = hedge.difference
+    verdict = "that is better for sure" if hedge.improves else "chance could do that"
     print(
-        f"hedged after {hedge['value'] * 1e3:.2f} ms, p99 of GET changes by {gain['value'] * 1e3:.2f} ms "
-        f"({gain['low'] * 1e3:.2f} to {gain['high'] * 1e3:.2f}): {verdict}"
+        f"hedged after {hedge.value * 1e3:.2f} ms, p99 of GET changes by {gain.value * 1e3:.2f} ms "
+        f"({gain.low * 1e3:.2f} to {gain.high * 1e3:.2f}): {verdict}"
     )
 
     # What moves p99 most, within a factor of two either way?
@@ -57,9 +57,9 @@ def main() -> None:
         Range("host.cpu.PUT.constant", "0.95ms", "3.8ms"),
         Range("network.latency", "0.075ms", "0.3ms"),
     ]
-    for row in sensitivity(variants, ranges, Target("GET", "p99"), trajectories=6)["parameters"]:
-        effect = row["elasticity"]
-        print(f"{row['path']}: +1 % gives {effect['value']:+.2f} % ({effect['low']:+.2f} to {effect['high']:+.2f})")
+    for row in sensitivity(variants, ranges, Target("GET", "p99"), trajectories=6).parameters:
+        effect = row.elasticity
+        print(f"{row.path}: +1 % gives {effect.value:+.2f} % ({effect.low:+.2f} to {effect.high:+.2f})")
 
 
 if __name__ == "__main__":

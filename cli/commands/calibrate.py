@@ -38,14 +38,13 @@ def command(
     ],
     added: Annotated[
         list[str] | None,
-        typer.Option("--parameter", metavar="PATH=LOW..HIGH", help="Fit this value too, or between these bounds."),
+        typer.Option("--parameter", metavar="PATH=LOW..HIGH", help="Also fit this value, within these bounds."),
     ] = None,
     fixed: Annotated[
-        list[str] | None, typer.Option("--fix", metavar="PATH", help="Leave this value, or all below it, as it is.")
+        list[str] | None,
+        typer.Option("--fix", metavar="PATH", help="Keep this value, or all values below this path, fixed."),
     ] = None,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Fit also Runs that were disturbed, drifted or the like.")
-    ] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also fit Runs that fail the run-quality check.")] = False,
     server_trace: Annotated[
         list[Path] | None,
         typer.Option(
@@ -54,7 +53,7 @@ def command(
             "is taken too.",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     workers: WorkersOption = None,
     report: PageOption = None,
     figures_to: FiguresOption = None,

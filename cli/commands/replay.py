@@ -38,31 +38,34 @@ _DEFAULT = Options()
 def command(
     trace: Annotated[Path, typer.Argument(help="The trace: parquet, or CSV by the name's end.")],
     endpoint_url: Annotated[
-        str | None, typer.Option("--endpoint-url", help="The store's URL; else as the AWS configuration says.")
+        str | None, typer.Option("--endpoint-url", help="URL of the store (default: that of the AWS configuration).")
     ] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Profile of the AWS configuration.")] = None,
-    use_lab: Annotated[bool, typer.Option("--lab", help="The store that 'tailcast lab up' started.")] = False,
-    speed: Annotated[float, typer.Option(help="Open loop: how much faster than the trace.")] = _DEFAULT.speed,
+    use_lab: Annotated[bool, typer.Option("--lab", help="Use the store that 'tailcast lab up' started.")] = False,
+    speed: Annotated[float, typer.Option(help="Open loop: speed-up relative to the trace.")] = _DEFAULT.speed,
     max_in_flight: Annotated[
-        int, typer.Option(help="Open loop: requests under way at most; later ones are late.")
+        int, typer.Option(help="Open loop: greatest number of requests in progress; further ones start late.")
     ] = _DEFAULT.max_in_flight,
-    processes: Annotated[int, typer.Option(help="Client processes that share the load.")] = _DEFAULT.processes,
+    processes: Annotated[
+        int, typer.Option(help="Number of client processes that share the load.")
+    ] = _DEFAULT.processes,
     pin: Annotated[
-        bool, typer.Option("--pin", help="Cores of their own for clients and store, where there are enough.")
+        bool, typer.Option("--pin", help="Bind clients and store to separate cores, if there are enough.")
     ] = False,
-    data_path: Annotated[str, typer.Option(help="The client: obstore or boto3.")] = _DEFAULT.data_path,
-    timeout: Annotated[float, typer.Option(help="Seconds an attempt may take at most.")] = _DEFAULT.timeout_s,
+    data_path: Annotated[str, typer.Option(help="Client library: obstore or boto3.")] = _DEFAULT.data_path,
+    timeout: Annotated[float, typer.Option(help="Time limit of an attempt, in seconds.")] = _DEFAULT.timeout_s,
     multipart_threshold: Annotated[
-        str, typer.Option(metavar="SIZE", help="Objects above it are uploaded in parts; the most is S3's own limit.")
+        str, typer.Option(metavar="SIZE", help="Size above which objects are uploaded in parts.")
     ] = "5GiB",
-    part_size: Annotated[str, typer.Option(metavar="SIZE", help="Size of these parts.")] = "8MiB",
+    part_size: Annotated[str, typer.Option(metavar="SIZE", help="Size of each part of a multipart upload.")] = "8MiB",
     policy: Annotated[
-        Path | None, typer.Option(metavar="SPEC.yaml", help="Retry and hedge as the clients of this spec do.")
+        Path | None,
+        typer.Option(metavar="SPEC.yaml", help="Use the retry and hedging policies of this spec's clients."),
     ] = None,
     assignments: SetOption = None,
     resumed: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="RUN", help="An interrupted replay of the trace: do the rest of it."),
+        typer.Option("--resume", metavar="RUN", help="Interrupted replay of the same trace to continue."),
     ] = None,
     server_pid: Annotated[
         list[int] | None,
@@ -70,10 +73,10 @@ def command(
     ] = None,
     server_trace: Annotated[
         bool,
-        typer.Option("--server-trace", help="MinIO: keep in the Run what the server tells of each request; costs CPU."),
+        typer.Option("--server-trace", help="MinIO: record the server's own times of each request; costs CPU."),
     ] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the buckets and objects there.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; touch nothing.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the buckets and objects in the store.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and do nothing.")] = False,
     seed: SeedOption = None,
     out: OutOption = None,
     json: JsonOption = False,

@@ -19,7 +19,7 @@ def command(
     ],
     out: OutOption = None,
     part: Annotated[
-        str | None, typer.Option("--part", help="Which workstage or test of several; the first unless told.")
+        str | None, typer.Option("--part", help="Workstage or test to convert (default: the first).")
     ] = None,
     assignments: SetOption = None,
     as_json: JsonOption = False,

@@ -24,7 +24,7 @@ def cut_command(
     trace: TraceArgument,
     out: WriteOption,
     begin: Annotated[str, typer.Option("--from", help="Begin of the window since the trace began, as 10m.")] = "0s",
-    end: Annotated[str | None, typer.Option("--to", help="End of the window; the trace's own unless told.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="End of the window (default: the trace's end).")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Keep the requests of a window of time."""

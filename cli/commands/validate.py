@@ -52,7 +52,7 @@ def command(
         list[str] | None,
         typer.Option("--tolerance", metavar="FIGURE=SHARE", help=f"Median error allowed; repeatable. [{_DEFAULTS}]"),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=2, help="Simulations of each workload.")] = 5,
+    seeds: Annotated[int, typer.Option(min=2, help="Number of simulations per workload.")] = 5,
     workers: WorkersOption = None,
     report: PageOption = None,
     figures_to: FiguresOption = None,

@@ -14,8 +14,10 @@ from cli.parse.goal import parse_goal
 from cli.parse.slo import parse_slo
 from sim.experiments.find import find_best, find_limit
 from sim.experiments.goal import Target
+from sim.experiments.sensitivity import Effect, Screening
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
+from sim.replication.summaries import Interval
 from tests.browser import CHROMIUM, opened
 from tests.cli.pages.test_report import answers, downloads, without_scripts
 from tests.cli.pages.test_whatif import CUT_OFF
@@ -42,21 +44,17 @@ def best():
     return find_best(variants(), parse_goal("best hedge.after in 0.5ms..4ms"), P99, most_extra_load=0.5)
 
 
-def screened(*rows) -> dict:
+def screened(*rows) -> Screening:
     """A screening's result with these paths, strengths and elasticities (± 0.1 each)."""
 
     def around(value):
-        return {"value": value, "low": value - 0.1, "high": value + 0.1}
+        return Interval(value, value - 0.1, value + 0.1)
 
     parameters = [
-        {
-            "path": path, "unit": "s", "low": 1e-3, "high": 4e-3, "strength": around(strength),
-            "elasticity": around(elasticity), "spread": 0.2, "factor": 4**strength,
-        }
+        Effect(path, "s", 1e-3, 4e-3, around(elasticity), around(strength), 0.2, 4**strength)
         for path, strength, elasticity in rows
-    ]  # fmt: skip
-    settings = {"trajectories": 4, "simulated": 12, "seed": 0, "replications": 2, "confidence": 0.95}
-    return {"target": "GET.p99", "parameters": parameters, **settings}
+    ]
+    return Screening(P99, 4, 12, 0, 2, 0.95, parameters)
 
 
 SCREENED = screened(("network.latency", 0.8, 0.8), ("drives.read", 0.5, -0.5), ("client.think_time", 0.05, 0.0))
@@ -64,25 +62,25 @@ SCREENED = screened(("network.latency", 0.8, 0.8), ("drives.read", 0.5, -0.5), (
 
 def test_every_simulated_value_is_a_point_with_its_interval_and_the_answer_is_marked(limit):
     tail, errors = limit_figures(limit)
-    tried = [trial for trial in limit["trials"] if "slo" in trial]
+    tried = limit.simulated
     line, *groups, mark = tail.data
-    assert list(line.x) == [trial["value"] for trial in tried]
+    assert list(line.x) == [trial.value for trial in tried]
     drawn = {x: (y, y + up, y - down) for g in groups for x, y, up, down in zip(
         g.x, g.y, g.error_y.array, g.error_y.arrayminus, strict=True
     )}  # fmt: skip
     for trial in tried:
-        judged = trial["slo"][SLOS[0]]
-        expected = (judged["value"] * 1e3, judged["high"] * 1e3, judged["low"] * 1e3)
-        assert drawn[trial["value"]] == pytest.approx(expected)
+        judged = trial.slo[SLOS[0]]
+        expected = (judged.value * 1e3, judged.high * 1e3, judged.low * 1e3)
+        assert drawn[trial.value] == pytest.approx(expected)
     sure = {"keeps all objectives": (True, True), "breaks one": (False, True)}
     for group in groups:
         for x in group.x:
-            trial = next(trial for trial in tried if trial["value"] == x)
-            assert group.name not in sure or (trial["keeps"], trial["sure"]) == sure[group.name]
-            assert trial["sure"] == (group.name in sure)
-    assert list(mark.x) == [limit["value"]]
+            trial = next(trial for trial in tried if trial.value == x)
+            assert group.name not in sure or (trial.keeps, trial.sure) == sure[group.name]
+            assert trial.sure == (group.name in sure)
+    assert list(mark.x) == [limit.value]
     assert [figure.layout.shapes[0].y0 for figure in (tail, errors)] == [pytest.approx(3), pytest.approx(1)]
-    assert [row[0] for row in tail.layout.meta["table"]["rows"]] == [trial["value"] for trial in tried]
+    assert [row[0] for row in tail.layout.meta["table"]["rows"]] == [trial.value for trial in tried]
 
 
 def test_whole_numbers_are_whole_on_the_axis():
@@ -95,12 +93,12 @@ def test_whole_numbers_are_whole_on_the_axis():
 def test_the_best_is_drawn_against_the_spec_as_it_stands_and_the_load_allowed(best):
     latency, load = best_figures(best)
     stands = next(trace for trace in latency.data if trace.name == "as it stands")
-    assert set(stands.y) == {best["base"]["target"]["value"] * 1e3}
+    assert set(stands.y) == {best.base.target.value * 1e3}
     marked = latency.data[-1]
-    assert (marked.x[0], marked.y[0]) == pytest.approx((best["value"] * 1e3, best["best"]["target"]["value"] * 1e3))
+    assert (marked.x[0], marked.y[0]) == pytest.approx((best.value * 1e3, best.best.target.value * 1e3))
     assert load.layout.shapes[0].y0 == pytest.approx(50)
     allowed = [x for trace in load.data if trace.name == "adds no more load than allowed" for x in trace.x]
-    assert sorted(allowed) == pytest.approx([t["value"] * 1e3 for t in best["trials"] if t["extra_load"] <= 0.5])
+    assert sorted(allowed) == pytest.approx([t.value * 1e3 for t in best.trials if t.extra_load <= 0.5])
 
 
 def test_strengths_have_intervals_ranges_and_ways():
@@ -122,7 +120,7 @@ def test_pages_say_what_was_asked_what_was_found_and_how_sure(limit, best, tmp_p
     asked, found, sure = answers(page)
     assert asked == f"The greatest workload.rate with which {NASTY} keeps GET.p99<3ms and GET.errors<1%."
     assert found.endswith(" does not.")
-    simulated = sum("slo" in trial for trial in limit["trials"])
+    simulated = len(limit.simulated)
     assert sure.endswith(f"{simulated} points were simulated 2 times each, with the same random numbers.")
     write_best_page(best, page, NASTY)
     asked, found, _ = answers(page)

@@ -61,20 +61,20 @@ def test_a_measure_has_its_unit_its_interval_and_its_objective(one):
     ]  # fmt: skip
     assert (tail.limit, load.limit, put.limit) == (pytest.approx(10), pytest.approx(90), None)
     for measure, kind, figure in ((tail, "GET", "p99"), (put, "PUT", "p99")):
-        for point in one["points"]:
-            low, high = point["ops"][kind]["interval"]["latency_s"][figure]
-            estimate = point["ops"][kind]["latency_s"][figure]
+        for point in one.points:
+            low, high = point.ops[kind].interval.latency_s[figure]
+            estimate = point.ops[kind].latency_s[figure]
             assert measure.of(point) == pytest.approx((estimate * 1e3, low * 1e3, high * 1e3))
-    busiest = one["points"][2]["roles"]["host cpu"]["utilization"]
-    assert load.of(one["points"][2]).value == pytest.approx(100 * busiest)
-    assert math.isnan(load.difference(one["points"][2]).value)
+    busiest = one.points[2].roles["host cpu"].utilization
+    assert load.of(one.points[2]).value == pytest.approx(100 * busiest)
+    assert math.isnan(load.difference(one.points[2]).value)
 
 
 def test_curves_have_intervals_and_limits(one):
     figure = curve(one, [m for m in measures_of(one) if m.unit == "ms"])
     get, put = figure.data
     assert get.x == put.x == (1, 4, 16)
-    intervals = [p["ops"]["GET"]["interval"]["latency_s"]["p99"] for p in one["points"]]
+    intervals = [p.ops["GET"].interval.latency_s["p99"] for p in one.points]
     assert np.array(get.y) + get.error_y.array == pytest.approx([high * 1e3 for _, high in intervals])
     assert np.array(get.y) - get.error_y.arrayminus == pytest.approx([low * 1e3 for low, _ in intervals])
     assert [shape.y0 for shape in figure.layout.shapes] == [pytest.approx(10)]
@@ -91,16 +91,16 @@ def test_a_heat_map_has_a_cell_for_each_point_and_a_line_at_the_limit(two):
     tail, rate, *_ = measures_of(two)
     figure = heat_map(two, tail)
     cells, contour = figure.data
-    for i, point in enumerate(two["points"]):
+    for i, point in enumerate(two.points):
         column, row = divmod(i, 2)  # the last value varies fastest
-        assert 10 ** cells.z[row][column] == pytest.approx(point["ops"]["GET"]["latency_s"]["p99"] * 1e3)
-        mark = {"pass": "✓", "fail": "✗", "unsure": "?"}[point["slo"]["GET.p99<10ms"]]
+        assert 10 ** cells.z[row][column] == pytest.approx(point.ops["GET"].latency_s["p99"] * 1e3)
+        mark = {"pass": "✓", "fail": "✗", "unsure": "?"}[point.slo["GET.p99<10ms"]]
         assert cells.text[row][column].endswith(mark)
     assert 10**contour.contours.start == pytest.approx(10)
     assert heat_map(two, rate).data[1].contours.start == pytest.approx(100)
     table = figure.layout.meta["table"]
     assert table["columns"] == ["host.cores", "workload.clients", "GET p99 (ms)", "low", "high", "verdict"]
-    assert len(table["rows"]) == len(two["points"])
+    assert len(table["rows"]) == len(two.points)
 
 
 def test_a_point_that_cannot_be_leaves_its_cell_empty(tmp_path):
@@ -116,22 +116,22 @@ def test_parallel_coordinates_have_every_point_in_the_colour_of_its_verdict(two)
     axes = 2 + 4 + 1  # varied, measures, cost
     assert len(figure.layout.xaxis.ticktext) == axes
     drawn = sum(len(trace.x) for trace in figure.data)
-    assert drawn == len(two["points"]) * (axes + 1)
+    assert drawn == len(two.points) * (axes + 1)
     names = {"pass": "keeps all objectives", "unsure": "cannot be told", "fail": "breaks one"}
     for trace in figure.data:
         lines = np.array(trace.y, float).reshape(-1, axes + 1)
-        mine = [p for p in two["points"] if names[p["verdict"]] == trace.name]
-        assert lines[:, 0] == pytest.approx([(p["set"]["host.cores"] - 1) / 2 for p in mine])
+        mine = [p for p in two.points if names[p.verdict] == trace.name]
+        assert lines[:, 0] == pytest.approx([(p.set["host.cores"] - 1) / 2 for p in mine])
         assert np.nanmin(lines) >= 0 and np.nanmax(lines) <= 1
-        costs = [p["cost"] for p in two["points"]]
-        expected = [(p["cost"] - min(costs)) / (max(costs) - min(costs)) for p in mine]
+        costs = [p.cost for p in two.points]
+        expected = [(p.cost - min(costs)) / (max(costs) - min(costs)) for p in mine]
         assert lines[:, axes - 1] == pytest.approx(expected)
 
 
 def test_many_values_get_a_scale_and_few_get_names(sampled):
     ticks = [(a.x, a.text) for a in parallel(sampled, measures_of(sampled)).layout.annotations]
     assert {text for x, text in ticks if x == 2} == {"none", "p90"}
-    cores = [point["set"]["host.cores"] for point in sampled["points"]]
+    cores = [point.set["host.cores"] for point in sampled.points]
     of_cores = [float(text) for x, text in ticks if x == 0]
     assert (min(of_cores), max(of_cores)) == (min(cores), max(cores))
 
@@ -140,10 +140,10 @@ def test_differences_are_of_pairs_and_the_base_has_none(two):
     tail = measures_of(two)[0]
     figure = differences(two, tail)
     shown = {y: x for trace in figure.data for y, x in zip(trace.y, trace.x, strict=True)}
-    assert len(shown) == len(two["points"]) - 1
-    point = two["points"][3]
-    difference = point["difference"]["ops"]["GET"]["latency_s"]["p99"]
-    assert shown["2, 8"] == pytest.approx(difference["value"] * 1e3)
+    assert len(shown) == len(two.points) - 1
+    point = two.points[3]
+    difference = point.difference.ops["GET"].latency_s["p99"]
+    assert shown["2, 8"] == pytest.approx(difference.value * 1e3)
     for trace in figure.data:
         for x, above, below in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True):
             assert (x - below > 0 or x + above < 0) == (trace.name == "differs")
@@ -152,7 +152,7 @@ def test_differences_are_of_pairs_and_the_base_has_none(two):
 def test_the_front_goes_through_points_none_is_cheaper_and_faster_than(two):
     front, *groups = cost_against_tail(two, "GET").data
     every = [xy for group in groups for xy in zip(group.x, group.y, strict=True)]
-    assert len(every) == len(two["points"])
+    assert len(every) == len(two.points)
     best = {(x, y) for x, y in every if not any(a <= x and b <= y and (a, b) != (x, y) for a, b in every)}
     assert set(zip(front.x, front.y, strict=True)) == best
 
@@ -163,14 +163,14 @@ def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, 
         f"Which of 3 points of workload.clients (1, 4, 16) in {Path(NASTY).name} keep GET.p99<10ms and "
         "host cpu.utilization<90%."
     )
-    kept = sum(point["verdict"] == "pass" for point in one["points"])
+    kept = sum(point.verdict == "pass" for point in one.points)
     assert found.startswith(f"{kept} of 3 points keep every objective")
     assert sure.startswith(
         "Each point was simulated 2 times, all with the same random numbers; the widest 95% interval"
     )
     question, found, _ = answers(page_of(sampled, tmp_path))
     assert question.startswith("What 5 points of host.cores (")
-    least = min(point["ops"]["GET"]["latency_s"]["p99"] for point in sampled["points"])
+    least = min(point.ops["GET"].latency_s["p99"] for point in sampled.points)
     assert found.startswith(f"GET p99 is between {least * 1e3:.2f} ms (")
 
 

@@ -18,11 +18,12 @@ from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
 from models.store import load_spec
 from sim.analysis.bound_notes import may_fail
-from sim.analysis.bounds import bounds
+from sim.analysis.bounds import Between, bounds
 from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_laws
 from sim.analysis.supported_features import uncounted_feature
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program, Stream
+from sim.json_form import to_json
 from tests.models.test_store import EXAMPLE
 from tests.networks import SHAPES, closed, networks, one_station, poisson, policies, programs, requests_for
 from traces.errors import InputError
@@ -60,7 +61,7 @@ def assert_run_inside(program: Program, run: Outcome, asked: Requests, demands: 
     found = bounds(network, asked, demands)
     took_s, more, less = (run.end_s - run.start_s)[answered], 1 + ROUNDING, 1 - ROUNDING
 
-    most_ops = found["throughput_ops"]["high"]
+    most_ops = found.throughput_ops.high
     assert most_ops is None or n / clock_s <= most_ops * more
     assert took_s.mean() >= float(demands.share @ demands.alone_s) * less
     for route, alone_s in enumerate(demands.alone_s):
@@ -69,13 +70,13 @@ def assert_run_inside(program: Program, run: Outcome, asked: Requests, demands: 
             assert took_s[mine].mean() >= alone_s * less
     busy_s = np.array([run.busy_s[list(resource.stations)].sum() for resource in demands.resources])
     assert (busy_s >= n * demands.low_s * less - 1e-12).all()
-    json.dumps(found, allow_nan=False)
+    json.dumps(to_json(found), allow_nan=False)
     if program.background or run.in_flight:  # other work, or requests that wait for one another's tokens
         return
-    rows = {row["name"]: row for row in found["stations"]}
+    rows = {row.name: row for row in found.stations}
     for resource, busy in zip(demands.resources, busy_s, strict=True):
-        most = rows[resource.name]["utilization"]["high"] if resource.name in rows else None
-        assert most is None or busy / clock_s / (rows[resource.name]["servers"] or 1) <= most * more + 1e-12
+        most = rows[resource.name].utilization.high if resource.name in rows else None
+        assert most is None or busy / clock_s / (rows[resource.name].servers or 1) <= most * more + 1e-12
     if not any(may_fail(network, network.routes[k]) for k in np.unique(asked.route)):
         assert (busy_s <= n * demands.high_s * more + 1e-12).all()
         if network.pacing.loop == "closed":
@@ -95,12 +96,12 @@ def assert_closed_inside(pacing: Pacing, asked: Requests, run: Outcome, found: d
     n, clients, phases = len(run.end_s), pacing.clients, len(np.unique(sheet.phase))
     longest_s = np.add.reduceat(sheet.demand_s, np.sort(sheet.first_visit)).max()
     edge_s = phases * ((clients - 1) * pacing.stagger_s + asked.think_s.max() + 2 * longest_s)
-    most_s, response_s = found["response_s"]["high"], float((run.end_s - run.start_s).mean())
+    most_s, response_s = found.response_s.high, float((run.end_s - run.start_s).mean())
     if most_s is not None:
         assert run.clock_s <= (n * (asked.think_s.mean() + most_s) / clients + edge_s) * (1 + ROUNDING)
         assert response_s <= (most_s + clients * edge_s / n) * (1 + ROUNDING)
     idle_s = clients * run.clock_s - (asked.think_s + run.end_s - run.start_s).sum()
-    assert response_s + idle_s / n >= found["response_s"]["low"] * (1 - ROUNDING) - 1e-12
+    assert response_s + idle_s / n >= found.response_s.low * (1 - ROUNDING) - 1e-12
 
 
 @settings(deadline=None, max_examples=200)
@@ -263,30 +264,30 @@ def test_drawn_demands_have_the_mean_of_their_laws():
 
 def test_open_loop_by_hand():
     found = bounds(forked(), four_requests())
-    assert found["loop"] == "open"
-    assert found["offered_ops"] == 4 / 80
-    assert found["bottleneck"] == "drive 2"
-    assert found["max_throughput_ops"] == pytest.approx(4 / 18)
-    assert found["throughput_ops"] == {"low": 0.05, "high": 0.05}
-    assert found["response_s"]["high"] is None
-    assert [row["name"] for row in found["stations"]] == ["drive 2", "drive 1", "drive 3", "core", "wire"]
-    assert found["stations"][3]["utilization"] == {
+    assert found.load.loop == "open"
+    assert found.load.offered_ops == 4 / 80
+    assert found.bottleneck == "drive 2"
+    assert found.max_throughput_ops == pytest.approx(4 / 18)
+    assert found.throughput_ops == Between(0.05, 0.05)
+    assert found.response_s.high is None
+    assert [row.name for row in found.stations] == ["drive 2", "drive 1", "drive 3", "core", "wire"]
+    assert found.stations[3].utilization == {
         "low": pytest.approx(0.05 * 8.75 / 4 / 2),
         "high": pytest.approx(0.05 * 8.75 / 4 / 2),
     }
-    assert found["stations"][4]["servers"] is None
-    assert [row["name"] for row in found["routes"]] == ["PUT", "GET"]
-    assert next(iter(found["routes"][0]["demand_s"].items())) == ("drive", pytest.approx(11.0))
-    assert "fork" in found["exact"]["reason"]
-    json.dumps(found, allow_nan=False)
+    assert found.stations[4].servers is None
+    assert [row.name for row in found.routes] == ["PUT", "GET"]
+    assert next(iter(found.routes[0].demand_s.items())) == ("drive", pytest.approx(11.0))
+    assert "fork" in found.exact.reason
+    json.dumps(to_json(found), allow_nan=False)
 
 
 def test_open_loop_beyond_saturation():
     network = one_station(Station("s", "s", Discipline.FIFO), ServiceDemand(constant=1.0, distribution=Lognormal(cv=1)))
     requests = poisson(20_000, 3.0, seed=1)
     found = bounds(network, requests)
-    assert found["throughput_ops"] == {"low": 1.0, "high": 1.0}
-    assert found["stations"][0]["utilization"] == {"low": 1.0, "high": 1.0}
+    assert found.throughput_ops == Between(1.0, 1.0)
+    assert found.stations[0].utilization == Between(1.0, 1.0)
     run = simulated(network, requests)
     assert 20_000 / run.clock_s == pytest.approx(1.0, rel=0.03)
 
@@ -299,11 +300,11 @@ def test_closed_loop_by_hand(clients):
     requests = closed(3000, 0.0, seed=1)
     requests.think_s[:] = 2.0
     found = bounds(network, requests)
-    assert found["bottleneck"] == "a"
+    assert found.bottleneck == "a"
     low, high = clients / (2 + 4 * clients), min(2 / 3, clients / 6)
-    assert found["throughput_ops"] == {"low": pytest.approx(low), "high": pytest.approx(high)}
+    assert found.throughput_ops == Between(pytest.approx(low), pytest.approx(high))
     least_s = max(4, clients * 1.5 - 2)
-    assert found["response_s"] == {"low": pytest.approx(least_s), "high": pytest.approx(4 * clients)}
+    assert found.response_s == Between(pytest.approx(least_s), pytest.approx(4 * clients))
     run = simulated(network, requests)
     assert low * 0.99 <= 3000 / run.clock_s <= high
     assert least_s * 0.99 <= (run.end_s - run.start_s).mean() <= 4 * clients
@@ -315,20 +316,20 @@ def test_bound_of_full_batches_is_reached():
     network = one_station(commit, constant(1.0), Pacing("closed", clients=12))
     requests = closed(3000, 0.0, seed=1)
     found = bounds(network, requests)
-    assert found["stations"][0]["demand_s"] == {"low": pytest.approx(0.4), "high": pytest.approx(1.0)}
-    assert found["max_throughput_ops"] == pytest.approx(2.5)
+    assert found.stations[0].demand_s == Between(pytest.approx(0.4), pytest.approx(1.0))
+    assert found.max_throughput_ops == pytest.approx(2.5)
     assert 3000 / simulated(network, requests).clock_s == pytest.approx(2.5, rel=0.01)
-    assert "GROUP_COMMIT" in found["exact"]["reason"]
+    assert "GROUP_COMMIT" in found.exact.reason
 
 
 def test_batches_without_limit_do_not_saturate():
     commit = Station("journal", "journal", Discipline.GROUP_COMMIT)
     network = one_station(commit, constant(1.0), Pacing("closed", clients=12))
     found = bounds(network, closed(10, 0.0, seed=1))
-    assert found["bottleneck"] is None
-    assert found["max_throughput_ops"] is None
-    assert found["throughput_ops"] == {"low": pytest.approx(1.0), "high": pytest.approx(12.0)}
-    assert found["response_s"] == {"low": pytest.approx(1.0), "high": pytest.approx(12.0)}
+    assert found.bottleneck is None
+    assert found.max_throughput_ops is None
+    assert found.throughput_ops == Between(pytest.approx(1.0), pytest.approx(12.0))
+    assert found.response_s == Between(pytest.approx(1.0), pytest.approx(12.0))
 
 
 def test_commits_of_other_requests_may_be_shorter():
@@ -349,8 +350,8 @@ def test_hedges_keep_the_capacity_an_upper_bound():
     route = Route("GET", (single(Visit(0, exponential)),), policy=Policy(hedge_after_s=1.5, cancels=False))
     network = Network((station,), (route,), pacing=Pacing("closed", clients=6))
     found = bounds(network, closed(20_000, 0.0, seed=1))
-    assert found["stations"][0]["demand_s"] == {"low": 1.0, "high": 2.0}
-    assert found["throughput_ops"] == {"low": 0.5, "high": 2.0}
+    assert found.stations[0].demand_s == Between(1.0, 2.0)
+    assert found.throughput_ops == Between(0.5, 2.0)
     assert 0.5 <= 20_000 / simulated(network, closed(20_000, 0.0, seed=1)).clock_s <= 2.0
 
 
@@ -365,10 +366,10 @@ def test_what_fails_is_no_bound_of_what_is_answered():
     requests = closed(2000, 0.0, seed=1)
     requests.think_s[:] = 0.1
     found = bounds(network, requests)
-    assert found["throughput_ops"] == {"low": 0.0, "high": pytest.approx(1.0)}
-    assert found["response_s"] == {"low": 0.0, "high": None}
-    assert [row["utilization"]["high"] for row in found["stations"]] == [1.0, 1.0]
-    assert any("may be refused" in note for note in found["notes"])
+    assert found.throughput_ops == Between(0.0, pytest.approx(1.0))
+    assert found.response_s == Between(0.0, None)
+    assert [row.utilization.high for row in found.stations] == [1.0, 1.0]
+    assert any("may be refused" in note for note in found.notes)
     run = simulated(network, requests)
     assert (run.failure > 0).mean() > 0.5
     assert (run.winner > 0).sum() / run.clock_s <= 1.0
@@ -378,10 +379,10 @@ def test_the_agenda_may_only_take_away():
     agenda = (Action(Kind.SPEED, 0, at_s=2.0, value=4.0), Action(Kind.SPEED, 0, at_s=50.0, value=0.5))
     network = one_station(Station("drive", "drive", Discipline.FIFO), constant(1.0), Pacing("closed", clients=3))
     found = bounds(replace(network, agenda=agenda), closed(10, 0.0, seed=1))
-    assert found["throughput_ops"] == {"low": 0.0, "high": 4.0}
-    assert found["stations"][0]["demand_s"] == {"low": 0.25, "high": 2.0}
-    assert "greatest speed" in found["notes"][1]
-    assert "agenda" in found["exact"]["reason"]
+    assert found.throughput_ops == Between(0.0, 4.0)
+    assert found.stations[0].demand_s == Between(0.25, 2.0)
+    assert "greatest speed" in found.notes[1]
+    assert "agenda" in found.exact.reason
 
 
 def test_background_commits_may_begin_a_batch():

@@ -110,7 +110,7 @@ def test_the_limit_is_that_of_a_grid(objective, goal, grid):
     slo = parse_slo(objective)
 
     def keeps(value: float) -> bool:
-        run = replicate(lambda seed: _run(base, result["path"], value, seed), seed=3, replications=3)
+        run = replicate(lambda seed: _run(base, result.path, value, seed), seed=3, replications=3)
         judged = slo.judge(Measures.of(run))
         return judged.value < slo.limit
 
@@ -119,12 +119,12 @@ def test_the_limit_is_that_of_a_grid(objective, goal, grid):
     assert kept
     assert broken
     if goal.startswith("max"):
-        assert max(kept) <= result["value"] * 1.01
-        assert result["value"] < min(broken)
-        assert result["beyond"] <= result["value"] * 1.0102
+        assert max(kept) <= result.value * 1.01
+        assert result.value < min(broken)
+        assert result.beyond <= result.value * 1.0102
     else:
-        assert result["value"] == min(kept) == max(broken) + 1
-    assert result["monotonic"]
+        assert result.value == min(kept) == max(broken) + 1
+    assert result.monotonic
 
 
 def _run(base: Variants, path: str, value: float, seed: int):
@@ -136,20 +136,20 @@ def _run(base: Variants, path: str, value: float, seed: int):
 def test_the_evidence_is_every_value_tried():
     told: list[int] = []
     result = found(variants("workload.rate=null"), "max rate", "GET.p99<3ms", "GET.errors<1%", progress=told.append)
-    assert told == list(range(1, len(result["trials"]) + 1))
-    values = [trial["value"] for trial in result["trials"]]
+    assert told == list(range(1, len(result.trials) + 1))
+    values = [trial.value for trial in result.trials]
     assert values == sorted(set(values))
-    assert {result["value"], result["beyond"]} <= set(values)
-    for trial in result["trials"]:
-        judged = trial["slo"]["GET.p99<3ms"]
-        assert trial["keeps"] == (judged["value"] < 3e-3)
-        assert trial["sure"] == (judged["verdict"] == ("pass" if trial["keeps"] else "fail"))
-        assert trial["ops"]["GET"]["latency_s"]["p99"]["value"] == judged["value"]
-    sure = result["sure"]
-    assert sure["keeps"] is None or sure["keeps"] <= result["value"]
-    assert sure["breaks"] is None or sure["breaks"] >= result["beyond"]
-    assert value_at(variants().spec([result["set"]]), "workload.rate") == result["value"]
-    assert result["unit"] == "1/s"
+    assert {result.value, result.beyond} <= set(values)
+    for trial in result.trials:
+        judged = trial.slo["GET.p99<3ms"]
+        assert trial.keeps == (judged.value < 3e-3)
+        assert trial.sure == (judged.verdict == ("pass" if trial.keeps else "fail"))
+        assert trial.ops["GET"].latency_s["p99"].value == judged.value
+    sure = result.sure
+    assert sure.keeps is None or sure.keeps <= result.value
+    assert sure.breaks is None or sure.breaks >= result.beyond
+    assert value_at(variants().spec([result.set]), "workload.rate") == result.value
+    assert result.unit == "1/s"
 
 
 def test_the_number_of_workers_changes_nothing():
@@ -158,10 +158,10 @@ def test_the_number_of_workers_changes_nothing():
 
 def test_a_value_that_the_spec_refuses_ends_the_search():
     result = found(variants(), "min host.cores", "GET.p99<1s")
-    assert (result["value"], result["beyond"]) == (1, 0)
-    assert "greater than or equal to 1" in result["trials"][0]["impossible"]
+    assert (result.value, result.beyond) == (1, 0)
+    assert "greater than or equal to 1" in result.trials[0].impossible
     within = found(variants(), "min host.cores in 1..4", "GET.p99<1s")
-    assert (within["value"], within["beyond"]) == (1, None)
+    assert (within.value, within.beyond) == (1, None)
 
 
 def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
@@ -169,9 +169,9 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
     base = variants("workload.operations=100", "workload.rate=null")
     result = found(base, "max rate", "GET.p99<1s")
     spec = base.spec(["workload.rate=1/s"])
-    most_ops = bounds(*spec.compile(generate(spec.workload, 3)))["max_throughput_ops"]
-    assert 0.98 * most_ops <= result["value"] < most_ops <= result["beyond"]
-    assert "can serve in the long run" in result["trials"][-1]["impossible"]
+    most_ops = bounds(*spec.compile(generate(spec.workload, 3))).max_throughput_ops
+    assert 0.98 * most_ops <= result.value < most_ops <= result.beyond
+    assert "can serve in the long run" in result.trials[-1].impossible
 
 
 @pytest.mark.parametrize(
@@ -209,15 +209,15 @@ SLOW_READS = (
 def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
     base = variants(*SLOW_READS, "workload.operations=4000")
     result = find_best(base, parse_goal("best hedge.after"), P99, most_extra_load=0.05)
-    assert result["improves"]
-    assert result["best"]["extra_load"] <= 0.05
-    assert result["best"]["target"]["value"] < 0.5 * result["base"]["target"]["value"]
-    assert result["base"]["extra_load"] == 0
-    allowed = [trial for trial in result["trials"] if trial["extra_load"] <= 0.05]
-    assert len(allowed) < len(result["trials"]), "the limit was not in the way"
-    assert result["best"]["target"]["value"] == min(trial["target"]["value"] for trial in allowed)
-    gain = result["best"]["target"]["value"] - result["base"]["target"]["value"]
-    assert result["difference"]["value"] == pytest.approx(gain)
+    assert result.improves
+    assert result.best.extra_load <= 0.05
+    assert result.best.target.value < 0.5 * result.base.target.value
+    assert result.base.extra_load == 0
+    allowed = [trial for trial in result.trials if trial.extra_load <= 0.05]
+    assert len(allowed) < len(result.trials), "the limit was not in the way"
+    assert result.best.target.value == min(trial.target.value for trial in allowed)
+    gain = result.best.target.value - result.base.target.value
+    assert result.difference.value == pytest.approx(gain)
 
 
 def test_no_hedge_is_allowed_where_none_adds_so_little():

@@ -12,12 +12,12 @@ import sim.experiments.sensitivity
 from cli.main import main
 from cli.parse.goal import parse_target
 from cli.parse.vary import parse_range
-from cli.tables.find import sensitivity_grid
 from sim.experiments.goal import Target
 from sim.experiments.measures import Measures
 from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
+from sim.replication.summaries import Interval
 from tests.models.test_store import EXAMPLE
 from tests.specs import minio
 from traces.errors import InputError
@@ -52,7 +52,7 @@ class _Formula(Measures):
         object.__setattr__(self, "latency_s", latency_s)
 
     def interval(self, op, name, confidence=0.95):
-        return {"value": self.latency_s, "low": math.nan, "high": math.nan}
+        return Interval(self.latency_s, math.nan, math.nan)
 
 
 def test_a_product_of_powers_has_its_exponents_as_elasticities(monkeypatch):
@@ -60,40 +60,40 @@ def test_a_product_of_powers_has_its_exponents_as_elasticities(monkeypatch):
     law(monkeypatch, lambda s: s.host.cpu["GET"].constant ** 0.7 * s.network.latency**0.2 / s.host.cores**0.5)
     ranges = [*RANGES[:2], Range("host.cores", "1", "4")]
     result = sensitivity(variants(), ranges, P99, trajectories=5)
-    found = {row["path"]: row for row in result["parameters"]}
+    found = {row.path: row for row in result.parameters}
     assert list(found) == ["host.cpu.GET.constant", "host.cores", "network.latency"]
     for path, exponent in (("host.cpu.GET.constant", 0.7), ("network.latency", 0.2), ("host.cores", -0.5)):
-        assert found[path]["elasticity"]["value"] == pytest.approx(exponent)
-        assert found[path]["elasticity"]["low"] == pytest.approx(exponent)
-        assert found[path]["strength"]["value"] == pytest.approx(abs(exponent))
-        assert found[path]["spread"] == pytest.approx(0, abs=1e-9)
-    assert found["host.cores"]["factor"] == pytest.approx(2)
+        assert found[path].elasticity.value == pytest.approx(exponent)
+        assert found[path].elasticity.low == pytest.approx(exponent)
+        assert found[path].strength.value == pytest.approx(abs(exponent))
+        assert found[path].spread == pytest.approx(0, abs=1e-9)
+    assert found["host.cores"].factor == pytest.approx(2)
 
 
 def test_an_interaction_shows_as_spread(monkeypatch):
     law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.host.cores))
-    found = {r["path"]: r for r in sensitivity(variants(), RANGES[1:] + RANGES[:1], P99)["parameters"]}
-    assert found["network.latency"]["spread"] > 0.1 * found["network.latency"]["strength"]["value"]
-    assert found["host.cpu.GET.constant"]["strength"]["value"] == 0
+    found = {r.path: r for r in sensitivity(variants(), RANGES[1:] + RANGES[:1], P99).parameters}
+    assert found["network.latency"].spread > 0.1 * found["network.latency"].strength.value
+    assert found["host.cpu.GET.constant"].strength.value == 0
 
 
 def test_what_is_most_of_the_latency_is_strongest():
     result = sensitivity(variants(), RANGES[:2], Target("GET", "mean"), trajectories=4)
-    strongest, other = result["parameters"]
-    assert strongest["path"] == "host.cpu.GET.constant"
+    strongest, other = result.parameters
+    assert strongest.path == "host.cpu.GET.constant"
     # Light load, mean 0.38 ms and more of CPU: its share of the latency is its elasticity.
-    assert 0.4 < strongest["elasticity"]["low"] <= strongest["elasticity"]["high"] < 1.2
-    assert 0 < other["elasticity"]["value"] < 0.4
+    assert 0.4 < strongest.elasticity.low <= strongest.elasticity.high < 1.2
+    assert 0 < other.elasticity.value < 0.4
     assert result == sensitivity(variants(), RANGES[:2], Target("GET", "mean"), trajectories=4), (
         "the same seed, the same answer"
     )
-    assert result["simulated"] <= 4 * 3
+    assert result.simulated <= 4 * 3
 
 
 def test_another_seed_draws_other_walks(monkeypatch):
     law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.host.cores))
-    a, b = (sensitivity(variants(seed=seed), RANGES[1:], P99, trajectories=3)["parameters"] for seed in (1, 2))
-    assert not np.isclose(a[0]["elasticity"]["value"], b[0]["elasticity"]["value"], rtol=1e-6)
+    a, b = (sensitivity(variants(seed=seed), RANGES[1:], P99, trajectories=3).parameters for seed in (1, 2))
+    assert not np.isclose(a[0].elasticity.value, b[0].elasticity.value, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -158,12 +158,12 @@ def test_the_command_screens(capsys, tmp_path):
     result = json.loads(out)
     assert {row["path"] for row in result["parameters"]} == {"workload.rate", "network.latency"}
     assert json.loads((tmp_path / "kept" / "sensitivity.json").read_text()) == result
-    grid = sensitivity_grid(result)
-    assert grid.rows[0][0] == result["parameters"][0]["path"]
-    assert {"100/s … 400/s", "100 µs … 400 µs"} == {row[1] for row in grid.rows}
     code, out, _ = told(capsys, *asked)
     assert code == 0
-    assert "elasticity" in out
+    assert "elasticity" in out and out.index(result["parameters"][0]["path"]) < out.index(
+        result["parameters"][1]["path"]
+    )
+    assert "100/s … 400/s" in out and "100 µs … 400 µs" in out
 
 
 def test_the_command_searches(capsys):

@@ -24,9 +24,10 @@ from sim.experiments.sweep import Job, Settings, simulated, sweep
 from sim.experiments.sweep_folder import SweepFolder
 from sim.experiments.variation import grid, sampled
 from sim.experiments.whatif import Question, whatif
+from sim.json_form import to_json
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate
-from sim.replication.summaries import FIGURES, paired
+from sim.replication.summaries import FIGURES, Interval, paired
 from sim.simulate import simulate
 from tests.specs import minio
 from traces.errors import InputError
@@ -135,8 +136,8 @@ def test_differences_are_those_of_pairs(counts):
     ]
     kept = [Measures.from_json(json.loads(json.dumps(Measures.of(each, 3).to_json()))) for each in both]
     expected = paired(*both)
-    for figures in expected["ops"].values():
-        del figures["latency_s"]["min"], figures["latency_s"]["max"]
+    for figures in expected.ops.values():
+        del figures.latency_s["min"], figures.latency_s["max"]
     assert difference(*kept) == expected
     for measures, replications in zip(kept, both, strict=True):
         for op, figures in replications.figures.items():
@@ -149,10 +150,10 @@ def test_differences_are_those_of_pairs(counts):
 
 def test_a_point_is_what_replications_give(found):
     alone = replicate(partial(simulate, cores(2)[0].spec), seed=3, replications=3)
-    figures = alone.summary()["ops"]["GET"]
-    assert found[1].interval("GET", "p99") == figures["latency_s"]["p99"]
-    assert found[1].interval("GET", "throughput_ops") == figures["throughput_ops"]
-    assert found[0].interval("GET", "p99")["low"] > figures["latency_s"]["p99"]["high"], "one core is slower than two"
+    figures = alone.summary().ops["GET"]
+    assert found[1].interval("GET", "p99") == figures.latency_s["p99"]
+    assert found[1].interval("GET", "throughput_ops") == figures.throughput_ops
+    assert found[0].interval("GET", "p99").low > figures.latency_s["p99"].high, "one core is slower than two"
 
 
 def test_number_of_workers_changes_nothing(found):
@@ -223,29 +224,29 @@ def test_results_come_as_they_are_done():
 
 def test_points_have_figures_verdicts_and_differences():
     result = whatif(question("host.cores=1,2,4", slos=["GET.p99<3ms", "host cpu.utilization<99%"]))
-    json.dumps(result)
-    assert (result["base"], result["vary"]) == (0, {"host.cores": [1, 2, 4]})
-    first, _, last = result["points"]
-    assert [point["set"] for point in result["points"]] == [{"host.cores": n} for n in (1, 2, 4)]
-    assert first["slo"] == {"GET.p99<3ms": "fail", "host cpu.utilization<99%": "fail"}
-    assert last["slo"] == {"GET.p99<3ms": "pass", "host cpu.utilization<99%": "pass"}
-    assert (first["verdict"], last["verdict"]) == ("fail", "pass")
-    for point in result["points"]:
-        figures, against = point["ops"]["GET"], point["difference"]["ops"]["GET"]["latency_s"]["p99"]
-        low, high = figures["interval"]["latency_s"]["p99"]
-        assert low <= figures["latency_s"]["p99"] <= high
-        assert figures["latency_s"]["min"] < figures["latency_s"]["p50"] < figures["latency_s"]["max"]
-        base_s = first["ops"]["GET"]["latency_s"]["p99"]
-        assert against["value"] == pytest.approx(figures["latency_s"]["p99"] - base_s)
-    assert result["pareto"] == {}
-    assert last["cost"] is None
+    json.dumps(to_json(result))
+    assert (result.base, result.vary) == (0, {"host.cores": [1, 2, 4]})
+    first, _, last = result.points
+    assert [point.set for point in result.points] == [{"host.cores": n} for n in (1, 2, 4)]
+    assert first.slo == {"GET.p99<3ms": "fail", "host cpu.utilization<99%": "fail"}
+    assert last.slo == {"GET.p99<3ms": "pass", "host cpu.utilization<99%": "pass"}
+    assert (first.verdict, last.verdict) == ("fail", "pass")
+    for point in result.points:
+        figures, against = point.ops["GET"], point.difference.ops["GET"].latency_s["p99"]
+        low, high = figures.interval.latency_s["p99"]
+        assert low <= figures.latency_s["p99"] <= high
+        assert figures.latency_s["min"] < figures.latency_s["p50"] < figures.latency_s["max"]
+        base_s = first.ops["GET"].latency_s["p99"]
+        assert against.value == pytest.approx(figures.latency_s["p99"] - base_s)
+    assert result.pareto == {}
+    assert last.cost is None
 
 
 def test_the_base_can_be_chosen():
     result = whatif(question("host.cores=1,2", "clients=2,4", base={"host.cores": "2", "clients": "4"}))
-    assert result["base"] == 3
-    zero = result["points"][3]["difference"]["ops"]["GET"]["latency_s"]["p99"]
-    assert zero == {"value": 0, "low": 0, "high": 0}
+    assert result.base == 3
+    zero = result.points[3].difference.ops["GET"].latency_s["p99"]
+    assert zero == Interval(0, 0, 0)
     with pytest.raises(InputError, match="no point has these values"):
         whatif(question("host.cores=1,2", base={"host.cores": "3"}))
 
@@ -253,18 +254,18 @@ def test_the_base_can_be_chosen():
 def test_precision_adds_replications_where_they_are_needed():
     settings = Settings(replications=3, precision=Precision(0.08, ("p50",), most=30))
     result = whatif(question("host.cores=1,8", settings=settings))
-    counts = [point["replications"] for point in result["points"]]
+    counts = [point.replications for point in result.points]
     assert min(counts) < max(counts), "else there is nothing to see here"
-    assert all(point["precise"] or point["replications"] == 30 for point in result["points"])
-    assert result["points"][1]["difference"]["replications"] == min(counts)
+    assert all(point.precise or point.replications == 30 for point in result.points)
+    assert result.points[1].difference.replications == min(counts)
 
 
 def test_a_front_has_what_nothing_cheaper_beats():
     data = minio("workload.operations=400", "workload.clients=8", "prices={core: 10, host: 100}")
     result = whatif(question("host.cores=1,2,3,16", "host.wake=0,1ms", data=data))
-    at = [(point["cost"], point["ops"]["GET"]["latency_s"]["p99"]) for point in result["points"]]
+    at = [(point.cost, point.ops["GET"].latency_s["p99"]) for point in result.points]
     assert [cost for cost, _ in at] == [110, 110, 120, 120, 130, 130, 260, 260]
-    front = result["pareto"]["GET"]["points"]
+    front = result.pareto["GET"].points
     beaten = {i for i, a in enumerate(at) if any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in at)}
     assert {at[i] for i in front} == {at[i] for i in set(range(8)) - beaten}
     assert sorted(front, key=at.__getitem__) == front
@@ -273,8 +274,8 @@ def test_a_front_has_what_nothing_cheaper_beats():
 
 def test_a_point_that_cannot_be_is_told_and_the_others_go_on():
     result = whatif(question("drives.count=1,4", "drives.parity=0,2"))
-    assert [sorted(point["ops"]) for point in result["points"]] == [["GET", "PUT"], [], ["GET", "PUT"], ["GET", "PUT"]]
-    assert "parity is 2" in result["points"][1]["error"]
+    assert [sorted(point.ops) for point in result.points] == [["GET", "PUT"], [], ["GET", "PUT"], ["GET", "PUT"]]
+    assert "parity is 2" in result.points[1].error
     with pytest.raises(InputError, match="parity is 2"):
         whatif(question("drives.parity=2,3"))
     with pytest.raises(InputError, match="parity is 2"):
@@ -301,19 +302,19 @@ def test_questions_without_sense_are_refused_before_the_work(monkeypatch, varied
 def test_a_folder_has_whole_results(tmp_path):
     folder = SweepFolder(tmp_path / "out")
     result = whatif(question("host.cores=1,2", "client.hedge.after=none,p95,10ms", slos=["GET.p99<3ms"]), cache=folder)
-    folder.write(result, json.dumps(result))
+    folder.write(result, json.dumps(to_json(result)))
     rows = pq.read_table(tmp_path / "out" / "points.parquet").to_pylist()
     assert [(row["host.cores"], row["client.hedge.after"], row["op"]) for row in rows] == [
         (n, after, op) for n in (1, 2) for after in (None, "p95", "10ms") for op in ("GET", "PUT")
     ]
     for row in rows:
-        point = next(p for p in result["points"] if p["set"]["host.cores"] == row["host.cores"]
-                     and p["set"]["client.hedge.after"] == row["client.hedge.after"])  # fmt: skip
-        figures = point["ops"][row["op"]]
-        assert row["latency_p99_s"] == figures["latency_s"]["p99"]
-        assert [row["latency_p99_s_low"], row["latency_p99_s_high"]] == figures["interval"]["latency_s"]["p99"]
-        assert row["GET.p99<3ms"] == point["slo"]["GET.p99<3ms"]
-    assert json.loads((tmp_path / "out" / "whatif.json").read_text())["points"] == result["points"]
+        point = next(p for p in result.points if p.set["host.cores"] == row["host.cores"]
+                     and p.set["client.hedge.after"] == row["client.hedge.after"])  # fmt: skip
+        figures = point.ops[row["op"]]
+        assert row["latency_p99_s"] == figures.latency_s["p99"]
+        assert [row["latency_p99_s_low"], row["latency_p99_s_high"]] == figures.interval.latency_s["p99"]
+        assert row["GET.p99<3ms"] == point.slo["GET.p99<3ms"]
+    assert json.loads((tmp_path / "out" / "whatif.json").read_text())["points"] == to_json(result)["points"]
     with pytest.raises(InputError, match="exists and is not a what-if"):
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "file").touch()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.store import load_spec
-from sim.replication.replicate import Precision, replicate, seed_of
+from sim.replication.replicate import Precision, PrecisionVerdict, replicate, seed_of
 from sim.replication.summaries import Replications, paired
 from sim.simulate import simulate
 from tests.models.test_store import EXAMPLE
@@ -71,25 +71,25 @@ def test_goes_on_until_it_is_precise():
     precision = Precision(0.04, ("mean", "p90"))
     replications = replicate(mm1, precision=precision, replications=5)
     verdict = precision.verdict(replications)
-    assert verdict["reached"]
+    assert verdict.reached
     assert len(replications) % 5 == 0
     fewer = precision.verdict(Replications(replications.runs[:-5]))
-    assert not fewer["reached"]
-    assert fewer["widest"] > 0.04 >= verdict["widest"]
-    assert verdict["figure"] in ("GET mean", "GET p90")
+    assert not fewer.reached
+    assert fewer.widest > 0.04 >= verdict.widest
+    assert verdict.figure in ("GET mean", "GET p90")
 
 
 def test_ends_at_most_replications_and_says_that_it_was_not_reached():
     precision = Precision(1e-4, most=7)
     replications = replicate(mm1, precision=precision, replications=5)
     assert len(replications) == 7
-    assert not precision.verdict(replications)["reached"]
+    assert not precision.verdict(replications).reached
 
 
 def test_one_replication_is_never_precise():
     precision = Precision(0.5, most=1)
     verdict = precision.verdict(replicate(mm1, replications=1, precision=precision))
-    assert verdict == {"wanted": 0.5, "reached": False, "widest": np.inf, "figure": "GET p99"}
+    assert verdict == PrecisionVerdict(0.5, False, np.inf, "GET p99")
 
 
 def test_warm_up_is_left_out_of_all_replications_alike():
@@ -97,10 +97,10 @@ def test_warm_up_is_left_out_of_all_replications_alike():
     whole = replicate(crowded, replications=20).figures["GET"]["mean"].interval(0.99)
     rest = replicate(crowded, replications=20, steady=True)
     settled = rest.figures["GET"]["mean"].interval(0.99)
-    assert whole["low"] > truth["mean"], "the burst at the beginning does not show"
-    assert settled["low"] <= truth["mean"] <= settled["high"]
+    assert whole.low > truth["mean"], "the burst at the beginning does not show"
+    assert settled.low <= truth["mean"] <= settled.high
     assert len({run.info["warm_up"]["GET"]["settling_s"] for run in rest.runs}) == 1
-    assert rest.summary()["ops"]["GET"]["left_out"] + rest.summary()["ops"]["GET"]["count"] == 20 * 3000
+    assert rest.summary().ops["GET"].left_out + rest.summary().ops["GET"].count == 20 * 3000
 
 
 def test_leaving_the_warm_up_out_takes_nothing_from_the_tail():
@@ -122,7 +122,7 @@ def test_common_random_numbers_sharpen_differences(loop, names):
             mine, common, independent = (each.figures[op][name] for each in (a, b, other))
             # Were there no difference, half the variance would be a chance of 1 in 30.
             assert (common - mine).each.var(ddof=1) < 0.5 * (independent - mine).each.var(ddof=1), (op, name)
-    assert paired(a, b)["ops"]["GET"]["latency_s"]["mean"]["high"] < 0, "a third core makes it faster"
+    assert paired(a, b).ops["GET"].latency_s["mean"].high < 0, "a third core makes it faster"
 
 
 @pytest.mark.parametrize("asked", [{"replications": 0}, {"workers": 0}, {"precision": Precision(0.1, most=5)}])

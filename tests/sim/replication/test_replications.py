@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,7 @@ from models.network.service_demand import ServiceDemand
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.replication.replicate import replicate
-from sim.replication.summaries import FIGURES, RATES, Figure, Replication, Replications, paired
+from sim.replication.summaries import FIGURES, RATES, Figure, Interval, Replication, Replications, paired
 from tests.networks import one_station, poisson
 from tests.runs import run_of
 from traces.errors import InputError
@@ -58,11 +59,11 @@ def experiments() -> list[Replications]:
 def test_intervals_cover_the_theory_of_mm1(name):
     truth = theory(0.5)[name]
     intervals = [e.figures["GET"][name].interval(0.95) for e in experiments()]
-    covered = sum(i["low"] <= truth <= i["high"] for i in intervals)
+    covered = sum(i.low <= truth <= i.high for i in intervals)
     # A true coverage of 95 % gives fewer than 88 of 100 in one case of 600.
     assert covered >= 88
     # Intervals that are never wrong would be too wide to be of use.
-    assert np.mean([i["high"] - i["low"] for i in intervals]) < 0.4 * truth
+    assert np.mean([i.high - i.low for i in intervals]) < 0.4 * truth
 
 
 @given(several)
@@ -85,7 +86,7 @@ def test_interval_of_a_mean_is_the_classic_one():
     means = np.array([1.0, 2.0, 4.0, 3.0])
     figure = replications_of([np.array([m - 0.5, m + 0.5]) for m in means]).figures["GET"]["mean"]
     low, high = stats.t.interval(0.9, 3, means.mean(), stats.sem(means))
-    assert figure.interval(0.9) == pytest.approx({"value": 2.5, "low": low, "high": high})
+    assert astuple(figure.interval(0.9)) == pytest.approx((2.5, low, high))
 
 
 def test_interval_widens_by_the_bias_of_short_replications():
@@ -97,7 +98,7 @@ def test_no_interval_of_one_replication_nor_of_extremes():
     one = replications_of([np.array([1.0, 2.0])]).figures["GET"]
     assert all(math.isinf(one[name].half_width()) for name in FIGURES)
     alike = replications_of([np.array([1.0, 2.0])] * 3).figures["GET"]
-    assert alike["max"].interval() == {"value": 2.0, "low": -math.inf, "high": math.inf}
+    assert alike["max"].interval() == Interval(2.0, -math.inf, math.inf)
     assert alike["p50"].half_width() == 0
 
 
@@ -106,19 +107,15 @@ def test_summary_has_the_shape_of_a_run_s_with_an_interval_for_each_figure():
     columns = {"stations": [station], "op": ["GET", "PUT", "GET"], "error": [None, "timeout", None]}
     summary = replications_of([np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.2, 0.2])], **columns).summary()
     of_run = summarise(run_of([0.1, 0.2, 0.3], op=columns["op"]))
-    assert set(summary) == set(of_run) | {"replications", "confidence", "stations"}
-    assert list(summary["ops"]) == ["GET", "PUT"]
-    for op in summary["ops"].values():
-        assert set(op) == set(of_run["ops"]["GET"]) | {"left_out"}
-        figures = [*op["latency_s"].values(), *(op[name] for name in RATES), summary["duration_s"]]
-        assert all(set(figure) == {"value", "low", "high"} for figure in figures)
-    assert (summary["ops"]["GET"]["count"], summary["ops"]["PUT"]["count"], summary["ops"]["PUT"]["errors"]) == (
-        4,
-        2,
-        2,
-    )
-    assert math.isnan(summary["ops"]["PUT"]["latency_s"]["p50"]["value"])
-    assert summary["stations"][0]["utilization"] == {"value": 0.4, "low": 0.4, "high": 0.4}
+    assert set(vars(summary)) == set(of_run) | {"replications", "confidence", "stations"}
+    assert list(summary.ops) == ["GET", "PUT"]
+    for op in summary.ops.values():
+        assert set(vars(op)) == set(of_run["ops"]["GET"]) | {"left_out"}
+        figures = [*op.latency_s.values(), *(getattr(op, name) for name in RATES), summary.duration_s]
+        assert all(isinstance(figure, Interval) for figure in figures)
+    assert (summary.ops["GET"].count, summary.ops["PUT"].count, summary.ops["PUT"].errors) == (4, 2, 2)
+    assert math.isnan(summary.ops["PUT"].latency_s["p50"].value)
+    assert summary.stations[0].utilization == Interval(0.4, 0.4, 0.4)
 
 
 def test_an_operation_that_some_replications_lack_counts_where_it_is():
@@ -127,24 +124,24 @@ def test_an_operation_that_some_replications_lack_counts_where_it_is():
     figure = replications.figures["DELETE"]["mean"]
     assert figure.value == 1.5
     assert figure.half_width(0.5) == pytest.approx(stats.t.ppf(0.75, 1) * stats.sem([1.0, 2.0]))
-    assert replications.summary()["ops"]["DELETE"]["count"] == 2
+    assert replications.summary().ops["DELETE"].count == 2
 
 
 def test_paired_is_b_minus_a():
     a = replications_of([np.array([1.0, 1.0]), np.array([5.0, 5.0]), np.array([2.0, 2.0])])
     b = replications_of([np.array([1.5, 1.5]), np.array([5.5, 5.5]), np.array([2.5, 2.5])])
     difference = paired(a, b)
-    assert difference["replications"] == 3
+    assert difference.replications == 3
     for name in ("mean", "p50", "p99"):
-        assert difference["ops"]["GET"]["latency_s"][name] == pytest.approx({"value": 0.5, "low": 0.5, "high": 0.5})
-    assert paired(b, a)["ops"]["GET"]["latency_s"]["p50"]["value"] == pytest.approx(-0.5)
+        assert astuple(difference.ops["GET"].latency_s[name]) == pytest.approx((0.5, 0.5, 0.5))
+    assert paired(b, a).ops["GET"].latency_s["p50"].value == pytest.approx(-0.5)
 
 
 def test_pairs_go_as_far_as_both_have_replications():
     a = replications_of([np.array([1.0]), np.array([2.0]), np.array([90.0])])
     b = replications_of([np.array([2.0]), np.array([4.0])])
-    assert paired(a, b)["replications"] == 2
-    assert paired(a, b)["ops"]["GET"]["latency_s"]["mean"]["value"] == 1.5
+    assert paired(a, b).replications == 2
+    assert paired(a, b).ops["GET"].latency_s["mean"].value == 1.5
 
 
 def test_pairs_of_different_seeds_are_refused():
