@@ -1,5 +1,7 @@
 # make demo   sets up and runs the main job
 # make test   sets up and passes the tests
+# make nightly sets up and passes the tests with more replications and examples
+# make coverage sets up and measures which lines and branches the tests run
 # make lint   sets up and runs ruff, mypy and the C compiler's warnings
 # make kernel builds the compiled engine's kernel again, in a second
 
@@ -7,7 +9,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 BUILD := $(BIN)/python -m sim.engine.compiled.build
 
-.PHONY: demo test lint kernel header kernel-debug kernel-sanitize schema bench minio clean
+# Tests start many processes, each of which would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench minio clean
 
 demo: .venv/ready
 	$(BIN)/tailcast demo
@@ -15,6 +20,15 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/python -m pytest -q -m "not clock" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -q -m clock
+
+nightly: export TAILCAST_TESTS = nightly
+nightly: test
+
+coverage: .venv/ready
+	$(BIN)/coverage erase
+	$(BIN)/python -m pytest -q -m "not clock" -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0
+	$(BIN)/python -m pytest -q -m clock --cov --cov-append --cov-report= --cov-fail-under=0
+	$(BIN)/coverage report
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from cli.tables.tables import Grid, rich_table
-from sim.engine.compiled.library import missing
+from cli.tables.grid import Grid, rich_table
 from sim.json_form import to_json
 
 stderr = Console(stderr=True, highlight=False)
@@ -56,7 +54,9 @@ def say(message: str) -> None:
 
 def warn_if_slow() -> None:
     """Say that the SimPy engine has to take over, where the compiled engine's library is missing."""
-    if reason := missing():
+    from sim.engine.compiled import library
+
+    if reason := library.missing():
         say(f"{reason}; the SimPy engine takes over, which gives the same results 20 to 70 times slower")
 
 
@@ -84,6 +84,8 @@ def kept_in(folder: Path | None, resumes: bool = True) -> Iterator[None]:
 @contextlib.contextmanager
 def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
     """A progress bar on stderr that appears after a second; call the yielded function with what is done so far."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
     bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=stderr, transient=True)
     task = bar.add_task(what, total=total)

@@ -1,6 +1,7 @@
 """The `tailcast` command: finds the subcommand, and turns errors into one line and an exit code.
 
-A subcommand's module is imported when it is run: those of all of them take seconds.
+A subcommand's module is imported when it is run, and imports in its function what it needs beyond its options, so that
+help and completion come at once.
 """
 
 from __future__ import annotations

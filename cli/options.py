@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -34,6 +34,10 @@ SloOption = Annotated[
     ),
 ]
 TARGET_FORM = "OP.QUANTILE"
+Engine = Literal["compiled", "simpy"]
+EngineOption = Annotated[
+    Engine, typer.Option("--engine", help="Simulation engine; both give the same result, compiled is faster.")
+]
 ReplicationsOption = Annotated[
     int, typer.Option("--replications", min=1, help="Replications per variant, using common random numbers.")
 ]
@@ -42,6 +46,12 @@ WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker threads or processes (default: one per core).")
 ]
 PageOption = Annotated[Path | None, typer.Option("--report", help="Write the results as a page to this HTML file.")]
+FigureFormat = Literal["png", "svg"]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option("--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido."),
+]
+FormatOption = Annotated[FigureFormat, typer.Option("--format", help="Format of the files of --figures.")]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path.")]
 KeptOption = Annotated[
     Path | None,

@@ -17,7 +17,6 @@ from models.store import Spec, compile_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program
-from sim.engine.reference import engine as simpy_engine
 from sim.run_tables import critical_path_table, request_table, station_table
 from traces.errors import InputError
 from traces.run import Run
@@ -34,6 +33,8 @@ _Engine = Callable[[Program, Callable[[int], None] | None], Outcome]
 def _engine(name: EngineName) -> tuple[EngineName, _Engine]:
     """The engine of this name; the SimPy engine where the compiled one's library is missing."""
     if name == "simpy" or missing():
+        from sim.engine.reference import engine as simpy_engine
+
         return "simpy", simpy_engine.run
     return "compiled", compiled_engine.run
 

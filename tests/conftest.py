@@ -14,12 +14,16 @@ from typing import Any
 
 import boto3
 import pytest
+from hypothesis import settings
 
+from tests.profiles import PROFILE
 from validate.lab import lab, minio
 from validate.lab.lab import Store
 
 ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characters0000"
 
+
+settings.load_profile(PROFILE)
 
 _STORES = {"stub", "lab_state"}
 

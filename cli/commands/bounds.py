@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from cli.common import print_grid, print_json
 from cli.options import JsonOption, ProfileOption, SeedOption, SetOption, SpecArgument, TraceOption
-from cli.parse.workload import spec_and_trace
-from cli.tables.bounds import bounds_grids
-from models.store import compile_spec
-from sim.analysis.bounds import bounds
-from traces.workload.generate import generate
 
 
 def command(
@@ -20,8 +15,15 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Compute the bottleneck, bounds of throughput and response time, and exact means where they exist."""
+    from cli.parse.workload import spec_and_trace
+    from cli.tables.bounds import bounds_grids
+    from models.store import compile_spec
+    from sim.analysis.bounds import bounds
+    from traces.workload.generate import generate
+
     store, requests = spec_and_trace(spec, trace, profile, assignments)
-    result = bounds(*compile_spec(store, generate(store.workload, seed or 0) if requests is None else requests))
+    generated = generate(store.workload, seed or 0) if requests is None else requests
+    result = bounds(*compile_spec(store, generated))
     if as_json:
         print_json(result)
         return

@@ -11,8 +11,17 @@ import typer
 from cli.commands.compare import run_names
 from cli.commands.validate import run_folders
 from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
-from cli.options import JsonOption, OutOption, PageOption, SeedOption, SetOption, WorkersOption
+from cli.figures.figure_files import PageFiles
+from cli.options import (
+    FiguresOption,
+    FormatOption,
+    JsonOption,
+    OutOption,
+    PageOption,
+    SeedOption,
+    SetOption,
+    WorkersOption,
+)
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
 from cli.parse.spec import spec_mapping
 from traces.run import Run

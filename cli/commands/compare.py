@@ -7,12 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli import words as phrases
 from cli.common import print_grid, print_json, progress, stdout
 from cli.options import JsonOption, SeedOption
-from cli.tables.tables import comparison_grid
-from traces.run import Run
-from validate.compare.compare import compare
 
 ToleranceOption = Annotated[
     float, typer.Option("--tolerance", help="By what share throughput, p50, p99 and the whole distribution may differ.")
@@ -28,6 +24,11 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two Runs, quantile by quantile, and say whether A agrees with B."""
+    from cli.tables.tables import comparison_grid
+    from cli.words import doubt, verdict
+    from traces.run import Run
+    from validate.compare.compare import compare
+
     runs = Run.read(a), Run.read(b)
     with progress("comparing", total=1) as advance:
         result = compare(*runs, tolerance=tolerance, seed=seed or 0, progress=advance)
@@ -36,7 +37,7 @@ def command(
     else:
         names = run_names([a, b])
         print_grid(comparison_grid(result, (names[0], names[1])))
-        stdout.print(phrases.verdict(result, (names[0], names[1])), phrases.doubt(result), sep="\n", markup=False)
+        stdout.print(verdict(result, (names[0], names[1])), doubt(result), sep="\n", markup=False)
     if check and result["verdict"] == "differ":
         raise typer.Exit(1)
 

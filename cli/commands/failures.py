@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
+    FiguresOption,
+    FormatOption,
     JsonOption,
     PageOption,
     ProfileOption,
@@ -20,16 +22,6 @@ from cli.options import (
     SpecArgument,
     WorkersOption,
 )
-from cli.pages.failures import write_failures_page
-from cli.parse.duration import seconds_of
-from cli.parse.failure import parse_failure
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.tables.failures import failure_grids, findings
-from sim.experiments.failures import Question, failures
-from sim.experiments.sweep import REPLICATIONS, Settings
-from sim.experiments.sweep_folder import SweepFolder
-from sim.replication.replicate import Precision
 
 
 def command(
@@ -53,7 +45,7 @@ def command(
         typer.Option("--for", metavar="TIME", help="How long the failure lasts (default: half of the time left)."),
     ] = None,
     slos: SloOption = None,
-    replications: ReplicationsOption = REPLICATIONS,
+    replications: ReplicationsOption = 5,
     precision: Annotated[
         float | None,
         typer.Option(
@@ -75,6 +67,17 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate failures: each operation before, during and after one, compared with a healthy store."""
+    from cli.pages.failures import write_failures_page
+    from cli.parse.duration import seconds_of
+    from cli.parse.failure import parse_failure
+    from cli.parse.slo import parse_slos
+    from cli.parse.spec import spec_mapping
+    from cli.tables.failures import failure_grids, findings
+    from sim.experiments.failures import Question, failures
+    from sim.experiments.sweep import Settings
+    from sim.experiments.sweep_folder import SweepFolder
+    from sim.replication.replicate import Precision
+
     question = Question(
         spec_mapping(spec, profile, assignments),
         str(spec),
@@ -85,7 +88,7 @@ def command(
         Settings(seed or 0, replications, None if precision is None else Precision(precision)),
     )
     folder = None if out is None else SweepFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     known = None if precision is not None else len(kinds) * replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -23,15 +25,6 @@ from cli.options import (
     SteadyOption,
     WorkersOption,
 )
-from cli.pages.find import write_best_page, write_limit_page
-from cli.parse.goal import parse_goal, parse_target
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.tables.find import best_grid, limit_grid
-from sim.experiments.find import Best, Limit, find_best, find_limit
-from sim.experiments.sweep import REPLICATIONS, Settings
-from sim.experiments.sweep_folder import SweepFolder
-from sim.experiments.variants import Variants
 from traces.errors import InputError
 
 
@@ -58,7 +51,7 @@ def command(
             help="Greatest fraction of additional attempts that 'best' allows; 0.05 is 5 % (default: any).",
         ),
     ] = None,
-    replications: ReplicationsOption = REPLICATIONS,
+    replications: ReplicationsOption = 5,
     steady: SteadyOption = False,
     profile: ProfileOption = None,
     assignments: SetOption = None,
@@ -71,6 +64,16 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find the value of one field that meets the objectives, or that minimises a latency."""
+    from cli.pages.find import write_best_page, write_limit_page
+    from cli.parse.goal import parse_goal, parse_target
+    from cli.parse.slo import parse_slos
+    from cli.parse.spec import spec_mapping
+    from cli.tables.find import best_grid, limit_grid
+    from sim.experiments.find import Best, Limit, find_best, find_limit
+    from sim.experiments.sweep import Settings
+    from sim.experiments.sweep_folder import SweepFolder
+    from sim.experiments.variants import Variants
+
     wanted = parse_goal(goal)
     is_best = wanted.kind == "best"
     if is_best != (target is not None) or (is_best and slos) or (extra_load is not None and not is_best):
@@ -81,7 +84,7 @@ def command(
     settings = Settings(seed or 0, replications, steady=steady)
     variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
     folder = None if out is None else SweepFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     result: Best | Limit
     with kept_in(out), progress("searching") as update:

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -19,14 +21,6 @@ from cli.options import (
     SpecArgument,
     WorkersOption,
 )
-from cli.pages.plan import write_plan_page
-from cli.parse.duration import seconds_of
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.tables.plan import evidence, found, plan_grids
-from sim.capacity.growth import read_growth
-from sim.capacity.plan import plan
-from sim.capacity.plan_folder import PlanFolder
 
 
 def command(
@@ -45,8 +39,17 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
+    from cli.pages.plan import write_plan_page
+    from cli.parse.duration import seconds_of
+    from cli.parse.slo import parse_slos
+    from cli.parse.spec import spec_mapping
+    from cli.tables.plan import evidence, found, plan_grids
+    from sim.capacity.growth import read_growth
+    from sim.capacity.plan import plan
+    from sim.capacity.plan_folder import PlanFolder
+
     objectives = parse_slos(slos)
-    pages = PageFiles(report, figures_to, figure_format)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     folder = None if out is None else PlanFolder(out)
     warn_if_slow()
     with kept_in(out), progress("looking at the store") as update:

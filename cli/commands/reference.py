@@ -11,7 +11,7 @@ import typer
 
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.options import JsonOption, OutOption, SeedOption, SetOption, WorkersOption
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
 from traces.errors import InputError
 from traces.tables import whole_file

@@ -14,11 +14,12 @@ from cli import words as phrases
 from cli.commands.compare import ToleranceOption, run_names
 from cli.common import print_json, progress
 from cli.figures import figures
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures.figure_files import PageFiles
 from cli.figures.route import route_figures
-from cli.options import JsonOption, SeedOption
+from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.page import Header, Section, write_page
-from cli.tables.tables import Grid, attribution_grid, comparison_grid, stations_grid, summary_grid
+from cli.tables.grid import Grid
+from cli.tables.tables import attribution_grid, comparison_grid, stations_grid, summary_grid
 from models.store import compile_spec, spec_of
 from traces.errors import InputError
 from traces.run import Run

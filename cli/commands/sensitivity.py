@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -21,15 +23,6 @@ from cli.options import (
     SteadyOption,
     WorkersOption,
 )
-from cli.pages.find import write_sensitivity_page
-from cli.parse.goal import parse_target
-from cli.parse.spec import spec_mapping
-from cli.parse.vary import parse_range
-from cli.tables.find import sensitivity_grid
-from sim.experiments.sensitivity import sensitivity
-from sim.experiments.sweep import REPLICATIONS, Settings
-from sim.experiments.sweep_folder import SweepFolder
-from sim.experiments.variants import Variants
 
 
 def command(
@@ -49,7 +42,7 @@ def command(
     trajectories: Annotated[
         int, typer.Option("--trajectories", min=2, help="Number of Morris trajectories through the ranges.")
     ] = 10,
-    replications: ReplicationsOption = REPLICATIONS,
+    replications: ReplicationsOption = 5,
     steady: SteadyOption = False,
     profile: ProfileOption = None,
     assignments: SetOption = None,
@@ -62,11 +55,21 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Rank the numbers of a spec by how strongly each moves a latency (Morris screening)."""
+    from cli.pages.find import write_sensitivity_page
+    from cli.parse.goal import parse_target
+    from cli.parse.spec import spec_mapping
+    from cli.parse.vary import parse_range
+    from cli.tables.find import sensitivity_grid
+    from sim.experiments.sensitivity import sensitivity
+    from sim.experiments.sweep import Settings
+    from sim.experiments.sweep_folder import SweepFolder
+    from sim.experiments.variants import Variants
+
     ranges, latency = [parse_range(text) for text in vary], parse_target(target)
     settings = Settings(seed or 0, replications, steady=steady)
     variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
     folder = None if out is None else SweepFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     with kept_in(out), progress("screening", trajectories * (len(ranges) + 1)) as update:
         result = sensitivity(variants, ranges, latency, trajectories=trajectories, cache=folder, progress=update)

@@ -11,7 +11,8 @@ import yaml
 
 from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.options import JsonOption, SeedOption, SetOption
-from cli.tables.tables import Grid, comparison_grid
+from cli.tables.grid import Grid
+from cli.tables.tables import comparison_grid
 from cli.words import number
 from models.store import load_spec
 from sim.simulate import simulate

@@ -12,8 +12,17 @@ import typer
 
 from cli.commands.compare import run_names
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
-from cli.options import JsonOption, OutOption, PageOption, SeedOption, SetOption, WorkersOption
+from cli.figures.figure_files import PageFiles
+from cli.options import (
+    FiguresOption,
+    FormatOption,
+    JsonOption,
+    OutOption,
+    PageOption,
+    SeedOption,
+    SetOption,
+    WorkersOption,
+)
 from cli.pages.validation import write_validation_page
 from cli.parse.spec import overridden
 from cli.tables.validation import cell_grids, left_out_grid, summary_grid, verdict, worst_cases

@@ -18,8 +18,10 @@ from cli.common import (
     warn_if_slow,
     worker_count,
 )
-from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
+from cli.figures import figure_files
 from cli.options import (
+    FiguresOption,
+    FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
@@ -32,16 +34,7 @@ from cli.options import (
     SteadyOption,
     WorkersOption,
 )
-from cli.pages.whatif import write_whatif_page
-from cli.parse.slo import parse_slos
-from cli.parse.spec import spec_mapping
-from cli.parse.vary import parse_base, parse_variation
-from cli.tables.tables import Grid
-from cli.tables.whatif import findings, points_grids
-from sim.experiments.sweep import REPLICATIONS, Settings
-from sim.experiments.sweep_folder import SweepFolder
-from sim.experiments.whatif import Question, whatif
-from sim.replication.replicate import Precision
+from cli.tables.grid import Grid
 from traces.errors import InputError
 
 _LONGEST_LINE = 1000
@@ -70,7 +63,7 @@ def command(
             "--base", metavar="PATH=VALUE", help="Point to compare the others with; repeatable (default: the first)."
         ),
     ] = None,
-    replications: ReplicationsOption = REPLICATIONS,
+    replications: ReplicationsOption = 5,
     precision: Annotated[
         float | None,
         typer.Option(
@@ -97,6 +90,16 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate variants of a spec with common random numbers, and say which meet the objectives."""
+    from cli.pages.whatif import write_whatif_page
+    from cli.parse.slo import parse_slos
+    from cli.parse.spec import spec_mapping
+    from cli.parse.vary import parse_base, parse_variation
+    from cli.tables.whatif import findings, points_grids
+    from sim.experiments.sweep import Settings
+    from sim.experiments.sweep_folder import SweepFolder
+    from sim.experiments.whatif import Question, whatif
+    from sim.replication.replicate import Precision
+
     if scheduler is not None and workers is not None:
         raise InputError("--workers are processes of this machine, and --scheduler is a cluster of others; give one")
     question = Question(
@@ -109,7 +112,7 @@ def command(
         Settings(seed or 0, replications, None if precision is None else Precision(precision), steady),
     )
     folder = None if out is None else SweepFolder(out)
-    pages = PageFiles(report, figures_to, figure_format)
+    pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     with kept_in(out), progress("simulating points", 1.0) as update:
         result = whatif(

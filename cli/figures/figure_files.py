@@ -9,21 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import plotly
-import typer
 
 from cli.common import say
+from cli.options import FigureFormat
 from traces.errors import InputError
-from traces.tables import whole_file
-
-FigureFormat = Literal["png", "svg"]
-FiguresOption = Annotated[
-    Path | None,
-    typer.Option("--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido."),
-]
-FormatOption = Annotated[FigureFormat, typer.Option("--format", help="Format of the files of --figures.")]
 
 _WIDTH_PX = 900
 
@@ -91,6 +83,8 @@ def write_figures(
     Raises:
         InputError: kaleido or a browser is missing, or a file cannot be written.
     """
+    from traces.tables import whole_file
+
     draw = kaleido()
     from kaleido.errors import BrowserFailedError, ChromeNotFoundError
 

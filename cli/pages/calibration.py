@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from cli.figures.figures import COLOURS, blank, escaped, ratio_axis, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
 from traces.tables import OPS
 from validate.calibration.profile import Estimate, Profile, Residual

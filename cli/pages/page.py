@@ -11,7 +11,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from traces.tables import whole_file
 
 

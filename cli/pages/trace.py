@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from cli.figures.figures import COLOURS, blank, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.words import number, seconds, size
 from traces.errors import InputError
 from traces.statistics.popularity import objects_of

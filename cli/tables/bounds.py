@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from cli.tables.tables import Grid, between, load, servers, shown
+from cli.tables.grid import Grid
+from cli.tables.tables import between, load, servers, shown
 from cli.words import number, seconds
 from sim.analysis.bounds import Bounds, Unavailable
 

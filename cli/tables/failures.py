@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.tables.whatif import plus_minus
 from cli.words import number, seconds, share
 from sim.replication.summaries import Interval

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.words import byte_rate, number, seconds, size
 from sim.experiments.find import Best, ImpossibleTrial, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cli.parse.slo import parse_slo
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
 from sim.capacity.health import Finding

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from rich.table import Table
-from rich.text import Text
-
+from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, percent, percent_between, seconds, share, tail_of
 from sim.analysis.bounds import Between
 from sim.replication.replicate import PrecisionVerdict
@@ -20,32 +17,7 @@ from traces.statistics.summary import latencies, summarise, tukey_classes
 from traces.tables import OPS
 from validate.compare.compare import JUDGED
 
-_WIDEST = 8  # columns that a terminal takes
 _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of text: the first `labels` columns are names, the others figures; a title may be empty."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    labels: int = 1
-
-
-def rich_table(grid: Grid, turn: bool = True) -> Table:
-    """The grid without its title; one too wide for 80 characters is turned, if it may be: its columns become rows."""
-    if turn and len(grid.columns) > _WIDEST:
-        columns, *rows = zip(grid.columns, *grid.rows, strict=True)
-        grid = Grid(grid.title, columns, rows)
-    # Text, not str: rich takes brackets in a str for markup.
-    table = Table()
-    for i, column in enumerate(grid.columns):
-        table.add_column(Text(column), justify="left" if i < grid.labels else "right", overflow="fold")
-    for row in grid.rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def summary_grid(run: Run, title: str = "") -> Grid:

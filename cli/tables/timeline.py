@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.words import number, seconds, size
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE

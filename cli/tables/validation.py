@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
 from validate.forecast.validation import measures
 

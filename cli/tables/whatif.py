@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cli.tables.tables import Grid
+from cli.tables.grid import Grid
 from cli.words import number, seconds
 from sim.experiments.whatif import ImpossiblePoint, SimulatedPoint, WhatIf
 from sim.replication.summaries import Interval

@@ -18,7 +18,8 @@ from cli.commands.report import write_report
 from cli.figures import figures
 from cli.main import main
 from cli.pages.page import Header, Section, write_page
-from cli.tables.tables import Grid, comparison_grid, rich_table, stations_grid, summary_grid
+from cli.tables.grid import Grid, rich_table
+from cli.tables.tables import comparison_grid, stations_grid, summary_grid
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
 from tests.runs import run_of

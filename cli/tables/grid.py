@@ -1,0 +1,35 @@
+"""A table of text, and how a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+_WIDEST = 8  # columns that a terminal takes
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text: the first `labels` columns are names, the others figures; a title may be empty."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    labels: int = 1
+
+
+def rich_table(grid: Grid, turn: bool = True) -> Table:
+    """The grid without its title; one too wide for 80 characters is turned, if it may be: its columns become rows."""
+    if turn and len(grid.columns) > _WIDEST:
+        columns, *rows = zip(grid.columns, *grid.rows, strict=True)
+        grid = Grid(grid.title, columns, rows)
+    # Text, not str: rich takes brackets in a str for markup.
+    table = Table()
+    for i, column in enumerate(grid.columns):
+        table.add_column(Text(column), justify="left" if i < grid.labels else "right", overflow="fold")
+    for row in grid.rows:
+        table.add_row(*map(Text, row))
+    return table

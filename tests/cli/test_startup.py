@@ -1,0 +1,49 @@
+"""Commands describe themselves without loading what they work with."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+
+import pytest
+
+from cli.commands import failures, find, sensitivity, timeline, whatif
+from sim.capacity.timeline import Plan
+from sim.experiments.sweep import Settings
+from traces.units import parse_seconds
+
+COMMANDS = "simulate", "bounds", "timeline", "whatif", "find", "sensitivity", "failures", "plan", "compare"
+HEAVY = {"numpy", "scipy", "pyarrow", "plotly", "simpy", "numba", "boto3"}
+
+LOADED = """
+import json, sys
+from cli.main import main
+sys.argv = ["tailcast", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as error:
+    print(json.dumps([error.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_loads_no_heavy_library(command):
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED, *command.split(), "--help"], capture_output=True, text=True, check=True
+    )
+    code, modules = json.loads(run.stderr.splitlines()[-1])
+    assert code == 0 and "--help" in run.stdout
+    assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize("command", [whatif, find, sensitivity, failures])
+def test_the_default_number_of_replications_is_that_of_settings(command):
+    assert inspect.signature(command.command).parameters["replications"].default == Settings().replications
+
+
+def test_defaults_of_a_timeline_are_those_of_its_plan():
+    given = {name: at.default for name, at in inspect.signature(timeline.command).parameters.items()}
+    assert (given["states"], given["spacing"]) == (Plan.states, Plan.spacing)
+    assert parse_seconds(given["window"]) == Plan.window_s
