@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from models.ceph.spec import CephSpec
 from models.minio.spec import MinioSpec
@@ -38,6 +38,17 @@ def spec_of(data: dict[str, Any], source: str) -> Spec:
     if not isinstance(store, str) or store not in _STORES:
         raise InputError(f"{source}: store is {store!r}; allowed are {', '.join(_STORES)}")
     return validated(_STORES[store], data, source)
+
+
+def spec_type(store: str) -> type[BaseModel]:
+    """The form of a store's specs.
+
+    Raises:
+        InputError: there is no such store.
+    """
+    if store not in _STORES:
+        raise InputError(f"store is {store!r}; allowed are {', '.join(_STORES)}")
+    return _STORES[store]
 
 
 def json_schema() -> dict[str, Any]:

@@ -26,8 +26,8 @@ from cli.common import (
 )
 from cli.figures.figure_files import FiguresOption, FormatOption, PageFiles
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
+from models.store import load_spec
 from traces.run import Run
-from traces.spec_file import load_mapping, override
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
 from validate.compare.server_trace import IN_RUN, matched
@@ -71,8 +71,8 @@ def command(
 
     What is fitted are the demands and distributions that the spec names and the Runs depend on.
     """
-    data = override(load_mapping(spec), assignments or ())
-    parameters = chosen(data, [Parameter.parse(text) for text in added or ()], fixed or (), str(spec))
+    store = load_spec(spec, assignments or ())
+    parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
     folders = run_folders(runs)
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
     server_s = matched(named, [*(server_trace or ()), *(path for f in folders if (path := f / IN_RUN).exists())])
@@ -80,7 +80,7 @@ def command(
     warn_if_slow()
     with progress("calibrating", total=1) as advance:
         profile = calibrate(
-            data,
+            store,
             named,
             parameters,
             source=str(spec),

@@ -14,6 +14,7 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from traces.fit_bounds import Fit
 from traces.units import Bytes, parse_bytes
 
 Floats = NDArray[np.float64]
@@ -75,7 +76,7 @@ class Hyperexponential(Strict):
     """
 
     kind: Literal["hyperexponential"] = "hyperexponential"
-    cv: Annotated[float, Field(ge=1)]
+    cv: Annotated[float, Field(ge=1), Fit(1.0, 5.0, estimated="spread")]
 
     @property
     def _fast_share(self) -> float:
@@ -99,7 +100,7 @@ class Lognormal(Strict):
     """Lognormal with mean 1 and the given coefficient of variation."""
 
     kind: Literal["lognormal"] = "lognormal"
-    cv: NonNegativeFloat
+    cv: Annotated[NonNegativeFloat, Fit(0.02, 5.0, estimated="spread")]
 
     def quantile(self, u: Floats) -> Floats:
         sigma2 = math.log1p(self.cv**2)
@@ -116,7 +117,7 @@ class Gamma(Strict):
     """Gamma with mean 1 and the given coefficient of variation."""
 
     kind: Literal["gamma"] = "gamma"
-    cv: PositiveFloat
+    cv: Annotated[PositiveFloat, Fit(0.02, 5.0, estimated="spread")]
 
     def quantile(self, u: Floats) -> Floats:
         shape = 1 / self.cv**2
@@ -177,8 +178,8 @@ class SlowMode(Strict):
     slow: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
     ] = Exponential()
-    probability: Annotated[float, Field(gt=0, lt=1)]
-    factor: Annotated[float, Field(ge=1)]
+    probability: Annotated[float, Field(gt=0, lt=1), Fit(1e-4, 0.3, estimated="tail fraction")]
+    factor: Annotated[float, Field(ge=1), Fit(1.5, 500.0, estimated="tail factor")]
 
     @property
     def _scale(self) -> float:
@@ -206,7 +207,7 @@ class Occasional(Strict):
     """0, but for a share `probability` of the draws, which follow `of`: a cache that answers the rest. Mean 1."""
 
     kind: Literal["occasional"] = "occasional"
-    probability: Annotated[float, Field(gt=0, le=1)]
+    probability: Annotated[float, Field(gt=0, le=1), Fit(1e-4, 0.3, estimated="tail fraction")]
     of: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
     ] = Deterministic()
