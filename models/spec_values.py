@@ -83,7 +83,7 @@ def check_value(spec: BaseModel, path: str, value: float, source: str = "spec") 
     for part in parts[depth:]:
         checked = _part(checked, part)
     if not isinstance(checked, float):
-        raise InputError(f"{source}: {path} is a whole number; only values that change continuously can be fitted")
+        raise InputError(f"{source}: {path}: is a whole number; only values that change continuously can be fitted")
 
 
 def _named(section: BaseModel | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,6 @@
 """How a calibration may choose the value of a field: `Fit` stands on the field itself.
 
-    wake: Annotated[Seconds, Fit(1e-7, 0.01, unit="s")] = Field(0.0, description="...")
+wake: Annotated[Seconds, Fit(1e-7, 0.01, unit="s")] = Field(0.0, description="...")
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from models.spec_values import with_values
 from models.store import Spec, load_spec
@@ -16,7 +15,7 @@ from traces.trace import Trace
 from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
 from validate.calibration.profile import Profile
-from validate.compare.compare import compare
+from validate.compare.compare import Comparison, compare
 from validate.replay.replay import Progress, replay
 from validate.s3.account import Target
 
@@ -44,7 +43,7 @@ class Demonstration:
     profile: Profile
     measured: Run
     forecast: Run
-    comparison: dict[str, Any]
+    comparison: Comparison
 
 
 def run_name(clients: int) -> str:

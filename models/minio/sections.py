@@ -32,7 +32,9 @@ class NetworkLink(Strict):
     """The network between clients and store."""
 
     latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(0.0, description="one way, without queueing")
-    bandwidth: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s")] = Field(0.0, ge=0, description="each way, shared by all transfers; 0: no limit")
+    bandwidth: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s")] = Field(
+        0.0, ge=0, description="each way, shared by all transfers; 0: no limit"
+    )
 
 
 class Internode(Strict):
@@ -52,7 +54,9 @@ class Internode(Strict):
 class HostCaches(Strict):
     """What idle cores lose of their caches: to power states, and to whom else the machine runs."""
 
-    refill: Annotated[Seconds, Fit(1e-6, 0.1, "s")] = Field(0.0, description="what work takes longer, in all, until lost caches are full; 0: nothing")
+    refill: Annotated[Seconds, Fit(1e-6, 0.1, "s")] = Field(
+        0.0, description="what work takes longer, in all, until lost caches are full; 0: nothing"
+    )
     warming: Seconds = Field(0.003, gt=0, description="work that fills them but for 1 / e")
     cooling: Seconds = Field(0.003, gt=0, description="idle time of a core that loses all but 1 / e")
 
@@ -66,7 +70,9 @@ class Host(Strict):
     """The machine that MinIO runs on."""
 
     cores: int = Field(8, ge=1, description="cores that MinIO may use")
-    wake: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(0.0, description="what work takes longer on a core that was idle: interrupts")
+    wake: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
+        0.0, description="what work takes longer on a core that was idle: interrupts"
+    )
     caches: HostCaches = HostCaches()
     slice: Seconds = Field(
         0.0,
@@ -125,7 +131,9 @@ class Drives(Strict):
     read: Demand = Field(NOTHING, description="reading a shard; bytes count per shard")
     write: Demand = Field(NOTHING, description="writing a shard; bytes count per shard")
     commit: Demand = Field(NOTHING, description="one fsync of the journal, however many writes it makes durable")
-    commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(0.0, description="time each further member adds to a commit")
+    commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
+        0.0, description="time each further member adds to a commit"
+    )
     shared_journal: bool = Field(False, description="all drives are folders of one file system")
 
     @property

@@ -21,14 +21,13 @@ class ServiceDemand(Strict):
     """
 
     constant: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(
-        0.0, description="time of every visit, whatever its size")
-    per_byte: Annotated[Seconds, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(
-        0.0, description="time for each byte moved")
+        0.0, description="time of every visit, whatever its size"
+    )
+    per_byte: Annotated[Seconds, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(0.0, description="time for each byte moved")
     later_bytes: float = Field(
         1.0, ge=0, le=10, description="what a byte after the first block takes, as a share of per_byte"
     )
-    per_block: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(
-        0.0, description="time for each block begun")
+    per_block: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(0.0, description="time for each block begun")
     block: Annotated[Bytes, Field(gt=0)] = Field(1 << 20, description="size of a block")
     distribution: Shape = Field(Deterministic(), description="multiplies the mean; its own mean is 1")
 

@@ -110,10 +110,9 @@ def matters(
     Returns:
         shape (parameters,).
     """
-    spec = as_recorded(spec, policies)
 
     def taken(values: dict[str, float]) -> tuple[tuple[Station, ...], list[Route]]:
-        return _taken(*with_values(spec, values).compile(trace))
+        return _taken(*as_recorded(with_values(spec, values), policies).compile(trace))
 
     first = taken({})
     return np.array([taken({p.path: _other(p, value_at(spec, p.path))}) != first for p in parameters])
