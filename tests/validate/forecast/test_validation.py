@@ -243,7 +243,7 @@ def test_runs_put_end_to_end_keep_their_requests_and_their_rates():
     both = summarise(end_to_end([a, a]))["ops"]
     one = summarise(a)["ops"]
     for op in ("GET", "PUT"):
-        assert both[op].count == 20
+        assert both[op]["count"] == 20
         assert both[op]["throughput_ops"] == pytest.approx(one[op]["throughput_ops"])
         assert both[op]["latency_s"]["p50"] == pytest.approx(one[op]["latency_s"]["p50"])
 
