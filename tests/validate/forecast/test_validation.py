@@ -24,6 +24,7 @@ from traces.spec_file import load_mapping
 from traces.statistics.summary import latencies, summarise
 from traces.workload.generate import generate
 from validate.calibration.profile import Estimate, FittedRun, Profile
+from validate.compare import measured as measured_module
 from validate.forecast.configurations import asked_of, asked_trace, cells_of, labels_of
 from validate.forecast.prediction import end_to_end, pair_errors
 from validate.forecast.validation import TOLERANCES, Validation, validate
@@ -195,6 +196,23 @@ def test_unusable_runs_are_left_out_with_their_reason(tmp_path):
     assert faults == {"aborted": ["aborted"], "good": [], "traceless": ["unknown workload"]}
     none = validate(load_spec(EXAMPLE), {"aborted": tmp_path / "aborted"})
     assert none.cells == () and none.verdict == "nothing held out"
+
+
+def test_each_run_is_read_and_judged_once(folder, monkeypatch):
+    read, judged = [], []
+
+    def reading(path: Path, read_run=Run.read) -> Run:
+        read.append(path.name)
+        return read_run(path)
+
+    def judging(run: Run, judge=measured_module.judge):
+        judged.append(run)
+        return judge(run)
+
+    monkeypatch.setattr(Run, "read", staticmethod(reading))
+    monkeypatch.setattr(measured_module, "judge", judging)
+    validate(load_spec(EXAMPLE), runs_in(folder, "c1"), seeds=2)
+    assert read == ["c1-1", "c1-2"] and len(judged) == 2
 
 
 def test_workers_and_seeds_make_no_difference_but_another_seed_does(folder, wrong):
