@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from scipy import optimize
 
+from models.spec_values import value_at
 from models.store import spec_of
 from traces.spec_file import load_mapping, override
-from validate.calibration.parameters import Parameter, value_at
+from validate.calibration.parameters import Parameter
 from validate.reference.cases import DURATION, Case, Row, case_named
 from validate.reference.forecast import duration_s, forecast
 
@@ -139,8 +140,9 @@ def main() -> None:
         for stage in STAGES[case.name]:
             out.print(f"{case.name}: fitting {stage.op}")
             values |= fitted(override(data, assigned(values)), stage, case)
+        spec = spec_of(data, str(case.spec))
         for path, value in values.items():
-            out.print(f"  {path}: {value:.4g}  (spec: {value_at(data, path, str(case.spec)):.4g})")
+            out.print(f"  {path}: {value:.4g}  (spec: {value_at(spec, path):.4g})")
         for name, given in (("fitted", assigned(values)), ("spec", [])):
             error = forecast(case, assignments=given)["error"]
             for part in ("used_in_fit", "held_out"):

@@ -23,14 +23,15 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from models.store import compile_spec, spec_of
+from models.spec_values import value_at, with_values
+from models.store import Spec, compile_spec, spec_of
 from sim.simulate import simulate
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
 from traces.spec_file import load_mapping, override
 from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
-from validate.calibration.parameters import Parameter, chosen, spec_at, value_at
+from validate.calibration.parameters import Parameter, parameters_of
 from validate.calibration.profile import Profile
 from validate.compare.figures import CPU_NOISE
 from validate.replay.cpu_usage import modelled_cpu_s
@@ -68,18 +69,19 @@ def trial(
 ) -> Trial:
     """Hide a truth, simulate Runs of the cells (clients, operation, object size), and calibrate `data` from them."""
     asked = {op for _, op, _ in cells}
-    parameters = [p for p in chosen(data) if not _named(p.path) or _named(p.path) & asked]
+    spec = spec_of(data, "spec")
+    parameters = [p for p in parameters_of(spec) if not _named(p.path) or _named(p.path) & asked]
     u = uniforms(seed, stream_id("recover/truth"), 0, len(parameters))
-    truth = {p.path: _drawn(data, p, float(x)) for p, x in zip(parameters, u, strict=True)}
+    truth = {p.path: _drawn(spec, p, float(x)) for p, x in zip(parameters, u, strict=True)}
     runs = [(f"run-{i}", _run(data, truth, cell, operations, seed, i)) for i, cell in enumerate(cells)]
     # Some draws make a store so fast that its Runs would be judged too short.
-    profile = calibrate(data, runs, seed=seed + 1, confidence=confidence, workers=workers, anyway=True)
+    profile = calibrate(spec, runs, seed=seed + 1, confidence=confidence, workers=workers, anyway=True)
     return Trial(truth, profile)
 
 
-def _drawn(data: dict[str, Any], parameter: Parameter, u: float) -> float:
+def _drawn(spec: Spec, parameter: Parameter, u: float) -> float:
     """A value up to `FACTOR` either way of the spec's, within the parameter's bounds; its logarithm is uniform."""
-    value = value_at(data, parameter.path)
+    value = value_at(spec, parameter.path)
     low, high = max(value / FACTOR, parameter.low), min(value * FACTOR, parameter.high)
     return float(low * (high / low) ** u)
 
@@ -99,7 +101,7 @@ def _run(
         f"operations={operations}",
         "duration=null",
     ]
-    spec = spec_at(override(data, [f"workload.{value}" for value in asked]), truth)
+    spec = with_values(spec_of(override(data, [f"workload.{value}" for value in asked]), "spec"), truth)
     trace = generate(spec.workload, seed=1)
     run = simulate(spec, trace, seed=1_000_003 * seed + index)
     errors = stats.norm.ppf(uniforms(seed, stream_id(f"recover/cpu/{index}"), 0, 2)) * CPU_NOISE

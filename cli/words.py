@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any
 
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.critical_path import CLIENT_LAG
 from traces.statistics.summary import QUANTILES, ops_of, summarise
+from validate.compare.compare import Comparison
 
 LABELS = {
     "throughput_ops": "throughput",
@@ -70,7 +71,7 @@ def percent(log_ratio: float) -> str:
     return f"{math.expm1(log_ratio) * 100:+.1f}%"
 
 
-def percent_between(between: list[float]) -> str:
+def percent_between(between: Sequence[float]) -> str:
     """An interval of log-ratios as percentages."""
     low, high = map(percent, between)
     return f"{low.removesuffix('%')} … {high}" if high.endswith("%") else f"{low} … {high}"
@@ -174,27 +175,27 @@ def _shares(band: dict[str, Any]) -> dict[tuple[str, str], float]:
     return {(role, kind): s / whole_s for role, spent in band["roles"].items() for kind, s in spent.items()}
 
 
-def verdict(comparison: dict[str, Any], names: tuple[str, str]) -> str:
+def verdict(comparison: Comparison, names: tuple[str, str]) -> str:
     """What a comparison found, in a sentence."""
-    limit = f"within ±{comparison['tolerance'] * 100:g}%"
-    if comparison["verdict"] == "agree":
+    limit = f"within ±{comparison.tolerance * 100:g}%"
+    if comparison.verdict == "agree":
         return f"{names[0]} agrees with {names[1]} {limit}."
     where = "; ".join(
-        f"{op} in {', '.join(LABELS[name] for name in result['differs_in'])}"
-        for op, result in comparison["ops"].items()
-        if result["differs_in"]
+        f"{op} in {', '.join(LABELS[name] for name in result.differs_in)}"
+        for op, result in comparison.ops.items()
+        if result.differs_in
     )
     return f"{names[0]} differs from {names[1]} by more than {limit.removeprefix('within ')}: {where}."
 
 
-def doubt(comparison: dict[str, Any]) -> str:
+def doubt(comparison: Comparison) -> str:
     """What a comparison could not tell, in a sentence."""
     where = "; ".join(
-        f"{op} {', '.join(LABELS[name] for name in result['unsure_of'])}"
-        for op, result in comparison["ops"].items()
-        if result["unsure_of"]
+        f"{op} {', '.join(LABELS[name] for name in result.unsure_of)}"
+        for op, result in comparison.ops.items()
+        if result.unsure_of
     )
-    intervals = f"{comparison['confidence'] * 100:g}% intervals reach both sides of the tolerance"
+    intervals = f"{comparison.confidence * 100:g}% intervals reach both sides of the tolerance"
     if where:
         return f"Some {intervals}, so more requests could change the verdict, in: {where}."
     return f"None of the {intervals}: more requests of this kind would not change the verdict."

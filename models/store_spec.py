@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import Field
 
 from models.client_policy import ClientPolicies
 from models.prices import PriceList
+from traces.fit_bounds import Fit
 from traces.units import Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
@@ -16,7 +18,7 @@ from traces.workload.workload import Workload
 class Link(Strict):
     """The network between clients and store; a store's own section may say more of it."""
 
-    latency: Seconds = Field(0.0, description="one way, without queueing")
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(0.0, description="one way, without queueing")
 
 
 class StoreSpec(Strict):

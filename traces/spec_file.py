@@ -173,14 +173,14 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
     location, context = error["loc"], error.get("ctx", {})
     match error["type"]:
         case "extra_forbidden":
-            allowed = {name: None for m in _models_at(model, location[:-1]) for name in m.model_fields}
+            allowed = {name: None for m in models_at(model, location[:-1]) for name in m.model_fields}
             return f"unknown field; allowed are {', '.join(allowed)}"
         case "missing":
             return "is missing; it is needed"
         case "union_tag_invalid":
             return f"kind is {context['tag']!r}; allowed are {context['expected_tags']}"
         case "union_tag_not_found":
-            return f"kind is missing; allowed are {', '.join(repr(_kind(m)) for m in _models_at(model, location))}"
+            return f"kind is missing; allowed are {', '.join(repr(_kind(m)) for m in models_at(model, location))}"
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"is {_short(error['input'])}; a mapping of fields is needed"
         case "value_error":
@@ -194,7 +194,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _models_at(model: type[BaseModel], location: Sequence[int | str]) -> list[type[BaseModel]]:
+def models_at(model: type[BaseModel], location: Sequence[int | str]) -> list[type[BaseModel]]:
     """Return the models that are possible at a location."""
     candidates = [model]
     for part in location:

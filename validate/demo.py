@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from models.store import spec_of
+from models.spec_values import with_values
+from models.store import Spec, load_spec
 from sim.simulate import simulate
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import load_mapping, override
 from traces.trace import Trace
 from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
 from validate.calibration.profile import Profile
-from validate.compare.compare import compare
+from validate.compare.compare import Comparison, compare
 from validate.replay.replay import Progress, replay
 from validate.s3.account import Target
 
@@ -44,7 +43,7 @@ class Demonstration:
     profile: Profile
     measured: Run
     forecast: Run
-    comparison: dict[str, Any]
+    comparison: Comparison
 
 
 def run_name(clients: int) -> str:
@@ -78,10 +77,9 @@ def demonstrate(
     Runs are fitted also where the machine was busy with other things: a demonstration takes the machine it finds.
     """
     runs = [(run_name(clients), run) for clients, run in zip(LIGHT_CLIENTS, light, strict=True)]
-    data = _data()
-    profile = calibrate(data, runs, source=str(_SPEC), seed=seed, workers=workers, anyway=True, progress=progress)
-    fitted = spec_of(profile.applied_to(data, str(_SPEC)), str(_SPEC))
-    forecast = simulate(fitted, heavy.trace, seed=seed)
+    spec = _spec()
+    profile = calibrate(spec, runs, source=str(_SPEC), seed=seed, workers=workers, anyway=True, progress=progress)
+    forecast = simulate(with_values(spec, profile.values), heavy.trace, seed=seed)
     comparison = compare(forecast, heavy, tolerance=TOLERANCE, seed=seed)
     return Demonstration(light, profile, heavy, forecast, comparison)
 
@@ -90,11 +88,11 @@ _SPEC = FOLDER / "minio.yaml"
 _TRACE_SEED = 0  # that of the recorded Runs
 
 
-def _data(clients: int = HEAVY_CLIENTS) -> dict[str, Any]:
+def _spec(clients: int = HEAVY_CLIENTS) -> Spec:
     if not _SPEC.is_file():
         raise InputError(f"{_SPEC}: no such file; the demo runs from a checkout of the project, which has its examples")
-    return override(load_mapping(_SPEC), [f"workload.clients={clients}"])
+    return load_spec(_SPEC, [f"workload.clients={clients}"])
 
 
 def _trace(clients: int) -> Trace:
-    return generate(spec_of(_data(clients), str(_SPEC)).workload, _TRACE_SEED)
+    return generate(_spec(clients).workload, _TRACE_SEED)

@@ -23,7 +23,7 @@ from cli.options import (
     WorkersOption,
 )
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
-from cli.parse.spec import spec_mapping
+from models.store import load_spec
 from traces.run import Run
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
@@ -67,8 +67,8 @@ def command(
 
     What is fitted are the demands and distributions that the spec names and the Runs depend on.
     """
-    data = spec_mapping(spec, assignments=assignments)
-    parameters = chosen(data, [Parameter.parse(text) for text in added or ()], fixed or (), str(spec))
+    store = load_spec(spec, assignments or ())
+    parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
     folders = run_folders(runs)
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
     server_s = matched(named, [*(server_trace or ()), *(path for f in folders if (path := f / IN_RUN).exists())])
@@ -76,7 +76,7 @@ def command(
     warn_if_slow()
     with progress("calibrating", total=1) as advance:
         profile = calibrate(
-            data,
+            store,
             named,
             parameters,
             source=str(spec),

@@ -33,12 +33,12 @@ def command(
     with progress("comparing", total=1) as advance:
         result = compare(*runs, tolerance=tolerance, seed=seed or 0, progress=advance)
     if as_json:
-        print_json(result)
+        print_json(result.to_json())
     else:
         names = run_names([a, b])
         print_grid(comparison_grid(result, (names[0], names[1])))
         stdout.print(verdict(result, (names[0], names[1])), doubt(result), sep="\n", markup=False)
-    if check and result["verdict"] == "differ":
+    if check and result.verdict == "differ":
         raise typer.Exit(1)
 
 

@@ -125,6 +125,6 @@ def _facts(found: Demonstration, source: str, page: Path) -> dict[str, Any]:
         },
         "measured": summarise(found.measured),
         "forecast": summarise(found.forecast),
-        "comparison": found.comparison,
+        "comparison": found.comparison.to_json(),
         "report": str(page),
     }

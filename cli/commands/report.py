@@ -25,7 +25,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution
 from traces.statistics.summary import summarise
-from validate.compare.compare import compare
+from validate.compare.compare import Comparison, compare
 
 _ROUTE = (
     "Stages follow each other from left to right and line by line. The branches of a fork are below each other, those "
@@ -56,7 +56,8 @@ def command(
     heading = title or " against ".join(name for name, _ in named)
     files = pages.write(lambda path: write_report(named, path, heading, comparison=comparison))
     if as_json:
-        result = {"report": str(out), "runs": {name: summarise(run) for name, run in named}, "comparison": comparison}
+        shown = None if comparison is None else comparison.to_json()
+        result = {"report": str(out), "runs": {name: summarise(run) for name, run in named}, "comparison": shown}
         print_json(result | ({"figures": [str(file) for file in files]} if files else {}))
 
 
@@ -65,7 +66,7 @@ def write_report(
     path: Path,
     title: str,
     *,
-    comparison: dict[str, Any] | None = None,
+    comparison: Comparison | None = None,
     notes: Sequence[str] = (),
     grids: Sequence[Grid] = (),
 ) -> list[go.Figure]:
@@ -96,9 +97,9 @@ def _one(run: Run) -> tuple[Header, list[Section]]:
     return header, [Section("", (), [summary_grid(run, "Key figures")]), *_charts([("", run)])]
 
 
-def _two(runs: Sequence[tuple[str, Run]], comparison: dict[str, Any]) -> tuple[Header, list[Section]]:
+def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Header, list[Section]]:
     names = runs[0][0], runs[1][0]
-    asked = f"Whether {names[0]} agrees with {names[1]}, to within ±{comparison['tolerance'] * 100:g}%."
+    asked = f"Whether {names[0]} agrees with {names[1]}, to within ±{comparison.tolerance * 100:g}%."
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
     return Header(asked, phrases.verdict(comparison, names), phrases.doubt(comparison)), [

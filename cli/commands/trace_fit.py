@@ -20,7 +20,7 @@ from traces.fitting.similarity import Likeness, as_closed, generated_trace, like
 from traces.fitting.workload import Fitted, fit_workload
 from traces.run import read_asked
 from traces.tables import whole_file
-from validate.compare.compare import compare
+from validate.compare.compare import Comparison, compare
 
 TraceOrRun = Annotated[Path, typer.Argument(metavar="TRACE|RUN", help="A trace, or the folder of a Run.")]
 
@@ -57,7 +57,7 @@ def command(
         print_json(_result(fitted, alike, latencies) | {"verdict": "differs" if differ else "alike"})
     else:
         _show(fitted, alike, latencies)
-    if check and (differ or (latencies is not None and latencies["verdict"] == "differ")):
+    if check and (differ or (latencies is not None and latencies.verdict == "differ")):
         raise typer.Exit(1)
 
 
@@ -80,16 +80,16 @@ def workload_text(fields: dict[str, Any], title: str, notes: Sequence[str]) -> s
     return head + yaml.safe_dump({"workload": fields}, sort_keys=False, default_flow_style=None, allow_unicode=True)
 
 
-def _result(fitted: Fitted, alike: Sequence[Likeness], latencies: dict[str, Any] | None) -> dict[str, Any]:
+def _result(fitted: Fitted, alike: Sequence[Likeness], latencies: Comparison | None) -> dict[str, Any]:
     return {
         "workload": fitted.fields,
         "notes": list(fitted.notes),
         "comparison": [one.to_json() for one in alike],
-        "simulated": latencies,
+        "simulated": None if latencies is None else latencies.to_json(),
     }
 
 
-def _show(fitted: Fitted, alike: Sequence[Likeness], latencies: dict[str, Any] | None) -> None:
+def _show(fitted: Fitted, alike: Sequence[Likeness], latencies: Comparison | None) -> None:
     stdout.print(workload_text(fitted.fields, "The workload.", fitted.notes), markup=False, soft_wrap=True)
     print_grid(likeness_grid(alike))
     if latencies is not None:

@@ -86,19 +86,19 @@ def command(
             workers=workers or len(os.sched_getaffinity(0)),
             progress=advance,
         )
-    result = {"spec": str(spec), "profile": None if profile is None else str(profile), **result}
+    shown = {"spec": str(spec), "profile": None if profile is None else str(profile), **result.to_json()}
     if out is not None:
         with whole_file(out) as temporary:
-            temporary.write_text(json_text(result))
+            temporary.write_text(json_text(shown))
         say(f"wrote {out}")
-    pages.write(lambda path: write_validation_page(result, path))
+    pages.write(lambda path: write_validation_page(result, spec, profile, path))
     if as_json:
-        print_json(result)
+        print_json(shown)
     else:
         for grid in (*left_out_grid(result), *cell_grids(result), summary_grid(result)):
             print_grid(grid)
         stdout.print(verdict(result), worst_cases(result), sep="\n", markup=False)
-    if check and result["verdict"] != "pass":
+    if check and result.verdict != "pass":
         raise typer.Exit(1)
 
 

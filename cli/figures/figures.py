@@ -15,6 +15,7 @@ from cli.words import LABELS, part, percent, percent_between, seconds
 from traces.run import Run
 from traces.statistics.summary import Floats, latencies, ops_of, tail_points, timeline
 from traces.tables import OPS
+from validate.compare.compare import Comparison
 
 Named = Sequence[tuple[str, Run]]
 
@@ -153,18 +154,18 @@ def _averaged(band: dict[str, Any]) -> str:
     return f"mean of {band['requests']:,} requests, {low} to {high}"
 
 
-def ratios(comparison: dict[str, Any], names: tuple[str, str]) -> go.Figure:
+def ratios(comparison: Comparison, names: tuple[str, str]) -> go.Figure:
     """A over B for each measure of each operation, with intervals, and the band of the tolerance."""
     a, b = map(escaped, names)
-    figure = blank(f"{a} over {b}: ratio and {comparison['confidence'] * 100:g}% interval", "", "ratio")
-    limit = 1 + comparison["tolerance"]
+    figure = blank(f"{a} over {b}: ratio and {comparison.confidence * 100:g}% interval", "", "ratio")
+    limit = 1 + comparison.tolerance
     figure.add_hrect(y0=1 / limit, y1=limit, fillcolor="rgba(128,128,128,0.18)", line_width=0, layer="below")
     figure.add_hline(y=1, line={"color": "rgba(128,128,128,0.8)", "width": 1})
-    for op, result in comparison["ops"].items():
-        if "latency_s" not in result:
+    for op, result in comparison.ops.items():
+        if result.distances is None:
             continue
-        measures = {"throughput_ops": result["throughput_ops"], **result["latency_s"]}
-        logs = np.array([[m["log_ratio"], *m["interval"]] for m in measures.values()])
+        measures = result.measures
+        logs = np.array([[m.log_ratio, *m.interval] for m in measures.values()])
         ratio, low, high = np.exp(np.clip(logs, -100, 100)).T
         figure.add_scatter(
             x=[LABELS[name] for name in measures],

@@ -11,10 +11,11 @@ from cli.figures.figures import COLOURS, blank, escaped, ratio_axis, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
+from models.store import store_named
+from traces.fit_bounds import declared_fit
 from traces.tables import OPS
 from validate.calibration.profile import Estimate, Profile, Residual
 
-_TIMES = ("constant", "per_byte", "per_block", "latency", "commit_member")
 _SHOWN = ("throughput_ops", "p50", "p90", "p99")
 _CPU = {"client_cpu_s": "client CPU", "server_cpu_s": "server CPU"}
 _RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6", "#8a8f1f", "#1f95a8")
@@ -22,12 +23,13 @@ _RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6"
 
 def values_grid(profile: Profile, title: str = "Fitted values") -> Grid:
     """The parameters with their intervals; those that the Runs do not tell are marked ``unsure``."""
+    units = _units(profile)
     rows = [
         [
             path,
-            _value(path, estimate.value),
-            f"{_value(path, estimate.low)} … {_value(path, estimate.high)}",
-            _value(path, estimate.guess),
+            _value(units[path], estimate.value),
+            f"{_value(units[path], estimate.low)} … {_value(units[path], estimate.high)}",
+            _value(units[path], estimate.guess),
             "" if estimate.identified else "unsure",
         ]
         for path, estimate in profile.parameters.items()
@@ -101,11 +103,17 @@ def _count(number_of: int, noun: str) -> str:
     return f"{number_of} {noun}{'' if number_of == 1 else 's'}"
 
 
-def _value(path: str, value: float) -> str:
-    name = path.rpartition(".")[2]
-    if name.startswith("per_byte"):
+def _value(unit: str, value: float) -> str:
+    if unit == "s/B":
         return f"{value * 1e9:.3g} ns"
-    return seconds(value) if name in _TIMES else f"{value:.3g}"
+    return seconds(value) if unit == "s" else f"{value:.3g}"
+
+
+def _units(profile: Profile) -> dict[str, str]:
+    """The unit of each parameter, as its field in the store's spec has it."""
+    spec = store_named(profile.store).Spec
+    fits = {path: declared_fit(spec, path.split(".")) for path in profile.parameters}
+    return {path: fit.unit if fit else "" for path, fit in fits.items()}
 
 
 def _label(figure: str) -> str:
@@ -124,14 +132,15 @@ def _runs_grid(profile: Profile) -> Grid:
 def _intervals(profile: Profile) -> go.Figure:
     """Each value's interval and first guess, as shares of the value, on a logarithmic axis."""
     figure = blank(f"Values: {profile.confidence * 100:g}% intervals and first guesses", "over the fitted value", "")
+    units = _units(profile)
     for told, colour, name in ((True, COLOURS["GET"], "told by the Runs"), (False, COLOURS["DELETE"], "not told")):
         chosen = {path: e for path, e in profile.parameters.items() if e.identified is told}
         if chosen:
-            _interval_points(figure, chosen, colour, name)
+            _interval_points(figure, chosen, units, colour, name)
     guesses = [e.guess / e.value for e in profile.parameters.values()]
     names = [escaped(path) for path in profile.parameters]
     style = {"mode": "markers", "marker": {"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": "#808080"}}}
-    texts = [_value(path, e.guess) for path, e in profile.parameters.items()]
+    texts = [_value(units[path], e.guess) for path, e in profile.parameters.items()]
     figure.add_scatter(x=guesses, y=names, name="first guess", text=texts, hovertemplate="%{y}: %{text}", **style)
     ends = [end / e.value for e in profile.parameters.values() for end in (e.low, e.high)]
     figure.update_xaxes(**ratio_axis([value for value in (*ends, *guesses) if value > 0]))
@@ -139,7 +148,9 @@ def _intervals(profile: Profile) -> go.Figure:
     return figure.update_layout(height=170 + 24 * len(names))
 
 
-def _interval_points(figure: go.Figure, chosen: dict[str, Estimate], colour: str, name: str) -> None:
+def _interval_points(
+    figure: go.Figure, chosen: dict[str, Estimate], units: dict[str, str], colour: str, name: str
+) -> None:
     found = list(chosen.values())
     figure.add_scatter(
         x=[1.0] * len(found),
@@ -153,7 +164,10 @@ def _interval_points(figure: go.Figure, chosen: dict[str, Estimate], colour: str
         mode="markers",
         marker={"size": 8, "color": colour},
         name=name,
-        text=[f"{_value(p, e.value)} ({_value(p, e.low)} … {_value(p, e.high)})" for p, e in chosen.items()],
+        text=[
+            f"{_value(units[p], e.value)} ({_value(units[p], e.low)} … {_value(units[p], e.high)})"
+            for p, e in chosen.items()
+        ],
         hovertemplate="%{y}: %{text}",
     )
 

@@ -15,34 +15,39 @@ from cli.pages.page import Header, Section, write_page
 from cli.tables.validation import all_cells_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
 from traces.tables import OPS
-from validate.forecast.validation import measures
+from validate.forecast.prediction import Deviation, Ratio
+from validate.forecast.validation import NOISE_FACTOR, Cell, Validation
 
 _SCATTERS = {"throughput_ops": ("operations a second", 1.0), "p50": ("p50 (ms)", 1e3), "p99": ("p99 (ms)", 1e3)}
 _LINES = {"throughput_ops": "#3b82d6", "p50": "#109e78", "p99": "#d5521a", "w1": "#b86aa8"}
 
 
 class _Point(NamedTuple):
-    cell: dict[str, Any]
+    cell: Cell
     op: str
-    measure: dict[str, Any]
+    measure: Deviation
 
 
-def write_validation_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
-    """Write a page about what `validate.forecast.validation.validate` found; its figures.
+class _RatioPoint(NamedTuple):
+    cell: Cell
+    op: str
+    measure: Ratio
+
+
+def write_validation_page(result: Validation, spec: Path, profile: Path | None, path: Path) -> list[go.Figure]:
+    """Write a page about what Runs say of a spec, with the values of a profile if there is one; its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
-    profile = f" with {Path(result['profile']).name}" if result["profile"] else ""
-    name = Path(result["spec"]).name
+    values = f" with {profile.name}" if profile else ""
+    name = spec.name
     noisy = (
         "The noise band is how far a measurement is from its own repetition, in the median; in parentheses that of "
         "other workloads, where there was no repetition. A figure is within its tolerance, within noise "
-        f"({result['noise_factor']:g} noise bands), or beyond both."
+        f"({NOISE_FACTOR:g} noise bands), or beyond both."
     )
-    header = Header(
-        f"How far {name}{profile} is from {len(result['runs'])} measured Runs.", verdict(result), _sure(result)
-    )
+    header = Header(f"How far {name}{values} is from {len(result.runs)} measured Runs.", verdict(result), _sure(result))
     charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
     return write_page(
         path,
@@ -51,49 +56,56 @@ def write_validation_page(result: dict[str, Any], path: Path) -> list[go.Figure]
         [
             Section("", list(filter(None, [worst_cases(result), noisy])), [summary_grid(result)]),
             Section("Predicted against measured", charts=[*charts, _sorted_errors(result)]),
-            Section("All cells", (), [all_cells_grid(result)] if result["cells"] else []),
+            Section("All cells", (), [all_cells_grid(result)] if result.cells else []),
             Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
         ],
     )
 
 
-def _sure(result: dict[str, Any]) -> str:
+def _sure(result: Validation) -> str:
     """What the verdict rests on."""
     repeated = sum(
-        any(m["noise_pairs"] for ops in cell["ops"].values() for m in measures(ops).values())
-        for cell in result["cells"]
+        any(measure.noise_pairs for found in cell.ops.values() for measure in found.measures.values())
+        for cell in result.cells
     )
-    left_out = sum(not run["usable"] for run in result["runs"])
+    left_out = sum(not run.judgement.usable for run in result.runs)
     return (
-        f"Each of {len(result['cells'])} workloads was simulated {result['seeds']} times with the trace of its Runs; "
+        f"Each of {len(result.cells)} workloads was simulated {result.seeds} times with the trace of its Runs; "
         f"{repeated} of them measured more than once, which tells the noise; {left_out} Runs could not be judged by."
     )
 
 
-def _points(result: dict[str, Any], figure: str) -> list[_Point]:
+def _points(result: Validation, figure: str) -> list[_Point]:
     return [
-        _Point(cell, op, measures(found)[figure])
-        for cell in result["cells"]
-        for op, found in cell["ops"].items()
-        if figure in measures(found)
+        _Point(cell, op, found.measures[figure])
+        for cell in result.cells
+        for op, found in cell.ops.items()
+        if figure in found.measures
     ]
 
 
-def _scatter(result: dict[str, Any], figure: str) -> go.Figure:
+def _ratios(result: Validation, figure: str) -> list[_RatioPoint]:
+    """Those of a figure that both sides have."""
+    found = ((cell, op, prediction.ratios.get(figure)) for cell in result.cells for op, prediction in cell.ops.items())
+    return [_RatioPoint(cell, op, ratio) for cell, op, ratio in found if ratio is not None]
+
+
+def _scatter(result: Validation, figure: str) -> go.Figure:
     """Predicted against measured on logarithmic axes, with the diagonal, the tolerance and the noise band about it."""
     unit, scale = _SCATTERS[figure]
-    points, row = _points(result, figure), result["summary"][figure]
+    points, row = _ratios(result, figure), result.summary[figure]
     chart = blank(f"{LABELS[figure]}: predicted against measured", f"measured {unit}", f"predicted {unit}")
-    values = [p.measure[side] * scale for p in points for side in ("predicted", "measured") if p.measure[side] > 0]
+    sides = [side for point in points for side in (point.measure.predicted, point.measure.measured)]
+    values = [side * scale for side in sides if side > 0]
     ends = np.array([min(values) / 1.3, max(values) * 1.3])
-    if row["noise_band"] is not None:
-        wide = result["noise_factor"] * row["noise_band"]
-        _band(chart, ends, wide, "rgba(59,130,214,0.16)", f"{result['noise_factor']:g} × noise band")
-    _band(chart, ends, row["tolerance"], "rgba(128,128,128,0.25)", "tolerance")
+    if row.noise_band is not None:
+        wide = NOISE_FACTOR * row.noise_band
+        _band(chart, ends, wide, "rgba(59,130,214,0.16)", f"{NOISE_FACTOR:g} × noise band")
+    _band(chart, ends, row.tolerance, "rgba(128,128,128,0.25)", "tolerance")
     chart.add_scatter(x=ends, y=ends, mode="lines", line={"color": "#808080", "width": 1}, showlegend=False)
     for op in OPS:
         for fitted in (False, True):
-            mine = [p for p in points if p.op == op and p.cell["fitted"] == fitted]
+            mine = [p for p in points if p.op == op and p.cell.fitted == fitted]
             if mine:
                 chart.add_scatter(**_marks(mine, op, fitted, scale))
     ticks = {"type": "log", "dtick": "D2", "tickformat": "~g"} if ends[1] / ends[0] < 1000 else {"type": "log"}
@@ -102,10 +114,10 @@ def _scatter(result: dict[str, Any], figure: str) -> go.Figure:
     return with_room(chart)
 
 
-def _marks(points: Sequence[_Point], op: str, fitted: bool, scale: float) -> dict[str, Any]:
-    measured = np.array([p.measure["measured"] for p in points]) * scale
-    predicted = np.array([p.measure["predicted"] for p in points]) * scale
-    low, high = np.exp(np.clip([p.measure["interval"] for p in points], -50, 50)).T * measured
+def _marks(points: Sequence[_RatioPoint], op: str, fitted: bool, scale: float) -> dict[str, Any]:
+    measured = np.array([p.measure.measured for p in points]) * scale
+    predicted = np.array([p.measure.predicted for p in points]) * scale
+    low, high = np.exp(np.clip([p.measure.interval for p in points], -50, 50)).T * measured
     return {
         "x": measured,
         "y": predicted,
@@ -118,7 +130,7 @@ def _marks(points: Sequence[_Point], op: str, fitted: bool, scale: float) -> dic
             "line": {"width": 2 if fitted else 0},
         },
         "name": f"{op}, fitted" if fitted else op,
-        "text": [f"{escaped(p.cell['cell'])}: {percent(p.measure['log_ratio'])}" for p in points],
+        "text": [f"{escaped(p.cell.cell)}: {percent(p.measure.log_ratio)}" for p in points],
         "hovertemplate": "%{text}<extra></extra>",
     }
 
@@ -131,21 +143,23 @@ def _band(chart: go.Figure, ends: Any, wide: float, colour: str, name: str) -> N
     chart.add_scatter(x=x, y=y, fill="toself", fillcolor=colour, mode="lines", line=line, name=name, hoverinfo="skip")
 
 
-def _sorted_errors(result: dict[str, Any]) -> go.Figure:
+def _sorted_errors(result: Validation) -> go.Figure:
     """Each figure's held-out errors in ascending order, and dashed the noise bands of all cells in theirs."""
     chart = blank("Errors in order (dashed: noise bands)", "share of the held-out cells", "error")
     for figure, colour in _LINES.items():
         points = _points(result, figure)
-        held_out = sorted((p for p in points if not p.cell["fitted"]), key=lambda p: float(p.measure["error"]))
-        bands = sorted(p.measure["noise_band"] for p in points if p.measure["noise_pairs"])
+        held_out = sorted((p for p in points if not p.cell.fitted), key=lambda p: p.measure.error)
+        bands = sorted(
+            p.measure.noise_band for p in points if p.measure.noise_pairs and p.measure.noise_band is not None
+        )
         if held_out:
             chart.add_scatter(
                 x=_ranks(len(held_out)),
-                y=[_shown(p.measure["error"]) for p in held_out],
+                y=[_shown(p.measure.error) for p in held_out],
                 mode="lines+markers",
                 line={"color": colour, "width": 2},
                 name=LABELS[figure],
-                text=[f"{p.op}: {escaped(p.cell['cell'])}" for p in held_out],
+                text=[f"{p.op}: {escaped(p.cell.cell)}" for p in held_out],
                 hovertemplate="%{text}: %{y:.1%}",
             )
         if bands:

@@ -15,7 +15,7 @@ from sim.replication.summaries import Interval, StationSummary, Summary
 from traces.run import Run
 from traces.statistics.summary import latencies, summarise, tukey_classes
 from traces.tables import OPS
-from validate.compare.compare import JUDGED
+from validate.compare.compare import JUDGED, Comparison, OpComparison
 
 _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
@@ -190,43 +190,43 @@ def between(bounds: Between | Interval, write: Callable[[float | None], str]) ->
     return low if low == high else f"{low} … {high}"
 
 
-def comparison_grid(comparison: dict[str, Any], names: tuple[str, str], title: str = "") -> Grid:
+def comparison_grid(comparison: Comparison, names: tuple[str, str], title: str = "") -> Grid:
     """A comparison, a row for each measure of each operation; `names` are those of A and B."""
-    rows = [row for op, result in comparison["ops"].items() for row in _op_rows(op, result)]
+    rows = [row for op, result in comparison.ops.items() for row in _op_rows(op, result)]
     columns = [
         "op",
         "measure",
         names[0],
         names[1],
         "ratio",
-        f"{comparison['confidence'] * 100:g}% interval",
+        f"{comparison.confidence * 100:g}% interval",
         "verdict",
     ]
     return Grid(title, columns, rows, labels=2)
 
 
-def _op_rows(op: str, result: dict[str, Any]) -> list[list[str]]:
+def _op_rows(op: str, result: OpComparison) -> list[list[str]]:
     def judged(name: str) -> str:
-        if name in result["differs_in"]:
+        if name in result.differs_in:
             return "differs"
-        return "unsure" if name in result["unsure_of"] else "within" if name in JUDGED else ""
+        return "unsure" if name in result.unsure_of else "within" if name in JUDGED else ""
 
     rows = [
-        [op, "requests", *(f"{result['count'][side]:,}" for side in "ab"), "", "", judged("count")],
-        [op, "errors", *(share(result["errors"][side], result["count"][side]) for side in "ab"), "", "", ""],
+        [op, "requests", *(f"{count:,}" for count in result.counts), "", "", judged("count")],
+        [op, "errors", *map(share, result.errors, result.counts), "", "", ""],
     ]
-    if "latency_s" not in result:
+    if result.distances is None:
         return rows
-    for name, measure in {"throughput_ops": result["throughput_ops"], **result["latency_s"]}.items():
+    for name, measure in result.measures.items():
         write = (lambda value: f"{number(value)} op/s") if name == "throughput_ops" else seconds
         rows.append([
-            op, LABELS[name], write(measure["a"]), write(measure["b"]), percent(measure["log_ratio"]),
-            percent_between(measure["interval"]), judged(name),
+            op, LABELS[name], write(measure.a), write(measure.b), percent(measure.log_ratio),
+            percent_between(measure.interval), judged(name),
         ])  # fmt: skip
-    low, high = result["w1"]["interval"]
-    w1 = [f"{result['w1']['value'] * 100:.1f}%", f"{low * 100:.1f} … {high * 100:.1f}%"]
+    low, high = result.distances.w1_interval
+    w1 = [f"{result.distances.w1 * 100:.1f}%", f"{low * 100:.1f} … {high * 100:.1f}%"]
     return [
         *rows,
         [op, "W1 / mean", "", "", *w1, judged("w1")],
-        [op, "KS", "", "", f"{result['ks'] * 100:.1f}%", "", ""],
+        [op, "KS", "", "", f"{result.distances.ks * 100:.1f}%", "", ""],
     ]

@@ -3,105 +3,102 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
-from validate.forecast.validation import measures
+from validate.forecast.prediction import Deviation, Ratio
+from validate.forecast.validation import NOISE_FACTOR, Cell, Validation
 
 _COLUMNS = ("", "predicted", "measured", "ratio (95%)", "noise", "verdict")
 _FARTHEST = math.log(100)  # greater ratios are shown as this
 _SHORT = {"throughput_ops": "op/s", "w1": "W1/mean", "ks": "KS"}
 
 
-def left_out_grid(result: dict[str, Any]) -> list[Grid]:
+def left_out_grid(result: Validation) -> list[Grid]:
     """The Runs that were left out and why; no table where all were usable."""
     rows = [
-        [row["run"], kind, sentence]
-        for row in result["runs"]
-        if not row["usable"]
-        for kind, sentence in row["faults"].items()
+        [row.run, kind, sentence]
+        for row in result.runs
+        if not row.judgement.usable
+        for kind, sentence in row.judgement.faults.items()
     ]
-    count = sum(not row["usable"] for row in result["runs"])
-    title = f"{count} of {len(result['runs'])} Runs cannot be judged by"
+    count = sum(not row.judgement.usable for row in result.runs)
+    title = f"{count} of {len(result.runs)} Runs cannot be judged by"
     return [Grid(title, ["Run", "why", "what was seen"], rows, labels=3)] if rows else []
 
 
-def cell_grids(result: dict[str, Any]) -> list[Grid]:
+def cell_grids(result: Validation) -> list[Grid]:
     """A table for each cell, with a row for each figure of each operation."""
-    return [Grid(_title(cell), _COLUMNS, _rows(cell)) for cell in result["cells"]]
+    return [Grid(_title(cell), _COLUMNS, _rows(cell)) for cell in result.cells]
 
 
-def all_cells_grid(result: dict[str, Any]) -> Grid:
+def all_cells_grid(result: Validation) -> Grid:
     """All cells in one table."""
-    rows = [[cell["cell"], _part(cell), *row] for cell in result["cells"] for row in _rows(cell)]
+    rows = [[cell.cell, _part(cell), *row] for cell in result.cells for row in _rows(cell)]
     return Grid("", ["cell", "", *_COLUMNS], rows, labels=3)
 
 
-def _rows(cell: dict[str, Any]) -> list[list[str]]:
+def _rows(cell: Cell) -> list[list[str]]:
     return [
         [f"{op} {_SHORT.get(figure, figure)}", *_row(figure, measure)]
-        for op, found in cell["ops"].items()
-        for figure, measure in measures(found).items()
+        for op, found in cell.ops.items()
+        for figure, measure in found.measures.items()
     ]
 
 
-def _row(figure: str, measure: dict[str, Any]) -> list[str]:
-    band, verdict = measure["noise_band"], measure.get("verdict", "")
-    noise = f"({_percent(band)})" if band is not None and not measure["noise_pairs"] else _percent(band)
-    if "log_ratio" not in measure:
-        between = "".join(f" … {bound * 100:.0f}" for bound in measure.get("interval", ())).removeprefix(" … ")
-        return ["", "", f"{_percent(measure['error'])}{f' ({between})' if between else ''}", noise, verdict]
+def _row(figure: str, measure: Deviation) -> list[str]:
+    band, verdict = measure.noise_band, measure.verdict or ""
+    noise = f"({_percent(band)})" if band is not None and not measure.noise_pairs else _percent(band)
+    if not isinstance(measure, Ratio):
+        between = "".join(f" … {bound * 100:.0f}" for bound in measure.interval or ()).removeprefix(" … ")
+        return ["", "", f"{_percent(measure.error)}{f' ({between})' if between else ''}", noise, verdict]
     write = number if figure == "throughput_ops" else seconds
-    low, high = (f"{math.expm1(min(bound, _FARTHEST)) * 100:+.0f}" for bound in measure["interval"])
-    ratio = f"{percent(measure['log_ratio'])} ({low} … {high})"
-    return [write(measure["predicted"]), write(measure["measured"]), ratio, noise, verdict]
+    low, high = (f"{math.expm1(min(bound, _FARTHEST)) * 100:+.0f}" for bound in measure.interval)
+    ratio = f"{percent(measure.log_ratio)} ({low} … {high})"
+    return [write(measure.predicted), write(measure.measured), ratio, noise, verdict]
 
 
-def summary_grid(result: dict[str, Any]) -> Grid:
+def summary_grid(result: Validation) -> Grid:
     """Median and worst error of each judged figure over the held-out cells, beside the noise band."""
     rows = []
-    for figure, row in result["summary"].items():
-        worst_error = row["worst"]["error"] if row["worst"] else None
-        shares = (row["median"], worst_error, row["noise_band"], row["tolerance"])
-        rows.append([LABELS[figure], f"{row['count']}", *map(_percent, shares), row["verdict"] or ""])
+    for figure, row in result.summary.items():
+        shares = (row.median, row.worst.error if row.worst else None, row.noise_band, row.tolerance)
+        rows.append([LABELS[figure], f"{row.count}", *map(_percent, shares), row.verdict or ""])
     columns = ["error of", "held out", "median", "worst", "noise", "tolerance", "verdict"]
     return Grid("Errors of held-out cells: greater / lesser - 1, of predicted and measured", columns, rows)
 
 
-def worst_cases(result: dict[str, Any]) -> str:
+def worst_cases(result: Validation) -> str:
     """Where the worst error of each judged figure is, in a sentence."""
     named = [
-        f"{LABELS[figure]} in {row['worst']['op']} of {row['worst']['cell']}"
-        for figure, row in result["summary"].items()
-        if row["worst"]
+        f"{LABELS[figure]} in {row.worst.op} of {row.worst.cell}" for figure, row in result.summary.items() if row.worst
     ]
     return f"Worst: {'; '.join(named)}." if named else ""
 
 
-def verdict(result: dict[str, Any]) -> str:
+def verdict(result: Validation) -> str:
     """What a validation found, in a sentence."""
-    cells = result["cells"]
-    held_out = sum(not cell["fitted"] for cell in cells)
-    if result["verdict"] == "nothing held out":
+    cells = result.cells
+    held_out = sum(not cell.fitted for cell in cells)
+    if result.verdict == "nothing held out":
         return "Nothing was held out: no usable Run has a workload that the model was not fitted on."
-    missed = [LABELS[figure] for figure, row in result["summary"].items() if row["verdict"] == "beyond"]
+    missed = [LABELS[figure] for figure, row in result.summary.items() if row.verdict == "beyond"]
     what = f"over {held_out} held-out cell{'' if held_out == 1 else 's'}"
     if not missed:
-        return f"The median errors {what} are within tolerance or {result['noise_factor']:g} times the noise band."
+        return f"The median errors {what} are within tolerance or {NOISE_FACTOR:g} times the noise band."
     return (
-        f"The median error of {', '.join(missed)} {what} is beyond both tolerance and {result['noise_factor']:g} times "
+        f"The median error of {', '.join(missed)} {what} is beyond both tolerance and {NOISE_FACTOR:g} times "
         "the noise band."
     )
 
 
-def _title(cell: dict[str, Any]) -> str:
-    count = len(cell["runs"])
-    return f"{cell['cell']} ({_part(cell)}, {count} Run{'' if count == 1 else 's'})"
+def _title(cell: Cell) -> str:
+    count = len(cell.runs)
+    return f"{cell.cell} ({_part(cell)}, {count} Run{'' if count == 1 else 's'})"
 
 
-def _part(cell: dict[str, Any]) -> str:
-    return "fitted" if cell["fitted"] else "held out"
+def _part(cell: Cell) -> str:
+    return "fitted" if cell.fitted else "held out"
 
 
 def _percent(share: float | None) -> str:

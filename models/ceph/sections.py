@@ -13,6 +13,7 @@ from models.devices.devices import PRESETS, DeviceField
 from models.network.service_demand import Demand, ServiceDemand
 from models.prices import Price, PriceList
 from models.store_spec import Link
+from traces.fit_bounds import Fit
 from traces.units import Bytes, BytesPerSecond, Seconds
 from traces.workload.distributions import Lognormal, Strict
 from traces.workload.workload import Op
@@ -40,7 +41,9 @@ class Links(Link):
     rate; librbd's writes of 25 GB/s, each byte received three times, are 0.60.
     """
 
-    latency: Seconds = Field(50e-6, description="one way between two machines: wire, switches, interrupts")
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(
+        50e-6, description="one way between two machines: wire, switches, interrupts"
+    )
     sent: float = Field(0.77, gt=0, le=1, description="share of a NIC's rate that a host sends at most")
     received: float = Field(0.60, gt=0, le=1, description="share of a NIC's rate that a host receives at most")
 
@@ -82,7 +85,9 @@ class Osd(Strict):
         description="writes of an HDD that are away from the one before (fitted to 6.5 K small PUT/s on 112)",
     )
     commit: Seconds = Field(20e-6, description="CPU of the one kv_sync thread for a batch")
-    commit_member: Seconds = Field(20e-6, description="CPU of the one kv_sync thread for each transaction")
+    commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
+        20e-6, description="CPU of the one kv_sync thread for each transaction"
+    )
 
 
 class Gateways(Strict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -12,6 +12,7 @@ from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Caches
 from models.prices import Price, PriceList
 from models.store_spec import Link
+from traces.fit_bounds import Fit
 from traces.units import BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op
@@ -32,15 +33,17 @@ class Client(ClientPolicies):
 class NetworkLink(Link):
     """The network between clients and store."""
 
-    bandwidth: BytesPerSecond = Field(0.0, ge=0, description="each way, shared by all transfers; 0: no limit")
+    bandwidth: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s")] = Field(
+        0.0, ge=0, description="each way, shared by all transfers; 0: no limit"
+    )
 
 
 class Internode(Strict):
     """A call of one MinIO server to another, for a shard, its metadata or a lock: grid or HTTP, taken as alike."""
 
     call: Demand = Field(NOTHING, description="CPU of a call on each of its two sides; bytes count per shard")
-    latency: Seconds = Field(0.0, description="one way, without queueing")
-    lock_refused: float = Field(
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(0.0, description="one way, without queueing")
+    lock_refused: Annotated[float, Fit(0.002, 0.95)] = Field(
         0.0,
         ge=0,
         lt=1,
@@ -52,7 +55,9 @@ class Internode(Strict):
 class HostCaches(Strict):
     """What idle cores lose of their caches: to power states, and to whom else the machine runs."""
 
-    refill: Seconds = Field(0.0, description="what work takes longer, in all, until lost caches are full; 0: nothing")
+    refill: Annotated[Seconds, Fit(1e-6, 0.1, "s")] = Field(
+        0.0, description="what work takes longer, in all, until lost caches are full; 0: nothing"
+    )
     warming: Seconds = Field(0.003, gt=0, description="work that fills them but for 1 / e")
     cooling: Seconds = Field(0.003, gt=0, description="idle time of a core that loses all but 1 / e")
 
@@ -66,7 +71,9 @@ class Host(Strict):
     """The machine that MinIO runs on."""
 
     cores: int = Field(8, ge=1, description="cores that MinIO may use")
-    wake: Seconds = Field(0.0, description="what work takes longer on a core that was idle: interrupts")
+    wake: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
+        0.0, description="what work takes longer on a core that was idle: interrupts"
+    )
     caches: HostCaches = HostCaches()
     slice: Seconds = Field(
         0.0,
@@ -84,14 +91,14 @@ class Host(Strict):
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
         {}, description="server CPU where the object lives inside xl.meta; absent: as in cpu"
     )
-    after_commit: float = Field(
+    after_commit: Annotated[float, Fit(0.02, 0.9)] = Field(
         0.3,
         ge=0,
         lt=1,
         description="share of a PUT's or DELETE's CPU before its answer that follows its commit: it queues for a core "
         "again",
     )
-    after_answer: float = Field(
+    after_answer: Annotated[float, Fit(0.02, 0.97)] = Field(
         0.0,
         ge=0,
         lt=1,
@@ -125,7 +132,9 @@ class Drives(Strict):
     read: Demand = Field(NOTHING, description="reading a shard; bytes count per shard")
     write: Demand = Field(NOTHING, description="writing a shard; bytes count per shard")
     commit: Demand = Field(NOTHING, description="one fsync of the journal, however many writes it makes durable")
-    commit_member: Seconds = Field(0.0, description="time each further member adds to a commit")
+    commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
+        0.0, description="time each further member adds to a commit"
+    )
     shared_journal: bool = Field(False, description="all drives are folders of one file system")
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
+from traces.fit_bounds import Fit
 from traces.random_streams import uniforms
 from traces.units import Bytes, Seconds, parse_seconds
 from traces.workload.distributions import Deterministic, Shape, Strict
@@ -19,12 +20,14 @@ class ServiceDemand(Strict):
     Bytes after the first block may cost less each, where handling them overlaps with the block before.
     """
 
-    constant: Seconds = Field(0.0, description="time of every visit, whatever its size")
-    per_byte: Seconds = Field(0.0, description="time for each byte moved")
+    constant: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(
+        0.0, description="time of every visit, whatever its size"
+    )
+    per_byte: Annotated[Seconds, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(0.0, description="time for each byte moved")
     later_bytes: float = Field(
         1.0, ge=0, le=10, description="what a byte after the first block takes, as a share of per_byte"
     )
-    per_block: Seconds = Field(0.0, description="time for each block begun")
+    per_block: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(0.0, description="time for each block begun")
     block: Annotated[Bytes, Field(gt=0)] = Field(1 << 20, description="size of a block")
     distribution: Shape = Field(Deterministic(), description="multiplies the mean; its own mean is 1")
 

@@ -14,6 +14,8 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from traces.fit_bounds import Fit
+
 Floats = NDArray[np.float64]
 
 
@@ -73,7 +75,7 @@ class Hyperexponential(Strict):
     """
 
     kind: Literal["hyperexponential"] = "hyperexponential"
-    cv: Annotated[float, Field(ge=1)]
+    cv: Annotated[float, Field(ge=1), Fit(1.0, 5.0, estimated="spread")]
 
     @property
     def _fast_probability(self) -> float:
@@ -97,7 +99,7 @@ class Lognormal(Strict):
     """Lognormal with mean 1 and the given coefficient of variation."""
 
     kind: Literal["lognormal"] = "lognormal"
-    cv: NonNegativeFloat
+    cv: Annotated[NonNegativeFloat, Fit(0.02, 5.0, estimated="spread")]
 
     def quantile(self, u: Floats) -> Floats:
         sigma2 = math.log1p(self.cv**2)
@@ -114,7 +116,7 @@ class Gamma(Strict):
     """Gamma with mean 1 and the given coefficient of variation."""
 
     kind: Literal["gamma"] = "gamma"
-    cv: PositiveFloat
+    cv: Annotated[PositiveFloat, Fit(0.02, 5.0, estimated="spread")]
 
     def quantile(self, u: Floats) -> Floats:
         shape = 1 / self.cv**2
@@ -175,8 +177,8 @@ class SlowMode(Strict):
     slow: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
     ] = Exponential()
-    probability: Annotated[float, Field(gt=0, lt=1)]
-    factor: Annotated[float, Field(ge=1)]
+    probability: Annotated[float, Field(gt=0, lt=1), Fit(1e-4, 0.3, estimated="tail fraction")]
+    factor: Annotated[float, Field(ge=1), Fit(1.5, 500.0, estimated="tail factor")]
 
     @property
     def _scale(self) -> float:
@@ -204,7 +206,7 @@ class Occasional(Strict):
     """A mixture with mean 1: `of` with probability `probability`, else 0, as behind a cache that serves the rest."""
 
     kind: Literal["occasional"] = "occasional"
-    probability: Annotated[float, Field(gt=0, le=1)]
+    probability: Annotated[float, Field(gt=0, le=1), Fit(1e-4, 0.3, estimated="tail fraction")]
     of: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
     ] = Deterministic()

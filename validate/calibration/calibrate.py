@@ -9,28 +9,28 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.store import spec_of
+from models.spec_values import fit_at, value_at
+from models.store import Spec
 from traces.errors import InputError
 from traces.run import Run
 from validate.calibration.fit import SEEDS, Linear, Problem
 from validate.calibration.initial_estimates import staged_estimates
-from validate.calibration.parameters import Parameter, chosen, matters, value_at
+from validate.calibration.parameters import Parameter, check, matters, parameters_of
 from validate.calibration.profile import Estimate, FittedRun, Profile, Residual
 from validate.calibration.simulations import Asked, simulated_trace, simulations
-from validate.calibration.targets import Measured, Targets, targets_of
+from validate.calibration.targets import Targets, targets_of
 from validate.calibration.uncertainty import as_good, identified, intervals, joined, misfit, total_noise, untold
 from validate.compare.figures import Floats
-from validate.compare.run_quality import judge
-from validate.forecast.configurations import asked_of, labels_of
-from validate.replay.cpu_usage import measured_cpu_s, tells_cpu, without_cpu
+from validate.compare.measured import Measured
+from validate.forecast.configurations import labels_of
+from validate.replay.cpu_usage import measured_cpu_s, tells_cpu
 
 _ALIKE = 0.1  # log-values that begin a search at the same place
 _FIRST_MISFIT = 0.03  # of the model, as long as nothing is known of it
@@ -38,7 +38,7 @@ _FAR = 20.0  # by so much more in weighted squares, the end of a search is no so
 
 
 def calibrate(
-    data: dict[str, Any],
+    spec: Spec,
     runs: Sequence[tuple[str, Run]],
     parameters: Sequence[Parameter] | None = None,
     *,
@@ -55,12 +55,12 @@ def calibrate(
     The same input and seed give the same profile, whatever the number of workers.
 
     Args:
-        data: the spec as a mapping; its workload plays no part, each Run's own trace is simulated, and what its
-            clients did about late and failed answers, where the Run says so.
+        spec: the store; its workload plays no part, each Run's own trace is simulated, and what its clients did about
+            late and failed answers, where the Run says so.
         runs: what to fit, by name; failed requests are left out.
         parameters: what may change; None: what `parameters_of` finds in the spec. Of these, those that matter for the
             Runs are fitted.
-        source: what to call the spec in a message.
+        source: the spec's file.
         seed: of all simulations, and of the bootstrap.
         confidence: of the intervals.
         workers: processes for the simulations.
@@ -70,20 +70,21 @@ def calibrate(
         progress: told about which share is done.
 
     Raises:
-        InputError: nothing to fit, a parameter is not in the spec, or a Run cannot be fitted.
+        InputError: nothing to fit, a parameter or a bound of it does not suit the spec, or a Run cannot be fitted.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
-    parameters = chosen(data, source=source) if parameters is None else list(parameters)
+    parameters = parameters_of(spec) if parameters is None else list(parameters)
     if not runs or not parameters:
         raise InputError("a fit needs at least one Run and one parameter")
-    measured = [Measured.of(name, run, anyway, (server_s or {}).get(name)) for name, run in runs]
-    cpu_unused = not tells_cpu(spec_of(data, source)) and any(measured_cpu_s(run) for _, run in runs)
-    if cpu_unused:
-        measured = [replace(m, run=without_cpu(m.run)) for m in measured]
+    check(spec, parameters, source)
+    with_cpu = tells_cpu(spec)
+    measured = [Measured(name, run, (server_s or {}).get(name), with_cpu) for name, run in runs]
+    for m in measured:
+        _check_run(m, anyway)
     targets = targets_of(measured, seed)
-    parameters, matter = _that_matter(data, parameters, [measured[members[0]] for members in targets.cells], source)
-    first = staged_estimates(data, parameters, measured, source)
+    parameters, matter = _that_matter(spec, parameters, [measured[members[0]] for members in targets.cells])
+    first = staged_estimates(spec, parameters, measured)
     guess = np.log([first.values[p.path] for p in parameters])
     requests = np.array([len(m.run) for m in measured])
     asked = [
@@ -91,16 +92,31 @@ def calibrate(
         for c, members in enumerate(targets.cells)
         for first_of in [measured[members[0]]]
     ]
-    begins = _begins(data, parameters, guess, source)
+    begins = _begins(spec, parameters, guess)
     expected = _expected(matter, len(begins))
-    with simulations(data, source, asked, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
+    with simulations(spec, asked, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
         lengths = np.array([len(a.trace) for a in asked])[targets.cell] / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, begins, confidence)
     findings = [*first.findings, *_unfit(measured)]
-    if cpu_unused:
-        findings.append(f"CPU times were not fitted: a {data['store']}'s model does not say what its processes take")
-    return _profile(data, source, confidence, measured, problem, solution, findings, seed, simulated.count)
+    if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
+        findings.append(f"CPU times were not fitted: a {spec.store}'s model does not say what its processes take")
+    return Profile(
+        store=spec.store,
+        spec=Path(source).name,
+        confidence=confidence,
+        parameters=_estimates(problem, solution),
+        runs=_fitted_runs(measured, targets),
+        residuals=tuple(_residuals(measured, targets, solution.near)),
+        noise=targets.noise,
+        misfit=solution.misfit,
+        rms_log_error=float(np.sqrt(np.mean((solution.near.figures - targets.values) ** 2))),
+        findings=(*findings, *untold(problem, solution.near, solution.variance)),
+        seed=seed,
+        simulations=simulated.count,
+        versions={"python": platform.python_version()}
+        | {name: metadata.version(name) for name in ("tailcast", "numpy", "scipy")},
+    )
 
 
 @dataclass(frozen=True)
@@ -127,19 +143,35 @@ def _expected(matter: NDArray[np.bool_], begins: int) -> float:
     return begins * 1.5 * (6 * (2 * centre + slopes) + 3 * (SEEDS * centre + 2 * slopes))
 
 
+def _check_run(m: Measured, anyway: bool) -> None:
+    """Check that a Run can be fitted; `anyway`: though it was judged unfit.
+
+    Raises:
+        InputError: it was judged unfit, nothing succeeded, or nobody knows what it was asked.
+    """
+    if not m.succeeded:
+        raise InputError(f"{m.name}: has no successful request; there is nothing to fit")
+    if not (m.judgement.usable or anyway):
+        raise InputError(f"{m.name}: {'; '.join(m.judgement.reasons)}; leave it out, or fit it with --anyway")
+    try:
+        m.asked  # noqa: B018 - found here, so that the message has the Run's name
+    except InputError as error:
+        raise InputError(f"{m.name}: {error}") from error
+
+
 def _unfit(measured: Sequence[Measured]) -> list[str]:
     return [
-        f"{m.name} was fitted although {'; '.join(judge(m.run).reasons)}" for m in measured if not judge(m.run).usable
+        f"{m.name} was fitted although {'; '.join(m.judgement.reasons)}" for m in measured if not m.judgement.usable
     ]
 
 
-def _begins(data: dict[str, Any], parameters: Sequence[Parameter], guess: Floats, source: str) -> list[Floats]:
+def _begins(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[Floats]:
     """Where to search from: the staged estimates, and the same with the spec's slow modes.
 
     Of a tail that few requests are in, staged estimates may be so far off that no slope leads back.
     """
-    tail = np.array([p.path.endswith((".probability", ".factor")) for p in parameters])
-    given = np.log([value_at(data, p.path, source) for p in parameters])
+    tail = np.array([(fit := fit_at(spec, p.path)) is not None and fit.tail for p in parameters])
+    given = np.log([value_at(spec, p.path) for p in parameters])
     return [guess, np.where(tail, given, guess)] if np.any(np.abs(given - guess)[tail] > _ALIKE) else [guess]
 
 
@@ -170,49 +202,19 @@ def _cost(end: Linear) -> float:
 
 
 def _that_matter(
-    data: dict[str, Any], parameters: Sequence[Parameter], measured: Sequence[Measured], source: str
+    spec: Spec, parameters: Sequence[Parameter], measured: Sequence[Measured]
 ) -> tuple[list[Parameter], NDArray[np.bool_]]:
     """The parameters that any Run depends on, and which of the Runs do on which of them, shape (runs, parameters).
 
     Raises:
         InputError: a Run depends on none.
     """
-    matter = np.array([[matters(data, p, m.trace, source, m.policies) for p in parameters] for m in measured])
+    matter = np.array([matters(spec, parameters, m.trace, m.policies) for m in measured])
     for m, own in zip(measured, matter, strict=True):
         if not np.any(own):
             raise InputError(f"{m.name}: nothing that may be fitted matters for what it was asked; leave it out")
     kept: list[bool] = np.any(matter, axis=0).tolist()
     return [p for p, keep in zip(parameters, kept, strict=True) if keep], matter[:, kept]
-
-
-def _profile(
-    data: dict[str, Any],
-    source: str,
-    confidence: float,
-    measured: Sequence[Measured],
-    problem: Problem,
-    solution: _Solution,
-    findings: Sequence[str],
-    seed: int,
-    simulated: int,
-) -> Profile:
-    near, targets = solution.near, problem.targets
-    return Profile(
-        store=str(data["store"]),
-        spec=Path(source).name,
-        confidence=confidence,
-        parameters=_estimates(problem, solution),
-        runs=_fitted_runs(measured, targets),
-        residuals=tuple(_residuals(measured, targets, near)),
-        noise=targets.noise,
-        misfit=solution.misfit,
-        rms_log_error=float(np.sqrt(np.mean((near.figures - targets.values) ** 2))),
-        findings=(*findings, *untold(problem, near, solution.variance)),
-        seed=seed,
-        simulations=simulated,
-        versions={"python": platform.python_version()}
-        | {name: metadata.version(name) for name in ("tailcast", "numpy", "scipy")},
-    )
 
 
 def _estimates(problem: Problem, solution: _Solution) -> dict[str, Estimate]:
@@ -231,7 +233,7 @@ def _estimates(problem: Problem, solution: _Solution) -> dict[str, Estimate]:
 
 
 def _fitted_runs(measured: Sequence[Measured], targets: Targets) -> tuple[FittedRun, ...]:
-    labels = labels_of([asked_of(measured[members[0]].run) for members in targets.cells])
+    labels = labels_of([measured[members[0]].asked for members in targets.cells])
     label_of = {i: label for label, members in zip(labels, targets.cells, strict=True) for i in members}
     return tuple(
         FittedRun(name=m.name, cell=label_of[i], started_at=str(m.run.info.get("started_at", "")), requests=len(m.run))

@@ -10,27 +10,28 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy
 
+from models.network.demand_sheet import Requests
+from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Route
 from models.network.service_demand import ServiceDemand
+from models.spec_values import fit_at, sections_of, value_at, with_values
 from models.store import Spec, compile_spec, store_of
 from sim.analysis.service_demands import mean_demands
-from traces.run import Run
-from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
+from traces.fit_bounds import Fit
+from traces.statistics.summary import Floats, quantiles, summarise
 from traces.tables import OPS
 from traces.trace import Trace
-from validate.calibration.parameters import Parameter, spec_at, value_at
-from validate.calibration.targets import Measured
-from validate.replay.cpu_usage import measured_cpu_s, modelled_cpu_s
+from validate.calibration.parameters import Parameter
+from validate.compare.measured import Measured
+from validate.replay.cpu_usage import modelled_cpu_s
 
-_LINEAR = ("constant", "per_byte", "per_block", "latency", "commit_member")
 _SAMPLE = 1000  # rows of a trace that stand for all of them
 _PART, _PASSES = 0.1, 3  # where work overlaps, sums are linear only piece by piece: so in parts, and more than once
 _HOLD = 0.02  # how strongly values stay at the spec's where the Runs say nothing, against relative errors of figures
@@ -44,34 +45,33 @@ class Estimates:
     findings: tuple[str, ...]
 
 
-def staged_estimates(
-    data: dict[str, Any], parameters: Sequence[Parameter], measured: Sequence[Measured], source: str = "spec"
-) -> Estimates:
+def staged_estimates(spec: Spec, parameters: Sequence[Parameter], measured: Sequence[Measured]) -> Estimates:
     """First guesses of the parameters, within their bounds; one that the stages do not reach has the spec's value.
 
     Raises:
         InputError: a parameter is not in the spec.
     """
-    values = {p.path: value_at(data, p.path, source) for p in parameters}
-    values |= _light_load(data, values, measured, source)
-    values |= _shapes(spec_at(data, values, source), values, measured)
+    values = {p.path: value_at(spec, p.path) for p in parameters}
+    fits = {p.path: fit for p in parameters if (fit := fit_at(spec, p.path)) is not None}
+    values |= _light_load(spec, values, {path for path, fit in fits.items() if fit.estimated == "mean"}, measured)
+    values |= _shapes(with_values(spec, values), fits, measured)
     bounded = {p.path: float(np.clip(values[p.path], p.low, p.high)) for p in parameters}
-    return Estimates(bounded, (*_batching(measured), *_size_break(spec_at(data, bounded, source), measured)))
+    return Estimates(bounded, (*_batching(measured), *_size_break(with_values(spec, bounded), measured)))
 
 
 def _light_load(
-    data: dict[str, Any], values: dict[str, float], measured: Sequence[Measured], source: str
+    spec: Spec, values: dict[str, float], linear: Collection[str], measured: Sequence[Measured]
 ) -> dict[str, float]:
-    """The linear parameters with which CPU per request, and mean latencies with one client, come nearest."""
-    found = {path: value for path, value in values.items() if path.rpartition(".")[2] in _LINEAR}
-    equations = [m for m in measured if measured_cpu_s(m.run) or _alone(m)]
+    """The `linear` values with which CPU per request, and mean latencies with one client, come nearest."""
+    found = {path: value for path, value in values.items() if path in linear}
+    equations = [m for m in measured if m.cpu_s or _alone(m)]
     if not found or not equations:
         return {}
     target = np.concatenate([_measured_sums(m) for m in equations])
 
     def modelled(changed: dict[str, float]) -> Floats:
-        spec = spec_at(data, values | found | changed, source)
-        return np.concatenate([_sums(spec, m) for m in equations])
+        at = with_values(spec, values | found | changed)
+        return np.concatenate([_sums(at, m) for m in equations])
 
     for _ in range(_PASSES):
         base = modelled({})
@@ -86,29 +86,30 @@ def _light_load(
 
 def _sums(spec: Spec, m: Measured) -> Floats:
     """What the spec says of the figures in `_measured_sums`."""
-    cpu_s = modelled_cpu_s(spec, *compile_spec(spec, _sample(m)))
-    figures = [cpu_s[side] for side in measured_cpu_s(m.run)]
-    return np.array(figures + ([alone for _, alone in _alone_s(spec, m)] if _alone(m) else []))
+    sample = Trace(m.trace.table.slice(0, _SAMPLE), m.trace.pacing)
+    network, requests = compile_spec(spec, sample)
+    cpu_s = modelled_cpu_s(spec, network, requests)
+    figures = [cpu_s[side] for side in m.cpu_s]
+    return np.array(figures + (_alone_s(network, requests, sample, m) if _alone(m) else []))
 
 
 def _measured_sums(m: Measured) -> Floats:
     """CPU time per request of each side; with one client also the mean latency of each operation. Seconds."""
-    figures = list(measured_cpu_s(m.run).values())
+    figures = list(m.cpu_s.values())
     if _alone(m):
-        figures += [float(latencies(m.run, op).mean()) for op in _succeeded(m.run)]
+        figures += [float(samples.mean()) for samples in m.succeeded.values()]
     return np.array(figures)
 
 
-def _alone_s(spec: Spec, m: Measured) -> list[tuple[str, float]]:
-    """The mean latency of each operation when a request meets nobody."""
-    network, requests = compile_spec(spec, _sample(m))
+def _alone_s(network: Network, requests: Requests, sample: Trace, m: Measured) -> list[float]:
+    """The mean latency of each operation that succeeded when a request meets nobody."""
     routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
     demands = mean_demands(replace(network, routes=routes, agenda=()), requests)
     result = []
-    for op in _succeeded(m.run):
-        asked = _sample(m).op[: len(requests)] == OPS.index(op)
+    for op in m.succeeded:
+        asked = sample.op[: len(requests)] == OPS.index(op)
         share = np.bincount(requests.route[asked], minlength=len(routes))
-        result.append((op, float(share @ np.nan_to_num(demands.alone_s) / max(share.sum(), 1))))
+        result.append(float(share @ np.nan_to_num(demands.alone_s) / max(share.sum(), 1)))
     return result
 
 
@@ -117,44 +118,38 @@ def _alone(m: Measured) -> bool:
     return m.trace.pacing.loop == "closed" and m.trace.pacing.clients == 1
 
 
-def _sample(m: Measured) -> Trace:
-    """The trace's first rows."""
-    return Trace(m.trace.table.slice(0, _SAMPLE), m.trace.pacing)
-
-
-def _succeeded(run: Run) -> list[str]:
-    return [op for op in ops_of(run) if len(latencies(run, op))]
-
-
-def _shapes(spec: Spec, values: dict[str, float], measured: Sequence[Measured]) -> dict[str, float]:
+def _shapes(spec: Spec, fits: Mapping[str, Fit], measured: Sequence[Measured]) -> dict[str, float]:
     """Coefficients of variation, and share and factor of slow modes, from the latencies of one client."""
     found: dict[str, list[float]] = {}
     for m in (m for m in measured if _alone(m)):
-        for op in _succeeded(m.run):
-            for path, value in _shape_of(spec, values, op, m).items():
+        for op in m.succeeded:
+            for path, value in _shape_of(spec, fits, op, m).items():
                 found.setdefault(path, []).append(value)
     return {path: float(np.median(several)) for path, several in found.items()}
 
 
-def _shape_of(spec: Spec, values: dict[str, float], op: str, m: Measured) -> dict[str, float]:
-    samples = latencies(m.run, op)
+def _shape_of(spec: Spec, fits: Mapping[str, Fit], op: str, m: Measured) -> dict[str, float]:
+    samples = m.succeeded[op]
     size = np.array([int(m.run.column("transfer_bytes")[m.run.op == OPS.index(op)].mean())])
     shaped = {
-        path: float(_law_at(spec, path.partition(".distribution.")[0]).mean_s(size)[0])
-        for path in values
-        if ".distribution." in path and _asked_by(path, op)
+        path: float(demand.mean_s(size)[0])
+        for path in fits
+        if fits[path].estimated not in (None, "mean") and _asked_by(path, op)
+        for demand in _demands_of(spec, path)
     }
     q25, q75 = quantiles(samples, [0.25, 0.75])
     spread_s = (q75 - q25) / 1.349  # a normal distribution's interquartile range in standard deviations
-    whole_s = math.sqrt(sum(mean_s**2 for path, mean_s in shaped.items() if path.endswith(".cv")))
-    result = {path: spread_s / whole_s for path in shaped if path.endswith(".cv") and whole_s}
+    spread = [path for path in shaped if fits[path].estimated == "spread"]
+    whole_s = math.sqrt(sum(shaped[path] ** 2 for path in spread))
+    result = {path: spread_s / whole_s for path in spread if whole_s}
     share, slow_s = slow_mode(samples)
-    for path in (path for path in shaped if path.endswith(".probability") and slow_s):
-        factor = f"{path.removesuffix('.probability')}.factor"
+    for path in (path for path in shaped if fits[path].estimated == "tail fraction" and slow_s):
         usual_s = (shaped[path] - share * slow_s) / (1 - share)
         result[path] = share
-        if factor in shaped and usual_s > 0:
-            result[factor] = slow_s / usual_s
+        if usual_s > 0:
+            section = path.rpartition(".")[0]
+            same = (p for p in shaped if fits[p].estimated == "tail factor" and p.rpartition(".")[0] == section)
+            result |= dict.fromkeys(same, slow_s / usual_s)
     return result
 
 
@@ -184,12 +179,9 @@ def _asked_by(path: str, op: str) -> bool:
     return op in named if named else (op in ("PUT", "DELETE")) == (".read." not in path)
 
 
-def _law_at(spec: Spec, path: str) -> ServiceDemand:
-    place: Any = spec
-    for part in path.split("."):
-        place = place[part] if isinstance(place, dict) else getattr(place, part)
-    assert isinstance(place, ServiceDemand)
-    return place
+def _demands_of(spec: Spec, path: str) -> list[ServiceDemand]:
+    """The innermost demand that a path leads through; none where it leads through none."""
+    return [place for place in sections_of(spec, path) if isinstance(place, ServiceDemand)][-1:]
 
 
 def _batching(measured: Sequence[Measured]) -> list[str]:
@@ -197,7 +189,7 @@ def _batching(measured: Sequence[Measured]) -> list[str]:
     rates: dict[tuple[str, str, str], dict[int, list[float]]] = {}
     for m in (m for m in measured if m.trace.pacing.loop == "closed"):
         ops = summarise(m.run)["ops"]
-        for op in _succeeded(m.run):
+        for op in m.succeeded:
             of_clients = rates.setdefault((op, _size_text(m, op), " ".join(ops)), {})
             of_clients.setdefault(m.trace.pacing.clients, []).append(ops[op]["throughput_ops"])
     return [
@@ -220,11 +212,11 @@ def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
         return []
     limit = inline_limit_bytes(spec)
     beyond_s: dict[int, list[float]] = {}
-    for m in (m for m in measured if _alone(m) and _succeeded(m.run) == ["PUT"] and len(measured_cpu_s(m.run)) == 2):
+    for m in (m for m in measured if _alone(m) and list(m.succeeded) == ["PUT"] and len(m.cpu_s) == 2):
         sizes = np.unique(m.run.column("size_bytes"))
         if len(sizes) == 1:
-            median_s = float(np.median(latencies(m.run, "PUT")))
-            beyond_s.setdefault(int(sizes[0]), []).append(median_s - sum(measured_cpu_s(m.run).values()))
+            median_s = float(np.median(m.succeeded["PUT"]))
+            beyond_s.setdefault(int(sizes[0]), []).append(median_s - sum(m.cpu_s.values()))
     ordered = [(size, float(np.median(several))) for size, several in sorted(beyond_s.items())]
     steps = [(b[1] - a[1], a[0], b[0]) for a, b in itertools.pairwise(ordered)]
     if not steps or max(steps)[0] <= 0:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, PositiveFloat, model_validator
+from pydantic import BaseModel, Field, PositiveFloat, model_validator
 
+from models.store import spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, replaced, validated
 from traces.tables import whole_file
@@ -134,26 +135,33 @@ class Profile(Strict):
         """
         if data.get("store") != self.store:
             raise InputError(f"{source}: store is {data.get('store')!r}; the profile is for {self.store!r}")
-        return with_values(data, self.values)
+        for path in self.parameters:
+            sections = path.split(".")[:-1]
+            if not _leads_through_mappings(data, sections):
+                data = _opened(data, spec_of(data, source), sections)
+        return replaced(data, self.values)
 
 
-def with_values(data: dict[str, Any], values: dict[str, float]) -> dict[str, Any]:
-    """A copy of a spec's mapping with the values at their paths.
-
-    Raises:
-        InputError: a path leads through a value that has no fields.
-    """
-    for path in values:
-        data = _opened(data, path.split("."))
-    return replaced(data, values)
+def _leads_through_mappings(data: Any, sections: Sequence[str]) -> bool:
+    for name in sections:
+        if not isinstance(data, dict) or not isinstance(data.get(name), dict):
+            return False
+        data = data[name]
+    return True
 
 
-def _opened(data: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """The mapping, with a bare duration on the way to the path written out: it stands for a constant demand."""
-    name, *rest = path
-    if not rest or name not in data:
+def _opened(data: dict[str, Any], spec: Any, sections: Sequence[str]) -> dict[str, Any]:
+    """The mapping with what is short for a section written out on the way: a bare duration, or a device's preset."""
+    if not sections:
         return data
-    inner = data[name]
-    if isinstance(inner, int | float | str):
-        inner = {"constant": inner}
-    return data | {name: _opened(inner, rest)} if isinstance(inner, dict) else data
+    name, *rest = sections
+    section = spec.get(name) if isinstance(spec, dict) else getattr(spec, name, None)
+    inner = data.get(name)
+    if not isinstance(inner, dict):
+        if isinstance(section, BaseModel):
+            inner = section.model_dump(mode="json", exclude_unset=True)
+        elif inner is None:
+            inner = {}
+        else:
+            return data  # putting a value there tells that it has no fields
+    return data | {name: _opened(inner, section, rest)}

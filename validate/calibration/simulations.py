@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from models.client_policy import ClientPolicies
-from models.store import compile_spec
+from models.spec_values import with_values
+from models.store import Spec, compile_spec
 from sim.parallel.process_pool import process_map
 from sim.simulate import requests_alone
 from traces.trace import Trace
-from validate.calibration.parameters import spec_at
-from validate.compare.figures import Floats, Label, figures_of, of_share
+from validate.compare.figures import Floats, Label, figures_of, of_share, parts_of
 from validate.compare.server_share import simulate_shares
 from validate.replay.cpu_usage import modelled_cpu_s
 from validate.replay.recorded_policies import as_recorded
@@ -82,29 +81,29 @@ class Simulations:
 
 @contextlib.contextmanager
 def simulations(
-    data: dict[str, Any], source: str, asked: Sequence[Asked], workers: int, progress: Callable[[int], None]
+    spec: Spec, asked: Sequence[Asked], workers: int, progress: Callable[[int], None]
 ) -> Iterator[Simulations]:
-    """Simulations of a spec's mapping for several cells; `progress` is told how many are done.
+    """Simulations of a spec with other values, for several cells; `progress` is told how many are done.
 
     Raises:
-        InputError: a worker was killed, or the spec is wrong with the values of a point.
+        InputError: a worker was killed.
     """
-    with process_map(workers, _know, (data, source, tuple(asked))) as mapping:
+    with process_map(workers, _know, (spec, tuple(asked))) as mapping:
         yield Simulations(mapping, progress)
 
 
-_known: tuple[dict[str, Any], str, tuple[Asked, ...]]  # of this process: traces are too large to be sent each time
+_known: tuple[Spec, tuple[Asked, ...]]  # of this process: traces are too large to be sent each time
 
 
-def _know(data: dict[str, Any], source: str, asked: tuple[Asked, ...]) -> None:
+def _know(spec: Spec, asked: tuple[Asked, ...]) -> None:
     global _known
-    _known = data, source, asked
+    _known = spec, asked
 
 
 def _figures(point: Point) -> Floats:
-    data, source, asked = _known
+    spec, asked = _known
     trace, labels = asked[point.cell].trace, asked[point.cell].labels
-    spec = as_recorded(spec_at(data, dict(point.values), source), asked[point.cell].policies)
+    spec = as_recorded(with_values(spec, point.values), asked[point.cell].policies)
     network, requests = compile_spec(spec, trace)
     cpu_s = modelled_cpu_s(spec, network, requests)
     split = any(of_share(label)[0] for label in labels)
@@ -113,7 +112,7 @@ def _figures(point: Point) -> Floats:
         if split
         else (requests_alone(network, requests, trace, point.seed), None)
     )
-    return figures_of(run, labels, {str(side): s for side, s in cpu_s.items()}, server_s)
+    return figures_of(parts_of(run, server_s), labels, cpu_s)
 
 
 def simulated_trace(trace: Trace, requests: int) -> Trace:

@@ -10,51 +10,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from models.client_policy import ClientPolicies
-from traces.errors import InputError
-from traces.run import Run
-from traces.statistics.summary import latencies, ops_of
-from traces.trace import Trace
-from validate.compare.figures import Floats, Label, direction, figures_of, labels_of, sampling_noise
-from validate.compare.run_quality import judge
-from validate.forecast.configurations import asked_of, asked_trace, cells_of
-from validate.replay.cpu_usage import measured_cpu_s
-from validate.replay.recorded_policies import recorded_policies
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A Run, the name it goes by, what it was asked, and its clients' policies (None: nobody knows).
-
-    `server_s`: how long each request took at the server, shape (requests,), NaN: unknown; None: nothing is known.
-    """
-
-    name: str
-    run: Run
-    trace: Trace
-    policies: ClientPolicies | None = None
-    server_s: Floats | None = None
-
-    @staticmethod
-    def of(name: str, run: Run, anyway: bool = False, server_s: Floats | None = None) -> Measured:
-        """A Run that can be fitted.
-
-        `anyway`: also one that was judged unfit for comparison, unless there is nothing to fit in it.
-
-        Raises:
-            InputError: it cannot: it was judged unfit, nothing succeeded, nobody knows what it was asked, or its
-                policies are none.
-        """
-        if not any(len(latencies(run, op)) for op in ops_of(run)):
-            raise InputError(f"{name}: has no successful request; there is nothing to fit")
-        judgement = judge(run)
-        if not (judgement.usable or anyway):
-            raise InputError(f"{name}: {'; '.join(judgement.reasons)}; leave it out, or fit it anyway")
-        try:
-            trace = asked_trace(run)
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from error
-        return Measured(name, run, trace, recorded_policies(run, name), server_s)
+from validate.compare.figures import Floats, Label, direction, sampling_noise
+from validate.compare.measured import Measured
+from validate.forecast.configurations import cells_of
 
 
 @dataclass(frozen=True)
@@ -105,13 +63,9 @@ def targets_of(measured: Sequence[Measured], seed: int) -> Targets:
 
     `seed`: of the bootstrap.
     """
-    labels = [labels_of(m.run, m.server_s) for m in measured]
-    values = [
-        figures_of(m.run, own, {str(side): s for side, s in measured_cpu_s(m.run).items()}, m.server_s)
-        for m, own in zip(measured, labels, strict=True)
-    ]
-    sampled = [sampling_noise(m.run, own, seed, m.server_s) for m, own in zip(measured, labels, strict=True)]
-    cells = cells_of([asked_of(m.run) for m in measured])
+    labels, values = [m.labels for m in measured], [m.figures for m in measured]
+    sampled = [sampling_noise(m.parts, m.labels, seed) for m in measured]
+    cells = cells_of([m.asked for m in measured])
     beyond = _drift(cells, labels, values, [np.diag(block) for block in sampled])
     for block, own in zip(sampled, labels, strict=True):
         # A machine that is slower in one Run is so for all of its figures.

@@ -9,7 +9,8 @@ Intervals come from a block bootstrap over time order (`statistics.bootstrap`), 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,101 @@ _BEYOND = 10  # samples that must lie beyond a quantile before it is compared
 _LEAST = 1e-12  # anything less counts as this, so that every logarithm is finite
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A figure of both Runs, the logarithm of A / B, and the interval of that."""
+
+    a: float
+    b: float
+    log_ratio: float
+    interval: tuple[float, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields."""
+        return {"a": self.a, "b": self.b, "log_ratio": self.log_ratio, "interval": list(self.interval)}
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How far the distributions of the latencies are apart.
+
+    Attributes:
+        ks: the Kolmogorov-Smirnov distance.
+        w1: the Wasserstein-1 distance over the mean of B.
+        w1_interval: that of `w1`, by the triangle inequality from the distances of resamples to their sample.
+    """
+
+    ks: float
+    w1: float
+    w1_interval: tuple[float, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """By the names of the measures."""
+        return {"ks": self.ks, "w1": {"value": self.w1, "interval": list(self.w1_interval)}}
+
+
+@dataclass(frozen=True)
+class OpComparison:
+    """An operation of both Runs.
+
+    Attributes:
+        counts, errors: requests of A and of B, and how many of them failed.
+        measures: by name: ``throughput_ops``, then ``mean`` and quantiles of the latency. A quantile is there when at
+            least 10 successful requests of either side lie beyond it; no measure is where a side has none.
+        distances: None where a side has no successful request.
+        differs_in, unsure_of: names of what the verdict is made of, ``count`` among them.
+    """
+
+    counts: tuple[int, int]
+    errors: tuple[int, int]
+    measures: Mapping[str, Measure]
+    distances: Distances | None
+    differs_in: tuple[str, ...]
+    unsure_of: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """``agree`` or ``differ``."""
+        return "differ" if self.differs_in else "agree"
+
+    def to_json(self) -> dict[str, Any]:
+        """Latencies apart from throughput; neither they nor distances where a side has none."""
+        result: dict[str, Any] = {
+            "count": dict(zip("ab", self.counts, strict=True)),
+            "errors": dict(zip("ab", self.errors, strict=True)),
+        }
+        if self.distances is not None:
+            measures = {name: measure.to_json() for name, measure in self.measures.items()}
+            result["throughput_ops"] = measures.pop("throughput_ops")
+            result |= {"latency_s": measures, **self.distances.to_json()}
+        named = {"differs_in": list(self.differs_in), "unsure_of": list(self.unsure_of)}
+        return result | {"verdict": self.verdict, **named}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two Runs held against each other, B the reference; `ops` in the order of `OPS`."""
+
+    tolerance: float
+    confidence: float
+    ops: Mapping[str, OpComparison]
+
+    @property
+    def verdict(self) -> str:
+        """``differ`` when an operation does, else ``agree``."""
+        return "differ" if any(result.differs_in for result in self.ops.values()) else "agree"
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields, those of each operation, and the verdict."""
+        return {
+            "reference": "b",
+            "tolerance": self.tolerance,
+            "confidence": self.confidence,
+            "ops": {op: result.to_json() for op, result in self.ops.items()},
+            "verdict": self.verdict,
+        }
+
+
 def compare(
     a: Run,
     b: Run,
@@ -38,7 +134,7 @@ def compare(
     confidence: float = 0.95,
     seed: int = 0,
     progress: Callable[[float], None] = lambda done: None,
-) -> dict[str, Any]:
+) -> Comparison:
     """Compare two Runs, operation by operation; B is the reference.
 
     A judged measure (`JUDGED`) is within tolerance when |ln(A / B)| <= ln(1 + tolerance), or for `w1` when it is at
@@ -46,15 +142,6 @@ def compare(
     alone never makes a difference. It is *unsure* when its interval reaches both sides of the limit: too few
     requests, or too irregular ones, to tell. An operation differs when a measure does, or when only one side has
     (successful) requests of it; the Runs differ when an operation does. `progress` is told the share done.
-
-    Returns:
-        ``{"reference": "b", "tolerance", "confidence", "ops": {OP: …}, "verdict": "agree" | "differ"}``, and for each
-        operation ``{"count": {"a", "b"}, "errors": {"a", "b"}, "throughput_ops": M, "latency_s": {"mean": M, "p50": M,
-        …}, "ks", "w1": {"value", "interval"}, "verdict", "differs_in": […], "unsure_of": […]}`` where M is ``{"a",
-        "b", "log_ratio", "interval": [low, high]}``, the interval that of the log-ratio. A quantile is there when at
-        least 10 successful requests of either side lie beyond it; the distances and M are absent where a side has none.
-        `ks` is the Kolmogorov-Smirnov distance; `w1` the Wasserstein-1 distance over the mean of B, with an interval
-        by the triangle inequality from the distances of resamples to their sample.
 
     Raises:
         InputError: neither Run has a request, or tolerance or confidence is out of range.
@@ -66,32 +153,24 @@ def compare(
     present = set(ops_of(a)) | set(ops_of(b))
     if not present:
         raise InputError("neither Run has a request: there is nothing to compare")
-    ops: dict[str, dict[str, Any]] = {}
+    ops: dict[str, OpComparison] = {}
     for op in (op for op in OPS if op in present):
 
         def advance(done: float, before: int = len(ops)) -> None:
             progress((before + done) / len(present))
 
         ops[op] = _compare_op(op, a, b, tolerance, confidence, seed, advance)
-    differ = any(result["verdict"] == "differ" for result in ops.values())
-    return {
-        "reference": "b",
-        "tolerance": tolerance,
-        "confidence": confidence,
-        "ops": ops,
-        "verdict": "differ" if differ else "agree",
-    }
+    return Comparison(tolerance, confidence, ops)
 
 
 def _compare_op(
     op: str, a: Run, b: Run, tolerance: float, confidence: float, seed: int, progress: Callable[[float], None]
-) -> dict[str, Any]:
+) -> OpComparison:
     figures = [summarise(run)["ops"].get(op, {"count": 0, "errors": 0}) for run in (a, b)]
-    result: dict[str, Any] = {key: {"a": figures[0][key], "b": figures[1][key]} for key in ("count", "errors")}
-    done = [figure["count"] - figure["errors"] for figure in figures]
+    counts, errors = ((figures[0][key], figures[1][key]) for key in ("count", "errors"))
+    done = [count - failed for count, failed in zip(counts, errors, strict=True)]
     if not all(done):
-        differs = ["count"] if any(done) or not all(figure["count"] for figure in figures) else []
-        return result | {"verdict": "differ" if differs else "agree", "differs_in": differs, "unsure_of": []}
+        return OpComparison(counts, errors, {}, None, ("count",) if any(done) or not all(counts) else (), ())
     names = told_quantiles(min(done))
     noise = [
         resample(a, op, names, seed, f"compare.{op}.a", lambda done: progress(done / 2)),
@@ -105,20 +184,12 @@ def _compare_op(
     for name in ("mean", *names):
         values, resampled = [f["latency_s"][name] for f in figures], [side.latency_s[name] for side in noise]
         measures[name] = _measure(values, resampled, confidence)
-    distance = _distance(latencies(a, op), latencies(b, op), noise, confidence)
+    apart = _distances(latencies(a, op), latencies(b, op), noise, confidence)
     limit = math.log1p(tolerance)
-    judged = {name: _judge(measures[name]["log_ratio"], measures[name]["interval"], limit) for name in measures}
-    judged["w1"] = _judge(distance["w1"]["value"], distance["w1"]["interval"], tolerance)
-    differs = [name for name in JUDGED if judged.get(name) == "differs"]
-    return {
-        **result,
-        "throughput_ops": measures.pop("throughput_ops"),
-        "latency_s": measures,
-        **distance,
-        "verdict": "differ" if differs else "agree",
-        "differs_in": differs,
-        "unsure_of": [name for name in JUDGED if judged.get(name) == "unsure"],
-    }
+    judged = {name: _judge(measure.log_ratio, measure.interval, limit) for name, measure in measures.items()}
+    judged["w1"] = _judge(apart.w1, apart.w1_interval, tolerance)
+    differs, unsure = (tuple(n for n in JUDGED if judged.get(n) == word) for word in ("differs", "unsure"))
+    return OpComparison(counts, errors, measures, apart, differs, unsure)
 
 
 def told_quantiles(count: int) -> list[str]:
@@ -139,24 +210,22 @@ def distances(a: Floats, b: Floats) -> tuple[float, float]:
     return float(gap.max()), float((gap[:-1] * np.diff(values)).sum()) / max(float(b.mean()), _LEAST)
 
 
-def _judge(value: float, between: list[float], limit: float) -> str:
+def _judge(value: float, between: tuple[float, float], limit: float) -> str:
     low, high = between
     if abs(value) > limit and (low > limit or high < -limit):
         return "differs"
     return "within" if -limit <= low and high <= limit else "unsure"
 
 
-def _measure(values: list[float], resampled: list[Floats], confidence: float) -> dict[str, Any]:
-    between = interval(_log(resampled[0]) - _log(resampled[1]), confidence)
-    log_ratio = float(_log(values[0]) - _log(values[1]))
-    return {"a": values[0], "b": values[1], "log_ratio": log_ratio, "interval": between}
+def _measure(values: list[float], resampled: list[Floats], confidence: float) -> Measure:
+    low, high = interval(_log(resampled[0]) - _log(resampled[1]), confidence)
+    return Measure(values[0], values[1], float(_log(values[0]) - _log(values[1])), (low, high))
 
 
-def _distance(a: Floats, b: Floats, noise: list[Resamples], confidence: float) -> dict[str, Any]:
-    """The distances with the interval of Wasserstein-1."""
+def _distances(a: Floats, b: Floats, noise: list[Resamples], confidence: float) -> Distances:
     ks, w1 = distances(a, b)
     error = float(quantiles(noise[0].distance_s + noise[1].distance_s, confidence)) / max(float(b.mean()), _LEAST)
-    return {"ks": ks, "w1": {"value": w1, "interval": [max(0.0, w1 - error), w1 + error]}}
+    return Distances(ks, w1, (max(0.0, w1 - error), w1 + error))
 
 
 def _log(values: Any) -> Any:

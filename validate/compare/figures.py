@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.capabilities import Side
 from traces.run import Run
 from traces.statistics.bootstrap import resample
 from traces.statistics.summary import QUANTILES, latencies, ops_of, summarise
 from validate.compare.server_share import SHARES, shares_of
-from validate.replay.cpu_usage import measured_cpu_s
 
 Floats = NDArray[np.float64]
 Label = tuple[str, str]
@@ -37,21 +37,25 @@ SHARE_ERROR_S = 50e-6
 clock starts when it has read a request's head, and stops before its answer is flushed. Assumed."""
 
 
-def labels_of(run: Run, server_s: Floats | None = None) -> list[Label]:
-    """The figures that a measured Run has to offer: throughput and quantiles by operation, CPU where it was recorded.
+def parts_of(run: Run, server_s: Floats | None = None) -> dict[str, Run]:
+    """The Run under the empty name and, where `server_s` is known (`shares_of`), those of the shares under theirs."""
+    return {"": run} | ({} if server_s is None else shares_of(run, server_s))
+
+
+def labels_of(parts: Mapping[str, Run], cpu: Iterable[str] = ()) -> list[Label]:
+    """The figures that a measured Run has to offer: throughput and quantiles by operation, CPU of the sides in `cpu`.
 
     A quantile is there when at least 4 successful requests lie beyond it. Those of the server's share and the rest are
-    where `server_s` (seconds at the server, shape (requests,), NaN: unknown) is known of nine in ten requests.
+    where `parts` (`parts_of`) has nine in ten requests of them.
     """
-    shares = {} if server_s is None else shares_of(run, server_s)
     labels: list[Label] = []
-    for op in ops_of(run):
-        count = len(latencies(run, op))
+    for op in ops_of(parts[""]):
+        count = len(latencies(parts[""], op))
         names = [name for name in _NAMES if count * (1 - QUANTILES[name]) >= _BEYOND]
         labels += [(op, name) for name in (THROUGHPUT, *names)] if count else []
-        known = [share for share, of in shares.items() if len(latencies(of, op)) >= max(1.0, _KNOWN * count)]
-        labels += [(op, f"{share}_{name}") for share in known for name in names if name in _OF_SHARES]
-    return labels + [("all", f"{side}_cpu_s") for side in measured_cpu_s(run)]
+        shares = [share for share in parts if share and len(latencies(parts[share], op)) >= max(1.0, _KNOWN * count)]
+        labels += [(op, f"{share}_{name}") for share in shares for name in names if name in _OF_SHARES]
+    return labels + [("all", f"{side}_cpu_s") for side in cpu]
 
 
 def of_share(label: Label) -> tuple[str, str]:
@@ -60,18 +64,18 @@ def of_share(label: Label) -> tuple[str, str]:
     return (share, name) if share in SHARES and name in QUANTILES else ("", label[1])
 
 
-def figures_of(run: Run, labels: Sequence[Label], cpu_s: dict[str, float], server_s: Floats | None = None) -> Floats:
-    """The logarithms of these figures; `cpu_s` is the CPU time per request of ``client`` and ``server``.
+def figures_of(parts: Mapping[str, Run], labels: Sequence[Label], cpu_s: Mapping[Side, float]) -> Floats:
+    """The logarithms of these figures; `cpu_s` is the CPU time per request of each side.
 
     A figure that the Run does not have, because nothing of its operation succeeded, is NaN.
     """
-    parts = {"": run} | ({} if server_s is None else shares_of(run, server_s))
+    of_side = {f"{side}_cpu_s": s for side, s in cpu_s.items()}
     ops = {share: summarise(part)["ops"] for share, part in parts.items()}
 
     def value(label: Label) -> float:
         op, (share, name) = label[0], of_share(label)
         if op == "all":
-            return cpu_s[name.removesuffix("_cpu_s")]
+            return of_side[name]
         figures = ops[share].get(op)
         if figures is None:
             return float("nan")
@@ -81,9 +85,8 @@ def figures_of(run: Run, labels: Sequence[Label], cpu_s: dict[str, float], serve
     return np.log(np.where(values > 0, values, np.nan))
 
 
-def sampling_noise(run: Run, labels: Sequence[Label], seed: int, server_s: Floats | None = None) -> Floats:
+def sampling_noise(parts: Mapping[str, Run], labels: Sequence[Label], seed: int) -> Floats:
     """The covariance of a Run's log-figures over its block-bootstrap resamples, shape (labels, labels)."""
-    parts = {"": run} | ({} if server_s is None else shares_of(run, server_s))
     columns: dict[Label, Floats] = {}
     for op, share in dict.fromkeys((label[0], of_share(label)[0]) for label in labels if label[0] != "all"):
         own = {label: of_share(label)[1] for label in labels if label[0] == op and of_share(label)[0] == share}

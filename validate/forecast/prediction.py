@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,8 @@ from traces.statistics.bootstrap import interval, resample
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
 from traces.tables import OPS
 from validate.compare.compare import distances, told_quantiles
-from validate.forecast.configurations import asked_trace
-from validate.replay.recorded_policies import as_recorded, recorded_policies
+from validate.compare.measured import Measured
+from validate.replay.recorded_policies import as_recorded
 
 QUANTILES = ("p50", "p90", "p99")
 """The quantiles that are predicted."""
@@ -31,7 +30,103 @@ QUANTILES = ("p50", "p90", "p99")
 _LEAST = 1e-12  # anything less counts as this, so that every logarithm is finite
 
 
-def predict(spec: Spec, folders: Sequence[Path], seeds: int, seed: int) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Deviation:
+    """How far a prediction is from the measurement in one figure: here a distance of the whole distribution.
+
+    Attributes:
+        error: the distance; of a `Ratio`, by what share the greater is above the lesser.
+        interval: what chance leaves open on both sides; None: not known.
+        noise_pairs: of how many pairs of Runs of the cell the noise band is; 0: it is that of all cells.
+        noise_band: the error of a measurement by its repetition; None: nothing was repeated.
+        verdict: where the figure is judged.
+    """
+
+    error: float
+    interval: tuple[float, float] | None = None
+    noise_pairs: int = 0
+    noise_band: float | None = None
+    verdict: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields; without what it does not have, save for the noise band."""
+        judged = {} if self.verdict is None else {"verdict": self.verdict}
+        return {**self._own(), "noise_pairs": self.noise_pairs, "noise_band": self.noise_band, **judged}
+
+    def _own(self) -> dict[str, Any]:
+        return {"error": self.error} | ({} if self.interval is None else {"interval": list(self.interval)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio(Deviation):
+    """A figure that is predicted and measured.
+
+    Attributes:
+        log_ratio: logarithm of predicted / measured.
+        interval: of `log_ratio`: between simulations, and within the Runs (a block bootstrap). How far one Run is from
+            the next is not in it.
+    """
+
+    predicted: float
+    measured: float
+    log_ratio: float
+    interval: tuple[float, float]
+
+    def _own(self) -> dict[str, Any]:
+        ratio = {"predicted": self.predicted, "measured": self.measured, "log_ratio": self.log_ratio}
+        return {**ratio, "interval": list(self.interval), "error": self.error}
+
+
+@dataclass(frozen=True)
+class Total:
+    """A count over all simulations, and over all Runs."""
+
+    predicted: int
+    measured: int
+
+
+@dataclass(frozen=True)
+class OpPrediction:
+    """An operation of a cell.
+
+    Attributes:
+        count, errors: requests, and how many of them failed.
+        ratios: ``throughput_ops``, and the `QUANTILES` beyond which 10 measured requests lie. Without successful
+            requests: of the Runs none, of the simulations only throughput.
+        distances: ``w1``, the Wasserstein-1 distance over the measured mean, and ``ks``, that of Kolmogorov and
+            Smirnov; none where a side has no successful request.
+    """
+
+    count: Total
+    errors: Total
+    ratios: Mapping[str, Ratio]
+    distances: Mapping[str, Deviation]
+
+    @property
+    def measures(self) -> dict[str, Deviation]:
+        """All by figure."""
+        return {**self.ratios, **self.distances}
+
+    def to_json(self) -> dict[str, Any]:
+        """Latencies apart from throughput."""
+        result: dict[str, Any] = {"count": asdict(self.count), "errors": asdict(self.errors)}
+        ratios = {figure: ratio.to_json() for figure, ratio in self.ratios.items()}
+        if ratios:
+            result["throughput_ops"] = ratios.pop("throughput_ops")
+        if self.distances:
+            result["latency_s"] = ratios
+        return result | {figure: distance.to_json() for figure, distance in self.distances.items()}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A cell: its operations, and for each pair of its Runs the `pair_errors`."""
+
+    ops: Mapping[str, OpPrediction]
+    repetitions: Sequence[Mapping[str, Mapping[str, float]]]
+
+
+def predict(spec: Spec, measured: Sequence[Measured], seeds: int, seed: int) -> Prediction:
     """Predict a cell, and hold its Runs against the prediction and against each other.
 
     Each simulation takes the trace of one of the Runs in turn and a seed of its own, and its clients do what those of
@@ -40,35 +135,23 @@ def predict(spec: Spec, folders: Sequence[Path], seeds: int, seed: int) -> dict[
 
     Args:
         spec: the store; its workload does not count, nor do its clients' policies where the Runs have their own.
-        folders: usable Runs of one cell.
+        measured: usable Runs of one cell.
         seeds: how many simulations, at least 2.
         seed: from which those of the simulations are made.
 
-    Returns:
-        ``{"ops": {OP: …}, "repetitions": […]}``. Of an operation ``{"count": {"predicted", "measured"}, "errors":
-        {…}, "throughput_ops": M, "latency_s": {"p50": M, "p90": M, "p99": M}, "w1": {"error", "interval"}, "ks":
-        {"error"}}``; counts are totals of all Runs and of all simulations. M is ``{"predicted", "measured",
-        "log_ratio", "interval", "error"}``: the logarithm of predicted / measured with its interval, and by what
-        share the greater is above the lesser. Its interval is of what chance leaves open on both sides: between
-        simulations, and within the Runs (a block bootstrap); how far one Run is from the next is not in it. A quantile
-        is there where 10 measured requests lie beyond it; with no successful request on one side there is neither
-        quantile nor distance. `repetitions` has for each pair of Runs each operation's `pair_errors`.
-
     Raises:
-        InputError: a Run cannot be read or has policies that no client has, or the spec cannot serve it.
+        InputError: a Run has policies that no client has, or the spec cannot serve it.
     """
-    runs = [Run.read(folder) for folder in folders]
-    traces = [asked_trace(run) for run in runs]
-    spec = as_recorded(spec, recorded_policies(runs[0], str(folders[0])))
+    spec = as_recorded(spec, measured[0].policies)
     forecast = Replications(tuple(
-        Replication.of(simulate(spec, traces[i % len(traces)], seed=seed_of(seed, i)), seed_of(seed, i))
+        Replication.of(simulate(spec, measured[i % len(measured)].trace, seed=seed_of(seed, i)), seed_of(seed, i))
         for i in range(seeds)
     ))  # fmt: skip
-    measured = end_to_end(runs)
-    return {
-        "ops": {op: _predicted(op, forecast, measured, seed) for op in ops_of(measured)},
-        "repetitions": [pair_errors(a, b) for a, b in combinations(runs, 2)],
-    }
+    merged = end_to_end([m.run for m in measured])
+    return Prediction(
+        {op: _predicted(op, forecast, merged, seed) for op in ops_of(merged)},
+        [pair_errors(a.run, b.run) for a, b in combinations(measured, 2)],
+    )
 
 
 def end_to_end(runs: Sequence[Run]) -> Run:
@@ -114,44 +197,40 @@ def pair_errors(a: Run, b: Run) -> dict[str, dict[str, float]]:
     return errors
 
 
-def _predicted(op: str, forecast: Replications, measured: Run, seed: int) -> dict[str, Any]:
+def _predicted(op: str, forecast: Replications, measured: Run, seed: int) -> OpPrediction:
     figures, samples = forecast.figures.get(op), latencies(measured, op)
     summary = summarise(measured)["ops"][op]
     counts = [run.summary["ops"].get(op, {"count": 0, "errors": 0}) for run in forecast.runs]
-    result: dict[str, Any] = {
-        name: {"predicted": sum(c[name] for c in counts), "measured": summary[name]} for name in ("count", "errors")
-    }
+    count, errors = (Total(sum(c[name] for c in counts), summary[name]) for name in ("count", "errors"))
     if not len(samples):
-        return result
+        return OpPrediction(count, errors, {}, {})
     noise = resample(measured, op, told := _told(len(samples)), seed, f"validate.{op}")
     throughput = figures["throughput_ops"] if figures else Figure(0.0, np.zeros(len(forecast)))
-    result["throughput_ops"] = _ratio(throughput, summary["throughput_ops"], noise.throughput_ops)
+    ratios = {"throughput_ops": _ratio(throughput, summary["throughput_ops"], noise.throughput_ops)}
     parts = [run.latency_s[op] for run in forecast.runs if len(run.latency_s.get(op, ()))]
     if figures is None or not parts:
-        return result
-    result["latency_s"] = {
-        name: _ratio(figures[name], summary["latency_s"][name], noise.latency_s[name]) for name in told
-    }
-    return result | _distances(parts, samples, noise.distance_s)
+        return OpPrediction(count, errors, ratios, {})
+    ratios |= {name: _ratio(figures[name], summary["latency_s"][name], noise.latency_s[name]) for name in told}
+    return OpPrediction(count, errors, ratios, _distances(parts, samples, noise.distance_s))
 
 
 def _told(count: int) -> list[str]:
     return [name for name in told_quantiles(count) if name in QUANTILES]
 
 
-def _ratio(figure: Figure, measured: float, resampled: Floats) -> dict[str, Any]:
+def _ratio(figure: Figure, measured: float, resampled: Floats) -> Ratio:
     log_ratio, half = _log_ratio(figure.value, measured), figure.relative_half_width()
     low, high = (_log_ratio(bound, measured) for bound in interval(resampled, CONFIDENCE))
-    return {
-        "predicted": figure.value,
-        "measured": measured,
-        "log_ratio": log_ratio,
-        "interval": [log_ratio - math.hypot(half, max(high, 0.0)), log_ratio + math.hypot(half, max(-low, 0.0))],
-        "error": _error(log_ratio),
-    }
+    return Ratio(
+        predicted=figure.value,
+        measured=measured,
+        log_ratio=log_ratio,
+        interval=(log_ratio - math.hypot(half, max(high, 0.0)), log_ratio + math.hypot(half, max(-low, 0.0))),
+        error=_error(log_ratio),
+    )
 
 
-def _distances(parts: Sequence[Floats], measured: Floats, resampled_s: Floats) -> dict[str, Any]:
+def _distances(parts: Sequence[Floats], measured: Floats, resampled_s: Floats) -> dict[str, Deviation]:
     """The distances of all simulations merged to the measured samples; the interval by the triangle inequality."""
     predicted = np.concatenate(parts)
     ks, w1 = distances(predicted, measured)
@@ -159,7 +238,7 @@ def _distances(parts: Sequence[Floats], measured: Floats, resampled_s: Floats) -
     own = float(np.mean([distances(part, predicted)[1] for part in parts])) / math.sqrt(max(len(parts) - 1, 1))
     mean_s = max(float(measured.mean()), _LEAST)
     wide = own * float(predicted.mean()) / mean_s + float(quantiles(resampled_s, CONFIDENCE)) / mean_s
-    return {"w1": {"error": w1, "interval": [max(0.0, w1 - wide), w1 + wide]}, "ks": {"error": ks}}
+    return {"w1": Deviation(error=w1, interval=(max(0.0, w1 - wide), w1 + wide)), "ks": Deviation(error=ks)}
 
 
 def _log_ratio(a: float, b: float) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from sim.parallel.process_pool import process_map
 from traces.errors import InputError
 from traces.run import Run
 from validate.compare.compare import JUDGED
-from validate.compare.run_quality import Judgement, judge
-from validate.forecast.configurations import Asked, asked_of, cells_of, labels_of
-from validate.forecast.prediction import predict
+from validate.compare.measured import Measured
+from validate.compare.run_quality import Judgement
+from validate.forecast.configurations import cells_of, labels_of
+from validate.forecast.prediction import Deviation, OpPrediction, Prediction, predict
 
 TOLERANCES: Mapping[str, float] = {"throughput_ops": 0.05, "p50": 0.10, "p99": 0.15, "w1": 0.10}
 """The error of each judged figure that is good enough whatever the noise."""
@@ -33,42 +34,142 @@ NOISE_FACTOR = 1.5
 VERDICTS = ("within", "noise", "beyond")
 """Within the tolerance; beyond it, but within `NOISE_FACTOR` noise bands; beyond both."""
 
+AnyDeviation = TypeVar("AnyDeviation", bound=Deviation)
+
+_UNKNOWN = "unknown workload"
+
 Identity = tuple[str, int]
 """When a Run began, and how many requests it had: the same Run in another folder is still that Run."""
 
 
 @dataclass(frozen=True)
-class Examined:
-    """What is known of a Run before anything is predicted; `asked` is None where the Run does not keep its trace."""
+class JudgedRun:
+    """A Run, what speaks against it, the label of its cell if that was predicted, and whether it was fitted."""
 
-    folder: Path
+    run: str
     judgement: Judgement
-    asked: Asked | None
-    identity: Identity
+    cell: str | None
+    fitted: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields."""
+        judged = {"usable": self.judgement.usable, **asdict(self.judgement)}
+        return {"run": self.run, **judged, "cell": self.cell, "fitted": self.fitted}
 
 
 @dataclass(frozen=True)
-class _Cell:
+class Cell:
+    """A cell that was predicted.
+
+    Attributes:
+        cell: its label.
+        runs: its usable Runs.
+        loop: ``open`` or ``closed``.
+        fitted: whether a Run of it was fitted.
+        ops: what was predicted of each operation.
+    """
+
+    cell: str
+    runs: tuple[str, ...]
+    loop: str
+    fitted: bool
+    ops: Mapping[str, OpPrediction]
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields."""
+        ops = {op: prediction.to_json() for op, prediction in self.ops.items()}
+        return {"cell": self.cell, "runs": list(self.runs), "loop": self.loop, "fitted": self.fitted, "ops": ops}
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The greatest error of a figure, and where it is."""
+
+    error: float
+    cell: str
+    op: str
+
+
+@dataclass(frozen=True)
+class FigureSummary:
+    """A judged figure over the operations of the held-out cells; of throughput, those of closed loops.
+
+    Attributes:
+        count: how many there are.
+        noise_band: the median over all cells that were repeated.
+        tolerance: the error that is good enough.
+        median, worst: of the errors; None where nothing was held out, as is `verdict`.
+        verdict: one of `VERDICTS`, of the median.
+    """
+
+    count: int
+    noise_band: float | None
+    tolerance: float
+    median: float | None = None
+    worst: Worst | None = None
+    verdict: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What measured Runs say of a model."""
+
+    runs: tuple[JudgedRun, ...]
+    cells: tuple[Cell, ...]
+    summary: Mapping[str, FigureSummary]
+    tolerances: Mapping[str, float]
+    seeds: int
+
+    @property
+    def verdict(self) -> str:
+        """``fail`` where that of a figure is ``beyond``, ``nothing held out`` where none has one, else ``pass``."""
+        verdicts = [row.verdict for row in self.summary.values() if row.verdict is not None]
+        if not verdicts:
+            return "nothing held out"
+        return "fail" if "beyond" in verdicts else "pass"
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields, the factor of the noise bands, and the verdict."""
+        return {
+            "runs": [run.to_json() for run in self.runs],
+            "cells": [cell.to_json() for cell in self.cells],
+            "summary": {figure: row.to_json() for figure, row in self.summary.items()},
+            "tolerances": dict(self.tolerances),
+            "noise_factor": NOISE_FACTOR,
+            "seeds": self.seeds,
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A cell before it is predicted: its Runs, and the usable ones among them, by their places."""
+
     label: str
-    members: Sequence[int]  # of all Runs
+    members: Sequence[int]
     usable: Sequence[int]
     fitted: bool
-    is_open: bool
+    loop: str
 
 
-def examine(folder: Path) -> Examined:
-    """Read a Run and judge it.
+def examined(named: tuple[str, Path]) -> tuple[Measured, Judgement]:
+    """Read a Run and judge it; a workload that is not known counts against it.
 
     Raises:
         InputError: there is no Run, or it is broken.
     """
-    run = Run.read(folder)
-    judgement, asked = judge(run), None
+    name, folder = named
+    measured = Measured(name, Run.read(folder))
+    judgement = measured.judgement
     try:
-        asked = asked_of(run)
+        measured.asked  # noqa: B018 - is found here, in a worker
     except InputError as error:
-        judgement = replace(judgement, faults={**judgement.faults, "unknown workload": str(error)})
-    return Examined(folder, judgement, asked, (str(run.info.get("started_at")), len(run)))
+        judgement = replace(judgement, faults={**judgement.faults, _UNKNOWN: str(error)})
+    return measured, judgement
 
 
 def validate(
@@ -81,11 +182,11 @@ def validate(
     seed: int = 0,
     workers: int = 1,
     progress: Callable[[float], None] = lambda done: None,
-) -> dict[str, Any]:
+) -> Validation:
     """Judge the Runs, predict each cell of the usable ones, and say how far off the predictions are.
 
     A cell of which a Run was fitted is predicted like the others, but does not count in the summary, even if it has
-    further Runs: its workload was seen.
+    further Runs: its workload was seen. Each Run is read once, and kept.
 
     Args:
         spec: the store; its workload does not count, each Run has its own trace; nor do its clients' policies where
@@ -98,53 +199,34 @@ def validate(
         workers: processes.
         progress: told the share done.
 
-    Returns:
-        ``{"runs": [{"run", "usable", "faults", "figures", "cell", "fitted"}], "cells": [{"cell", "runs", "loop",
-        "fitted", "ops"}], "summary": {FIGURE: …}, "tolerances", "noise_factor", "seeds", "verdict"}``. The operations
-        of a cell are as `predict` has them; its measures get ``noise_band`` (an error, None where nothing was
-        repeated) and ``noise_pairs`` (0: the band of all cells), and the judged ones ``verdict``, one of `VERDICTS`.
-        The summary has for each judged figure, over the operations of the held-out cells (of throughput, the closed
-        loops': an open loop's is what was asked), ``{"count", "median", "worst": {"error", "cell", "op"},
-        "noise_band", "tolerance", "verdict"}``; its noise band is the median over all cells that were repeated. The
-        verdict is ``fail`` where a figure's is beyond, ``nothing held out`` where there is no figure, else ``pass``.
-
     Raises:
         InputError: a value is out of range, a Run cannot be read, or the spec cannot serve one.
     """
     _check(tolerances, seeds, workers)
+    measured: list[Measured] = []
+    judgements: list[Judgement] = []
     with process_map(min(workers, max(len(runs), 1))) as mapping:
-        examined: list[Examined] = []
-        for found in mapping(examine, runs.values()):
-            examined.append(found)
-            progress(len(examined) / len(runs) / 2)
-        cells = _cells(examined, fitted)
-        groups = [[examined[i].folder for i in cell.usable] for cell in cells]
-        predictions: list[dict[str, Any]] = []
-        for prediction in mapping(partial(predict, spec, seeds=seeds, seed=seed), groups):
+        for run, judgement in mapping(examined, runs.items()):
+            measured.append(run)
+            judgements.append(judgement)
+            progress(len(measured) / len(runs) / 2)
+        groups = _groups(measured, judgements, fitted)
+        predictions: list[Prediction] = []
+        members = [[measured[i] for i in group.usable] for group in groups]
+        for prediction in mapping(partial(predict, spec, seeds=seeds, seed=seed), members):
             predictions.append(prediction)
             progress(0.5 + len(predictions) / len(groups) / 2)
-    _add_noise_bands(predictions)
-    _add_verdicts(predictions, tolerances)
-    names = list(runs)
-    summary = {figure: _summary(figure, cells, predictions, tolerances) for figure in JUDGED}
-    return {
-        "runs": _run_rows(names, examined, cells, fitted),
-        "cells": [
-            {
-                "cell": cell.label,
-                "runs": [names[i] for i in cell.usable],
-                "loop": "open" if cell.is_open else "closed",
-                "fitted": cell.fitted,
-                "ops": prediction["ops"],
-            }
-            for cell, prediction in zip(cells, predictions, strict=True)
-        ],
-        "summary": summary,
-        "tolerances": dict(tolerances),
-        "noise_factor": NOISE_FACTOR,
-        "seeds": seeds,
-        "verdict": _verdict(summary),
-    }
+    cells = tuple(
+        Cell(group.label, tuple(measured[i].name for i in group.usable), group.loop, group.fitted, ops)
+        for group, ops in zip(groups, _with_verdicts(predictions, tolerances), strict=True)
+    )
+    labels = {i: group.label for group in groups for i in group.members}
+    rows = tuple(
+        JudgedRun(run.name, judgement, labels.get(i), run.identity in fitted)
+        for i, (run, judgement) in enumerate(zip(measured, judgements, strict=True))
+    )
+    summary = {figure: _summary(figure, cells, tolerances[figure]) for figure in JUDGED}
+    return Validation(rows, cells, summary, dict(tolerances), seeds)
 
 
 def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
@@ -157,72 +239,58 @@ def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
         raise InputError(f"workers is {workers}; at least 1 is needed")
 
 
-def _cells(examined: Sequence[Examined], fitted: Collection[Identity]) -> list[_Cell]:
+def _groups(
+    measured: Sequence[Measured], judgements: Sequence[Judgement], fitted: Collection[Identity]
+) -> list[_Group]:
     """The cells that have a usable Run."""
-    known = [(i, run.asked) for i, run in enumerate(examined) if run.asked is not None]
-    groups = cells_of([asked for _, asked in known])
-    first = [known[group[0]][1] for group in groups]
-    cells = []
-    for group, asked, label in zip(groups, first, labels_of(first), strict=True):
-        members = [known[k][0] for k in group]
-        usable = [i for i in members if examined[i].judgement.usable]
-        seen = any(examined[i].identity in fitted for i in members)
+    known = [
+        (i, m.asked) for i, (m, j) in enumerate(zip(measured, judgements, strict=True)) if _UNKNOWN not in j.faults
+    ]
+    cells = cells_of([asked for _, asked in known])
+    first = [known[cell[0]][1] for cell in cells]
+    groups = []
+    for cell, asked, label in zip(cells, first, labels_of(first), strict=True):
+        members = [known[k][0] for k in cell]
+        usable = [i for i in members if judgements[i].usable]
         if usable:
-            cells.append(_Cell(label, members, usable, seen, asked.pacing.loop == "open"))
-    return cells
+            seen = any(measured[i].identity in fitted for i in members)
+            groups.append(_Group(label, members, usable, seen, asked.pacing.loop))
+    return groups
 
 
-def _run_rows(
-    names: Sequence[str], examined: Sequence[Examined], cells: Sequence[_Cell], fitted: Collection[Identity]
-) -> list[dict[str, Any]]:
-    labels = {i: cell.label for cell in cells for i in cell.members}
+def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, float]) -> list[dict[str, OpPrediction]]:
+    """The operations of each cell with noise bands, of the cell or else of all that have some, and verdicts."""
+    pairs = [
+        {
+            (op, figure): [pair[op][figure] for pair in prediction.repetitions if figure in pair.get(op, {})]
+            for op, found in prediction.ops.items()
+            for figure in found.measures
+        }
+        for prediction in predictions
+    ]
+    bands: dict[tuple[str, str], list[float]] = {}
+    for own in pairs:
+        for at, errors in own.items():
+            if errors:
+                bands.setdefault(at, []).append(float(np.median(errors)))
+
+    def judged(measure: AnyDeviation, at: tuple[str, str], errors: Sequence[float]) -> AnyDeviation:
+        several = errors or bands.get(at)
+        band = float(np.median(several)) if several else None
+        verdict = _judged(measure.error, tolerances[at[1]], band) if at[1] in JUDGED else None
+        return replace(measure, noise_pairs=len(errors), noise_band=band, verdict=verdict)
+
     return [
         {
-            "run": name,
-            "usable": run.judgement.usable,
-            **asdict(run.judgement),
-            "cell": labels.get(i),
-            "fitted": run.identity in fitted,
+            op: replace(
+                found,
+                ratios={name: judged(m, (op, name), own[op, name]) for name, m in found.ratios.items()},
+                distances={name: judged(m, (op, name), own[op, name]) for name, m in found.distances.items()},
+            )
+            for op, found in prediction.ops.items()
         }
-        for i, (name, run) in enumerate(zip(names, examined, strict=True))
+        for prediction, own in zip(predictions, pairs, strict=True)
     ]
-
-
-def measures(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The measures of an operation that `predict` gave, by figure: ``throughput_ops``, quantiles, ``w1``, ``ks``."""
-    ordered: dict[str, dict[str, Any] | None] = {
-        "throughput_ops": result.get("throughput_ops"),
-        **result.get("latency_s", {}),
-        "w1": result.get("w1"),
-        "ks": result.get("ks"),
-    }
-    return {figure: measure for figure, measure in ordered.items() if measure is not None}
-
-
-def _add_noise_bands(predictions: Sequence[dict[str, Any]]) -> None:
-    """Put into each measure the noise band of its cell, or of all cells where its own was not repeated."""
-    own: dict[tuple[str, str], list[float]] = {}
-    for prediction in predictions:
-        for op, result in prediction["ops"].items():
-            for figure, measure in measures(result).items():
-                pairs = [pair[op][figure] for pair in prediction["repetitions"] if figure in pair.get(op, {})]
-                measure["noise_pairs"] = len(pairs)
-                measure["noise_band"] = float(np.median(pairs)) if pairs else None
-                if pairs:
-                    own.setdefault((op, figure), []).append(measure["noise_band"])
-    for prediction in predictions:
-        for op, result in prediction["ops"].items():
-            for figure, measure in measures(result).items():
-                if measure["noise_band"] is None and (op, figure) in own:
-                    measure["noise_band"] = float(np.median(own[op, figure]))
-
-
-def _add_verdicts(predictions: Sequence[dict[str, Any]], tolerances: Mapping[str, float]) -> None:
-    for prediction in predictions:
-        for result in prediction["ops"].values():
-            for figure, measure in measures(result).items():
-                if figure in JUDGED:
-                    measure["verdict"] = _judged(measure["error"], tolerances[figure], measure["noise_band"])
 
 
 def _judged(error: float, tolerance: float, noise_band: float | None) -> str:
@@ -231,29 +299,18 @@ def _judged(error: float, tolerance: float, noise_band: float | None) -> str:
     return "noise" if noise_band is not None and error <= NOISE_FACTOR * noise_band else "beyond"
 
 
-def _summary(
-    figure: str, cells: Sequence[_Cell], predictions: Sequence[dict[str, Any]], tolerances: Mapping[str, float]
-) -> dict[str, Any]:
+def _summary(figure: str, cells: Sequence[Cell], tolerance: float) -> FigureSummary:
     counted = [
-        (cell, op, measures(result)[figure])
-        for cell, prediction in zip(cells, predictions, strict=True)
-        for op, result in prediction["ops"].items()
-        if figure in measures(result) and not (figure == "throughput_ops" and cell.is_open)
+        (cell, op, found.measures[figure])
+        for cell in cells
+        for op, found in cell.ops.items()
+        if figure in found.measures and not (figure == "throughput_ops" and cell.loop == "open")
     ]
-    bands = [measure["noise_band"] for _, _, measure in counted if measure["noise_pairs"]]
-    held_out = [(cell, op, measure["error"]) for cell, op, measure in counted if not cell.fitted]
+    bands = [m.noise_band for _, _, m in counted if m.noise_pairs and m.noise_band is not None]
+    held_out = [Worst(m.error, cell.cell, op) for cell, op, m in counted if not cell.fitted]
     band = float(np.median(bands)) if bands else None
-    found: dict[str, Any] = {"count": len(held_out), "noise_band": band, "tolerance": tolerances[figure]}
     if not held_out:
-        return found | {"median": None, "worst": None, "verdict": None}
-    median = float(np.median([error for _, _, error in held_out]))
-    cell, op, error = max(held_out, key=lambda entry: entry[2])
-    worst = {"error": error, "cell": cell.label, "op": op}
-    return found | {"median": median, "worst": worst, "verdict": _judged(median, tolerances[figure], band)}
-
-
-def _verdict(summary: Mapping[str, Mapping[str, Any]]) -> str:
-    verdicts = [row["verdict"] for row in summary.values() if row["verdict"] is not None]
-    if not verdicts:
-        return "nothing held out"
-    return "fail" if "beyond" in verdicts else "pass"
+        return FigureSummary(0, band, tolerance)
+    median = float(np.median([one.error for one in held_out]))
+    worst = max(held_out, key=lambda one: one.error)
+    return FigureSummary(len(held_out), band, tolerance, median, worst, _judged(median, tolerance, band))

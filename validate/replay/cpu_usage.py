@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from models.capabilities import Side
 from models.network.demand_sheet import Requests
 from models.network.network import Network
@@ -17,12 +15,6 @@ def measured_cpu_s(run: Run) -> dict[Side, float]:
     """CPU seconds per request of each side that the Run knows of; nothing of a Run that recorded none."""
     recorded = run.info.get("cpu", {})
     return {side: float(s) for side in SIDES if (s := recorded.get(f"{side}_per_op_s")) is not None and s > 0}
-
-
-def without_cpu(run: Run) -> Run:
-    """The Run as if it had recorded no CPU per request."""
-    cpu = {name: value for name, value in run.info.get("cpu", {}).items() if not name.endswith("_per_op_s")}
-    return replace(run, info=run.info | {"cpu": cpu})
 
 
 def tells_cpu(spec: Spec) -> bool:

@@ -182,9 +182,9 @@ def test_an_imported_run_is_judged_compared_and_validated(imported: Any, tmp_pat
     imported(lines, run_out=tmp_path / "r")
     run = Run.read(tmp_path / "r")
     assert judge(run).usable
-    assert compare(run, run)["verdict"] == "agree"
+    assert compare(run, run).verdict == "agree"
     found = validate(load_spec(Path("examples/minio.yaml"), ()), {"r": tmp_path / "r"}, seeds=2)
-    assert found["cells"][0]["ops"]["GET"]
+    assert found.cells[0].ops["GET"]
     with pytest.raises(SystemExit) as caught:
         main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")])
     assert not caught.value.code

@@ -36,4 +36,4 @@ def test_a_stores_log_is_replayed_simulated_and_compared(tmp_path: Path, live_mi
         assert (np.bincount(run.op, minlength=len(OPS)) == asked).all()
         assert not run.failed.any()
     figures = compare(forecast, measured)
-    assert set(figures["ops"]) == {op for op, count in zip(OPS, asked, strict=True) if count}
+    assert set(figures.ops) == {op for op, count in zip(OPS, asked, strict=True) if count}

@@ -14,6 +14,7 @@ import yaml
 
 from cli.pages.calibration import write_calibration_page
 from models.client_policy import ClientPolicies
+from models.spec_values import with_values
 from models.store import spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
@@ -22,22 +23,23 @@ from tests.runs import run_of
 from tests.specs import minio
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import override
 from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
-from validate.calibration.parameters import Parameter, chosen, matters, parameters_of, spec_at
+from validate.calibration.parameters import Parameter, chosen, matters, parameters_of
 from validate.calibration.profile import Profile
-from validate.calibration.targets import Measured, targets_of
-from validate.compare.figures import labels_of
+from validate.calibration.targets import targets_of
+from validate.compare.figures import labels_of, parts_of
+from validate.compare.measured import Measured
 
-SPEC = minio()
+DATA = minio()
+SPEC = spec_of(DATA, "spec")
 TRUTH = {"host.cpu.GET.constant": 0.0012, "host.cpu.GET.distribution.cv": 1.1}
 FITTED = [Parameter(path, value / 20, value * 20) for path, value in TRUTH.items()]
 
 
 def measured(clients: int, seed: int, *more: str, truth: dict[str, float] = TRUTH) -> Run:
     """A Run of a store with the truth."""
-    spec = spec_at(override(SPEC, [f"workload.clients={clients}", *more]), truth)
+    spec = with_values(spec_of(minio(f"workload.clients={clients}", *more), "spec"), truth)
     return simulate(spec, generate(spec.workload, seed=1), seed=seed)
 
 
@@ -46,7 +48,7 @@ RUNS = [("one", measured(1, seed=11)), ("four", measured(4, seed=12))]
 
 def spec_file(folder: Path) -> Path:
     path = folder / "minio.yaml"
-    path.write_text(yaml.safe_dump(SPEC))
+    path.write_text(yaml.safe_dump(DATA))
     return path
 
 
@@ -128,7 +130,7 @@ def test_repeated_cells_show_the_drift_between_runs():
             table = table.set_column(table.schema.get_field_index(name), table.schema.field(name), column)
         return replace(run, requests=table)
 
-    steady = [Measured.of(f"{i}", measured(1, seed)) for i, seed in enumerate((1, 2, 3))]
+    steady = [Measured(f"{i}", measured(1, seed)) for i, seed in enumerate((1, 2, 3))]
     drifting = [replace(m, run=slower(m.run, f)) for m, f in zip(steady, (0.8, 1.0, 1.25), strict=True)]
     assert targets_of(steady, 0).noise["p50"] < 0.05
     noise = targets_of(drifting, 0)
@@ -164,16 +166,15 @@ def test_parameters_are_added_bounded_and_fixed():
 def test_a_run_depends_on_what_its_requests_take():
     trace = RUNS[0][1].trace
     by_path = {p.path: p for p in parameters_of(SPEC)}
-    assert matters(SPEC, by_path["host.cpu.GET.per_byte"], trace)
-    assert not matters(SPEC, by_path["host.cpu.PUT.constant"], trace)
-    assert not matters(SPEC, by_path["drives.commit.constant"], trace)
+    asked = [by_path[path] for path in ("host.cpu.GET.per_byte", "host.cpu.PUT.constant", "drives.commit.constant")]
+    assert matters(SPEC, asked, trace).tolist() == [True, False, False]
 
 
 def test_a_run_is_fitted_with_the_policies_it_was_made_with():
     hedge = {"after": 0.002, "share": None, "cancel": False}
     run = measured(2, 11, f"client.hedge={json.dumps(hedge)}")
     told = replace(run, info=run.info | {"client_policies": {"hedge": hedge}})
-    known = override(SPEC, [f"host.cpu.GET.constant={TRUTH['host.cpu.GET.constant']}"])
+    known = with_values(SPEC, {"host.cpu.GET.constant": TRUTH["host.cpu.GET.constant"]})
     found, untold = (calibrate(known, [("run", r)], FITTED[1:]) for r in (told, run))
     path = FITTED[1].path
     assert found.values[path] == pytest.approx(TRUTH[path], rel=0.05)
@@ -182,10 +183,11 @@ def test_a_run_is_fitted_with_the_policies_it_was_made_with():
 
 def test_what_a_call_between_servers_takes_is_told_where_all_else_is_known():
     data = minio("drives.count=4", "host.servers=4", "host.internode={call: {constant: 0.1ms}, latency: 0.2ms}")
-    parameter = next(p for p in parameters_of(data) if p.path == "host.internode.call.constant")
-    spec = spec_at(data, {parameter.path: 0.00004})
-    run = simulate(spec, generate(spec.workload, seed=1), seed=2)
-    found = calibrate(data, [("run", run)], [parameter]).parameters[parameter.path]
+    spec = spec_of(data, "spec")
+    parameter = next(p for p in parameters_of(spec) if p.path == "host.internode.call.constant")
+    hidden = with_values(spec, {parameter.path: 0.00004})
+    run = simulate(hidden, generate(hidden.workload, seed=1), seed=2)
+    found = calibrate(spec, [("run", run)], [parameter]).parameters[parameter.path]
     assert found.value == pytest.approx(0.00004, rel=0.1)
     assert found.identified
 
@@ -199,25 +201,26 @@ def test_a_ceph_with_gateways_is_fitted_without_the_cpu_times_that_its_model_lac
         "gateways": {"count": 2, "cpu": {"GET": {"constant": "1ms"}}},
     }
     path = "gateways.cpu.GET.constant"
-    hidden = simulate(spec_at(data, {path: 0.004}), seed=3)
+    spec = spec_of(data, "spec")
+    hidden = simulate(with_values(spec, {path: 0.004}), seed=3)
     runs = [("run", replace(hidden, info=hidden.info | {"cpu": {"client_per_op_s": 0.003}}))]
-    told = calibrate(data, runs, [Parameter(path, 0.0001, 0.1)], anyway=True)
+    told = calibrate(spec, runs, [Parameter(path, 0.0001, 0.1)], anyway=True)
     assert told.parameters[path].value == pytest.approx(0.004, rel=0.1)
     assert told.misfit < 0.02
     assert any("CPU times were not fitted: a ceph's model" in finding for finding in told.findings)
 
 
 def test_a_spec_value_that_the_recorded_policy_replaces_does_not_matter():
-    hedged = minio("client.hedge.after=2ms")
+    hedged = spec_of(minio("client.hedge.after=2ms"), "spec")
     parameter, trace = Parameter("client.hedge.after", 1e-4, 1.0), RUNS[0][1].trace
-    assert matters(hedged, parameter, trace)
-    assert not matters(hedged, parameter, trace, policies=ClientPolicies())
+    assert matters(hedged, [parameter], trace).all()
+    assert not matters(hedged, [parameter], trace, policies=ClientPolicies()).any()
 
 
 def test_few_requests_have_no_far_quantiles():
-    assert ("GET", "p99_9") in labels_of(run_of(np.full(5000, 0.01)))
-    assert ("GET", "p99_9") not in labels_of(run_of(np.full(3000, 0.01)))
-    assert ("GET", "p99") not in labels_of(run_of(np.full(300, 0.01)))
+    assert ("GET", "p99_9") in labels_of(parts_of(run_of(np.full(5000, 0.01))))
+    assert ("GET", "p99_9") not in labels_of(parts_of(run_of(np.full(3000, 0.01))))
+    assert ("GET", "p99") not in labels_of(parts_of(run_of(np.full(300, 0.01))))
 
 
 TRACE = RUNS[0][1].trace
@@ -252,6 +255,10 @@ def test_nothing_to_fit_is_refused():
         calibrate(SPEC, RUNS, [Parameter("host.cpu.GIT.constant", 1e-5, 1)])
     with pytest.raises(InputError, match="first guess above 0"):
         calibrate(SPEC, RUNS, [Parameter("drives.write.per_byte", 1e-12, 1e-6)])
+    with pytest.raises(InputError, match=r"spec: host\.after_commit: "):
+        calibrate(SPEC, RUNS, [Parameter("host.after_commit", 0.05, 1.5)])
+    with pytest.raises(InputError, match=r"host\.cores: "):
+        calibrate(SPEC, RUNS, [Parameter("host.cores", 1, 4)])
 
 
 def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
@@ -277,7 +284,7 @@ def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
     assert set(profile.parameters) == {"host.cpu.GET.constant", "host.cpu.GET.distribution.cv"}
     assert profile.values["host.cpu.GET.constant"] == pytest.approx(TRUTH["host.cpu.GET.constant"], rel=0.1)
     assert page.stat().st_size > 1e6
-    applied = spec_of(profile.applied_to(SPEC, "spec"), "spec")
+    applied = spec_of(profile.applied_to(DATA, "spec"), "spec")
     assert applied.host.cpu["GET"].constant == profile.values["host.cpu.GET.constant"]
 
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.store import compile_spec
+from models.spec_values import value_at, with_values
+from models.store import compile_spec, spec_of
 from sim.simulate import simulate
 from tests.specs import minio
-from traces.spec_file import override
 from traces.workload.generate import generate
 from validate.calibration.initial_estimates import slow_mode, staged_estimates
-from validate.calibration.parameters import chosen, matters, spec_at, value_at
-from validate.calibration.targets import Measured
+from validate.calibration.parameters import matters, parameters_of
+from validate.compare.measured import Measured
 from validate.replay.cpu_usage import modelled_cpu_s
 
-DATA = minio("workload.operations=3000")
+SPEC = spec_of(minio("workload.operations=3000"), "spec")
 TRUTH = {
     "client.cpu.GET.constant": 0.0004,
     "client.cpu.PUT.constant": 0.0006,
@@ -37,18 +37,19 @@ TRUTH = {
 
 def measured(clients: int, mix: str, size: str, with_cpu: bool = True, seed: int = 5) -> Measured:
     asked = [f"workload.clients={clients}", f"workload.mix={mix}", f"workload.object_size={size}"]
-    spec = spec_at(override(DATA, asked), TRUTH)
+    spec = with_values(spec_of(minio("workload.operations=3000", *asked), "spec"), TRUTH)
     trace = generate(spec.workload, seed=1)
     run = simulate(spec, trace, seed=seed)
     if with_cpu:
         cpu_s = modelled_cpu_s(spec, *compile_spec(spec, trace))
         run = replace(run, info=run.info | {"cpu": {f"{k}_per_op_s": s for k, s in cpu_s.items()}})
-    return Measured(f"{clients} {mix} {size}", run, trace)
+    return Measured(f"{clients} {mix} {size}", run)
 
 
 def estimates(*runs: Measured):
-    parameters = [p for p in chosen(DATA) if any(matters(DATA, p, m.trace) for m in runs)]
-    return staged_estimates(DATA, parameters, runs)
+    parameters = parameters_of(SPEC)
+    matter = np.any([matters(SPEC, parameters, m.trace) for m in runs], axis=0)
+    return staged_estimates(SPEC, [p for p, keep in zip(parameters, matter, strict=True) if keep], runs)
 
 
 LIGHT = [measured(1, f"{{{op}: 1}}", size) for op in ("GET", "PUT") for size in ("4KiB", "1MiB")]
@@ -87,7 +88,7 @@ def test_server_side_data_are_optional():
 
 def test_heavy_runs_without_cpu_leave_the_spec_s_values():
     found = estimates(measured(8, "{GET: 1}", "4KiB", with_cpu=False)).values
-    assert all(found[path] == pytest.approx(value_at(DATA, path)) for path in found)
+    assert all(found[path] == pytest.approx(value_at(SPEC, path)) for path in found)
 
 
 def test_batching_and_the_size_break_are_told():

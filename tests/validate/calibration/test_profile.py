@@ -7,6 +7,7 @@ import json
 import pytest
 import yaml
 
+from models.spec_values import with_values
 from models.store import spec_of
 from tests.cli.commands.test_simulate import tailcast
 from tests.models.test_store import EXAMPLE
@@ -64,6 +65,15 @@ def test_values_go_where_the_spec_has_them_and_nowhere_else():
     assert fitted.client.cpu["GET"] == spec.client.cpu["GET"]
     assert fitted.drives.commit.distribution.factor == 33
     assert fitted.workload == spec.workload
+
+
+@pytest.mark.parametrize("device", ["nvme", {"preset": "nvme"}, {"preset": "nvme", "flush": "1ms"}])
+def test_a_device_s_preset_keeps_what_is_not_fitted(device):
+    data = {"store": "ceph", "workload": {"clients": 1, "operations": 1, "object_size": 1}, "device": device}
+    spec = spec_of(data, "spec")
+    values = {"device.read.constant": 0.0123, "device.read_latency.distribution.cv": 0.7}
+    fitted = spec_of(profile_of(values, store="ceph").applied_to(data, "spec"), "spec")
+    assert fitted == with_values(spec, values) != spec
 
 
 def test_another_store_s_profile_is_refused():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.spec_values import with_values
 from models.store import compile_spec, spec_of
 from sim.simulate import simulate
 from tests.runs import MEASURED, run_of
@@ -21,8 +22,8 @@ from traces.run import Run
 from traces.statistics.summary import Floats
 from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
-from validate.calibration.parameters import Parameter, spec_at
-from validate.compare.figures import labels_of
+from validate.calibration.parameters import Parameter
+from validate.compare.figures import labels_of, parts_of
 from validate.compare.server_share import shares_of, simulate_shares
 from validate.compare.server_trace import Handled, matched, read_server_trace, server_times
 
@@ -110,9 +111,9 @@ def test_shares_add_up_and_have_figures() -> None:
     server_s = np.where(np.arange(300) < 10, np.nan, 0.6 * latency_s)
     server, rest = shares_of(run, server_s).values()
     assert np.allclose(server.latency_s + rest.latency_s, latency_s[10:])
-    assert {name for _, name in labels_of(run, server_s)} >= {"server_p50", "rest_p50", "p50"}
+    assert {name for _, name in labels_of(parts_of(run, server_s))} >= {"server_p50", "rest_p50", "p50"}
     few = np.where(np.arange(300) < 60, np.nan, server_s)
-    assert labels_of(run, few) == labels_of(run), "of too few requests it is known"
+    assert labels_of(parts_of(run, few)) == labels_of(parts_of(run)), "of too few requests it is known"
 
 
 @pytest.mark.parametrize("more", [(), ("network.latency=0.3ms",), ("client=null",), ("client.on_host=false",)])
@@ -130,7 +131,7 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
 def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     """Without them, and without CPU times, one client's latency is one sum."""
     fitted = {"host.cpu.GET.constant": 1.5e-3, "client.cpu.GET.constant": 0.6e-3}
-    spec = spec_at(minio("client.on_host=false", "workload.clients=2"), fitted)
+    spec = with_values(spec_of(minio("client.on_host=false", "workload.clients=2"), "spec"), fitted)
     trace = generate(spec.workload, seed=1)
     run, server_s = simulate_shares(spec, *compile_spec(spec, trace), trace, seed=5)
     run = replace(run, info=run.info | {"kind": "measured"}, trace=generate(spec.workload, seed=1))
@@ -140,7 +141,9 @@ def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     known = matched([("run", run)], [path])
     assert np.allclose(known["run"], server_s, atol=1e-6)
     with_it, without = (
-        calibrate(minio("client.on_host=false"), [("run", run)], parameters, server_s=times, anyway=True)
+        calibrate(
+            spec_of(minio("client.on_host=false"), "spec"), [("run", run)], parameters, server_s=times, anyway=True
+        )
         for times in (known, None)
     )
     for name, truth in fitted.items():

@@ -24,9 +24,10 @@ from traces.spec_file import load_mapping
 from traces.statistics.summary import latencies, summarise
 from traces.workload.generate import generate
 from validate.calibration.profile import Estimate, FittedRun, Profile
+from validate.compare import measured as measured_module
 from validate.forecast.configurations import asked_of, asked_trace, cells_of, labels_of
 from validate.forecast.prediction import end_to_end, pair_errors
-from validate.forecast.validation import TOLERANCES, measures, validate
+from validate.forecast.validation import TOLERANCES, Validation, validate
 from validate.replay.recorded_policies import recorded_policies
 
 SLOWER = ["host.cpu.GET.constant=0.75ms", "host.cpu.PUT.constant=3.2ms", "network.latency=0.25ms"]  # some 40 % more
@@ -69,47 +70,47 @@ def tailcast(capsys, *arguments: object) -> tuple[int, str, str]:
 
 
 @pytest.fixture(scope="module")
-def right(folder) -> dict:
+def right(folder) -> Validation:
     return validate(load_spec(EXAMPLE), runs_in(folder))
 
 
 @pytest.fixture(scope="module")
-def wrong(folder) -> dict:
+def wrong(folder) -> Validation:
     return validate(load_spec(EXAMPLE, SLOWER), runs_in(folder), workers=2)
 
 
 def test_the_right_model_is_within_tolerance(right):
-    assert right["verdict"] == "pass"
-    assert all(row["usable"] for row in right["runs"])
-    assert [len(cell["runs"]) for cell in right["cells"]] == [2, 2, 2, 2]
-    assert {row["verdict"] for row in right["summary"].values()} <= {"within", "noise"}
-    assert right["summary"]["p50"]["median"] < 0.03
-    assert right["summary"]["p50"]["noise_band"] < 0.1
+    assert right.verdict == "pass"
+    assert all(row.judgement.usable for row in right.runs)
+    assert [len(cell.runs) for cell in right.cells] == [2, 2, 2, 2]
+    assert {row.verdict for row in right.summary.values()} <= {"within", "noise"}
+    assert right.summary["p50"].median < 0.03
+    assert right.summary["p50"].noise_band < 0.1
 
 
 def test_a_model_with_wrong_demands_fails_and_the_worst_cell_is_named(wrong):
-    assert wrong["verdict"] == "fail"
-    summary = wrong["summary"]
-    assert summary["throughput_ops"]["verdict"] == summary["p50"]["verdict"] == summary["w1"]["verdict"] == "beyond"
-    assert summary["p50"]["median"] == pytest.approx(0.35, abs=0.15)
+    assert wrong.verdict == "fail"
+    summary = wrong.summary
+    assert summary["throughput_ops"].verdict == summary["p50"].verdict == summary["w1"].verdict == "beyond"
+    assert summary["p50"].median == pytest.approx(0.35, abs=0.15)
     for figure, row in summary.items():
         found = {
-            (cell["cell"], op): measures(result)[figure]["error"]
-            for cell in wrong["cells"]
-            for op, result in cell["ops"].items()
-            if figure != "throughput_ops" or cell["loop"] == "closed"
+            (cell.cell, op): result.measures[figure].error
+            for cell in wrong.cells
+            for op, result in cell.ops.items()
+            if figure != "throughput_ops" or cell.loop == "closed"
         }
-        assert row["worst"]["error"] == max(found.values()) == found[row["worst"]["cell"], row["worst"]["op"]]
-        assert row["median"] == pytest.approx(np.median(list(found.values())))
-        assert row["count"] == len(found) == (6 if figure == "throughput_ops" else 8)
+        assert row.worst.error == max(found.values()) == found[row.worst.cell, row.worst.op]
+        assert row.median == pytest.approx(np.median(list(found.values())))
+        assert row.count == len(found) == (6 if figure == "throughput_ops" else 8)
 
 
 def test_intervals_of_the_right_model_hold_one_and_those_of_the_wrong_one_do_not(right, wrong):
-    def covered(result: dict) -> float:
+    def covered(result: Validation) -> float:
         intervals = [
-            measures(found)[figure]["interval"]
-            for cell in result["cells"]
-            for found in cell["ops"].values()
+            found.ratios[figure].interval
+            for cell in result.cells
+            for found in cell.ops.values()
             for figure in ("p50", "p90")
         ]
         return float(np.mean([low <= 0 <= high for low, high in intervals]))
@@ -119,25 +120,25 @@ def test_intervals_of_the_right_model_hold_one_and_those_of_the_wrong_one_do_not
 
 def test_figures_are_of_merged_samples(right):
     runs = [measured("c4", seed) for seed in (1, 2)]
-    cell = next(cell for cell in right["cells"] if cell["runs"] == ["c4-1", "c4-2"])
-    for op, found in cell["ops"].items():
+    cell = next(cell for cell in right.cells if cell.runs == ("c4-1", "c4-2"))
+    for op, found in cell.ops.items():
         samples = np.concatenate([latencies(run, op) for run in runs])
-        assert found["count"]["measured"] == len(samples)
-        assert found["latency_s"]["p90"]["measured"] == pytest.approx(np.quantile(samples, 0.9))
+        assert found.count.measured == len(samples)
+        assert found.ratios["p90"].measured == pytest.approx(np.quantile(samples, 0.9))
         done = [summarise(run)["ops"][op] for run in runs]
         together = sum(d["count"] for d in done) / sum(d["count"] / d["throughput_ops"] for d in done)
-        assert found["throughput_ops"]["measured"] == pytest.approx(together)
-        for name, measure in found["latency_s"].items():
-            assert measure["error"] == pytest.approx(math.expm1(abs(measure["log_ratio"]))), name
+        assert found.ratios["throughput_ops"].measured == pytest.approx(together)
+        for name, measure in found.ratios.items():
+            assert measure.error == pytest.approx(math.expm1(abs(measure.log_ratio))), name
 
 
 def test_the_noise_band_is_the_distance_of_repetitions(right):
     for load in LOADS:
         a, b = (measured(load, seed) for seed in (1, 2))
-        cell = next(cell for cell in right["cells"] if cell["runs"][0] == f"{load}-1")
+        cell = next(cell for cell in right.cells if cell.runs[0] == f"{load}-1")
         for op, errors in pair_errors(a, b).items():
-            found = measures(cell["ops"][op])
-            assert {name: found[name]["noise_band"] for name in errors} == pytest.approx(errors)
+            found = cell.ops[op].measures
+            assert {name: found[name].noise_band for name in errors} == pytest.approx(errors)
             x, y = latencies(a, op), latencies(b, op)
             assert errors["w1"] == pytest.approx(stats.wasserstein_distance(x, y) / y.mean())
             assert errors["ks"] == pytest.approx(stats.ks_2samp(x, y).statistic)
@@ -148,40 +149,40 @@ def test_the_noise_band_is_the_distance_of_repetitions(right):
 def test_a_cell_without_repetition_takes_the_noise_band_of_the_others(folder):
     runs = runs_in(folder, "c1", "c4")
     del runs["c1-2"]
-    alone, repeated = validate(load_spec(EXAMPLE), runs)["cells"]
+    alone, repeated = validate(load_spec(EXAMPLE), runs).cells
     for op in ("GET", "PUT"):
-        for figure, measure in measures(alone["ops"][op]).items():
-            assert measure["noise_pairs"] == 0
-            assert measure["noise_band"] == measures(repeated["ops"][op])[figure]["noise_band"]
-            assert measures(repeated["ops"][op])[figure]["noise_pairs"] == 1
+        for figure, measure in alone.ops[op].measures.items():
+            assert measure.noise_pairs == 0
+            assert measure.noise_band == repeated.ops[op].measures[figure].noise_band
+            assert repeated.ops[op].measures[figure].noise_pairs == 1
     only = validate(load_spec(EXAMPLE), {"c1-1": runs["c1-1"]})
-    assert only["cells"][0]["ops"]["GET"]["w1"]["noise_band"] is None
-    assert only["summary"]["p50"]["noise_band"] is None
+    assert only.cells[0].ops["GET"].distances["w1"].noise_band is None
+    assert only.summary["p50"].noise_band is None
 
 
 def test_noise_excuses_what_tolerance_does_not(folder, right):
     strict = validate(load_spec(EXAMPLE), runs_in(folder), tolerances=dict.fromkeys(TOLERANCES, 1e-6))
-    for cell in strict["cells"]:
-        for found in cell["ops"].values():
-            for figure, measure in measures(found).items():
+    for cell in strict.cells:
+        for found in cell.ops.values():
+            for figure, measure in found.measures.items():
                 if figure in TOLERANCES:
-                    excused = measure["error"] <= 1.5 * measure["noise_band"]
-                    assert measure["verdict"] == ("noise" if excused else "beyond")
-    assert [m["error"] for c in strict["cells"] for m in measures(c["ops"]["GET"]).values()] == [
-        m["error"] for c in right["cells"] for m in measures(c["ops"]["GET"]).values()
+                    excused = measure.error <= 1.5 * measure.noise_band
+                    assert measure.verdict == ("noise" if excused else "beyond")
+    assert [m.error for c in strict.cells for m in c.ops["GET"].measures.values()] == [
+        m.error for c in right.cells for m in c.ops["GET"].measures.values()
     ]
 
 
 def test_what_was_fitted_is_predicted_but_not_counted(folder, wrong):
     fitted = {(measured("c1", 1).info["started_at"], len(measured("c1", 1)))}
     result = validate(load_spec(EXAMPLE, SLOWER), runs_in(folder, "c1", "c4"), fitted=fitted)
-    assert [cell["fitted"] for cell in result["cells"]] == [True, False]
-    assert [row["fitted"] for row in result["runs"]] == [True, False, False, False]
-    assert result["summary"]["p50"]["count"] == 2
-    assert result["summary"]["p50"]["worst"]["cell"] == result["cells"][1]["cell"]
+    assert [cell.fitted for cell in result.cells] == [True, False]
+    assert [row.fitted for row in result.runs] == [True, False, False, False]
+    assert result.summary["p50"].count == 2
+    assert result.summary["p50"].worst.cell == result.cells[1].cell
     nothing = validate(load_spec(EXAMPLE), runs_in(folder, "c1"), fitted=fitted)
-    assert nothing["verdict"] == "nothing held out"
-    assert nothing["summary"]["p50"]["median"] is None
+    assert nothing.verdict == "nothing held out"
+    assert nothing.summary["p50"].median is None
 
 
 def test_unusable_runs_are_left_out_with_their_reason(tmp_path):
@@ -190,17 +191,34 @@ def test_unusable_runs_are_left_out_with_their_reason(tmp_path):
     replace(good, info=good.info | {"aborted": True}).write(tmp_path / "aborted")
     replace(good, trace=None).write(tmp_path / "traceless")
     result = validate(load_spec(EXAMPLE), {name: tmp_path / name for name in ("aborted", "good", "traceless")})
-    assert [cell["runs"] for cell in result["cells"]] == [["good"]]
-    faults = {row["run"]: list(row["faults"]) for row in result["runs"]}
+    assert [cell.runs for cell in result.cells] == [("good",)]
+    faults = {row.run: list(row.judgement.faults) for row in result.runs}
     assert faults == {"aborted": ["aborted"], "good": [], "traceless": ["unknown workload"]}
     none = validate(load_spec(EXAMPLE), {"aborted": tmp_path / "aborted"})
-    assert none["cells"] == [] and none["verdict"] == "nothing held out"
+    assert none.cells == () and none.verdict == "nothing held out"
+
+
+def test_each_run_is_read_and_judged_once(folder, monkeypatch):
+    read, judged = [], []
+
+    def reading(path: Path, read_run=Run.read) -> Run:
+        read.append(path.name)
+        return read_run(path)
+
+    def judging(run: Run, judge=measured_module.judge):
+        judged.append(run)
+        return judge(run)
+
+    monkeypatch.setattr(Run, "read", staticmethod(reading))
+    monkeypatch.setattr(measured_module, "judge", judging)
+    validate(load_spec(EXAMPLE), runs_in(folder, "c1"), seeds=2)
+    assert read == ["c1-1", "c1-2"] and len(judged) == 2
 
 
 def test_workers_and_seeds_make_no_difference_but_another_seed_does(folder, wrong):
     assert validate(load_spec(EXAMPLE, SLOWER), runs_in(folder), workers=1) == wrong
     other = validate(load_spec(EXAMPLE, SLOWER), runs_in(folder, "c1"), seed=5)
-    assert other["cells"][0]["ops"]["GET"]["w1"] != wrong["cells"][0]["ops"]["GET"]["w1"]
+    assert other.cells[0].ops["GET"].distances["w1"] != wrong.cells[0].ops["GET"].distances["w1"]
 
 
 def test_seeds_of_a_workload_are_one_cell_and_other_workloads_are_others():
@@ -265,13 +283,13 @@ def test_runs_are_predicted_with_the_policies_they_were_made_with(tmp_path):
         replace(run, info=run.info | policies_of(*policy)).write(tmp_path / name)
         replace(run, info=MEASURED).write(tmp_path / f"{name}-untold")
     spec = load_spec(EXAMPLE, SLOW_READS)
-    found = {cell["runs"][0]: cell["ops"]["GET"] for cell in validate(spec, runs_in(tmp_path, "."))["cells"]}
-    p99 = {name: op["latency_s"]["p99"] for name, op in found.items()}
-    assert p99["hedged"]["predicted"] < 0.7 * p99["plain"]["predicted"]
-    assert max(p99["hedged"]["error"], p99["plain"]["error"]) < 0.15
+    found = {cell.runs[0]: cell.ops["GET"] for cell in validate(spec, runs_in(tmp_path, ".")).cells}
+    p99 = {name: op.ratios["p99"] for name, op in found.items()}
+    assert p99["hedged"].predicted < 0.7 * p99["plain"].predicted
+    assert max(p99["hedged"].error, p99["plain"].error) < 0.15
     # Runs that do not say are predicted with the spec's policies, here none.
-    assert p99["hedged-untold"]["predicted"] == pytest.approx(p99["plain"]["predicted"], rel=0.1)
-    assert p99["hedged-untold"]["error"] > 0.3
+    assert p99["hedged-untold"].predicted == pytest.approx(p99["plain"].predicted, rel=0.1)
+    assert p99["hedged-untold"].error > 0.3
 
 
 def test_a_timeout_longer_than_the_run_is_not_simulated_and_a_wrong_policy_is_named():
@@ -400,7 +418,7 @@ def test_recorded_runs_of_a_real_store_are_predicted():
     runs = {folder.parent.name: folder.parent for folder in recorded.glob("*/run.json")}
     fitted = frozenset((run.started_at, run.requests) for run in profile.runs)
     result = validate(spec, runs, fitted=fitted, seeds=2)
-    assert {run["run"] for run in result["runs"] if run["fitted"]} == {run.name.split("/")[-1] for run in profile.runs}
-    assert result["summary"]["p50"]["count"] == 4  # GET, PUT, and both of the mix
+    assert {run.run for run in result.runs if run.fitted} == {run.name.split("/")[-1] for run in profile.runs}
+    assert result.summary["p50"].count == 4  # GET, PUT, and both of the mix
     for figure, most in {"throughput_ops": 0.15, "p50": 0.2, "p99": 0.3, "w1": 0.25}.items():
-        assert result["summary"][figure]["median"] < most, figure
+        assert result.summary[figure].median < most, figure

@@ -1,0 +1,113 @@
+"""Values of a checked spec by their dotted paths: which of them can be fitted, what they are, and copies with others.
+
+A path leads through sections and through mappings with known keys, as ``host.cpu.GET.constant``, not into lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from traces.errors import InputError
+from traces.fit_bounds import Fit, fit_of
+from traces.spec_file import validated
+from traces.workload.workload import Workload
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def fitted_fields(section: BaseModel | Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Fit, float]]:
+    """The values that a spec names and that can be fitted: path, how, and value.
+
+    A value that is left to its default is not named. What is asked of the store is no part of it: a `Workload` is left
+    out wherever it stands.
+    """
+    for name, value in _named(section):
+        inner = f"{path}.{name}" if path else name
+        fit = fit_of(type(section), name) if isinstance(section, BaseModel) else None
+        if fit is not None and isinstance(value, int | float):
+            yield inner, fit, float(value)
+        elif isinstance(value, BaseModel | dict) and not isinstance(value, Workload):
+            yield from fitted_fields(value, inner)
+
+
+def sections_of(spec: BaseModel, path: str) -> list[Any]:
+    """The spec and the sections and mappings that a path leads through, which it has."""
+    found: list[Any] = [spec]
+    for part in path.split(".")[:-1]:
+        found.append(_part(found[-1], part))
+    return found
+
+
+def fit_at(spec: BaseModel, path: str) -> Fit | None:
+    """How the value at a path that the spec has is fitted; None where its field does not say."""
+    section = sections_of(spec, path)[-1]
+    return fit_of(type(section), path.rpartition(".")[2]) if isinstance(section, BaseModel) else None
+
+
+def value_at(spec: BaseModel, path: str, source: str = "spec") -> float:
+    """The number at a path.
+
+    Raises:
+        InputError: there is no number above 0.
+    """
+    value: Any = spec
+    for part in path.split("."):
+        if not _has(value, part):
+            raise InputError(f"{source}: {path} is not in the spec; a parameter to fit must stand in it")
+        value = _part(value, part)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise InputError(f"{source}: {path} is {value!r}; a parameter to fit needs a first guess above 0")
+    return float(value)
+
+
+def with_values(spec: Model, values: Mapping[str, float]) -> Model:
+    """The spec with other values at paths that it has; the values are not checked (`check_value`)."""
+    for path, value in values.items():
+        spec = _with(spec, path.split("."), value)
+    return spec
+
+
+def check_value(spec: BaseModel, path: str, value: float, source: str = "spec") -> None:
+    """Check a value for a path that the spec has, by the section that it stands in.
+
+    Raises:
+        InputError: the section does not take it, or takes whole numbers only.
+    """
+    parts, sections = path.split("."), sections_of(spec, path)
+    depth = max(k for k, section in enumerate(sections) if isinstance(section, BaseModel))
+    changed: BaseModel = _with(sections[depth], parts[depth:], value)
+    checked: Any = validated(type(changed), dict(changed), source, ".".join(parts[:depth]))
+    for part in parts[depth:]:
+        checked = _part(checked, part)
+    if not isinstance(checked, float):
+        raise InputError(f"{source}: {path}: is a whole number; only values that change continuously can be fitted")
+
+
+def _named(section: BaseModel | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(section, BaseModel):
+        names = type(section).model_fields
+        return ((name, getattr(section, name)) for name in names if name in section.model_fields_set)
+    return iter(section.items())
+
+
+def _with(section: Any, parts: Sequence[str], value: float) -> Any:
+    if not parts:
+        return value
+    name, *rest = parts
+    changed = _with(_part(section, name), rest, value)
+    if isinstance(section, BaseModel):
+        return section.model_copy(update={name: changed})
+    return {**section, name: changed}
+
+
+def _has(section: Any, part: str) -> bool:
+    if isinstance(section, BaseModel):
+        return part in type(section).model_fields
+    return isinstance(section, dict) and part in section
+
+
+def _part(section: Any, part: str) -> Any:
+    return getattr(section, part) if isinstance(section, BaseModel) else section[part]
