@@ -49,7 +49,7 @@ class Store(Generic[S]):
         Spec: the form.
         compile: the Network of a spec, and the requests of a Trace on it.
         operations: what it serves.
-        faults: what can fail, by the name that ``--failure`` has for it.
+        faults: what can fail, by the name that the command `failures` has for it.
         growth: how its state follows from the objects in it.
         remedies: changes that may help it.
         cpu: what its processes and their clients take.

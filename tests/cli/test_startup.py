@@ -15,7 +15,7 @@ from sim.experiments.sweep import Settings
 from traces.units import parse_seconds
 
 COMMANDS = "simulate", "bounds", "timeline", "whatif", "find", "sensitivity", "failures", "plan", "compare"
-HEAVY = {"numpy", "scipy", "pyarrow", "plotly", "simpy", "numba", "boto3"}
+HEAVY = {"numpy", "scipy", "pyarrow", "plotly.graph_objects", "simpy", "numba", "boto3"}
 
 LOADED = """
 import json, sys

@@ -163,9 +163,9 @@ def test_a_tied_request_is_worked_on_once():
 def test_bounds_say_that_they_leave_it_out():
     spec = one_drive(0.5, load={"rate": 0.3})
     found = bounds(*compile_spec(spec, generate(spec.workload, 1)))
-    assert any("background" in note for note in found["notes"])
-    assert "background" in found["exact"]["reason"]
-    assert found["response_s"]["high"] is None
+    assert any("background" in note for note in found.notes)
+    assert "background" in found.exact.reason
+    assert found.response_s.high is None
 
 
 @pytest.mark.parametrize(

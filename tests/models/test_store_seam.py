@@ -126,7 +126,7 @@ def test_an_operation_that_is_not_served_is_refused(name, tmp_path, capsys):
 
 @pytest.mark.parametrize("name", STORES)
 def test_bounds_follow_from_the_demands(name, tmp_path, capsys):
-    _, out, _ = tailcast(capsys, "simulate", written(tmp_path, STORES[name]()), "--bounds", "--json")
+    _, out, _ = tailcast(capsys, "bounds", written(tmp_path, STORES[name]()), "--json")
     assert json.loads(out)["max_throughput_ops"] == pytest.approx(1 / READ_S)
 
 
@@ -140,8 +140,8 @@ def test_whatif_varies_fields(name, path, tmp_path, capsys):
 
 
 def test_whatif_finds_the_rate_of_an_md1(tmp_path, capsys):
-    arguments = ["--find", "max workload.rate in 20..190", "--slo", "GET.mean<9.15ms", "--replications", "3", "--json"]
-    code, out, _ = tailcast(capsys, "whatif", written(tmp_path, fifo("workload.operations=20000")), *arguments)
+    arguments = ["max workload.rate in 20..190", "--slo", "GET.mean<9.15ms", "--replications", "3", "--json"]
+    code, out, _ = tailcast(capsys, "find", written(tmp_path, fifo("workload.operations=20000")), *arguments)
     # 9.15 ms less ways and service leave 3.75 ms of waiting: a load of 0.6.
     assert code == 0
     assert json.loads(out)["value"] == pytest.approx(120, rel=0.05)
@@ -149,19 +149,19 @@ def test_whatif_finds_the_rate_of_an_md1(tmp_path, capsys):
 
 def test_a_failure_is_one_of_the_store_s(tmp_path, capsys):
     spec = written(tmp_path, fifo("workload.duration=60s", "workload.operations=null", "workload.rate=5/s"))
-    _, out, _ = tailcast(capsys, "whatif", spec, "--failure", "slow-drive=2", "--replications", "2", "--json")
+    _, out, _ = tailcast(capsys, "failures", spec, "slow-drive=2", "--replications", "2", "--json")
     windows = json.loads(out)["failures"][0]["windows"]
     assert windows["during"]["ops"]["GET"]["latency_s"]["p50"] == pytest.approx(2 * WAY_S + 2 * READ_S)
     assert windows["during"]["healthy"]["ops"]["GET"]["latency_s"]["p50"] == pytest.approx(2 * WAY_S + READ_S)
-    assert tailcast(capsys, "whatif", spec, "--failure", "slow-drive=2", "--replications", "2")[0] == 0
+    assert tailcast(capsys, "failures", spec, "slow-drive=2", "--replications", "2")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("fifo-disk", ["whatif", "--failure", "gateway"], "a fifo-disk store has no gateway; allowed are slow-drive"),
-        ("caching-proxy", ["whatif", "--failure", "drive"], "store caching-proxy: its model has no faults"),
-        ("caching-proxy", ["simulate", "--timeline", "objects=1..9"], "store caching-proxy: its model has no growth"),
+        ("fifo-disk", ["failures", "gateway"], "a fifo-disk store has no gateway; allowed are slow-drive"),
+        ("caching-proxy", ["failures", "drive"], "store caching-proxy: its model has no faults"),
+        ("caching-proxy", ["timeline", "--objects", "1..9"], "store caching-proxy: its model has no growth"),
         ("caching-proxy", ["plan", "--growth", "objects"], "store caching-proxy: its model has no growth"),
     ],
 )
@@ -194,8 +194,8 @@ def test_plan_grows_the_load_in_processes(name, best, tmp_path, capsys):
 def test_a_timeline_and_a_plan_fill_the_disk(tmp_path, capsys):
     spec = written(tmp_path, fifo("disk.capacity=4096000", "workload.duration=5s", "workload.operations=null"))
     page = tmp_path / "page.html"
-    arguments = ["--timeline", "objects=250..1000", "--states", "2", "--workers", "1", "--report", str(page), "--json"]
-    code, out, err = tailcast(capsys, "simulate", spec, *arguments, "--out", str(tmp_path / "timeline"))
+    arguments = ["--objects", "250..1000", "--states", "2", "--workers", "1", "--report", str(page), "--json"]
+    code, out, err = tailcast(capsys, "timeline", spec, *arguments, "--out", str(tmp_path / "timeline"))
     assert code == 0, err
     result = json.loads(out)
     assert [state["fill_share"] for state in result["states"]] == [0.25, 1.0]

@@ -85,7 +85,6 @@ def compile(spec: FifoDiskSpec, trace: Trace) -> tuple[Network, Requests]:
     network = Network(
         stations,
         tuple(Route(op, (stages[op],), policy=spec.client.policy(op)) for op in SERVED),
-        pacing=trace.pacing,
         agenda=tuple(speeds(((0, event.at, event.end_s, event.speed) for event in spec.events), [DISK])),
     )
     return network, Requests.of(trace, (trace.op == OPS.index("PUT")).astype(np.int32))

@@ -152,7 +152,7 @@ def _check_run(m: Measured, anyway: bool) -> None:
     if not m.succeeded:
         raise InputError(f"{m.name}: has no successful request; there is nothing to fit")
     if not (m.judgement.usable or anyway):
-        raise InputError(f"{m.name}: {'; '.join(m.judgement.reasons)}; leave it out, or fit it with --anyway")
+        raise InputError(f"{m.name}: {'; '.join(m.judgement.reasons)}; leave it out, or fit it anyway")
     try:
         m.asked  # noqa: B018 - found here, so that the message has the Run's name
     except InputError as error:

@@ -105,7 +105,7 @@ def test_convert_writes_a_workload_and_says_what_is_left_out(
         (["scale", "t.parquet", "--rate", "-1", "-o", "o.csv"], "a factor above 0"),
         (["scale", "t.parquet", "--rate", "2", "--how", "magic", "-o", "o.csv"], "--how"),
         (["sample", "t.parquet", "--keys", "2", "-o", "o.csv"], "above 0 and at most 1"),
-        (["merge", "t.parquet", "t.parquet", "--align", "clock", "-o", "o.csv"], "--align start"),
+        (["merge", "t.parquet", "t.parquet", "--align", "clock", "-o", "o.csv"], "align their starts"),
         (["convert", "absent.xml"], "absent.xml: no such file"),
         (["convert", "w.yaml"], "w.yaml: "),
         (["info", "t.parquet", "--report", "absent/p.html"], "absent/p.html: cannot be written"),

@@ -14,7 +14,7 @@ from models.network.retry_policy import Policy
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
-from sim.analysis.bounds import bounds
+from sim.analysis.bounds import Between, bounds
 from sim.analysis.no_contention import held_s
 from sim.analysis.service_demands import mean_demands
 from tests.networks import closed, poisson
@@ -32,16 +32,16 @@ def test_tokens_held_limit_throughput():
     network = Network(stations, (route,))
     requests = closed(100, 0.0, seed=1, clients=5)
     found = bounds(network, requests)
-    assert found["throughput_ops"] == {"low": 0.0, "high": 2.0}
-    assert found["response_s"] == {"low": 2.5, "high": None}
-    assert found["bottleneck"] == "tokens"
-    pool, delay = found["stations"]
-    assert (pool["name"], pool["kind"], pool["servers"], pool["visits"]) == ("tokens", "pool", 2, 1.0)
-    assert pool["demand_s"] == {"low": 1.0, "high": None}
-    assert pool["max_throughput_ops"] == 2.0
-    assert delay["name"] == "wire"
-    assert found["notes"][-1] == "There is no worst case: tokens are held while others wait."
-    assert "POOL" in found["exact"]["reason"]
+    assert found.throughput_ops == Between(0.0, 2.0)
+    assert found.response_s == Between(2.5, None)
+    assert found.bottleneck == "tokens"
+    pool, delay = found.stations
+    assert (pool.name, pool.kind, pool.servers, pool.visits) == ("tokens", "pool", 2, 1.0)
+    assert pool.demand_s == Between(1.0, None)
+    assert pool.max_throughput_ops == 2.0
+    assert delay.name == "wire"
+    assert found.notes[-1] == "There is no worst case: tokens are held while others wait."
+    assert "POOL" in found.exact.reason
     run = simulated(network, requests)
     assert run.busy_s[0] == pytest.approx(100)
     assert 100 / run.clock_s == pytest.approx(2.0, rel=0.03)
@@ -72,7 +72,7 @@ def test_how_long_tokens_are_held(stages, held_s):
     demands, found = mean_demands(network, requests), bounds(network, requests)
     assert demands.low_s[0] == pytest.approx(held_s or 0.0)
     assert demands.unknown_pools == (() if held_s else ("tokens",))
-    assert any("Pools without a limit" in note for note in found["notes"]) == (held_s is None)
+    assert any("Pools without a limit" in note for note in found.notes) == (held_s is None)
     assert simulated(network, requests).busy_s[0] >= 20 * demands.low_s[0] * (1 - ROUNDING)
 
 
@@ -130,12 +130,12 @@ def test_a_response_counts_until_another_attempt_may_be_sooner(law, policy, leas
     network = Network((Station("wire", "network", Discipline.DELAY),), (route,))
     requests = poisson(40_000, 1.0, seed=1)
     found = bounds(network, requests)
-    assert found["response_s"]["low"] == pytest.approx(least_s, rel=1e-3)
+    assert found.response_s.low == pytest.approx(least_s, rel=1e-3)
     run = simulated(network, requests)
     response_s = (run.end_s - run.start_s).mean()
     assert response_s >= least_s * 0.99
     assert mean_s is None or response_s == pytest.approx(mean_s, rel=0.02)
-    assert any(("second attempt" if policy.second else "given up") in note for note in found["notes"])
+    assert any(("second attempt" if policy.second else "given up") in note for note in found.notes)
 
 
 def test_the_time_until_another_attempt_is_divided_among_the_visits():
@@ -143,5 +143,5 @@ def test_the_time_until_another_attempt_is_divided_among_the_visits():
     route = Route("GET", (single(Visit(0, law), Visit(0, constant(1.0))),), policy=Policy(timeout_s=2.5))
     network = Network((Station("wire", "network", Discipline.DELAY),), (route,))
     requests = poisson(40_000, 1.0, seed=1)
-    least_s, run = bounds(network, requests)["response_s"]["low"], simulated(network, requests)
+    least_s, run = bounds(network, requests).response_s.low, simulated(network, requests)
     assert 1.0 < least_s <= (run.end_s - run.start_s).mean() < 2.0

@@ -20,7 +20,7 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
-from sim.analysis.bounds import bounds
+from sim.analysis.bounds import Unavailable, bounds
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
@@ -155,12 +155,12 @@ def test_closed_network_is_simulated_as_computed(clients):
     for seed in range(REPLICATIONS):
         requests = mixed_requests(CUSTOMERS, seed, pacing)
         runs.append((requests, compiled_engine.run(Program.of(network, requests, seed))))
-    exact = bounds(network, mixed_requests(1_000_000, 999, pacing))["exact"]
-    assert_near(exact["throughput_ops"], [CUSTOMERS / run.clock_s for _, run in runs])
-    for k, route in enumerate(exact["routes"]):
+    exact = bounds(network, mixed_requests(1_000_000, 999, pacing)).exact
+    assert_near(exact.throughput_ops, [CUSTOMERS / run.clock_s for _, run in runs])
+    for k, route in enumerate(exact.routes):
         figures = [(run.end_s - run.start_s)[requests.route == k].mean() for requests, run in runs]
-        assert_near(route["response_s"], figures)
-    jobs = {row["name"]: row["mean_jobs"] for row in exact["stations"]}
+        assert_near(route.response_s, figures)
+    jobs = {row.name: row.mean_jobs for row in exact.stations}
     for k, station in enumerate(network.stations):
         assert_near(jobs[station.name], [(run.busy_s[k] + run.waiting_s[k]) / run.clock_s for _, run in runs])
 
@@ -172,10 +172,10 @@ def test_open_network_is_simulated_as_computed():
         run = compiled_engine.run(Program.of(network, mixed_requests(CUSTOMERS, seed, Pacing(), rate_ops), seed))
         figures.append(float((run.end_s - run.start_s)[warm_up:].mean()))
     many = mixed_requests(1_000_000, 999, Pacing(), rate_ops)
-    exact = bounds(network, many)["exact"]
-    assert_near(exact["response_s"], figures)
-    parts = [row["residence_s"] for row in exact["stations"]]
-    assert sum(parts) == pytest.approx(exact["response_s"])
+    exact = bounds(network, many).exact
+    assert_near(exact.response_s, figures)
+    parts = [row.residence_s for row in exact.stations]
+    assert sum(parts) == pytest.approx(exact.response_s)
 
 
 @settings(deadline=None)
@@ -188,10 +188,10 @@ def test_balanced_job_bounds_hold_the_exact_means(demand_s, think_s, delay_s, cl
     given_requests = closed(10, think_s, seed=1, clients=clients)
     found = bounds(network, given_requests)
     for figure in ("throughput_ops", "response_s"):
-        exact, wide, narrow = found["exact"][figure], found[figure], found["balanced_job"][figure]
-        assert narrow["low"] * (1 - 1e-9) <= exact <= narrow["high"] * (1 + 1e-9)
-        assert wide["low"] * (1 - 1e-9) <= narrow["low"]
-        assert narrow["high"] <= wide["high"] * (1 + 1e-9)
+        exact, wide, narrow = getattr(found.exact, figure), getattr(found, figure), getattr(found.balanced_job, figure)
+        assert narrow.low * (1 - 1e-9) <= exact <= narrow.high * (1 + 1e-9)
+        assert wide.low * (1 - 1e-9) <= narrow.low
+        assert narrow.high <= wide.high * (1 + 1e-9)
 
 
 def station(discipline: Discipline, **options) -> Station:
@@ -241,9 +241,9 @@ def grouped(choice: Choice) -> Network:
 
 def test_a_group_at_random_has_product_form():
     requests = closed(100_000, 1.0, seed=1, clients=4)
-    found = bounds(grouped(Choice.RANDOM), requests)["exact"]
+    found = bounds(grouped(Choice.RANDOM), requests).exact
     throughput, _ = closed_means(np.array([0.5, 0.5]), np.ones(2), requests.think_s.mean(), 4)
-    assert found["throughput_ops"] == pytest.approx(throughput)
+    assert found.throughput_ops == pytest.approx(throughput)
     run = compiled_engine.run(Program.of(grouped(Choice.RANDOM), requests, 1))
     assert 100_000 / run.clock_s == pytest.approx(throughput, rel=0.02)
 
@@ -264,9 +264,9 @@ def test_arrivals_have_to_be_poisson():
     network = one_station(station(Discipline.FIFO), exponential)
     requests = poisson(2000, 0.5, seed=1)
     assert why_not(network, requests) is None
-    exact = bounds(network, requests)["exact"]
+    exact = bounds(network, requests).exact
     rate_ops = 2000 / requests.arrival_s[-1]
-    assert exact["response_s"] == pytest.approx(1 / (1 - rate_ops))
+    assert exact.response_s == pytest.approx(1 / (1 - rate_ops))
     # Equal gaps; then exponential gaps whose rate changes half-way.
     for arrival_s in (
         np.arange(2000) * 2.0,
@@ -278,8 +278,8 @@ def test_arrivals_have_to_be_poisson():
 
 def test_overload_and_instant_requests_have_no_exact_means():
     network = one_station(station(Discipline.FIFO), exponential)
-    assert "saturate" in bounds(network, poisson(2000, 1.5, seed=1))["exact"]["reason"]
+    assert "saturate" in bounds(network, poisson(2000, 1.5, seed=1)).exact.reason
     instant = one_station(station(Discipline.FIFO), ServiceDemand(distribution=Deterministic()))
     found = bounds(instant, closed(5, 0.0, seed=1))
-    assert found["exact"] == found["balanced_job"] == {"reason": "requests take no time"}
-    assert found["throughput_ops"]["high"] is None
+    assert found.exact == found.balanced_job == Unavailable("requests take no time")
+    assert found.throughput_ops.high is None

@@ -32,11 +32,11 @@ def test_a_group_by_hash_is_as_its_keys():
     network, requests = balanced(Choice.HASH), closed(4000, 0.0, seed=1, clients=20)
     requests.key_hash[:] = np.arange(4000) % 4 // 3  # three of four to the first
     found = bounds(network, requests)
-    rows = {row["name"]: row for row in found["stations"]}
-    assert [rows[name]["visits"] for name in network_names(network)] == [0.75, 0.25, 0.75, 0.25]
-    assert found["bottleneck"] == "cpu 0"
-    assert found["max_throughput_ops"] == pytest.approx(1 / 0.75)
-    assert found["notes"] == [
+    rows = {row.name: row for row in found.stations}
+    assert [rows[name].visits for name in network_names(network)] == [0.75, 0.25, 0.75, 0.25]
+    assert found.bottleneck == "cpu 0"
+    assert found.max_throughput_ops == pytest.approx(1 / 0.75)
+    assert found.notes == [
         "GET: bound to one of cpu 0 … disk 1 by the hash of its key; demands are those of the keys asked for, exact."
     ]
     assert 4000 / simulated(network, requests).clock_s == pytest.approx(1 / 0.75, rel=0.01)
@@ -61,7 +61,7 @@ def network_names(network: Network) -> list[str]:
 def test_a_group_that_spreads_evenly_waits_for_its_slowest(choice):
     network, requests = balanced(choice), closed(8000, 0.0, seed=1, clients=20)
     found = bounds(network, requests)
-    assert (found["bottleneck"], found["max_throughput_ops"]) == ("cpu 0", 2.0)
+    assert (found.bottleneck, found.max_throughput_ops) == ("cpu 0", 2.0)
     run = simulated(network, requests)
     assert 8000 / run.clock_s == pytest.approx(2.0, rel=0.03)
     assert run.visits[:2] == pytest.approx([4000, 4000], rel=0.05)
@@ -71,11 +71,11 @@ def test_a_group_that_spreads_evenly_waits_for_its_slowest(choice):
 def test_a_group_by_load_counts_as_one(choice):
     network, requests = balanced(choice), closed(8000, 0.0, seed=1, clients=60)
     found = bounds(network, requests)
-    assert [(row["name"], row["kind"], row["servers"]) for row in found["stations"]] == [
+    assert [(row.name, row.kind, row.servers) for row in found.stations] == [
         ("cpu 0, cpu 1", "group", 4), ("disk 0, disk 1", "group", 2),
     ]  # fmt: skip
-    assert (found["bottleneck"], found["max_throughput_ops"]) == ("cpu 0, cpu 1", 4.0)
-    assert "count as one station" in found["notes"][0]
+    assert (found.bottleneck, found.max_throughput_ops) == ("cpu 0, cpu 1", 4.0)
+    assert "count as one station" in found.notes[0]
     throughput_ops = 8000 / simulated(network, requests).clock_s
     assert 3.0 < throughput_ops <= 4.0  # evenly, it would be 2
 
@@ -84,9 +84,9 @@ def test_hedges_to_other_members_pool_what_keys_bind():
     """All keys go to the first member, but their second attempts do not."""
     policy = Policy(tied_after_s=0.0)
     requests = closed(4000, 0.0, seed=1, clients=60)
-    assert bounds(balanced(Choice.HASH), requests)["max_throughput_ops"] == pytest.approx(1.0)
+    assert bounds(balanced(Choice.HASH), requests).max_throughput_ops == pytest.approx(1.0)
     network = balanced(Choice.HASH, policy)
-    assert bounds(network, requests)["max_throughput_ops"] == pytest.approx(4.0)
+    assert bounds(network, requests).max_throughput_ops == pytest.approx(4.0)
     assert 4000 / simulated(network, requests).clock_s > 1.5
 
 
@@ -121,10 +121,10 @@ def later_writes(token: Discipline, held_over: tuple[Visit, ...] = ()) -> Networ
 def test_work_behind_a_pool_that_gives_its_tokens_back_counts():
     network, requests = later_writes(Discipline.POOL), closed(4000, 0.0, seed=1, clients=8)
     found = bounds(network, requests)
-    assert (found["bottleneck"], found["max_throughput_ops"]) == ("disk", 1.0)
+    assert (found.bottleneck, found.max_throughput_ops) == ("disk", 1.0)
     assert 4000 / simulated(network, requests).clock_s == pytest.approx(1.0, rel=0.01)
 
 
 def test_work_behind_a_pool_that_may_be_held_for_ever_does_not_count():
     over = (Visit(3, constant(0.0)), Visit(3, constant(0.0), releases=True))
-    assert bounds(later_writes(Discipline.POOL, over), closed(400, 0.0, seed=1, clients=8))["bottleneck"] == "cpu"
+    assert bounds(later_writes(Discipline.POOL, over), closed(400, 0.0, seed=1, clients=8)).bottleneck == "cpu"

@@ -51,10 +51,10 @@ def test_bounds_and_exact_means_follow_from_its_properties():
     network = one_station(STATION, ServiceDemand(constant=1.0, distribution=Exponential()))
     requests = poisson(n, rate_ops, seed=1)
     found = bounds(network, requests)
-    assert found["max_throughput_ops"] == 1.0
+    assert found.max_throughput_ops == 1.0
     # The mean time in system of M/M/1 is the same for every order that does not look at the demands; what the order
     # changes is the spread: E[W^2] is 1 / (1 - load) times that of FIFO (Kingman 1962).
-    assert found["exact"]["response_s"] == pytest.approx(1 / (1 - n / requests.arrival_s[-1]))
+    assert found.exact.response_s == pytest.approx(1 / (1 - n / requests.arrival_s[-1]))
     fifo = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=1.0, distribution=Exponential()))
     last, first = (simpy_engine.run(Program.of(one, requests, 1)) for one in (network, fifo))
     assert (last.end_s - last.start_s).mean() == pytest.approx(1 / (1 - rate_ops), rel=0.05)

@@ -207,7 +207,7 @@ def test_gosbench(tmp_path: Path) -> None:
     assert found.fields["keys"] == {"kind": "sequential", "count": 12}
     assert found.fields["own_objects"]["PUT"]["keys"]["count"] == 48
     assert found.fields["buckets"] == 3
-    assert len(found.notes) == 1 and "'two'" in found.notes[0] and "--part" in found.notes[0]
+    assert len(found.notes) == 1 and "'two'" in found.notes[0] and "part" in found.notes[0]
     two = converted(tmp_path, GOSBENCH, part="two")
     assert (two.fields["duration"], two.fields["mix"], two.fields["object_size"]["size"]) == (60, {"LIST": 1}, 1 << 20)
 

@@ -211,7 +211,7 @@ def test_the_command_writes_trace_and_run_and_tells_in_json(
         (["{}/none.log"], "none.log: no such file"),
         (["{}/a.log", "--format", "cvs"], "'cvs'"),
         (["{}/noise"], "noise: "),
-        (["{}/a.log", "--format", "csv"], "--columns"),
+        (["{}/a.log", "--format", "csv"], "columns"),
         (["{}/a.log", "--format", "s3-access-log", "--columns", "time=a,op=b,key=c"], "format csv"),
         (["{}/a.log", "--columns", "time"], "--columns is 'time'"),
         (["{}/a.log", "--time-zone", "Mars/Base"], "'Mars/Base'"),

@@ -144,7 +144,7 @@ def test_libcachesim_csv_with_operations(tmp_path):
 
 
 def test_libcachesim_csv_needs_a_header(tmp_path):
-    with pytest.raises(InputError, match="--format csv --columns"):
+    with pytest.raises(InputError, match="read it as csv with named columns"):
         of(tmp_path, libcachesim_csv.FORMAT, "1,2,3", "2,3,4")
     for other in (b"time,obj_id,obj_size,status\n1,2,3,200\n", b"time,key,size\n", b"1,2,3\n"):
         assert not libcachesim_csv.FORMAT.recognises(Head("log", other))  # another's CSV

@@ -106,7 +106,7 @@ def test_merged_requests_come_in_order_of_time_with_clients_apart() -> None:
 
 
 def test_a_merge_by_the_clock_needs_one() -> None:
-    with pytest.raises(InputError, match=r"trace 2 .*--align start"):
+    with pytest.raises(InputError, match=r"trace 2 .*align their starts"):
         merge([begun(reads(3, 1.0), "2024-05-01T00:00:00+00:00"), reads(3, 1.0)], "clock")
     with pytest.raises(InputError, match="closed loop"):
         merge([trace_of(["GET"], ["a"], CLOSED)])

@@ -157,7 +157,7 @@ def test_parameters_are_added_bounded_and_fixed():
     for text in ("host.cpu.GET.constant", "a=1", "a=x..y", "a=1..2s"):
         with pytest.raises(InputError, match=r"write it like|bounds"):
             Parameter.parse(text)
-    with pytest.raises(InputError, match=r"--fix host\.cores: is not fitted anyway"):
+    with pytest.raises(InputError, match=r"fix host\.cores: is not fitted anyway"):
         chosen(SPEC, fixed=["host.cores"])
     with pytest.raises(InputError, match="bounds"):
         Parameter("a", 1, 1)
@@ -232,7 +232,7 @@ LATENCY = np.full(200, 0.01)
     [
         (run_of(LATENCY), "bad: the Run has no trace.parquet"),
         (run_of(LATENCY, trace=TRACE, error=["timeout"] * 200), "bad: has no successful request"),
-        (run_of(LATENCY, trace=TRACE, info={"aborted": True}), "bad: aborted: .*--anyway"),
+        (run_of(LATENCY, trace=TRACE, info={"aborted": True}), "bad: aborted: .*anyway"),
         (measured(1, 1, "workload.mix={LIST: 1}"), "bad: nothing that may be fitted matters"),
     ],
 )
@@ -291,8 +291,8 @@ def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--fix", "nothing.here"], "--fix nothing.here"),
-        (["--parameter", "host.cores"], "--parameter host.cores: write it like"),
+        (["--fix", "nothing.here"], "fix nothing.here"),
+        (["--parameter", "host.cores"], "parameter host.cores: write it like"),
         (["--set", "host.coers=2"], "host.coers: unknown field"),
         (["--confidence", "2"], "confidence is 2"),
     ],
