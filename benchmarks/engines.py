@@ -52,7 +52,7 @@ def _put_ec42(
     """An EC 4+2 PUT over 112 drives: 3 visits at the front and on the network, then 4 on each of 6 branches."""
     drives = tuple(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(DRIVES))
     others = (
-        Station("network", "network", Discipline.DELAY),
+        Station("network", "network", Discipline.INFINITE_SERVER),
         *(Station(f"osd cpu {h}", "osd cpu", Discipline.FIFO, servers=16) for h in range(HOSTS)),
     )
     network, osd = DRIVES, DRIVES + 1
@@ -92,7 +92,7 @@ def put_ec42_hedged() -> Network:
     front = tuple(station for g in range(GATEWAYS) for station in _gateway(f"gateway {g}", 16, 2))
     members = FRONT + np.arange(len(front), dtype=np.int32).reshape(GATEWAYS, -1)
     group = Group(Choice.LEAST_OUTSTANDING, members)
-    policy = Policy(hedge_quantile=0.95, hedge_share=0.1)
+    policy = Policy(hedge_quantile=0.95, hedge_budget=0.1)
     return _put_ec42(front, Bound(0, 0), Bound(0, 1), group, policy=policy)
 
 

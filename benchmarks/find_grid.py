@@ -37,12 +37,12 @@ LIMITS: tuple[tuple[tuple[str, list[str]], str, str, list[float]], ...] = (
     (CEPH, "max workload.clients", "PUT.p99<60ms", list(range(8, 257, 4))),
 )
 BEST = (
-    (MINIO[0], [*MINIO[1], SLOW_READS, "client.hedge.share=null", "host.cores=8"]),
+    (MINIO[0], [*MINIO[1], SLOW_READS, "client.hedge.budget=null", "host.cores=8"]),
     "best client.hedge.after in 0.3ms..20ms", "GET.p99", 0.03, np.geomspace(0.3e-3, 20e-3, 85).tolist(),
 )  # fmt: skip
 
 
-def asked(model: tuple[str, list[str]], workers: int) -> Variants:
+def requested(model: tuple[str, list[str]], workers: int) -> Variants:
     """The variants of an example."""
     return Variants.of(EXAMPLES / model[0], model[1], Settings(seed=1, replications=5), workers)
 
@@ -56,7 +56,7 @@ def grid_of(variants: Variants, path: str, values: list[float]) -> dict[float, M
 
 def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[float], workers: int) -> dict[str, Any]:
     """A search for a limit beside its grid."""
-    variants, slo = asked(model, workers), parse_slo(objective)
+    variants, slo = requested(model, workers), parse_slo(objective)
     begun_s = time.perf_counter()
     found = find_limit(variants, parse_goal(goal), [slo], tolerance=TOLERANCE)
     search_s = time.perf_counter() - begun_s
@@ -83,7 +83,7 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
 def best(workers: int) -> dict[str, Any]:
     """A search for the best delay beside its grid: by how much the grid's best is better."""
     model, goal, target, most, values = BEST
-    variants = asked(model, workers)
+    variants = requested(model, workers)
     begun_s = time.perf_counter()
     found = find_best(variants, parse_goal(goal), parse_target(target), most_extra_load=most)
     search_s = time.perf_counter() - begun_s

@@ -109,12 +109,12 @@ EXAMPLES: Mapping[str, Example] = {
 
 POLICIES: Mapping[str, str] = {
     "hedge after p95": "client.hedge.after=p95",
-    "hedge all after a delay": "client.hedge.after=2ms client.hedge.share=null client.hedge.operations=[GET,PUT]",
-    "tied": "client.hedge.after=0s client.hedge.share=null",
-    "hedge without cancelling": "client.hedge.after=p90 client.hedge.cancel=false client.hedge.share=0.3",
+    "hedge all after a delay": "client.hedge.after=2ms client.hedge.budget=null client.hedge.operations=[GET,PUT]",
+    "tied": "client.hedge.after=0s client.hedge.budget=null",
+    "hedge without cancelling": "client.hedge.after=p90 client.hedge.cancel=false client.hedge.budget=0.3",
     "timeout and retries": "client.timeout=50ms client.retry.retries=2",
     "all policies": (
-        "client.timeout=20ms client.retry.retries=3 client.retry.backoff=5ms client.retry.share=0.2 "
+        "client.timeout=20ms client.retry.retries=3 client.retry.backoff=5ms client.retry.budget=0.2 "
         "client.retry.jitter=0.5 client.hedge.after=p95 client.hedge.operations=[GET,PUT]"
     ),
 }
@@ -135,28 +135,28 @@ MINIO_VARIANTS: Mapping[str, str] = {
     "four servers": "drives.count=4 host.servers=4 host.internode.call.constant=0.1ms workload.duration=5s",
     "four servers, locks": (
         "drives.count=4 host.servers=4 host.internode.call.constant=0.1ms host.internode.latency=0.05ms "
-        "host.internode.lock_refused=0.3 'workload.mix={GET: 50, PUT: 50}' workload.duration=5s"
+        "host.internode.lock_conflict_fraction=0.3 'workload.mix={GET: 50, PUT: 50}' workload.duration=5s"
     ),
     "profile": "workload.duration=5s",
     "zipf, bursts": (
         "workload.rate=300/s 'workload.keys={kind: zipf, count: 300, exponent: 0.9}' workload.duration=20s "
-        "'workload.arrivals={kind: mmpp2, burst_factor: 3, burst_share: 0.1, burst_duration: 1s}'"
+        "'workload.arrivals={kind: mmpp2, burst_factor: 3, burst_fraction: 0.1, burst_duration: 1s}'"
     ),
     "constant arrivals, sequential keys": (
         "workload.rate=300/s workload.arrivals=constant workload.duration=5s "
         "'workload.keys={kind: sequential, count: 300}'"
     ),
     "ranges and think time": (
-        "'workload.ranges={share: 0.5, size: 16KiB}' workload.object_size=512KiB workload.duration=10s "
+        "'workload.ranges={fraction: 0.5, size: 16KiB}' workload.object_size=512KiB workload.duration=10s "
         "'workload.think_time={mean: 5ms, distribution: exponential}' workload.stagger=2ms"
     ),
     "own machine, bandwidth, wake": (
-        "client.on_host=false network.bandwidth=100MB/s host.wake=0.05ms workload.clients=32 workload.duration=5s"
+        "client.on_host=false network.bandwidth=100MB/s host.setup_time=0.05ms workload.clients=32 workload.duration=5s"
     ),
-    "in order of age": "host.fairness=1 host.slice=0.5ms workload.clients=32 workload.duration=5s",
+    "in order of age": "host.age_bias=1 host.quantum=0.5ms workload.clients=32 workload.duration=5s",
     "neighbour": (
         "workload.rate=200/s workload.duration=10s "
-        "'events=[{kind: noisy_neighbour, at: 3s, until: 6s, takes: cpu, share: 0.4}]'"
+        "'faults=[{kind: noisy_neighbour, at: 3s, until: 6s, resource: cpu, fraction: 0.4}]'"
     ),
 }
 CEPH_VARIANTS: Mapping[str, str] = {
@@ -186,11 +186,11 @@ CEPH_VARIANTS: Mapping[str, str] = {
     "filestore": f"osd.backend=filestore release=jewel db=null {MIXED} workload.operations=2000",
 }
 HDD_EVENTS: Mapping[str, str] = {
-    "drive down": "{kind: drive_down, drive: 0, at: 8s, back_at: 16s, noticed_after: 2s}",
+    "drive down": "{kind: drive_down, drive: 0, at: 8s, back_at: 16s, detected_after: 2s}",
     "host down": "{kind: host_down, at: 8s, back_at: 10s}",
     "slow drive, neighbour": (
         "{kind: slow_drive, drive: 1, at: 5s, until: 15s, speed: 0.2}, "
-        "{kind: noisy_neighbour, at: 10s, until: 18s, takes: network, share: 0.5}"
+        "{kind: noisy_neighbour, at: 10s, until: 18s, resource: network, fraction: 0.5}"
     ),
     "two drives down": "{kind: drive_down, drive: 0, at: 5s}, {kind: drive_down, drive: 3, at: 9s, back_at: 15s}",
 }
@@ -200,7 +200,7 @@ OSD_EVENTS: Mapping[str, str] = {
     "hangs": "{kind: osd_down, osd: 2, at: 5s, back_at: 15s, detected_by: heartbeat, grace: 3s}",
     "slow drive, neighbour": (
         "{kind: slow_drive, osd: 1, at: 5s, until: 15s, speed: 0.2}, "
-        "{kind: noisy_neighbour, host: 2, at: 8s, until: 14s, share: 0.5}"
+        "{kind: noisy_neighbour, host: 2, at: 8s, until: 14s, fraction: 0.5}"
     ),
     "reshard": "{kind: reshard, at: 5s, entries: 20000, shards: 29}",
 }
@@ -261,11 +261,11 @@ def event_cases() -> Iterator[Case]:
     """What happens to stores while they run, by both engines."""
     for engine, option in (("", ""), (", simpy", "--engine simpy")):
         for what, events in HDD_EVENTS.items():
-            settings = f"workload.duration=20s workload.rate=30/s client.timeout=2s 'events=[{events}]'"
+            settings = f"workload.duration=20s workload.rate=30/s client.timeout=2s 'faults=[{events}]'"
             yield variant("minio-12-hdd", f"{what}{engine}", settings, option)
         for what, events in OSD_EVENTS.items():
             cluster = "hosts.count=4 hosts.drives=2 gateways.count=2 gateways.collocated=false workload.rate=60/s"
-            settings = f"{cluster} workload.duration=20s client.retry.retries=2 'events=[{events}]'"
+            settings = f"{cluster} workload.duration=20s client.retry.retries=2 'faults=[{events}]'"
             yield variant("ceph/osd-down", f"{what}{engine}", settings, option)
 
 
@@ -307,7 +307,7 @@ def question_cases() -> Iterator[Case]:
         "whatif failure minio": "failures examples/minio-12-hdd.yaml drive slow-drive=3 "
         "noisy-neighbour:drives=0.3 host --slo 'GET.p99<100ms' --set workload.duration=30s --replications 3",
         "whatif failure ceph": "failures examples/ceph/osd-down.yaml drive gateway:1 noisy-neighbour:cpu=0.5 "
-        "--set events=[] --set gateways.count=2 --set gateways.collocated=false --set workload.duration=20s "
+        "--set faults=[] --set gateways.count=2 --set gateways.collocated=false --set workload.duration=20s "
         "--slo 'GET.p99<100ms' --replications 3",
     }  # fmt: skip
     for name, command in commands.items():

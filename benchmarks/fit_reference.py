@@ -65,7 +65,7 @@ STAGES = {
                 Parameter("host.cpu.PUT.constant", 5e-5, 2e-3),
                 Parameter("host.inline_cpu.PUT.per_byte", 1e-9, 2e-8),
                 Parameter("host.cpu.PUT.per_byte", 1e-9, 2e-8),
-                Parameter("host.cpu.PUT.later_bytes", 0.05, 1.0),
+                Parameter("host.cpu.PUT.later_byte_factor", 0.05, 1.0),
                 Parameter("drives.commit.constant", 2e-4, 5e-3),
                 Parameter("drives.commit_member", 1e-5, 1e-3),
             ),

@@ -73,10 +73,10 @@ def main() -> None:
     parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(names)}; all without one")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--corpus", type=Path, help="where inputs are kept; without it they are thrown away")
-    asked = parser.parse_args()
-    formats = [format for format in FORMATS if format.name in (asked.formats or names)]
+    requested = parser.parse_args()
+    formats = [format for format in FORMATS if format.name in (requested.formats or names)]
     with tempfile.TemporaryDirectory() as scratch:
-        corpus = asked.corpus or Path(scratch) / "corpus"
+        corpus = requested.corpus or Path(scratch) / "corpus"
         corpus.mkdir(parents=True, exist_ok=True)
         seeds(formats, corpus)
         path = Path(scratch) / "log"
@@ -86,9 +86,14 @@ def main() -> None:
                 path.write_bytes(data[1:])
                 check(formats[data[0] % len(formats)], path)
 
-        options = [f"-max_total_time={asked.seconds}", f"-max_len={LONGEST_BYTES}", "-timeout=60", "-rss_limit_mb=4096"]
-        if asked.corpus:
-            options.append(f"-artifact_prefix={asked.corpus}/")
+        options = [
+            f"-max_total_time={requested.seconds}",
+            f"-max_len={LONGEST_BYTES}",
+            "-timeout=60",
+            "-rss_limit_mb=4096",
+        ]
+        if requested.corpus:
+            options.append(f"-artifact_prefix={requested.corpus}/")
         atheris.Setup([sys.argv[0], *options, str(corpus)], one_input)
         atheris.Fuzz()
 

@@ -2,8 +2,8 @@
 
     python benchmarks/hedging.py [--json] [--size SHARE]
 
-A latency law is fitted only to quantiles measured without hedging; figures with hedging, or with fan-out, are then
-predictions. What had to be assumed beyond the published figures is named with each law.
+A latency distribution is fitted only to quantiles measured without hedging; figures with hedging, or with fan-out, are
+then predictions. What had to be assumed beyond the published figures is named with each distribution.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ import json
 from typing import Any
 
 import numpy as np
-from latency_laws import Floats, Points, asked, law, law_quantile_ms, never_queued, poisson, ran
+from latency_distributions import (
+    Floats,
+    Points,
+    distribution,
+    distribution_quantile_ms,
+    never_queued,
+    poisson,
+    ran,
+    requested,
+)
 
 from models.network.retry_policy import NO_POLICY, Policy
 from models.network.route import Stage, Visit, single
@@ -27,7 +36,7 @@ LEAF_MS = {0.50: 1.0, 0.95: 5.0, 0.99: 10.0}
 NINETY_FIVE_MS = {0.50: 12.0, 0.95: 32.0, 0.99: 70.0}
 ALL_MS = {0.50: 40.0, 0.95: 87.0, 0.99: 140.0}
 LEAVES = 100
-KEYS, HEDGE_MS, HEDGED_SHARE, READ_P999_MS, READ_P999_HEDGED_MS = 1000, 10.0, 0.02, 1800.0, 74.0
+KEYS, HEDGE_MS, HEDGED_FRACTION, READ_P999_MS, READ_P999_HEDGED_MS = 1000, 10.0, 0.02, 1800.0, 74.0
 TIED_AFTER_MS = 1.0
 TIED_MS = {
     "idle": ({0.5: 19.0, 0.9: 38.0, 0.99: 67.0, 0.999: 98.0}, {0.5: 16.0, 0.9: 29.0, 0.99: 42.0, 0.999: 61.0}),
@@ -67,17 +76,17 @@ def forked(need: int, leaf: ServiceDemand, n: int, shared: ServiceDemand | None 
 
 
 def fan_out(n: int = 20_000) -> list[dict[str, Any]]:
-    """Table 1: what one leaf's law says of 100, and what has to be added to it.
+    """Table 1: what one leaf's distribution says of 100, and what has to be added to it.
 
-    1. Independent leaves, their law through one leaf's quantiles.
-    2. The same law up to its p99, the tail above it fitted to two figures of "all": p50 and p95. Of 100 independent
-       leaves all are done with probability F^100, so the leaf's quantile is theirs at p^(1/100).
-    3. The first law, after a visit shared by all leaves (root, parents, network), fitted to the row "95 %".
+    1. Independent leaves, their distribution through one leaf's quantiles.
+    2. The same distribution up to its p99, the tail above it fitted to two figures of "all": p50 and p95. Of 100
+       independent leaves all are done with probability F^100, so the leaf's quantile is theirs at p^(1/100).
+    3. The first distribution, after a visit shared by all leaves (root, parents, network), fitted to the row "95 %".
     """
-    leaf = law(LEAF_MS)
-    heavy = law(LEAF_MS | {p ** (1 / LEAVES): ALL_MS[p] for p in (0.5, 0.95)})
+    leaf = distribution(LEAF_MS)
+    heavy = distribution(LEAF_MS | {p ** (1 / LEAVES): ALL_MS[p] for p in (0.5, 0.95)})
     alone_ms = float(np.median(forked(95, leaf, n)))
-    shared = law({p: value - alone_ms for p, value in NINETY_FIVE_MS.items()})
+    shared = distribution({p: value - alone_ms for p, value in NINETY_FIVE_MS.items()})
     variants = (
         ("independent", leaf, None, "predicted", "predicted"),
         ("independent, heavy tail", heavy, None, "predicted", "p50, p95 fitted; p99 predicted"),
@@ -91,12 +100,12 @@ def fan_out(n: int = 20_000) -> list[dict[str, Any]]:
     return rows
 
 
-def most_late(share_of_leaves: float, late: int) -> float:
+def most_late(fraction_of_leaves: float, late: int) -> float:
     """The share of requests of 100 leaves that have `late` late ones, at most, however leaves depend on each other.
 
     Markov's inequality, for leaves of which this share is late.
     """
-    return min(1.0, LEAVES * share_of_leaves / late)
+    return min(1.0, LEAVES * fraction_of_leaves / late)
 
 
 def bigtable(
@@ -104,14 +113,14 @@ def bigtable(
 ) -> list[dict[str, Any]]:
     """p99.9 of a read of 1,000 keys, each hedged after 10 ms; the keys' latencies are independent.
 
-    Two figures fix a key's law: 2 % are later than 10 ms (they are the 2 % of requests that hedging adds), and of
-    1,000 the last one's p99.9 is 1,800 ms. How the law runs between them is not published: three forms.
+    Two figures fix a key's distribution: 2 % are later than 10 ms (they are the 2 % of requests that hedging adds), and
+    of 1,000 the last one's p99.9 is 1,800 ms. How the distribution runs between them is not published: three forms.
     """
     rows = []
     at = {0.999: READ_P999_HEDGED_MS}
     for tail in tails:
-        key = law({1 - HEDGED_SHARE: HEDGE_MS, 0.999 ** (1 / KEYS): READ_P999_MS}, tail)
-        late = law_quantile_ms(key, 0.999 ** (1 / KEYS))
+        key = distribution({1 - HEDGED_FRACTION: HEDGE_MS, 0.999 ** (1 / KEYS): READ_P999_MS}, tail)
+        late = distribution_quantile_ms(key, 0.999 ** (1 / KEYS))
         rows.append(row(f"BigTable, {tail} tail, not hedged", "fitted", {0.999: READ_P999_MS}, [late]))
         network = never_queued(single(Visit(0, key)), policy=Policy(hedge_after_s=HEDGE_MS / 1000))
         outcome, latency_ms = ran(network, poisson(reads * KEYS, 1e5, seed=1), seed=1)
@@ -130,7 +139,7 @@ def tied(n: int = 400_000) -> list[dict[str, Any]]:
     rows = []
     for load, (without, with_) in TIED_MS.items():
         for service_ms in (0.0, DISK_MS):
-            queue = law({p: value - service_ms for p, value in without.items()})
+            queue = distribution({p: value - service_ms for p, value in without.items()})
             visits = Visit(0, queue), Visit(0, ServiceDemand(constant=service_ms / 1000), ties=True)
             for policy, basis, published in (
                 (NO_POLICY, "fitted", without),
@@ -145,8 +154,8 @@ def tied(n: int = 400_000) -> list[dict[str, Any]]:
 
 def minio_reads(policy: Policy, seeds: int, before: int = 0) -> dict[str, dict[str, float]]:
     """p99 and maximum in ms of 256 reads by one client, after `before` others: median and 90 % range over seeds."""
-    network = never_queued(single(Visit(0, law(MINIO_MS, "bounded"))), policy=policy)
-    reads = asked(np.zeros(before + READS), Pacing("closed", clients=1))
+    network = never_queued(single(Visit(0, distribution(MINIO_MS, "bounded"))), policy=policy)
+    reads = requested(np.zeros(before + READS), Pacing("closed", clients=1))
     last = np.array([np.sort(ran(network, reads, seed)[1][before:])[[-3, -1]] for seed in range(seeds)])
     ranges = np.quantile(last, (0.05, 0.5, 0.95), axis=0).T
     return {
@@ -160,7 +169,7 @@ def minio(seeds: int = 2000) -> dict[str, Any]:
     hedge = Policy(hedge_quantile=HEDGES_AT)
     return {
         "published_ms": {"without": {"p99": MINIO_MS[0.99], "max": MINIO_MS[1.0]}, "with": MINIO_HEDGED_MS},
-        "mean_ms": {"published": MINIO_MEAN_MS, "ours": 1000 * law(MINIO_MS, "bounded").constant},
+        "mean_ms": {"published": MINIO_MEAN_MS, "ours": 1000 * distribution(MINIO_MS, "bounded").constant},
         "without": minio_reads(NO_POLICY, seeds),
         "with, quantile learned meanwhile": minio_reads(hedge, seeds),
         "with, quantile known before": minio_reads(hedge, seeds, before=READS),

@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 import numpy as np
-from latency_laws import Floats, poisson, ran
+from latency_distributions import Floats, poisson, ran
 
 from models.network.discipline import Discipline
 from models.network.network import Network

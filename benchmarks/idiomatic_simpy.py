@@ -126,7 +126,7 @@ class HedgedClient:
         attempts = [self.environment.process(self.attempt(visits[:width], gateway))]
         if self.seen.total >= HEDGE_SAMPLES:
             yield attempts[0] | self.environment.timeout(self.seen.quantile_s())
-            if attempts[0].is_alive and self.hedged + 1 <= policy.hedge_share * self.begun:
+            if attempts[0].is_alive and self.hedged + 1 <= policy.hedge_budget * self.begun:
                 self.hedged += 1
                 second = self.attempt(visits[width:], self.least_outstanding(gateway))
                 attempts.append(self.environment.process(second))

@@ -1,4 +1,4 @@
-"""What MinIO's server allocates for a request, and how often it collects: the figures of `host.collector`.
+"""What MinIO's server allocates for a request, and how often it collects: the figures of `host.garbage_collector`.
 
     python benchmarks/minio_garbage.py [--form one-drive] [--seconds S] [--json]
 
@@ -44,8 +44,8 @@ class Counted:
     @staticmethod
     def by(store: Store) -> Counted:
         """Ask the store's first process."""
-        with urllib.request.urlopen(store.nodes[0].endpoint_url + METRICS, timeout=10) as answer:
-            text = answer.read().decode()
+        with urllib.request.urlopen(store.nodes[0].endpoint_url + METRICS, timeout=10) as response:
+            text = response.read().decode()
 
         def value(name: str) -> float:
             found = re.search(rf"^{name}(?:{{[^}}]*}})? (\S+)", text, re.MULTILINE)
@@ -69,15 +69,15 @@ class Row:
 
 def measure(store: Store, op: str, size: str, seconds: float) -> Row:
     """Ask the store for one operation on objects of one size."""
-    asked = {"duration": seconds, "object_size": size, "mix": {op: 1.0}, "clients": CLIENTS, "operations": REQUESTS}
-    asked |= {"keys": {"kind": "uniform", "count": REQUESTS if op == "DELETE" else OBJECTS}}
+    requested = {"duration": seconds, "object_size": size, "mix": {op: 1.0}, "clients": CLIENTS, "operations": REQUESTS}
+    requested |= {"keys": {"kind": "uniform", "count": REQUESTS if op == "DELETE" else OBJECTS}}
     begun = [Counted.by(store)]
 
     def watch(stage: str, done: float, total: float) -> None:
         if stage == "prepare" and done == total:
             begun.append(Counted.by(store))
 
-    run = replay(generate(validated(Workload, asked, op), seed=1), store.target, progress=watch)
+    run = replay(generate(validated(Workload, requested, op), seed=1), store.target, progress=watch)
     before, after = begun[-1], Counted.by(store)
     spent, times = after.allocated_bytes - before.allocated_bytes, after.collections - before.collections
     return Row(op, size, len(run), spent / len(run), spent / times if times else None)

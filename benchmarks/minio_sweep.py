@@ -56,7 +56,7 @@ class Limits:
         """The shares that are beyond their limits; `cpu` is that of a Run's info."""
         shares = {"other_share": cpu["other_share"], "steal_share": cpu["steal_share"]}
         limits = {"other_share": self.other_share, "steal_share": self.steal_share}
-        return {name: share for name, share in shares.items() if share is not None and share > limits[name]}
+        return {name: fraction for name, fraction in shares.items() if fraction is not None and fraction > limits[name]}
 
 
 def main() -> int:
@@ -178,7 +178,7 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
             errors = int(run.failed.sum())
             return run, text + f", {errors} errors" * (errors > 0) + f", {len(discarded)} discarded" * bool(discarded)
         discarded.append(broken)
-    told = ", ".join(f"{name} {share:.0%}" for each in discarded for name, share in each.items())
+    told = ", ".join(f"{name} {fraction:.0%}" for each in discarded for name, fraction in each.items())
     return None, f"left out: discarded {TRIES} times ({told})"
 
 

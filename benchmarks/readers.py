@@ -158,22 +158,22 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--one", choices=WAYS, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.one:
-        name, path = asked.formats
-        print(json.dumps(one(asked.one, named(name), Path(path))))
+    requested = parser.parse_args()
+    if requested.one:
+        name, path = requested.formats
+        print(json.dumps(one(requested.one, named(name), Path(path))))
         return
     results = []
-    if not asked.json:
+    if not requested.json:
         print(f"{'format':22}{'loop':>14}{'loop s':>8}{'read s':>8}{'ratio':>7}{'of CPU':>7}{'goal':>6}", end="")
         print(f"{'MiB/s':>7}{'peak MiB':>9}{'import s':>9}{'peak MiB':>9}{'idle':>6}")
     with tempfile.TemporaryDirectory() as folder:
-        for name in asked.formats or names:
-            row = benchmark(named(name), asked.requests, asked.repeat, Path(folder))
+        for name in requested.formats or names:
+            row = benchmark(named(name), requested.requests, requested.repeat, Path(folder))
             results.append(row)
-            if not asked.json:
+            if not requested.json:
                 print(line(row), flush=True)
-    if asked.json:
+    if requested.json:
         print(json.dumps(results))
 
 

@@ -68,9 +68,9 @@ def trial(
     workers: int = 1,
 ) -> Trial:
     """Hide a truth, simulate Runs of the cells (clients, operation, object size), and calibrate `data` from them."""
-    asked = {op for _, op, _ in cells}
+    requested = {op for _, op, _ in cells}
     spec = spec_of(data, "spec")
-    parameters = [p for p in parameters_of(spec) if not _named(p.path) or _named(p.path) & asked]
+    parameters = [p for p in parameters_of(spec) if not _named(p.path) or _named(p.path) & requested]
     u = uniforms(seed, stream_id("recover/truth"), 0, len(parameters))
     truth = {p.path: _drawn(spec, p, float(x)) for p, x in zip(parameters, u, strict=True)}
     runs = [(f"run-{i}", _run(data, truth, cell, operations, seed, i)) for i, cell in enumerate(cells)]
@@ -94,14 +94,14 @@ def _run(
     data: dict[str, Any], truth: dict[str, float], cell: tuple[int, str, str], operations: int, seed: int, index: int
 ) -> Run:
     clients, op, size = cell
-    asked = [
+    requested = [
         f"clients={clients}",
         f"mix={{{op}: 1}}",
         f"object_size={size}",
         f"operations={operations}",
         "duration=null",
     ]
-    spec = with_values(spec_of(override(data, [f"workload.{value}" for value in asked]), "spec"), truth)
+    spec = with_values(spec_of(override(data, [f"workload.{value}" for value in requested]), "spec"), truth)
     trace = generate(spec.workload, seed=1)
     run = simulate(spec, trace, seed=1_000_003 * seed + index)
     errors = stats.norm.ppf(uniforms(seed, stream_id(f"recover/cpu/{index}"), 0, 2)) * CPU_NOISE
@@ -141,9 +141,9 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
     """The table as text."""
     yield f"{'parameter':42} identified  covered  median error  median half width"
     for path, row in result["parameters"].items():
-        share = f"{row['covered'] / row['identified']:8.0%}" if row["identified"] else "       -"
+        fraction = f"{row['covered'] / row['identified']:8.0%}" if row["identified"] else "       -"
         figures = f"{row['median_abs_log_error']:13.1%} {row['median_half_width']:18.1%}" if row["identified"] else ""
-        yield f"{path:42} {row['identified']:6}/{result['trials']:<3} {share} {figures}"
+        yield f"{path:42} {row['identified']:6}/{result['trials']:<3} {fraction} {figures}"
     yield f"all: {result['covered']:.1%} covered, {result['claimed']:.0%} claimed"
 
 

@@ -81,7 +81,7 @@ def cluster(drives: int) -> Network:
     hosts = drives // DRIVES_PER_HOST
     stations = [
         *(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(drives)),
-        Station("network", "network", Discipline.DELAY),
+        Station("network", "network", Discipline.INFINITE_SERVER),
         *(Station(f"osd cpu {h}", "osd cpu", Discipline.FIFO, servers=16) for h in range(hosts)),
     ]
     front = len(stations)

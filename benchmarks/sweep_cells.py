@@ -65,11 +65,11 @@ class Cell:
         Args:
             capacity_ops: operations a second; needed for an open load.
         """
-        asked: dict[str, Any] = {"duration": seconds, "object_size": self.size, "mix": MIXES[self.workload]}
-        asked |= {"keys": UniformKeys(count=OBJECTS[self.size])}
+        requested: dict[str, Any] = {"duration": seconds, "object_size": self.size, "mix": MIXES[self.workload]}
+        requested |= {"keys": UniformKeys(count=OBJECTS[self.size])}
         closed = {"clients": self.clients, "operations": _CYCLE}
         pace = closed if capacity_ops is None else {"rate": self.load * capacity_ops}
-        trace = generate(validated(Workload, asked | pace, self.name), seed)
+        trace = generate(validated(Workload, requested | pace, self.name), seed)
         names = trace.table.column("key").to_pylist()
         for n, row in enumerate(np.flatnonzero(trace.op == OPS.index("PUT")).tolist()):
             names[row] = f"written-{n % PUT_KEYS:04d}"

@@ -32,7 +32,13 @@ PAIRS: dict[str, tuple[str, tuple[str, ...], str, str, str]] = {
     "MinIO, 8 clients: a third core": ("minio.yaml", _CLOSED, "host.cores=2", "host.cores=3", "GET"),
     "Ceph, 112 disks: 8 gateways for 7": (_CEPH, (), "gateways.count=7", "gateways.count=8", "PUT"),
     "Ceph, 112 disks: 32 index shards for 16": (_CEPH, (), "buckets.shards=16", "buckets.shards=32", "PUT"),
-    "Ceph, 112 disks: 5 % fewer seeks": (_CEPH, (), "osd.scattered=0.45", "osd.scattered=0.43", "PUT"),
+    "Ceph, 112 disks: 5 % fewer seeks": (
+        _CEPH,
+        (),
+        "osd.random_write_fraction=0.45",
+        "osd.random_write_fraction=0.43",
+        "PUT",
+    ),
 }
 FIGURES = ("throughput_ops", "mean", "p50", "p99")
 

@@ -55,9 +55,9 @@ def jobs(settings: Settings) -> list[Job]:
 def points_a_minute(settings: Settings, workers: int) -> float:
     """Of a sweep over so many processes, as the command makes it."""
     begun_s = time.perf_counter()
-    asked = jobs(settings)
-    sweep(asked, workers=workers)
-    return 60 * len(asked) / (time.perf_counter() - begun_s)
+    requested = jobs(settings)
+    sweep(requested, workers=workers)
+    return 60 * len(requested) / (time.perf_counter() - begun_s)
 
 
 def shares(settings: Settings) -> dict[str, float]:
@@ -99,8 +99,8 @@ def main() -> None:
         return
     print(f"{result['points_a_minute']:.0f} points a minute, {options.replications} replications each")
     print(f"outside the engine: {result['outside_engine']:.1%} of CPU time")
-    for name, share in spent.items():
-        print(f"  {name:24} {share:6.1%}")
+    for name, fraction in spent.items():
+        print(f"  {name:24} {fraction:6.1%}")
 
 
 if __name__ == "__main__":

@@ -85,12 +85,12 @@ def _digits(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
 
 
-def share(part: int, whole: int) -> str:
+def fraction(part: int, whole: int) -> str:
     """A count with its percentage."""
     return f"{part:,} ({_digits(part / whole * 100)}%)" if part and whole else f"{part:,}"
 
 
-def asked(run: Run) -> str:
+def requested(run: Run) -> str:
     """What the Run's requests were, where they went and when."""
     if not len(run):
         return f"No request was made; this {_origin(run)}."
@@ -133,7 +133,7 @@ def sure(run: Run) -> str:
         low, high = interval(resample(run, op, ["p99"]).latency_s["p99"], 0.95)
         parts.append(f"{op} p99 lies in {seconds(low)} – {seconds(high)} with 95% confidence")
     failed = int(run.failed.sum())
-    parts.append(f"{share(failed, len(run))} requests failed" if failed else "no request failed")
+    parts.append(f"{fraction(failed, len(run))} requests failed" if failed else "no request failed")
     if run.info["kind"] == "measured" and len(run) and "origin" not in run.info:
         parts.append(f"the client ran at most {seconds(float(run.lag_s.max()))} behind its schedule")
     text = "; ".join(parts)

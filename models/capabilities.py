@@ -47,8 +47,8 @@ class Growth(Generic[S]):
         has_object_size, with_object_size: whether the spec says that size itself, and the spec that does.
         holding: the spec with another number of objects, and all else as it is.
         grown: the spec of the same store once it holds so many, with what it has changed of itself on the way.
-        state: the figures of the state, by name; `objects` and `fill_share`, the fraction of the space taken, are among
-            them.
+        state: the figures of the state, by name; `objects` and `fill_fraction`, the fraction of the space taken, are
+            among them.
         effects: what begins between two numbers of objects, in order; what holds at the lower is left out.
         is_limit: whether a plan counts an effect as a limit.
         on_the_way: figures of growing from one number of objects to another at a rate of writes (1/s): what the state
@@ -69,14 +69,14 @@ class Growth(Generic[S]):
     effects: Callable[[S, Trace, float, float], tuple[Effect, ...]]
     is_limit: Callable[[Effect], bool]
     on_the_way: Callable[[S, float, float, float], dict[str, float]]
-    full_share: float
+    full_fraction: float
     full_text: str
     columns: tuple[str, ...]
     evidence: tuple[str, ...]
 
-    def full(self, fill_share: float) -> str | None:
+    def full(self, fill_fraction: float) -> str | None:
         """Why a store that is so full takes no writes; None: it does."""
-        return self.full_text.format(fill_share) if fill_share >= self.full_share else None
+        return self.full_text.format(fill_fraction) if fill_fraction >= self.full_fraction else None
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def _as_delay(value: Any) -> Any:
 Delay = Annotated[float | str | None, BeforeValidator(_as_delay, json_schema_input_type=float | str | None)]
 """A duration, a quantile of the latencies seen so far such as ``p95`` or ``p99.9``, or nothing."""
 
-Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Retry(Strict):
@@ -45,8 +45,10 @@ class Retry(Strict):
     retries: int = Field(0, ge=0, le=30, description="further attempts after a failed one, at most")
     backoff: Seconds = Field(0.2, description="pause before the first retry; doubles with each")
     backoff_max: Seconds = Field(1.0, description="the longest pause")
-    jitter: float = Field(1.0, ge=0, le=1, description="random share of a pause; 1: evenly between 0 and the pause")
-    share: Share | None = Field(None, description="retries at most, as a share of the requests begun; null: no limit")
+    jitter: float = Field(1.0, ge=0, le=1, description="random fraction of a pause; 1: evenly between 0 and the pause")
+    budget: Budget | None = Field(
+        None, description="retries at most, as a fraction of the requests begun; null: no limit"
+    )
     operations: tuple[Op, ...] = Field(get_args(Op), description="the operations that are retried")
 
     def added_to(self, policy: Policy) -> Policy:
@@ -57,7 +59,7 @@ class Retry(Strict):
             backoff_s=self.backoff,
             backoff_max_s=self.backoff_max,
             jitter=self.jitter,
-            retry_share=_unless_none(self.share),
+            retry_budget=_unless_none(self.budget),
         )
 
 
@@ -69,7 +71,9 @@ class Hedge(Strict):
         description="how late: a duration, or a quantile of the latencies seen so far such as p95, once "
         f"{HEDGE_SAMPLES} are; null: no hedges",
     )
-    share: Share | None = Field(0.1, description="hedges at most, as a share of the requests begun; null: no limit")
+    budget: Budget | None = Field(
+        0.1, description="hedges at most, as a fraction of the requests begun; null: no limit"
+    )
     cancel: bool = Field(True, description="the attempt that lost leaves its queues")
     tied: bool = Field(
         False,
@@ -86,7 +90,7 @@ class Hedge(Strict):
 
     def added_to(self, policy: Policy) -> Policy:
         """The policy with these hedges."""
-        policy = replace(policy, hedge_share=_unless_none(self.share), cancels=self.cancel)
+        policy = replace(policy, hedge_budget=_unless_none(self.budget), cancels=self.cancel)
         if isinstance(self.after, str):
             return replace(policy, hedge_quantile=_quantile(self.after))
         if self.tied:

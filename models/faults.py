@@ -1,4 +1,4 @@
-"""What the events of all stores share: outages, spells, noisy neighbours, and the speeds that spells give stations."""
+"""Faults common to all stores: outages, degradation intervals, noisy neighbours; the station speeds they result in."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FaultForm = Literal["outage", "slow", "neighbour"]
 
 @dataclass(frozen=True)
 class FaultKind:
-    """How a failure that an engineer names stands in the `events` of a store's spec.
+    """How a failure that an engineer names stands in the `faults` of a store's spec.
 
     Attributes:
         event: the kind of the event.
-        form: which fields it has: those of an `Outage`, of a `Spell` with a speed, or of a `NoisyNeighbour`.
+        form: which fields it has: those of an `Outage`, of a `Degradation` with a speed, or of a `NoisyNeighbour`.
         numbered: the field that has the number of what is hit; empty: there is only one.
         refuses: whether requests are refused at once while it lasts.
         note: what there is to know of a failure, given the spec and the event in it; empty: nothing.
@@ -59,7 +59,7 @@ class Outage(Strict):
         return self
 
 
-class Spell(Strict):
+class Degradation(Strict):
     """Something that is slow for a while."""
 
     at: Seconds
@@ -71,21 +71,21 @@ class Spell(Strict):
         return math.inf if self.until is None else self.until
 
     @model_validator(mode="after")
-    def _ends_later(self) -> Spell:
+    def _ends_later(self) -> Degradation:
         if self.until is not None and self.until <= self.at:
             raise ValueError(f"until is {self.until:g} s; it must be after at, {self.at:g} s")
         return self
 
 
-class NoisyNeighbour(Spell):
+class NoisyNeighbour(Degradation):
     """Somebody else works on a host and takes a share of it: all that is left is as slow as a fair scheduler makes it.
 
     The share is taken evenly, from every service: what a neighbour who comes in bursts does to the tail is more.
     """
 
     kind: Literal["noisy_neighbour"]
-    takes: Literal["cpu", "drives", "network"] = Field("cpu", description="what it takes its share of")
-    share: float = Field(gt=0, lt=1, description="how much it takes: 0.5 leaves half the speed")
+    resource: Literal["cpu", "drives", "network"] = Field("cpu", description="what it takes its share of")
+    fraction: float = Field(gt=0, lt=1, description="how much it takes: 0.5 leaves half the speed")
 
 
 def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Action]:
@@ -117,6 +117,6 @@ def refuse_instant_failures(workload: Workload, latency_s: float, kind: str) -> 
     """
     if workload.rate is None and not latency_s and not workload.think_time.mean:
         raise ValueError(
-            f"events: {kind} makes requests fail, which takes no time without network.latency, so that a closed loop "
+            f"faults: {kind} makes requests fail, which takes no time without network.latency, so that a closed loop "
             "would ask for ever; give network.latency, workload.think_time or workload.rate"
         )

@@ -31,7 +31,7 @@ class StoreSpec(Strict):
     workload: Workload
     client: ClientPolicies = ClientPolicies()
     network: Link = Link()
-    events: tuple[Strict, ...] = Field((), max_length=0, description="what happens while the store runs")
+    faults: tuple[Strict, ...] = Field((), max_length=0, description="what happens while the store runs")
     prices: PriceList | None = Field(None, description="what its parts cost; absent: no cost is worked out")
 
     @property

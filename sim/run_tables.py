@@ -30,13 +30,13 @@ def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Tabl
     ended = np.flatnonzero(np.isfinite(outcome.end_s))
     rows = ended % len(requests) if len(requests) else ended
     start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
-    asked = trace.table.select(["op", "bucket", "key", "size_bytes"]).take(pa.array(rows))
+    requested = trace.table.select(["op", "bucket", "key", "size_bytes"]).take(pa.array(rows))
     return pa.table({
         "arrival_s": trace.arrival_s[rows] if trace.pacing.loop == "open" else start_s,
         "start_s": start_s,
         "first_byte_s": pa.array(first_byte_s, mask=np.isnan(first_byte_s)),
         "end_s": outcome.end_s[ended],
-        **{name: asked.column(name) for name in asked.column_names},
+        **{name: requested.column(name) for name in requested.column_names},
         "transfer_bytes": trace.transfer_bytes[rows],
         "client": _clients(trace, outcome, ended, rows),
         "status": np.array([_ANSWERS[failure][0] for failure in Failure], np.int16)[outcome.failure[ended]],

@@ -90,7 +90,7 @@ def simulate(
     )
 
 
-def requests_alone(network: Network, requests: Requests, trace: Trace, seed: int) -> Run:
+def requests_only(network: Network, requests: Requests, trace: Trace, seed: int) -> Run:
     """What `simulate` says of each request, and no more: for who simulates a spec thousands of times.
 
     Args:

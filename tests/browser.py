@@ -59,11 +59,11 @@ class Page:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self._receive()
-            if answer.get("id") == number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']['message']}")
-                result: dict[str, Any] = answer["result"]
+            response = self._receive()
+            if response.get("id") == number:
+                if "error" in response:
+                    raise RuntimeError(f"{method}: {response['error']['message']}")
+                result: dict[str, Any] = response["result"]
                 return result
 
     def open(self, url: str, width: int, height: int = 900, dark: bool = False) -> None:
@@ -83,10 +83,10 @@ class Page:
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
-        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in answer:
-            raise RuntimeError(answer["exceptionDetails"]["text"])
-        return answer["result"].get("value")
+        response = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in response:
+            raise RuntimeError(response["exceptionDetails"]["text"])
+        return response["result"].get("value")
 
     def screenshot(self, path: Path) -> None:
         """The whole page, also what is below the fold, as PNG."""

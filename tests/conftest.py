@@ -49,8 +49,8 @@ class StubStore:
 
     def told(self, what: str) -> Any:
         """What it tells of its requests, see `stub_s3.py`."""
-        with urllib.request.urlopen(f"{self.url}/_{what}") as answer:
-            return json.loads(answer.read())
+        with urllib.request.urlopen(f"{self.url}/_{what}") as response:
+            return json.loads(response.read())
 
     def left(self, within_s: float = 10.0) -> list[str]:
         """The requests that were taken back; waits for the first, as the stub finds out when its answer is due."""

@@ -48,9 +48,9 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     setup_s = draw(st.sampled_from([0.0, 0.25])) if sets_up else 0.0
     caches = draw(st.sampled_from([None, Caches(0.5, 1.0, 2.0), Caches(2.0, 3.0, 0.5)])) if sets_up else None
     servers = draw(st.integers(1, 3))
-    fairness = draw(st.sampled_from([0.0, 0.5, 1.0])) if discipline.draws else 0.0
+    age_bias = draw(st.sampled_from([0.0, 0.5, 1.0])) if discipline.draws else 0.0
     return Station(
-        name, "server", discipline, servers, setup_s=setup_s, caches=caches, fairness=fairness, weights=weights
+        name, "server", discipline, servers, setup_s=setup_s, caches=caches, age_bias=age_bias, weights=weights
     )
 
 
@@ -64,10 +64,10 @@ def policies(draw) -> Policy:
         retries=draw(st.integers(0, 2)),
         backoff_s=draw(st.sampled_from([0.0, 0.25])),
         jitter=draw(st.sampled_from([0.0, 0.5])),
-        retry_share=draw(st.sampled_from([math.inf, 0.5])),
+        retry_budget=draw(st.sampled_from([math.inf, 0.5])),
         hedge_after_s=draw(seconds) if second == "after" else math.inf,
         hedge_quantile=0.9 if second == "quantile" else 0.0,
-        hedge_share=draw(st.sampled_from([math.inf, 0.3])),
+        hedge_budget=draw(st.sampled_from([math.inf, 0.3])),
         tied_after_s=draw(st.sampled_from([0.0, 0.3])) if second == "tied" else math.inf,
         cancels=draw(st.booleans()),
     )
@@ -147,8 +147,8 @@ def networks(draw, plain: bool = False) -> Network:
         )
         for i in range(draw(st.integers(1, 3)))
     )  # fmt: skip
-    agenda = () if plain else tuple(filter(None, draw(st.lists(actions(chosen, groups), max_size=4))))
-    return Network(chosen, routes, (table,), groups, agenda)
+    scenario = () if plain else tuple(filter(None, draw(st.lists(actions(chosen, groups), max_size=4))))
+    return Network(chosen, routes, (table,), groups, scenario)
 
 
 @st.composite

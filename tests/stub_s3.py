@@ -29,7 +29,7 @@ class Stub:
         self.buckets: dict[str, dict[str, bytes]] = {}
         self.requests = 0
         self.stall_ends_s = 0.0
-        self.asked: set[str] = set()
+        self.requested: set[str] = set()
         self.put: dict[str, str] = {}
         self.uploads: dict[str, dict[int, bytes]] = {}
         self.parts: list[int] = []
@@ -44,21 +44,21 @@ class Stub:
                 if headers.get("expect", "").lower() == "100-continue":
                     writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
-                status, answer, content = await self.answer(method, url, headers, body)
+                status, response, content = await self.response(method, url, headers, body)
                 if reader.at_eof():
                     self.left.append(f"{method} {urlsplit(url).path.rpartition('/')[2]}")
-                fields = {"Content-Length": str(len(content)), "Server": "stub"} | answer
+                fields = {"Content-Length": str(len(content)), "Server": "stub"} | response
                 text = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
                 writer.write(f"HTTP/1.1 {status}\r\n{text}\r\n".encode() + (b"" if method == "HEAD" else content))
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    async def answer(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
+    async def response(self, method: str, url: str, headers: dict[str, str], body: bytes) -> Reply:
         parts = urlsplit(url)
         query = parse_qs(parts.query, keep_blank_values=True)
         bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
         told = {"_requests": self.requests, "_put": self.put, "_parts": self.parts, "_left": self.left}
-        told["_read"] = sorted(self.asked)
+        told["_read"] = sorted(self.requested)
         if bucket in told:
             return "200 OK", {}, json.dumps(told[bucket]).encode()
         self.requests += 1
@@ -68,9 +68,9 @@ class Stub:
             return error(
                 "403 Forbidden", "InvalidAccessKeyId", f"The Access Key Id {said[1] if said else ''} is unknown."
             )
-        first = method == "GET" and key not in self.asked
+        first = method == "GET" and key not in self.requested
         if method == "GET":
-            self.asked.add(key)
+            self.requested.add(key)
         if key or (bucket and method == "GET"):
             await self.delay(method, key, first)
         if first and key.startswith("flaky"):

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.tables import LABEL, OPS, codes, conform, read_parquet, require, whole_folder
+from traces.tables import LABEL, OPS, atomic_folder, codes, conform, read_parquet, require
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
 KINDS = ("simulated", "measured")
@@ -158,7 +158,7 @@ class Run:
         Raises:
             InputError: the folder cannot be written, or the name is taken by something other than a Run.
         """
-        with whole_folder(folder) as temporary:
+        with atomic_folder(folder) as temporary:
             (temporary / "run.json").write_text(json.dumps(self.info, indent=1, sort_keys=True) + "\n")
             pq.write_table(self.requests, temporary / "requests.parquet", compression="zstd")
             if self.stations is not None:
@@ -211,7 +211,7 @@ def trace_of_run(run: Run) -> Trace:
     return Trace.of(table, Pacing(), "run")
 
 
-def read_asked(path: Path) -> tuple[Trace, Run | None]:
+def read_trace_or_run(path: Path) -> tuple[Trace, Run | None]:
     """Read a Trace from a file, or the Trace of a Run from its folder together with the Run.
 
     Raises:

@@ -14,6 +14,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from traces.errors import InputError
+from traces.renamed_fields import present_name
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -174,6 +175,9 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
     match error["type"]:
         case "extra_forbidden":
             allowed = {name: None for m in models_at(model, location[:-1]) for name in m.model_fields}
+            new = present_name([*map(str, location)])
+            if new is not None and new in allowed:
+                return f"is now called {new}"
             return f"unknown field; allowed are {', '.join(allowed)}"
         case "missing":
             return "is missing; it is needed"

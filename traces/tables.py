@@ -31,7 +31,7 @@ _METADATA_KEY = b"tailcast"
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder to write to; on success it is flushed to disk and renamed to `path`.
 
     On failure the temporary file is removed and `path` stays unchanged.
@@ -56,7 +56,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder next to `path` to fill; on success it is flushed to disk and renamed to `path`.
 
     An existing Run folder is replaced; anything else at `path` is an error. On failure the temporary folder is
@@ -88,7 +88,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def check_folder(path: Path) -> None:
-    """Check before long work whether `whole_folder` can write to `path`.
+    """Check before long work whether `atomic_folder` can write to `path`.
 
     Raises:
         InputError: `path` exists and is not a Run, or its parent is missing or not writable.

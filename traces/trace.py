@@ -26,12 +26,12 @@ from traces.tables import (
     LABEL,
     OPS,
     PUT,
+    atomic_file,
     codes,
     conform,
     metadata_of,
     read_parquet,
     require,
-    whole_file,
     with_metadata,
 )
 
@@ -205,7 +205,7 @@ def trace_writer(path: Path, pacing: Pacing, origin: Origin | None = None) -> It
         InputError: the file cannot be written.
     """
     known = asdict(pacing) | ({} if origin is None else {"origin": asdict(origin)})
-    with whole_file(path) as temporary:
+    with atomic_file(path) as temporary:
         if path.suffix != ".csv":
             schema = with_metadata(TRACE_SCHEMA.empty_table(), known).schema
             with pq.ParquetWriter(temporary, schema) as writer:

@@ -14,7 +14,7 @@ from cli.options import JsonOption, OutOption, SeedOption, SetOption, WorkersOpt
 from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
 from traces.errors import InputError
-from traces.tables import whole_file
+from traces.tables import atomic_file
 from validate.reference.cases import CASES, DURATION, case_named
 from validate.reference.forecast import forecast
 
@@ -83,7 +83,7 @@ def run(
     within = result["error"]["all"]["median"] <= allowed
     result |= {"tolerance": allowed, "within": within}
     if out is not None:
-        with whole_file(out) as temporary:
+        with atomic_file(out) as temporary:
             temporary.write_text(json_text(result))
         say(f"result written to {out}")
     if as_json:

@@ -92,10 +92,10 @@ def command(
         part_bytes=_size("--part-size", part_size), policies=_policies(policy, assignments or []),
         keep=keep, seed=seed or 0,
     )  # fmt: skip
-    asked = Trace.read(trace)
+    requested = Trace.read(trace)
     partial = None if resumed is None else Run.read(resumed)
     if dry_run:
-        facts = plan_of(asked if partial is None else left_of(asked, options, partial), options).facts()
+        facts = plan_of(requested if partial is None else left_of(requested, options, partial), options).facts()
         print_json({"dry_run": facts}) if json else _print_plan(facts)
         return 0
     if out is not None:
@@ -105,9 +105,9 @@ def command(
     target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))
     with recording(target, server_trace) as told, bars() as report:
         if partial is None:
-            run = replay(asked, target, options, report)
+            run = replay(requested, target, options, report)
         else:
-            run = resume(partial, asked, target, options, report)
+            run = resume(partial, requested, target, options, report)
     if out is not None:
         run.write(out)
     if told is not None and out is not None:
@@ -201,7 +201,7 @@ def _print_summary(run: Run) -> None:
         stdout.print(sentence(schedule, run.info["max_in_flight"], cpu), markup=False, soft_wrap=True)
     if len(run):
         shares = {"other load": cpu["other_share"], "steal": cpu["steal_share"]}
-        told = [f"{name} {100 * share:.1f} %" for name, share in shares.items() if share is not None]
+        told = [f"{name} {100 * fraction:.1f} %" for name, fraction in shares.items() if fraction is not None]
         server = cpu["server_per_op_s"]
         told += [f"server {1000 * server:.2f} ms/op"] if server is not None else []
         stdout.print(f"CPU: client {1000 * cpu['client_per_op_s']:.2f} ms/op", *told, sep=", ")

@@ -93,17 +93,17 @@ def write_report(
 
 
 def _one(run: Run) -> tuple[Header, list[Section]]:
-    header = Header(phrases.asked(run), phrases.found(run), phrases.sure(run))
+    header = Header(phrases.requested(run), phrases.found(run), phrases.sure(run))
     return header, [Section("", (), [summary_grid(run, "Key figures")]), *_charts([("", run)])]
 
 
 def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Header, list[Section]]:
     names = runs[0][0], runs[1][0]
-    asked = f"Whether {names[0]} agrees with {names[1]}, to within ±{comparison.tolerance * 100:g}%."
+    requested = f"Whether {names[0]} agrees with {names[1]}, to within ±{comparison.tolerance * 100:g}%."
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
-    return Header(asked, phrases.verdict(comparison, names), phrases.doubt(comparison)), [
-        Section("", [f"{name}: {phrases.asked(run)}" for name, run in runs], summaries),
+    return Header(requested, phrases.verdict(comparison, names), phrases.doubt(comparison)), [
+        Section("", [f"{name}: {phrases.requested(run)}" for name, run in runs], summaries),
         Section("Quantile by quantile", (), [comparison_grid(comparison, names)], ratios),
         *_charts(runs),
     ]

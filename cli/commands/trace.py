@@ -12,8 +12,8 @@ from cli.commands import trace_convert, trace_edit, trace_export, trace_fit, tra
 from cli.common import print_json, say, stdout
 from cli.options import JsonOption, OutOption, PageOption, SeedOption, SetOption
 from cli.pages.trace import write_trace_page
-from traces.run import read_asked
-from traces.statistics.characteristics import figures as texture_figures
+from traces.run import read_trace_or_run
+from traces.statistics.characteristics import figures as characteristic_figures
 from traces.statistics.describe import describe
 from traces.workload.generate import generate
 from traces.workload.workload import load_workload
@@ -53,10 +53,10 @@ def info(
     as_json: JsonOption = False,
 ) -> None:
     """Describe a trace: operations, sizes, arrivals and their bursts, popularity and reuse of keys, workers."""
-    asked, run = read_asked(trace)
-    figures = texture_figures(asked, run)
+    requested, run = read_trace_or_run(trace)
+    figures = characteristic_figures(requested, run)
     if report is not None:
-        write_trace_page(asked, figures, report, f"Trace {trace.name}")
+        write_trace_page(requested, figures, report, f"Trace {trace.name}")
         say(f"wrote {report}")
     _show(figures, as_json)
 

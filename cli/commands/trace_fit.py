@@ -16,10 +16,10 @@ from cli.tables.tables import comparison_grid
 from cli.words import number
 from models.store import load_spec
 from sim.simulate import simulate
-from traces.fitting.similarity import Likeness, as_closed, generated_trace, likenesses
+from traces.fitting.similarity import FigureComparison, as_closed, comparable_trace, compare_figures
 from traces.fitting.workload import Fitted, fit_workload
-from traces.run import read_asked
-from traces.tables import whole_file
+from traces.run import read_trace_or_run
+from traces.tables import atomic_file
 from validate.compare.compare import Comparison, compare
 
 TraceOrRun = Annotated[Path, typer.Argument(metavar="TRACE|RUN", help="A trace, or the folder of a Run.")]
@@ -38,19 +38,19 @@ def command(
 ) -> None:
     """Learn a workload from a trace: arrivals, mix, sizes, popularity, workers; and compare what it generates."""
     store = None if spec is None else load_spec(spec, assignments or ())
-    original, run = read_asked(trace)
+    original, run = read_trace_or_run(trace)
     with progress("fitting", 2) as update:
         fitted = fit_workload(original, run)
         update(1)
-        generated = generated_trace(fitted, original, seed or 0)
-        alike = likenesses(original, run, generated)
+        generated = comparable_trace(fitted, original, seed or 0)
+        alike = compare_figures(original, run, generated)
     if out is not None:
         write_workload(out, fitted.fields, f"Learned from {trace.name}.", fitted.notes)
     latencies = None
     if store is not None:
         warn_if_slow()
         closed = as_closed(original, fitted.loop, seed or 0)
-        runs = (simulate(store, asked, seed=seed or 0) for asked in (generated, closed))
+        runs = (simulate(store, requested, seed=seed or 0) for requested in (generated, closed))
         latencies = compare(*runs, seed=seed or 0)
     differ = [one.name for one in alike if not one.agrees]
     if as_json:
@@ -68,7 +68,7 @@ def write_workload(path: Path, fields: dict[str, Any], title: str, notes: Sequen
         InputError: the file cannot be written.
     """
     text = workload_text(fields, title, notes)
-    with whole_file(path) as temporary:
+    with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     say(f"workload written to {path}")
 
@@ -80,7 +80,7 @@ def workload_text(fields: dict[str, Any], title: str, notes: Sequence[str]) -> s
     return head + yaml.safe_dump({"workload": fields}, sort_keys=False, default_flow_style=None, allow_unicode=True)
 
 
-def _result(fitted: Fitted, alike: Sequence[Likeness], latencies: Comparison | None) -> dict[str, Any]:
+def _result(fitted: Fitted, alike: Sequence[FigureComparison], latencies: Comparison | None) -> dict[str, Any]:
     return {
         "workload": fitted.fields,
         "notes": list(fitted.notes),
@@ -89,20 +89,20 @@ def _result(fitted: Fitted, alike: Sequence[Likeness], latencies: Comparison | N
     }
 
 
-def _show(fitted: Fitted, alike: Sequence[Likeness], latencies: Comparison | None) -> None:
+def _show(fitted: Fitted, alike: Sequence[FigureComparison], latencies: Comparison | None) -> None:
     stdout.print(workload_text(fitted.fields, "The workload.", fitted.notes), markup=False, soft_wrap=True)
-    print_grid(likeness_grid(alike))
+    print_grid(similarity_grid(alike))
     if latencies is not None:
         print_grid(comparison_grid(latencies, ("generated", "original"), "Simulated latencies"))
 
 
-def likeness_grid(alike: Sequence[Likeness]) -> Grid:
+def similarity_grid(alike: Sequence[FigureComparison]) -> Grid:
     """The figures of a trace beside those of what its workload generates."""
     rows = [[one.name, number(one.original), number(one.generated), number(one.ratio), _word(one)] for one in alike]
     return Grid("", ["figure", "original", "generated", "ratio", ""], rows)
 
 
-def _word(one: Likeness) -> str:
+def _word(one: FigureComparison) -> str:
     if one.factor is None:
         return ""
     return "within" if one.agrees else "differs"

@@ -29,7 +29,7 @@ from cli.tables.validation import cell_grids, left_out_grid, summary_grid, verdi
 from models.store import spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping
-from traces.tables import whole_file
+from traces.tables import atomic_file
 from validate.calibration.profile import Profile
 from validate.forecast.validation import TOLERANCES, validate
 
@@ -88,7 +88,7 @@ def command(
         )
     shown = {"spec": str(spec), "profile": None if profile is None else str(profile), **result.to_json()}
     if out is not None:
-        with whole_file(out) as temporary:
+        with atomic_file(out) as temporary:
             temporary.write_text(json_text(shown))
         say(f"wrote {out}")
     pages.write(lambda path: write_validation_page(result, spec, profile, path))
@@ -127,10 +127,10 @@ def _tolerances(given: Sequence[str]) -> dict[str, float]:
         if name not in _FIGURES:
             raise InputError(f"--tolerance {text}: {name!r} is no figure; allowed are {', '.join(_FIGURES)}")
         try:
-            share = float(value)
+            fraction = float(value)
         except ValueError:
-            share = math.nan
-        if not 0 < share < math.inf:
+            fraction = math.nan
+        if not 0 < fraction < math.inf:
             raise InputError(f"--tolerance {text}: {value!r} is no share above 0, such as 0.1 for 10 %")
-        tolerances[_FIGURES[name]] = share
+        tolerances[_FIGURES[name]] = fraction
     return tolerances

@@ -13,7 +13,7 @@ from sim.replication.slo import LATENCIES, UTILIZATION, Slo
 from sim.replication.summaries import NO_INTERVAL, Interval
 
 _UNITS = {"throughput_ops": ("op/s", 1.0), "throughput_bytes": ("MB/s", 1e-6), "errors": ("%", 100.0)}
-_SHARE, _LATENCY = ("%", 100.0), ("ms", 1e3)
+_FRACTION, _LATENCY = ("%", 100.0), ("ms", 1e3)
 _TAIL = "p99"
 
 
@@ -70,7 +70,7 @@ class Measure:
 
     @property
     def _unit(self) -> tuple[str, float]:
-        return _LATENCY if self.is_latency else _UNITS.get(self.figure, _SHARE)
+        return _LATENCY if self.is_latency else _UNITS.get(self.figure, _FRACTION)
 
     def of(self, point: SimulatedPoint) -> Estimate:
         """The measure of a point, in its unit."""

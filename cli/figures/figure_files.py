@@ -83,7 +83,7 @@ def write_figures(
     Raises:
         InputError: kaleido or a browser is missing, or a file cannot be written.
     """
-    from traces.tables import whole_file
+    from traces.tables import atomic_file
 
     draw = kaleido()
     from kaleido.errors import BrowserFailedError, ChromeNotFoundError
@@ -98,7 +98,7 @@ def write_figures(
         raise InputError("--figures needs Chrome or Chromium; install one, or name it in BROWSER_PATH") from error
     names = [f"{number:02}-{_slug(figure)}.{file_format}" for number, figure in enumerate(figures, 1)]
     for name, image in zip(names, images, strict=True):
-        with whole_file(folder / name) as temporary:
+        with atomic_file(folder / name) as temporary:
             temporary.write_bytes(image)
     return [folder / name for name in names]
 

@@ -55,7 +55,7 @@ def tail(runs: Named) -> go.Figure:
         least = min(least, float(above[-1]))
         figure.add_scatter(x=_ms(values), y=above, **_line(runs, run_index, name, op))
     figure.update_xaxes(**_LOG_LATENCY)
-    shown = {name: share for name, share in _TAILS.items() if share >= least / 2}
+    shown = {name: fraction for name, fraction in _TAILS.items() if fraction >= least / 2}
     figure.update_yaxes(
         type="log", tickvals=list(shown.values()), ticktext=list(shown), range=[math.log10(least / 1.5), 0.05]
     )

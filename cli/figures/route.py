@@ -68,10 +68,10 @@ def route_figures(
     ]
 
 
-def _figure(network: Network, name: str, share: float, forks: Sequence[Fork]) -> go.Figure:
+def _figure(network: Network, name: str, fraction: float, forks: Sequence[Fork]) -> go.Figure:
     spots = list(_spots(forks))
     height = max((spot.top + _BOX_PX for spot in spots), default=0) + 10
-    of_all = f" ({share:.1%} of requests)" if share < 1 else ""
+    of_all = f" ({fraction:.1%} of requests)" if fraction < 1 else ""
     figure = dressed(go.Figure(), f"The route of a {escaped(name)}{of_all}", height + 140)
     _draw_forks(figure, spots)
     for spot in spots:

@@ -55,8 +55,11 @@ def words(profile: Profile) -> list[str]:
         f"{_count(len(profile.runs), 'Run')} fitted with {len(profile.parameters)} parameters: the figures are off "
         f"by {percent(profile.rms_log_error).removeprefix('+')} (root mean square)"
     )
-    missed = f"{percent(profile.misfit).removeprefix('+')} beyond their noise: what the model lacks"
-    return [f"{fit}, {missed if profile.misfit > 0 else 'which is their noise'}.", *map(_sentence, profile.findings)]
+    missed = f"{percent(profile.discrepancy).removeprefix('+')} beyond their noise: what the model lacks"
+    return [
+        f"{fit}, {missed if profile.discrepancy > 0 else 'which is their noise'}.",
+        *map(_sentence, profile.findings),
+    ]
 
 
 def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
@@ -84,8 +87,8 @@ def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
         ),
         Section("The Runs", (), [_runs_grid(profile)]),
     ]
-    asked = f"With which values of {_count(len(profile.parameters), 'parameter')} {profile.spec} comes nearest to "
-    header = Header(f"{asked}{_count(len(profile.runs), 'Run')}.", fit, _sure(profile))
+    requested = f"With which values of {_count(len(profile.parameters), 'parameter')} {profile.spec} comes nearest to "
+    header = Header(f"{requested}{_count(len(profile.runs), 'Run')}.", fit, _sure(profile))
     return write_page(path, f"Calibration of {profile.spec}", header, sections)
 
 
@@ -126,7 +129,7 @@ def _sentence(text: str) -> str:
 
 def _runs_grid(profile: Profile) -> Grid:
     rows = [[run.name, run.cell, run.started_at, f"{run.requests:,}"] for run in profile.runs]
-    return Grid("", ["Run", "asked", "begun", "requests"], rows, labels=3)
+    return Grid("", ["Run", "requested", "begun", "requests"], rows, labels=3)
 
 
 def _intervals(profile: Profile) -> go.Figure:

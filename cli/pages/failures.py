@@ -33,11 +33,11 @@ def write_failures_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
         )
         for row, sentence in zip(result["failures"], found, strict=True)
     ]
-    header = Header(_asked(result), found[0] if len(found) == 1 else _worst(result), _sure(result))
+    header = Header(_requested(result), found[0] if len(found) == 1 else _worst(result), _sure(result))
     return write_page(path, f"What if {Path(result['spec']).name} had failures", header, sections)
 
 
-def _asked(result: dict[str, Any]) -> str:
+def _requested(result: dict[str, Any]) -> str:
     what = "; ".join(described(row) for row in result["failures"])
     times = f"from {seconds(result['at_s'])} to {seconds(min(result['until_s'], result['end_s']))}"
     return f"What requests take before, during and after a failure {times} of {seconds(result['end_s'])}: {what}."

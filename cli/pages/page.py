@@ -12,14 +12,14 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from cli.tables.grid import Grid
-from traces.tables import whole_file
+from traces.tables import atomic_file
 
 
 @dataclass(frozen=True)
 class Header:
     """What a page begins with, a sentence each: what was asked, what was found, how sure that is; plain text."""
 
-    asked: str
+    requested: str
     found: str
     sure: str
 
@@ -54,7 +54,7 @@ def write_page(path: Path, title: str, header: Header, sections: Sequence[Sectio
         # The library is in the page before the first chart asks for it.
         f"<script>{get_plotlyjs()}</script>{body}</main><script>{_asset('page.js')}</script></body></html>\n",
     ])  # fmt: skip
-    with whole_file(path) as temporary:
+    with atomic_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return [chart for section in sections for chart in section.charts]
 
@@ -64,7 +64,7 @@ def _asset(name: str) -> str:
 
 
 def _header(header: Header) -> str:
-    sentences = {"Asked": header.asked, "Found": header.found, "How sure": header.sure}
+    sentences = {"Requested": header.requested, "Found": header.found, "How sure": header.sure}
     rows = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in sentences.items())
     return f'<dl class="answer">{rows}</dl>'
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from cli.figures.figures import blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import asked, change_text, evidence, figure, found, month, plan_grids, sure
+from cli.tables.plan import change_text, evidence, figure, found, month, plan_grids, requested, sure
 from cli.tables.timeline import millions
 from sim.capacity.health import Finding
 from sim.capacity.limits import Limit
@@ -35,10 +35,10 @@ def write_plan_page(result: CapacityPlan, path: Path, title: str) -> list[go.Fig
     """
     charts = [_timeline(result)] if result.limits else []
     charts += [_objective(result, text) for text in result.slos]
-    charts += [_shares(result)] if any(m.finding.loads or m.finding.fill_share for m in result.likely) else []
+    charts += [_shares(result)] if any(m.finding.loads or m.finding.fill_fraction for m in result.likely) else []
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
     sections = [Section("", charts=charts), Section("In figures", evidence(result), plan_grids(result))]
-    return write_page(path, title, Header(asked(result), found(result), sure(result)), sections)
+    return write_page(path, title, Header(requested(result), found(result), sure(result)), sections)
 
 
 def _timeline(result: CapacityPlan) -> go.Figure:
@@ -105,9 +105,9 @@ def _unit(slo: Slo) -> tuple[float, str]:
 
 def _shares(result: CapacityPlan) -> go.Figure:
     """Fill and the load of each role along the likely path."""
-    shown = blank("How full and how busy it is", "months from now", "share")
+    shown = blank("How full and how busy it is", "months from now", "fraction")
     moments = result.likely
-    fills = [m.finding.fill_share for m in moments]
+    fills = [m.finding.fill_fraction for m in moments]
     lines: dict[str, list[float | None]] = {"OSDs full": fills} if fills[0] is not None else {}
     roles = {role: None for moment in moments for role, load in moment.finding.loads.items() if load >= 0.05}
     lines |= {f"{role} busy": [moment.finding.loads.get(role) for moment in moments] for role in roles}

@@ -18,10 +18,10 @@ from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
 
 _FRACTIONS = {
-    "fill_share": ("how full OSDs are", "#3b82d6"),
-    "onode_hit_share": ("onodes found in the cache", "#109e78"),
-    "block_cache_hit_share": ("RocksDB blocks found in the cache", "#7f6fd6"),
-    "slow_write_share": ("of RocksDB's writes to the data device", "#d5521a"),
+    "fill_fraction": ("how full OSDs are", "#3b82d6"),
+    "onode_hit_fraction": ("onodes found in the cache", "#109e78"),
+    "block_cache_hit_fraction": ("RocksDB blocks found in the cache", "#7f6fd6"),
+    "slow_write_fraction": ("of RocksDB's writes to the data device", "#d5521a"),
     "lost_to_reshards": ("of the clients' time lost to reshards", "#b86aa8"),
 }
 """Fractions that a state may have; what a store's model does not say is not drawn."""
@@ -44,10 +44,10 @@ def write_timeline_page(result: Timeline, path: Path, title: str) -> list[go.Fig
         Section("Against the objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
         Section("State by state", (), state_grids(result)),
     ]
-    return write_page(path, title, Header(_asked(result), _found(result), _sure(result)), sections)
+    return write_page(path, title, Header(_requested(result), _found(result), _sure(result)), sections)
 
 
-def _asked(result: Timeline) -> str:
+def _requested(result: Timeline) -> str:
     first, last = (millions(result.states[i]["objects"]) for i in (0, -1))
     return f"How throughput and latency change from {first} to {last} objects in the store."
 
@@ -118,7 +118,7 @@ def _latency(result: Timeline) -> go.Figure:
 
 
 def _state(result: Timeline) -> go.Figure:
-    figure = _axes(result, "What the store has become", "share")
+    figure = _axes(result, "What the store has become", "fraction")
     for name, (label, colour) in _FRACTIONS.items():
         y = [state.get(name, 0.0) for state in result.states]
         if any(y):

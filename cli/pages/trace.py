@@ -38,12 +38,12 @@ def write_trace_page(trace: Trace, figures: dict[str, Any], path: Path, title: s
     objects = objects_of(trace)
     if len(objects):
         charts += [_popularity(trace, figures["popularity"]), _reuse(objects)]
-    header = Header(_asked(figures), _found(figures), _sure(trace))
+    header = Header(_requested(figures), _found(figures), _sure(trace))
     sections = [Section("", charts=charts), Section("Sizes by operation", grids=[_grid(figures)])]
     return write_page(path, title, header, sections)
 
 
-def _asked(figures: dict[str, Any]) -> str:
+def _requested(figures: dict[str, Any]) -> str:
     mix = ", ".join(f"{op} {f['count'] / figures['requests']:.3g}" for op, f in figures["ops"].items())
     moved = size(float(figures["transfer_bytes"]))
     return f"What {figures['requests']:,} requests are like (by share: {mix}; {moved} of payload)."
@@ -62,9 +62,9 @@ def _found(figures: dict[str, Any]) -> str:
         parts.append(f"they come at {number(arrivals['rate_ops'])} a second, and {chance}")
     if figures["keys"] is not None:
         keys = figures["keys"]
-        laws = (f"{op}s {number(law['exponent'])} over {law['count']:,}" for op, law in figures["popularity"].items())
-        once = f"{keys['distinct']:,} objects, {keys['one_hit_share']:.0%} of these once"
-        parts.append(f"they name {once}, and their Zipf exponents are: {', '.join(laws)}")
+        costs = (f"{op}s {number(law['exponent'])} over {law['count']:,}" for op, law in figures["popularity"].items())
+        once = f"{keys['distinct']:,} objects, {keys['one_hit_fraction']:.0%} of these once"
+        parts.append(f"they name {once}, and their Zipf exponents are: {', '.join(costs)}")
     text = "; ".join(parts) or "there is nothing to find"
     return f"{text[0].upper()}{text[1:]}."
 
@@ -116,10 +116,10 @@ def _sizes(trace: Trace) -> go.Figure:
     return with_room(figure)
 
 
-def _popularity(trace: Trace, laws: dict[str, Any]) -> go.Figure:
+def _popularity(trace: Trace, costs: dict[str, Any]) -> go.Figure:
     """Requests of each object against its rank by operation, and what the Zipf law makes expect."""
     figure = blank("Popularity: requests of each object (dashed: Zipf law)", "rank of the object", "requests")
-    for op, law in laws.items():
+    for op, law in costs.items():
         hits = np.sort(np.unique(objects_of(trace, trace.op == OPS.index(op)), return_counts=True)[1])[::-1]
         rank = np.unique(np.geomspace(1, len(hits), _POINTS).astype(np.int64))
         marks = {"color": COLOURS[op], "size": 5}
@@ -142,9 +142,9 @@ def _reuse(objects: np.ndarray[Any, Any]) -> go.Figure:
     taken = objects[first : first + MOST]
     distances = np.sort(reuse_distances(taken))
     held = np.unique(np.geomspace(1, max(int(distances[-1]) + 1 if len(distances) else 1, 2), _POINTS).astype(np.int64))
-    share = np.searchsorted(distances, held) / len(taken)  # a cache of n answers distances below n
+    fraction = np.searchsorted(distances, held) / len(taken)  # a cache of n answers distances below n
     line = {"color": _MEASURED, "width": 2.0}
-    figure.add_scatter(x=held, y=share, name="share answered", mode="lines", line=line, showlegend=False)
+    figure.add_scatter(x=held, y=fraction, name="share answered", mode="lines", line=line, showlegend=False)
     figure.update_xaxes(type="log")
     return figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
 

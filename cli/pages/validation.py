@@ -16,7 +16,7 @@ from cli.tables.validation import all_cells_grid, left_out_grid, summary_grid, v
 from cli.words import LABELS, percent
 from traces.tables import OPS
 from validate.forecast.prediction import Deviation, Ratio
-from validate.forecast.validation import NOISE_FACTOR, Cell, Validation
+from validate.forecast.validation import REPEATABILITY_FACTOR, Cell, Validation
 
 _SCATTERS = {"throughput_ops": ("operations a second", 1.0), "p50": ("p50 (ms)", 1e3), "p99": ("p99 (ms)", 1e3)}
 _LINES = {"throughput_ops": "#3b82d6", "p50": "#109e78", "p99": "#d5521a", "w1": "#b86aa8"}
@@ -45,7 +45,7 @@ def write_validation_page(result: Validation, spec: Path, profile: Path | None, 
     noisy = (
         "The noise band is how far a measurement is from its own repetition, in the median; in parentheses that of "
         "other workloads, where there was no repetition. A figure is within its tolerance, within noise "
-        f"({NOISE_FACTOR:g} noise bands), or beyond both."
+        f"({REPEATABILITY_FACTOR:g} noise bands), or beyond both."
     )
     header = Header(f"How far {name}{values} is from {len(result.runs)} measured Runs.", verdict(result), _sure(result))
     charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
@@ -98,9 +98,9 @@ def _scatter(result: Validation, figure: str) -> go.Figure:
     sides = [side for point in points for side in (point.measure.predicted, point.measure.measured)]
     values = [side * scale for side in sides if side > 0]
     ends = np.array([min(values) / 1.3, max(values) * 1.3])
-    if row.noise_band is not None:
-        wide = NOISE_FACTOR * row.noise_band
-        _band(chart, ends, wide, "rgba(59,130,214,0.16)", f"{NOISE_FACTOR:g} × noise band")
+    if row.repeatability is not None:
+        wide = REPEATABILITY_FACTOR * row.repeatability
+        _band(chart, ends, wide, "rgba(59,130,214,0.16)", f"{REPEATABILITY_FACTOR:g} × noise band")
     _band(chart, ends, row.tolerance, "rgba(128,128,128,0.25)", "tolerance")
     chart.add_scatter(x=ends, y=ends, mode="lines", line={"color": "#808080", "width": 1}, showlegend=False)
     for op in OPS:
@@ -150,7 +150,7 @@ def _sorted_errors(result: Validation) -> go.Figure:
         points = _points(result, figure)
         held_out = sorted((p for p in points if not p.cell.fitted), key=lambda p: p.measure.error)
         bands = sorted(
-            p.measure.noise_band for p in points if p.measure.noise_pairs and p.measure.noise_band is not None
+            p.measure.repeatability for p in points if p.measure.noise_pairs and p.measure.repeatability is not None
         )
         if held_out:
             chart.add_scatter(

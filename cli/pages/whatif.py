@@ -45,7 +45,7 @@ def write_whatif_page(result: WhatIf, path: Path) -> list[go.Figure]:
         ),
         Section("Point by point", (), points_grids(result)),
     ]
-    header = Header(_asked(result), found, _sure(result, measures))
+    header = Header(_requested(result), found, _sure(result, measures))
     return write_page(path, f"What if {_listed(list(result.vary))} changed", header, sections)
 
 
@@ -53,7 +53,7 @@ def _ops(result: WhatIf) -> set[str]:
     return {op for point in result.points for op in point.ops}
 
 
-def _asked(result: WhatIf) -> str:
+def _requested(result: WhatIf) -> str:
     what = _listed([f"{path} ({_between(ordered(values))})" for path, values in result.vary.items()])
     points = f"{len(result.points)} points of {what}"
     name = Path(result.spec).name

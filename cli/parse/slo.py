@@ -72,12 +72,12 @@ def _bandwidth(value: str) -> float:
 def _share(value: str) -> float:
     """0.8 of ``80%``, and of ``0.8``."""
     try:
-        share = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+        fraction = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
     except ValueError as error:
         raise ValueError(f"{value!r} is no share; write it like 80% or 0.8") from error
-    if not 0 <= share <= 1:
+    if not 0 <= fraction <= 1:
         raise ValueError(f"{value!r} is no share; 0% to 100% is allowed, and without % 0 to 1")
-    return share
+    return fraction
 
 
 def _limit(text: str, value: str, parse: Callable[[str], float]) -> float:

@@ -62,12 +62,12 @@ def _routes_grid(result: Bounds) -> Grid:
     rows = [
         [
             route.name,
-            f"{route.share * 100:.1f}%",
+            f"{route.fraction * 100:.1f}%",
             ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route.demand_s.items() if demand_s),
             seconds(route.response_s.low),
             *([exact[route.name]] if exact else []),
         ]
         for route in result.routes
     ]
-    columns = ["request", "share", "demands", "mean response at least", *(["exact"] if exact else [])]
+    columns = ["request", "fraction", "demands", "mean response at least", *(["exact"] if exact else [])]
     return Grid("", columns, rows)

@@ -9,19 +9,19 @@ from typing import Any
 
 from cli.tables.grid import Grid
 from cli.tables.whatif import plus_minus
-from cli.words import number, seconds, share
+from cli.words import fraction, number, seconds
 from sim.replication.summaries import Interval
 
 _TAIL = "p99"
-_COMMON = {"kind", "at", "back_at", "until", "speed", "takes", "share"}
+_COMMON = {"kind", "at", "back_at", "until", "speed", "resource", "fraction"}
 _NOUNS = {"osd": "OSD"}
 
 
 def described(row: dict[str, Any]) -> str:
     """What has failed: ``drive 0 is 10 times slower``."""
     event = row["event"]
-    if "takes" in event:
-        return f"a neighbour takes {event['share']:.0%} of a host's {event['takes']}"
+    if "resource" in event:
+        return f"a neighbour takes {event['fraction']:.0%} of a host's {event['takes']}"
     part = re.split("[:=]", row["failure"])[0].removeprefix("slow-")
     numbered = [f"{_NOUNS.get(name, name)} {number}" for name, number in event.items() if name not in _COMMON]
     what = numbered[0] if numbered else f"the {part}"
@@ -53,7 +53,7 @@ def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
     return [
         name,
         f"{figures['count']:,}",
-        share(figures["errors"], figures["count"]),
+        fraction(figures["errors"], figures["count"]),
         number(figures["throughput_ops"]),
         number(healthy),
         seconds(figures["latency_s"]["p50"]),

@@ -40,7 +40,7 @@ def found(result: CapacityPlan) -> str:
     return f"{_first(result)} {_best(result)}"
 
 
-def asked(result: CapacityPlan) -> str:
+def requested(result: CapacityPlan) -> str:
     """What a plan was asked, in a sentence."""
     keeps = f" and what keeps {', '.join(result.slos)}" if result.slos else ""
     return f"When within {result.months} months the store reaches its limits{keeps}."
@@ -80,7 +80,7 @@ def _first(result: CapacityPlan) -> str:
     if limit.month.likely is None:
         return (
             f"No limit is likely to be reached within {result.months} months; {limit.name} is in "
-            f"{limit.share:.0%} of the scenarios."
+            f"{limit.fraction:.0%} of the scenarios."
         )
     objects = f" at {millions(limit.objects)} objects" if limit.objects else ""
     when = f"in month {month(limit.month.likely)}"
@@ -107,7 +107,7 @@ def _limits(result: CapacityPlan) -> Grid:
             month(limit.month.likely),
             f"{month(limit.month.low)} – {month(limit.month.high)}",
             millions(limit.objects) if limit.objects else "",
-            f"{limit.share:.0%}",
+            f"{limit.fraction:.0%}",
         ]
         for limit in result.limits
     ]
@@ -119,8 +119,10 @@ def _looked_at(limit: Limit) -> str:
     state = limit.evidence.state
     if state is not None:
         if "metadata_bytes" not in state:
-            return f" (the store is then {state['fill_share']:.0%} full)"
-        return f" (an OSD then has {size(state['metadata_bytes'])} of metadata and is {state['fill_share']:.0%} full)"
+            return f" (the store is then {state['fill_fraction']:.0%} full)"
+        return (
+            f" (an OSD then has {size(state['metadata_bytes'])} of metadata and is {state['fill_fraction']:.0%} full)"
+        )
     told = []
     for look in limit.evidence.looks:
         judged = look.finding.slos.get(limit.name)
@@ -140,7 +142,7 @@ def _changes(result: CapacityPlan) -> Grid:
             "best" if trial.change.values == best else _verdict(trial),
             "" if trial.change.extra_cost is None else number(trial.change.extra_cost),
             *_figures(result, trial.finding),
-            "" if trial.share is None else f"{trial.share:.0%}",
+            "" if trial.fraction is None else f"{trial.fraction:.0%}",
         ]
         for trial in ranked
     ]
@@ -152,7 +154,7 @@ def _verdict(trial: Trial) -> str:
     """Whether a change holds; one that does only in the likely scenario, and in too few others, is a risk."""
     if not trial.holds:
         return ""
-    return "risk" if trial.share is not None and trial.share < SURE else "holds"
+    return "risk" if trial.fraction is not None and trial.fraction < SURE else "holds"
 
 
 def _likely(result: CapacityPlan) -> Grid:
@@ -161,7 +163,7 @@ def _likely(result: CapacityPlan) -> Grid:
         [
             f"{moment.month}",
             millions(moment.objects) if moment.objects else "",
-            "" if moment.finding.fill_share is None else f"{moment.finding.fill_share:.0%}",
+            "" if moment.finding.fill_fraction is None else f"{moment.finding.fill_fraction:.0%}",
             *([_busiest(moment.finding.loads)] if is_open else []),
             *_figures(result, moment.finding),
         ]

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from cli.tables.grid import Grid
-from cli.words import LABELS, byte_rate, number, percent, percent_between, seconds, share, tail_of
+from cli.words import LABELS, byte_rate, fraction, number, percent, percent_between, seconds, tail_of
 from sim.analysis.bounds import Between
 from sim.replication.replicate import PrecisionVerdict
 from sim.replication.summaries import Interval, StationSummary, Summary
 from traces.run import Run
-from traces.statistics.summary import latencies, summarise, tukey_classes
+from traces.statistics.summary import latencies, summarise, tukey_outliers
 from traces.tables import OPS
 from validate.compare.compare import JUDGED, Comparison, OpComparison
 
@@ -25,18 +25,18 @@ def summary_grid(run: Run, title: str = "") -> Grid:
     rows, repeated = [], bool((run.column("attempts") > 1).any())
     for op, figures in summarise(run)["ops"].items():
         samples, latency = latencies(run, op), figures["latency_s"]
-        outliers = tukey_classes(samples)
+        outliers = tukey_outliers(samples)
         mild, severe = (outliers[f"low_{kind}"] + outliers[f"high_{kind}"] for kind in ("mild", "severe"))
         rows.append([
             op,
             f"{figures['count']:,}",
-            share(figures["errors"], figures["count"]),
+            fraction(figures["errors"], figures["count"]),
             *([f"{mean_attempts(run, op):.3f}"] if repeated else []),
             number(figures["throughput_ops"]),
             byte_rate(figures["throughput_bytes"]),
             *(seconds(latency[name]) for name in _LATENCIES),
-            share(mild, len(samples)),
-            share(severe, len(samples)),
+            fraction(mild, len(samples)),
+            fraction(severe, len(samples)),
         ])  # fmt: skip
     columns = ["op", "requests", "errors", *(["attempts"] if repeated else []), "op/s", "payload"]
     columns += [*(LABELS[name] for name in _LATENCIES), "mild outliers", "severe outliers"]
@@ -153,7 +153,7 @@ def replications_grid(summary: Summary, precision: PrecisionVerdict | None = Non
     rows = []
     for op, figures in summary.ops.items():
         rows.append([op, "requests", f"{figures.count:,}", ""])
-        rows.append([op, "errors", share(figures.errors, figures.count), ""])
+        rows.append([op, "errors", fraction(figures.errors, figures.count), ""])
         if figures.left_out:
             rows.append([op, "left out as warm-up", f"{figures.left_out:,}", ""])
         rows.append([op, "op/s", *_estimate(figures.throughput_ops, number)])
@@ -213,7 +213,7 @@ def _op_rows(op: str, result: OpComparison) -> list[list[str]]:
 
     rows = [
         [op, "requests", *(f"{count:,}" for count in result.counts), "", "", judged("count")],
-        [op, "errors", *map(share, result.errors, result.counts), "", "", ""],
+        [op, "errors", *map(fraction, result.errors, result.counts), "", "", ""],
     ]
     if result.distances is None:
         return rows

@@ -36,7 +36,7 @@ def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
     half = figures["interval"]["throughput_ops"][1] - rate
     return [
         millions(state["objects"]),
-        f"{state['fill_share']:.0%}",
+        f"{state['fill_fraction']:.0%}",
         size(state["spilled_bytes"]) if state.get("spilled_bytes") else "",
         number(rate),
         f"{half / rate:.1%}" if rate and math.isfinite(half) else number(None),

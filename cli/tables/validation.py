@@ -7,7 +7,7 @@ import math
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
 from validate.forecast.prediction import Deviation, Ratio
-from validate.forecast.validation import NOISE_FACTOR, Cell, Validation
+from validate.forecast.validation import REPEATABILITY_FACTOR, Cell, Validation
 
 _COLUMNS = ("", "predicted", "measured", "ratio (95%)", "noise", "verdict")
 _FARTHEST = math.log(100)  # greater ratios are shown as this
@@ -47,7 +47,7 @@ def _rows(cell: Cell) -> list[list[str]]:
 
 
 def _row(figure: str, measure: Deviation) -> list[str]:
-    band, verdict = measure.noise_band, measure.verdict or ""
+    band, verdict = measure.repeatability, measure.verdict or ""
     noise = f"({_percent(band)})" if band is not None and not measure.noise_pairs else _percent(band)
     if not isinstance(measure, Ratio):
         between = "".join(f" … {bound * 100:.0f}" for bound in measure.interval or ()).removeprefix(" … ")
@@ -62,7 +62,7 @@ def summary_grid(result: Validation) -> Grid:
     """Median and worst error of each judged figure over the held-out cells, beside the noise band."""
     rows = []
     for figure, row in result.summary.items():
-        shares = (row.median, row.worst.error if row.worst else None, row.noise_band, row.tolerance)
+        shares = (row.median, row.worst.error if row.worst else None, row.repeatability, row.tolerance)
         rows.append([LABELS[figure], f"{row.count}", *map(_percent, shares), row.verdict or ""])
     columns = ["error of", "held out", "median", "worst", "noise", "tolerance", "verdict"]
     return Grid("Errors of held-out cells: greater / lesser - 1, of predicted and measured", columns, rows)
@@ -85,9 +85,9 @@ def verdict(result: Validation) -> str:
     missed = [LABELS[figure] for figure, row in result.summary.items() if row.verdict == "beyond"]
     what = f"over {held_out} held-out cell{'' if held_out == 1 else 's'}"
     if not missed:
-        return f"The median errors {what} are within tolerance or {NOISE_FACTOR:g} times the noise band."
+        return f"The median errors {what} are within tolerance or {REPEATABILITY_FACTOR:g} times the noise band."
     return (
-        f"The median error of {', '.join(missed)} {what} is beyond both tolerance and {NOISE_FACTOR:g} times "
+        f"The median error of {', '.join(missed)} {what} is beyond both tolerance and {REPEATABILITY_FACTOR:g} times "
         "the noise band."
     )
 
@@ -101,5 +101,5 @@ def _part(cell: Cell) -> str:
     return "fitted" if cell.fitted else "held out"
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share * 100:.1f}%"
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{fraction * 100:.1f}%"

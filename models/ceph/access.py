@@ -77,7 +77,7 @@ class Mysql(Strict):
     non_index_updates: int = Field(1, ge=0, le=1000)
     delete_inserts: int = Field(1, ge=0, le=1000, description="a row deleted, and inserted anew")
     buffer_pool_hits: float = Field(0.9, ge=0, le=1, description="share of page accesses without a read (assumed)")
-    rewritten: float = Field(
+    coalesced_fraction: float = Field(
         0.5, ge=0, le=1, description="changed pages that change again before they are written (assumed)"
     )
     double_write: bool = Field(True, description="innodb_doublewrite: pages are written twice")
@@ -110,7 +110,7 @@ class Mysql(Strict):
         value is.
         """
         changed = 3 * self.index_updates + self.non_index_updates + 3 * self.delete_inserts
-        return changed * (1 - self.rewritten) * (2 if self.double_write else 1)
+        return changed * (1 - self.coalesced_fraction) * (2 if self.double_write else 1)
 
 
 AccessPath = Annotated[S3 | Rados | Rbd | Mysql, Field(discriminator="kind"), BareKind()]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
-from models.ceph.demands.cost_functions import Laws
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.object_size import object_bytes
 from models.ceph.rados_routes import DirectRoutes, MysqlRoutes
@@ -32,24 +32,24 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
     Raises:
         InputError: the OSDs do not hold what is stored, or an operation is not one of the access path's.
     """
-    laws = Laws(spec, object_bytes(spec, trace))
-    if laws.state.fill_share > 1:
+    costs = CostFunctions(spec, object_bytes(spec, trace))
+    if costs.state.fill_fraction > 1:
         raise InputError(
-            f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {laws.state.fill_share:.0%}; "
-            f"about {spec.stored.objects / laws.state.fill_share:.2g} fit"
+            f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "
+            f"about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
         )
-    stations = Stations(spec, laws)
-    kinds, route = _kinds(spec, trace, laws)
-    routes = _ROUTES[spec.access.kind](spec, laws, stations)
+    stations = Stations(spec, costs)
+    kinds, route = _kinds(spec, trace, costs)
+    routes = _ROUTES[spec.access.kind](spec, costs, stations)
     network = Network(
         tuple(stations.all), tuple(routes.route(kind) for kind in kinds), stations.placements,
-        stations.groups, tuple(stations.agenda),
+        stations.groups, tuple(stations.scenario),
     )  # fmt: skip
     requests = Requests.of(trace, route)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "osd host cpu"})
 
 
-def _kinds(spec: CephSpec, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArray[np.int32]]:
+def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kind], NDArray[np.int32]]:
     """The kinds of requests in a Trace, and the index of each request's kind."""
     size = trace.transfer_bytes
     whole = np.where(trace.op == DELETE, trace.size_bytes, size)
@@ -61,7 +61,7 @@ def _kinds(spec: CephSpec, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArra
             raise InputError(f"{op} is asked for; access {spec.access.kind} has {', '.join(spec.access.ops)}")
         for count in np.unique(objects[trace.op == number]):
             mine = np.flatnonzero((trace.op == number) & (objects == count))
-            deferred = _deferred(spec, size[mine] / count, laws) if op == "PUT" else np.zeros(len(mine), bool)
+            deferred = _deferred(spec, size[mine] / count, costs) if op == "PUT" else np.zeros(len(mine), bool)
             for is_late in np.unique(deferred):
                 these = mine[deferred == is_late]
                 mean = float(size[these].mean())
@@ -71,9 +71,9 @@ def _kinds(spec: CephSpec, trace: Trace, laws: Laws) -> tuple[list[Kind], NDArra
     return kinds, route
 
 
-def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], laws: Laws) -> NDArray[np.bool_]:
+def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], costs: CostFunctions) -> NDArray[np.bool_]:
     """Whether the shards of RADOS objects of these sizes are written after their commit."""
     sizes, index = np.unique(object_bytes, return_inverse=True)
-    late = np.array([laws.is_deferred(spec.pools.data.chunk_bytes(round(size))) for size in sizes.tolist()])
+    late = np.array([costs.is_deferred(spec.pools.data.chunk_bytes(round(size))) for size in sizes.tolist()])
     result: NDArray[np.bool_] = late[index]
     return result

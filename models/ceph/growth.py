@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from models.capabilities import Effect, Growth
-from models.ceph.demands.cost_functions import Laws
-from models.ceph.demands.state import FULL_SHARES, events
+from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.state import FULL_FRACTIONS, events
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.resharding import release_times, reshard
 from models.ceph.object_size import object_bytes
@@ -67,14 +67,14 @@ def _steps(spec: CephSpec) -> Iterator[Step]:
 
 def state_figures(spec: CephSpec, trace: Trace) -> dict[str, Any]:
     """What the cluster has become: the fields of `ClusterState`, and ``index_shards`` of each bucket."""
-    state = asdict(Laws(spec, object_bytes(spec, trace)).state)
+    state = asdict(CostFunctions(spec, object_bytes(spec, trace)).state)
     of_levels = {name: list(value) for name, value in state.items() if isinstance(value, tuple)}
     return state | of_levels | {"index_shards": spec.buckets.shards}
 
 
 def effects(spec: CephSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
     """What begins between two numbers of objects, in order; what holds at the lower is left out."""
-    begun = events(Laws(spec, object_bytes(spec, trace)).state_inputs, math.floor(low), math.ceil(high))
+    begun = events(CostFunctions(spec, object_bytes(spec, trace)).state_inputs, math.floor(low), math.ceil(high))
     reshards = (_event(step, spec.workload.buckets) for step in steps_until(spec, high) if step.objects > low)
     felt = (event for event in begun if _is_felt(spec, event))
     return tuple(sorted((*felt, *reshards), key=lambda event: event.objects))
@@ -84,7 +84,7 @@ def _is_felt(spec: CephSpec, event: Effect) -> bool:
     """Whether the cluster has what the event happens to."""
     if event.name == "index shards":
         return spec.access.via_gateways and not spec.buckets.resharding.dynamic
-    return spec.osd.backend == "bluestore" or event.name in FULL_SHARES
+    return spec.osd.backend == "bluestore" or event.name in FULL_FRACTIONS
 
 
 def _event(step: Step, buckets: int) -> Effect:
@@ -143,15 +143,15 @@ GROWTH = Growth[CephSpec](
     effects=effects,
     is_limit=is_limit,
     on_the_way=on_the_way,
-    full_share=FULL_SHARES["full"],
+    full_fraction=FULL_FRACTIONS["full"],
     full_text="OSDs are {:.0%} full and take no writes",
     columns=(
-        "objects", "fill_share", "stored_bytes", "allocated_bytes", "metadata_bytes", "spilled_bytes",
-        "onode_hit_share", "block_cache_hit_share", "slow_reads_per_lookup", "slow_reads_per_absent_lookup",
-        "slow_write_share", "entries_per_index_shard", "index_shards", "reshards", "lost_to_reshards",
+        "objects", "fill_fraction", "stored_bytes", "allocated_bytes", "metadata_bytes", "spilled_bytes",
+        "onode_hit_fraction", "block_cache_hit_fraction", "slow_reads_per_lookup", "slow_reads_per_absent_lookup",
+        "slow_write_fraction", "entries_per_index_shard", "index_shards", "reshards", "lost_to_reshards",
     ),
     evidence=(
-        "objects", "fill_share", "metadata_bytes", "spilled_bytes", "entries_per_index_shard", "index_shards",
+        "objects", "fill_fraction", "metadata_bytes", "spilled_bytes", "entries_per_index_shard", "index_shards",
     ),
 )  # fmt: skip
 """How a cluster's state follows from the objects in it."""

@@ -15,7 +15,7 @@ from models.ceph.mechanisms.resharding import Reshard
 from models.ceph.spec import CephSpec
 from traces.random_streams import stream_id, uniforms
 
-LANES = 4
+PARALLEL_STREAMS = 4
 """RADOS objects of one S3 object that a gateway has under way together: windows of 16 MiB in stripes of 4 MiB."""
 
 _MAX_SHARD_STATIONS = 8192  # of more index shards than this, several share a station: with so many none is busy

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 
 from models.ceph.access import Mysql
-from models.ceph.demands.cost_functions import NOTHING, of_size, share_of
-from models.ceph.placement_rows import LANES
+from models.ceph.demands.cost_functions import NOTHING, fraction_of, of_size
+from models.ceph.placement_rows import PARALLEL_STREAMS
 from models.ceph.rgw_routes import Branch, Kind, Routes
 from models.network.route import Stage, Visit, single
 from models.network.service_demand import ServiceDemand
@@ -58,7 +58,7 @@ class MysqlRoutes(DirectRoutes):
         database = self.spec.access
         assert isinstance(database, Mysql)
         log_bytes = database.log_write
-        log = replace(kind, deferred=self.laws.is_deferred(log_bytes), chunk_bytes=log_bytes)
+        log = replace(kind, deferred=self.costs.is_deferred(log_bytes), chunk_bytes=log_bytes)
         sized = partial(of_size, size_bytes=log_bytes)
         later = list(_repeated(database.write_backs, lambda lane: self._written_back(replace(kind, lane=lane))))
         stages = [*self._begin(kind)]
@@ -67,7 +67,7 @@ class MysqlRoutes(DirectRoutes):
         if database.log_writers:
             stages.append(single(Visit(self.at.logs, NOTHING)))
         for number in range(database.log_writes):
-            turn = replace(log, lane=number % LANES)
+            turn = replace(log, lane=number % PARALLEL_STREAMS)
             stages += [_changed(stage, sized) for stage in self._sent(turn)]
             later.append(self._deferred_writes(turn))
         if database.log_writers:
@@ -86,8 +86,8 @@ class MysqlRoutes(DirectRoutes):
 def _repeated(times: float, branches: Callable[[int], list[Branch]]) -> Iterable[list[Branch]]:
     """What happens so many times on average, each time elsewhere; the last may happen in a share of the requests."""
     for number in range(math.ceil(times)):
-        law = partial(share_of, share=min(1.0, times - number))
-        yield [_branch(branch, law) for branch in branches(number % LANES)]
+        law = partial(fraction_of, fraction=min(1.0, times - number))
+        yield [_branch(branch, law) for branch in branches(number % PARALLEL_STREAMS)]
 
 
 def _changed(stage: Stage, law: Callable[[ServiceDemand], ServiceDemand]) -> Stage:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, more
-from models.ceph.demands.cost_functions import Laws
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
 from models.ceph.mechanisms.rocksdb import place
 from models.ceph.object_size import first_object_bytes
@@ -39,11 +39,11 @@ def _databases(spec: CephSpec, at_end: CephSpec) -> list[int]:
     """
     if spec.osd.backend != "bluestore" or (spec.db is None and not spec.device.rotational):
         return []
-    laws = Laws(at_end, first_object_bytes(at_end))
-    metadata, low, high = laws.state.metadata_bytes, 0, 1 << 14
+    costs = CostFunctions(at_end, first_object_bytes(at_end))
+    metadata, low, high = costs.state.metadata_bytes, 0, 1 << 14
     while high - low > 1:
         middle = (low + high) // 2
-        spills = place(laws.rocksdb, metadata, float(middle * _DB_STEP_BYTES)).spilled_bytes > 0
+        spills = place(costs.rocksdb, metadata, float(middle * _DB_STEP_BYTES)).spilled_bytes > 0
         low, high = (middle, high) if spills else (low, middle)
     now = spec.db.size if spec.db else 0
     sizes = {2 * now, 4 * now, high * _DB_STEP_BYTES}

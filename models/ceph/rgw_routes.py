@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.ceph.demands.cost_functions import NOTHING, Access, Laws, Way
+from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, Way
 from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
-from models.ceph.placement_rows import LANES, Pool
+from models.ceph.placement_rows import PARALLEL_STREAMS, Pool
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Osd, Stations
 from models.network.route import Route, Stage, Visit, single
@@ -53,7 +53,9 @@ class Kind:
         """The lanes of each window in turn."""
         if self.objects == 1:
             return [range(self.lane, self.lane + 1)]
-        return [range(min(LANES, self.objects - first)) for first in range(0, self.objects, LANES)]
+        return [
+            range(min(PARALLEL_STREAMS, self.objects - first)) for first in range(0, self.objects, PARALLEL_STREAMS)
+        ]
 
     @property
     def name(self) -> str:
@@ -65,8 +67,8 @@ class Kind:
 class Routes:
     """Writes the routes down."""
 
-    def __init__(self, spec: CephSpec, laws: Laws, stations: Stations):
-        self.spec, self.laws, self.at = spec, laws, stations
+    def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations):
+        self.spec, self.costs, self.at = spec, costs, stations
         data = spec.pools.data
         self.width, self.data_shards, self.is_ec = data.width, data.data_shards, data.is_ec
         self.hop = Visit(stations.latency, ServiceDemand(constant=spec.network.latency))
@@ -105,15 +107,15 @@ class Routes:
 
     def _read_shards(self, kind: Kind, lanes: range) -> list[Stage]:
         """The primary asks for the shards, and sends what they make to the gateway."""
-        asked = self.width if self.spec.pools.fast_read else self.data_shards
+        requested = self.width if self.spec.pools.fast_read else self.data_shards
         parts = kind.parts
         read = self._read_cpu(kind, parts)
         ask = tuple((*self._go(lane), Visit(self.at.osd(lane, 0).cpu, read.without_bytes, ties=True)) for lane in lanes)
         fetch = []
-        for osd, member in ((self.at.osd(lane, member), member) for lane in lanes for member in range(asked)):
+        for osd, member in ((self.at.osd(lane, member), member) for lane in lanes for member in range(requested)):
             if member:
-                arrive, answer = (self.hop, Visit(osd.cpu, read)), (self.hop, self._nic(osd, "up", parts))
-                fetch.append((*arrive, *self._fetch(osd, kind, parts), *answer))
+                arrive, response = (self.hop, Visit(osd.cpu, read)), (self.hop, self._nic(osd, "up", parts))
+                fetch.append((*arrive, *self._fetch(osd, kind, parts), *response))
             else:
                 fetch.append((Visit(osd.cpu, read.of_bytes), *self._fetch(osd, kind, parts)))
         decode = self.spec.pools.data.decode(1, self.spec.release).per_shard(kind.objects)
@@ -126,11 +128,11 @@ class Routes:
 
     def _fetch(self, osd: Osd, kind: Kind, parts: float) -> Branch:
         """Reading a shard from its drive, with the database's accesses before it."""
-        return self._accesses(osd, self.laws.read_accesses(kind.chunk_bytes), parts)
+        return self._accesses(osd, self.costs.read_accesses(kind.chunk_bytes), parts)
 
     def _read_cpu(self, kind: Kind, parts: float) -> ServiceDemand:
         """Of the OSD that reads a shard: one of so many parts of the request's bytes."""
-        return _more(self.spec.osd.read, self.laws.decompress_s(kind.chunk_bytes)).per_shard(parts)
+        return _more(self.spec.osd.read, self.costs.decompress_s(kind.chunk_bytes)).per_shard(parts)
 
     def _accesses(self, osd: Osd, accesses: tuple[Access, ...], parts: float = 1) -> Branch:
         visits = []
@@ -141,7 +143,7 @@ class Routes:
         return tuple(visits)
 
     def _put(self, kind: Kind) -> list[Stage]:
-        law = self.laws.gateway_cpu("PUT")
+        law = self.costs.gateway_cpu("PUT")
         arrive = (self._client_nic("up"), self._nic(None, "down"))
         accept = self._accept("PUT", *arrive, law=law.scaled(1 - _AFTER_DATA))
         return [accept, *self._index(), *self._write(kind), *self._end_of_write(law, self._deferred_writes(kind))]
@@ -152,7 +154,7 @@ class Routes:
 
     def _deferred_writes(self, kind: Kind) -> list[Branch]:
         """The shards go to their place after the commit, if they are deferred."""
-        written = self.laws.deferred_write(kind.chunk_bytes)
+        written = self.costs.deferred_write(kind.chunk_bytes)
         return [
             (Visit(osd.throttle, NOTHING), Visit(osd.drive, written), Visit(osd.throttle, NOTHING, releases=True))
             for lanes in kind.windows if kind.deferred
@@ -183,21 +185,21 @@ class Routes:
         A deferred one waits its turn behind the deferred writes before it, but keeps no token of theirs: it would hold
         it until the slowest member has committed, and two writes could wait for each other for ever.
         """
-        compress = ServiceDemand(per_byte=self.laws.compress_s(kind.chunk_bytes)).per_shard(parts)
+        compress = ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts)
         packed = (Visit(osd.cpu, compress),) if compress.takes_time else ()
-        looked = self._accesses(osd, self.laws.target_accesses)
+        looked = self._accesses(osd, self.costs.target_accesses)
         if kind.deferred:
             turn = Visit(osd.throttle, NOTHING), Visit(osd.throttle, NOTHING, releases=True)
             return (*packed, *looked, *turn, *self._log(osd, kind.chunk_bytes))
-        data = (self.laws.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
+        data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
         written = self._accesses(osd, data, parts)
         return (*packed, *looked, *written, *self._log(osd))
 
     def _log(self, osd: Osd, chunk_bytes: int = 0) -> Branch:
         """A commit of RocksDB's log, or of FileStore's journal."""
-        written = self.laws.log_write(chunk_bytes)
+        written = self.costs.log_write(chunk_bytes)
         on_drive = (Visit(osd.drive, written),) if written.takes_time else ()
-        return (*on_drive, Visit(osd.kv, self.laws.commit(chunk_bytes)))
+        return (*on_drive, Visit(osd.kv, self.costs.commit(chunk_bytes)))
 
     def _index(self) -> list[Stage]:
         """An operation on the bucket index shard: one at a time on its primary, committed by all its replicas."""
@@ -211,7 +213,7 @@ class Routes:
         """One OSD of the shard commits; a new entry has to be looked for first."""
         osd = self.at.index_osd(member)
         arrive = (self.hop, Visit(osd.cpu, self.spec.osd.write.without_bytes)) if member else ()
-        looked = self._accesses(osd, self.laws.entry_accesses) if looks else ()
+        looked = self._accesses(osd, self.costs.entry_accesses) if looks else ()
         return (*arrive, *looked, *self._log(osd), *((self.hop,) if member else ()))
 
     def _end_of_write(self, law: ServiceDemand, later: list[Branch]) -> list[Stage]:
@@ -234,12 +236,12 @@ class Routes:
 
     def _compactions(self) -> list[Branch]:
         """What the metadata of a write cost the data devices later."""
-        branches = [self._accesses(self.at.osd(0, m), self.laws.compaction_accesses) for m in range(self.width)]
+        branches = [self._accesses(self.at.osd(0, m), self.costs.compaction_accesses) for m in range(self.width)]
         return [branch for branch in branches if branch]
 
     def _delete(self, kind: Kind) -> list[Stage]:
         """The head is removed, and its entry; garbage collection removes the tail later."""
-        law = self.laws.gateway_cpu("DELETE")
+        law = self.costs.gateway_cpu("DELETE")
         accept = self._accept("DELETE", law=law.scaled(1 - _AFTER_DATA))
         lanes = [lane for window in kind.windows for lane in window]
         garbage = [branch for lane in lanes[1:] for branch in self._removals(lane)]
@@ -256,7 +258,7 @@ class Routes:
         for member in range(self.width):
             osd = self.at.osd(lane, member)
             hops = (self.hop,) if member else ()
-            looked = self._accesses(osd, self.laws.metadata_accesses)
+            looked = self._accesses(osd, self.costs.metadata_accesses)
             branches.append((*hops, Visit(osd.cpu, write), *looked, *self._log(osd), *hops))
         return branches
 
@@ -266,13 +268,13 @@ class Routes:
     def _stat(self) -> Stage:
         """The primary is asked for the attributes of a RADOS object."""
         osd = self.at.osd(0, 0)
-        metadata = self._accesses(osd, self.laws.metadata_accesses)
+        metadata = self._accesses(osd, self.costs.metadata_accesses)
         return single(*self._go(0), Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True), *metadata, self.hop)
 
     def _list(self, kind: Kind) -> list[Stage]:
         """All shards of the bucket are asked, so many at a time; each for its share of the keys."""
         shards = self.spec.buckets.shards
-        entries = self.laws.listed
+        entries = self.costs.listed
         work = self.spec.osd.read.without_bytes
         hosts = self.at.host_cpus
         stages = [self._accept("LIST")]
@@ -287,7 +289,7 @@ class Routes:
     def _accept(self, op: Op, *arrive: Visit, law: ServiceDemand | None = None) -> Stage:
         """A request comes to a gateway and is worked on there."""
         visits = self._asks(op)
-        law = self.laws.gateway_cpu(op) if law is None else law
+        law = self.costs.gateway_cpu(op) if law is None else law
         return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), law, ties=True))
 
     def _asks(self, op: Op) -> Branch:
@@ -303,14 +305,14 @@ class Routes:
 
     def _nic(self, osd: Osd | None, way: Way, parts: float = 1, local: bool = False) -> Visit:
         """A part of the bytes on the interface of an OSD's host, or of the gateway; perhaps both are on one machine."""
-        law = self.laws.nic(self.spec.hosts.nic if osd else self.spec.gateway_nic, way)
+        law = self.costs.nic(self.spec.hosts.nic if osd else self.spec.gateway_nic, way)
         remote = 1 - 1 / self.spec.hosts.count if local and self.spec.collocated else 1.0
         station = self.at.gateway(way) if osd is None else osd.up if way == "up" else osd.down
         return Visit(station, law.scaled(remote).per_shard(parts))
 
     def _client_nic(self, way: Way) -> Visit:
         station = self.at.client_up if way == "up" else self.at.client_down
-        return Visit(station, self.laws.nic(self.spec.client.nic, way))
+        return Visit(station, self.costs.nic(self.spec.client.nic, way))
 
 
 def _more(law: ServiceDemand, per_byte_s: float) -> ServiceDemand:

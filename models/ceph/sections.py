@@ -78,7 +78,7 @@ class Osd(Strict):
     write: Demand = _cpu(0.30e-3, 2.5e-9)
     memory_target: Bytes = Field(4 << 30, gt=0, description="osd_memory_target")
     read_depth: int = Field(4, ge=1, description="reads that an HDD may put in order: threads of its OSD (assumed)")
-    scattered: float = Field(
+    random_write_fraction: float = Field(
         0.5,
         ge=0,
         le=1,

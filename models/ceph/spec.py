@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from models.background import BackgroundWork
 from models.ceph.access import S3, AccessPath
-from models.ceph.faults.faults import Event, GatewayDown, HostDown, ReshardEvent
+from models.ceph.faults.faults import Fault, GatewayDown, HostDown, ReshardEvent
 from models.ceph.mechanisms.bluestore import BlueStore
 from models.ceph.mechanisms.filestore import FileStore
 from models.ceph.mechanisms.releases import Release
@@ -39,7 +39,7 @@ class CephSpec(StoreSpec):
     buckets: Buckets = Buckets()
     stored: Holdings = Holdings()
     background: BackgroundWork = BackgroundWork()
-    events: tuple[Event, ...] = Field((), description="what happens while the cluster runs")
+    faults: tuple[Fault, ...] = Field((), description="what happens while the cluster runs")
     prices: CephPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 
     @property
@@ -114,21 +114,21 @@ class CephSpec(StoreSpec):
         return self
 
     def _check_events(self) -> None:
-        """Whether all that the events name exists."""
+        """Whether everything that the faults name exists."""
         counts = {
             "osd": self.osds,
             "host": self.hosts.count,
             "gateway": self.gateways.count,
             "bucket": self.workload.buckets,
         }
-        for number, event in enumerate(self.events):
-            if isinstance(event, ReshardEvent | GatewayDown) and not self.access.via_gateways:
-                raise ValueError(f"events.{number}.kind: {event.kind} is for access s3, not for {self.access.kind}")
+        for number, fault in enumerate(self.faults):
+            if isinstance(fault, ReshardEvent | GatewayDown) and not self.access.via_gateways:
+                raise ValueError(f"faults.{number}.kind: {fault.kind} is for access s3, not for {self.access.kind}")
             for name, count in counts.items():
-                named = getattr(event, name, 0)
+                named = getattr(fault, name, 0)
                 if named >= count:
                     raise ValueError(
-                        f"events.{number}.{name}: there is no {name} {named}; allowed are 0 to {count - 1}"
+                        f"faults.{number}.{name}: there is no {name} {named}; allowed are 0 to {count - 1}"
                     )
-            if isinstance(event, GatewayDown) or (isinstance(event, HostDown) and self.collocated):
-                refuse_instant_failures(self.workload, self.network.latency, event.kind)
+            if isinstance(fault, GatewayDown) or (isinstance(fault, HostDown) and self.collocated):
+                refuse_instant_failures(self.workload, self.network.latency, fault.kind)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.access import Mysql
-from models.ceph.demands.cost_functions import Laws
-from models.ceph.faults.fault_timeline import disruptions, gateway_outages
+from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
-from models.ceph.faults.peering_gates import Gatehouse
-from models.ceph.placement_rows import LANES, Pool, Rows
+from models.ceph.faults.peering_gates import PeeringGates
+from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.spec import CephSpec
 from models.faults import speeds
 from models.network.discipline import Discipline
@@ -53,25 +53,25 @@ class Stations:
     to them.
 
     Attributes:
-        placements, groups, agenda: of the network.
+        placements, groups, scenario: of the network.
     """
 
-    def __init__(self, spec: CephSpec, laws: Laws):
+    def __init__(self, spec: CephSpec, costs: CostFunctions):
         self.spec = spec
-        self._depth = laws.drive.queue_depth
-        self._member_s = laws.commit_item_s
-        self._deferred = laws.deferred_limit
+        self._depth = costs.drive.queue_depth
+        self._member_s = costs.commit_item_s
+        self._deferred = costs.deferred_limit
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
-        self.latency = self._add("network latency", "network latency", Discipline.DELAY)
+        self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
         self.client_up = self._add("clients up", "client network", Discipline.PROCESSOR_SHARING, spec.client.nodes)
         self.client_down = self._add("clients down", "client network", Discipline.PROCESSOR_SHARING, spec.client.nodes)
         cores = spec.osd_cores
         self.host_cpus: list[int] = []
-        self._parts = len(_OSD_PARTS) if spec.events else len(_OSD_PARTS) - 1  # latencies differ where events say so
+        self._parts = len(_OSD_PARTS) if spec.faults else len(_OSD_PARTS) - 1  # latencies differ where events say so
         self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
         for h in range(hosts.count):
-            cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.RANDOM_ORDER, cores)
+            cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.SIRO, cores)
             self.host_cpus.append(cpu)
             up, down = self._nic(f"host {h}")
             for osd in range(h * hosts.drives, (h + 1) * hosts.drives):
@@ -83,13 +83,13 @@ class Stations:
         if isinstance(spec.access, Mysql) and spec.access.log_writers:
             turns = spec.workload.buckets * spec.access.log_writers
             self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
-        self.happens = disruptions(spec, laws)
+        self.happens = fault_timeline(spec, costs)
         self.rows = Rows(spec, self.happens.reshards)
-        self._gates: Gatehouse | None = None
+        self._gates: PeeringGates | None = None
         self._first_map: int | None = None
         self.decodes = 0
         self._shards = self._add_shards()
-        self.agenda: list[Action] = []
+        self.scenario: list[Action] = []
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._disrupt()
@@ -106,15 +106,15 @@ class Stations:
     @property
     def shard(self) -> Member | Bound:
         """The token of an object's bucket index shard."""
-        return _place(*self._at(LANES, 0))
+        return _place(*self._at(PARALLEL_STREAMS, 0))
 
     def index_osd(self, member: int) -> Osd:
         """The OSDs of an object's bucket index shard; member 0 is the primary."""
-        return Osd(*self._at(LANES, 1 + member * self._parts))
+        return Osd(*self._at(PARALLEL_STREAMS, 1 + member * self._parts))
 
     def drive_latency(self, osd: Osd) -> int | Member | Bound:
         """What an access to an OSD's drive takes beside others."""
-        return osd.latency if self.spec.events else self.latency
+        return osd.latency if self.spec.faults else self.latency
 
     def decoders(self, lane: int) -> list[Member | Bound]:
         """Where a read decodes, once for each chunk that it is without; for all others a gate that is always open."""
@@ -153,7 +153,7 @@ class Stations:
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
         cores = min(gateways.cores, gateways.scales_to)
-        cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.RANDOM_ORDER, cores)
+        cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
         if self.spec.collocated:
             up, down = (int(i) for i in self._osds[g % self.spec.hosts.count * self.spec.hosts.drives][1:3])
         else:
@@ -176,7 +176,7 @@ class Stations:
     def _blocks(self, epoch: Epoch) -> list[Table]:
         """The columns of each lane, then those of the index if there is one."""
         blocks = []
-        for lane in range(LANES):
+        for lane in range(PARALLEL_STREAMS):
             parts = self._osds[self.rows.lane(lane, epoch)].reshape(self.rows.count, -1)
             if self.decodes:
                 missing = self.rows.missing(lane, epoch)[:, None] > np.arange(self.decodes)
@@ -192,48 +192,48 @@ class Stations:
         """What the events add to the network."""
         happens = self.happens
         if happens.gateways:
-            self.agenda += gateway_outages(happens.gateways, self.groups[0].members, not self.spec.collocated)
+            self.scenario += gateway_outages(happens.gateways, self.groups[0].members, not self.spec.collocated)
         if len(happens.epochs) > 1:
             # The members that a placement group has lost are a gate that is always open: visits there take no time.
             nobody = self._add("nobody", "osd that is down", Discipline.GATE)
             self._osds = np.vstack([self._osds, np.full(self._parts, nobody, np.int32)])
             self._bind(happens.epochs)
         if happens.reshards or happens.outages:
-            self._gates = Gatehouse(self.spec, self.rows, happens, self._take, len(self.groups))
+            self._gates = PeeringGates(self.spec, self.rows, happens, self._take, len(self.groups))
             self.placements += (self._gates.table,)
             self.groups += self._gates.groups
-            self.agenda += self._gates.agenda
+            self.scenario += self._gates.scenario
 
     def _slow_down(self) -> None:
         """What is slow: of drives accesses, and commits where the log is there too; rebuilding takes accesses."""
-        if not self.spec.events:
+        if not self.spec.faults:
             return
         slow = self.happens.slow
         drive, kv, latency, up, down = (
             self._osds[:, _OSD_PARTS.index(part)] for part in ("drive", "kv", "latency", "up", "down")
         )
         for osd in sorted({slowdown[0] for slowdown in slow}):
-            latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.DELAY)
-        self.agenda += speeds(slow + self.happens.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
+            latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
+        self.scenario += speeds(slow + self.happens.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
         if self.spec.db is None:
-            self.agenda += speeds(slow, kv.tolist())
+            self.scenario += speeds(slow, kv.tolist())
         drives, cores = self.spec.hosts.drives, self.happens.cores
-        self.agenda += speeds(cores, self.host_cpus)
+        self.scenario += speeds(cores, self.host_cpus)
         for way in (up, down):
-            self.agenda += speeds(self.happens.links, way[::drives].tolist())
+            self.scenario += speeds(self.happens.links, way[::drives].tolist())
         if self.spec.collocated:
             count, hosts = self.spec.gateways.count, self.spec.hosts.count
             beside = [(g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)]
-            self.agenda += speeds(beside, self.groups[0].members[:, 0].tolist())
+            self.scenario += speeds(beside, self.groups[0].members[:, 0].tolist())
 
     def _bind(self, maps: tuple[Epoch, ...]) -> None:
         """Lay out the columns of all epochs, the groups that bind requests to them, and when those change.
 
-        The first column of an epoch's block is a station that nobody visits: by it the agenda has the epoch begin and
+        The first column of an epoch's block is a station that nobody visits: by it the scenario has the epoch begin and
         end.
         """
         if self.spec.pools.data.is_ec:
-            lacks = (self.rows.missing(lane, epoch).max() for lane in range(LANES) for epoch in maps)
+            lacks = (self.rows.missing(lane, epoch).max() for lane in range(PARALLEL_STREAMS) for epoch in maps)
             self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
         names = [self._add(f"osd map {number}", "osd map", Discipline.GATE) for number in range(len(maps))]
         blocks = [
@@ -248,10 +248,10 @@ class Stations:
             members = np.stack([np.arange(end - width, end, dtype=np.int32) for end in last])
             self.groups += (Group(Choice.HASH, members, table=0),)
         for group in range(self._first_map, len(self.groups)):
-            self.agenda += [Action(Kind.LEAVE, group, member=name) for name in names[1:]]
+            self.scenario += [Action(Kind.LEAVE, group, member=name) for name in names[1:]]
             for number in range(1, len(maps)):
-                self.agenda.append(Action(Kind.LEAVE, group, maps[number].at_s, member=names[number - 1]))
-                self.agenda.append(Action(Kind.JOIN, group, maps[number].at_s, member=names[number]))
+                self.scenario.append(Action(Kind.LEAVE, group, maps[number].at_s, member=names[number - 1]))
+                self.scenario.append(Action(Kind.JOIN, group, maps[number].at_s, member=names[number]))
 
     def _take(self, station: Station) -> int:
         self.all.append(station)

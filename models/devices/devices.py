@@ -61,7 +61,7 @@ class Device(Strict):
         """Whether it is a hard disk."""
         return self.disk is not None
 
-    def filled(self, share: float, newest: float = 1.0) -> Device:
+    def filled(self, fraction: float, newest: float = 1.0) -> Device:
         """The device when data are on this share of it, of which this newest share is asked for.
 
         A hard disk is filled from its outer blocks on, as file systems and BlueStore do (assumed), and its accesses go
@@ -71,13 +71,15 @@ class Device(Strict):
         Raises:
             ValueError: the share is not above 0 and at most 1.
         """
-        if not 0 < share <= 1 or not 0 < newest <= 1:
-            raise ValueError(f"share is {share}, newest is {newest}; above 0 and at most 1 is allowed")
+        if not 0 < fraction <= 1 or not 0 < newest <= 1:
+            raise ValueError(f"share is {fraction}, newest is {newest}; above 0 and at most 1 is allowed")
         if self.disk is not None:
-            return self._with(self.disk.model_copy(update={"at": share * (1 - newest), "span": share * newest}))
+            return self._with(self.disk.model_copy(update={"at": fraction * (1 - newest), "span": fraction * newest}))
         if self.over_provisioning is None:
             return self
-        relative = write_amplification(share, self.over_provisioning) / write_amplification(1, self.over_provisioning)
+        relative = write_amplification(fraction, self.over_provisioning) / write_amplification(
+            1, self.over_provisioning
+        )
         write = self.write.model_copy(update={"constant": self.write.constant * relative})
         return self.model_copy(update={"write": write})
 

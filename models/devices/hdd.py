@@ -39,7 +39,7 @@ class Seek(Strict):
     @model_validator(mode="after")
     def _never_falls(self) -> Seek:
         if not 0 <= self.root <= 2 * (self.full_stroke - self.track):
-            least, most = (self.track + share * (self.full_stroke - self.track) for share in (1 / 3, 11 / 15))
+            least, most = (self.track + fraction * (self.full_stroke - self.track) for fraction in (1 / 3, 11 / 15))
             raise ValueError(
                 f"average is {self.average:g} s; with these track and full_stroke it is {least:g} to {most:g} s"
             )

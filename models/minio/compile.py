@@ -28,15 +28,15 @@ from traces.trace import Trace
 def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
     """The Network of a host, and the requests of a Trace on it."""
     plan = Plan(spec.client, spec.network, spec.host, spec.drives)
-    agenda = changes(
-        spec.events,
+    scenario = changes(
+        spec.faults,
         cpu=plan.host_cpu,
         links=(plan.up, plan.down),
         drives=range(plan.first_drive, plan.first_journal),
         journals=range(plan.first_journal, len(plan.stations)),
     )
-    network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), agenda=tuple(agenda))
-    dead = [event for event in spec.events if isinstance(event, DriveDown)]
+    network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), scenario=tuple(scenario))
+    dead = [event for event in spec.faults if isinstance(event, DriveDown)]
     network = without_lost_drives(network, dead, spec.drives.parity_shards)
     requests = _requests(spec, network, trace)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
@@ -49,8 +49,8 @@ def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
     for op in ("GET", "PUT"):
         route[(trace.op == OPS.index(op)) & inline] = names[f"{op} inline"]
     issued = slice(trace.issued)
-    collector = spec.host.collector
-    if collector.mark:
-        collecting = collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
+    garbage_collector = spec.host.garbage_collector
+    if garbage_collector.mark_work:
+        collecting = garbage_collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
         route[issued][collecting] += len(names) // 2  # those that collect come after all others, in their order
     return Requests.of(trace, route)

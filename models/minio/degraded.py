@@ -64,8 +64,8 @@ class _Degraded:
         self._stations = list(network.stations)
         # The drives that a set has lost are a gate that is always open: visits there take no time.
         self._open = self._add("nobody", "drive that is down")
-        self._refuses = self._add("no quorum", "quorum", Discipline.DELAY)
-        self._agenda = [Action(Kind.DOWN, self._refuses)]
+        self._refuses = self._add("no quorum", "quorum", Discipline.INFINITE_SERVER)
+        self._scenario = [Action(Kind.DOWN, self._refuses)]
         first = int(sets.min())
         times = sorted({0.0, *(t for o in outages for t in (o.gone_s, o.back_s) if t < math.inf)})
         names = [self._add(f"drives present {number}", "drives present") for number in range(len(times))]
@@ -73,10 +73,10 @@ class _Degraded:
             self._epoch(name, sets, journals, [first + o.drive for o in outages if o.gone_s <= t < o.back_s])
             for name, t in zip(names, times, strict=True)
         ]
-        self._agenda += [Action(Kind.LEAVE, self._group, member=name) for name in names[1:]]
+        self._scenario += [Action(Kind.LEAVE, self._group, member=name) for name in names[1:]]
         for before, name, t in zip(names, names[1:], times[1:], strict=False):
-            self._agenda.append(Action(Kind.LEAVE, self._group, t, member=before))
-            self._agenda.append(Action(Kind.JOIN, self._group, t, member=name))
+            self._scenario.append(Action(Kind.LEAVE, self._group, t, member=before))
+            self._scenario.append(Action(Kind.JOIN, self._group, t, member=name))
         hangs = [self._hanging(i, o, sets == first + o.drive) for i, o in enumerate(outages) if o.gone_s > o.at]
         self._hangs = len(hangs)
         columns = np.arange(len(epochs) * epochs[0].shape[1], dtype=np.int32)
@@ -86,7 +86,7 @@ class _Degraded:
             routes=tuple(map(self._route, network.routes)),
             placements=(np.hstack(epochs), *([np.hstack(hangs)] if hangs else [])),
             groups=(*network.groups, Group(Choice.HASH, columns.reshape(len(epochs), -1), table=0)),
-            agenda=(*network.agenda, *self._agenda),
+            scenario=(*network.scenario, *self._scenario),
         )
 
     def _add(self, name: str, role: str, discipline: Discipline = Discipline.GATE) -> int:
@@ -108,18 +108,20 @@ class _Degraded:
     def _hanging(self, number: int, outage: DriveDown, needs: NDArray[np.bool_]) -> Table:
         """The gates before reads and writes that need a drive that hangs."""
         gate = self._add(f"outage {number} hangs", "drive that hangs")
-        self._agenda += [Action(Kind.SHUT, gate, outage.at), Action(Kind.OPEN, gate, outage.gone_s)]
+        self._scenario += [Action(Kind.SHUT, gate, outage.at), Action(Kind.OPEN, gate, outage.gone_s)]
         reads = needs[:, : read_quorum(self._size, self._parity)].any(axis=1)
         return np.column_stack([np.where(mine, gate, self._open) for mine in (reads, needs.any(axis=1))])
 
     def _route(self, route: Route) -> Route:
         """The route on the drives that are left; they are bound when the host has done its first work."""
-        asked, *others = (replace(stage, branches=tuple(map(self._branch, stage.branches))) for stage in route.stages)
+        requested, *others = (
+            replace(stage, branches=tuple(map(self._branch, stage.branches))) for stage in route.stages
+        )
         writes = route.name.startswith(_WRITES)
         passes = [Visit(Member(_GATES, 2 * i + writes), ServiceDemand()) for i in range(self._hangs)]
         passes.append(Visit(Bound(self._group, 1 + writes), ServiceDemand()))
-        (visits,) = asked.branches
-        return replace(route, stages=(replace(asked, branches=((*visits, *passes),)), *others))
+        (visits,) = requested.branches
+        return replace(route, stages=(replace(requested, branches=((*visits, *passes),)), *others))
 
     def _branch(self, visits: tuple[Visit, ...]) -> tuple[Visit, ...]:
         return tuple(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import FaultKind, NoisyNeighbour, Outage, Slowdown, Spell, speeds
+from models.faults import Degradation, FaultKind, NoisyNeighbour, Outage, Slowdown, speeds
 from models.network.scenario import Action, Kind
 from traces.units import Seconds
 
@@ -21,7 +21,7 @@ class DriveDown(Outage):
 
     kind: Literal["drive_down"]
     drive: int = Field(ge=0, description="numbered set by set")
-    noticed_after: Seconds = Field(
+    detected_after: Seconds = Field(
         0.0,
         description="0: its accesses fail at once; else it hangs, and requests that need it wait so long "
         "(MINIO_DRIVE_MAX_TIMEOUT, 30 s unless told: internal/config/drive/drive.go)",
@@ -30,7 +30,7 @@ class DriveDown(Outage):
     @property
     def gone_s(self) -> float:
         """When the others begin to do without it, unless it is back before."""
-        return min(self.at + self.noticed_after, self.back_s)
+        return min(self.at + self.detected_after, self.back_s)
 
 
 class MinioHostDown(Outage):
@@ -39,7 +39,7 @@ class MinioHostDown(Outage):
     kind: Literal["host_down"]
 
 
-class MinioSlowDrive(Spell):
+class MinioSlowDrive(Degradation):
     """A drive turns slow: its accesses, and the commits of its journal if that is its own."""
 
     kind: Literal["slow_drive"]
@@ -47,8 +47,8 @@ class MinioSlowDrive(Spell):
     speed: float = Field(gt=0, le=1, description="share of its speed that is left")
 
 
-Event = Annotated[DriveDown | MinioHostDown | MinioSlowDrive | NoisyNeighbour, Field(discriminator="kind")]
-"""One entry of the section `events`."""
+Fault = Annotated[DriveDown | MinioHostDown | MinioSlowDrive | NoisyNeighbour, Field(discriminator="kind")]
+"""One entry of the section `faults`."""
 
 FAULTS = {
     "drive": FaultKind("drive_down", "outage", "drive"),
@@ -60,9 +60,9 @@ FAULTS = {
 
 
 def changes(
-    events: Iterable[Event], *, cpu: int, links: Sequence[int], drives: Sequence[int], journals: Sequence[int]
+    faults: Iterable[Fault], *, cpu: int, links: Sequence[int], drives: Sequence[int], journals: Sequence[int]
 ) -> list[Action]:
-    """What the events do to the stations themselves; a dead drive is left out by those that ask it.
+    """What the faults do to the stations themselves; a dead drive is left out by those that ask it.
 
     Args:
         cpu, links, drives, journals: indices of the host's stations; one journal may be that of all drives.
@@ -70,19 +70,19 @@ def changes(
     slow: list[Slowdown] = []
     shared: dict[str, list[Slowdown]] = {"cpu": [], "drives": [], "network": []}
     actions: list[Action] = []
-    for event in events:
-        if isinstance(event, MinioHostDown):
+    for fault in faults:
+        if isinstance(fault, MinioHostDown):
             parts = (cpu, *links, *drives, *journals)
-            actions += [Action(Kind.DOWN, station, event.at) for station in parts]
-            if event.back_s < math.inf:
-                actions += [Action(Kind.UP, station, event.back_s) for station in parts]
-        elif isinstance(event, MinioSlowDrive):
-            slow.append((event.drive, event.at, event.end_s, event.speed))
-        elif isinstance(event, NoisyNeighbour):
-            shared[event.takes].append((0, event.at, event.end_s, 1 - event.share))
+            actions += [Action(Kind.DOWN, station, fault.at) for station in parts]
+            if fault.back_s < math.inf:
+                actions += [Action(Kind.UP, station, fault.back_s) for station in parts]
+        elif isinstance(fault, MinioSlowDrive):
+            slow.append((fault.drive, fault.at, fault.end_s, fault.speed))
+        elif isinstance(fault, NoisyNeighbour):
+            shared[fault.resource].append((0, fault.at, fault.end_s, 1 - fault.fraction))
 
-    def of_all(stations: Sequence[int], spells: list[Slowdown]) -> list[Slowdown]:
-        return [(i, *spell[1:]) for i in range(len(stations)) for spell in spells]
+    def of_all(stations: Sequence[int], degradations: list[Slowdown]) -> list[Slowdown]:
+        return [(i, *degradation[1:]) for i in range(len(stations)) for degradation in degradations]
 
     own_journals = slow if len(journals) == len(drives) else []
     return [

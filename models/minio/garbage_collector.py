@@ -25,11 +25,11 @@ from traces.workload.workload import Op
 COLLECTING = " collecting"
 """Ends the name of a route whose requests begin a collection."""
 
-_SHARE_OF_CORES = 0.25
+_FRACTION_OF_CORES = 0.25
 _SLICE_S = 0.01
 
 
-class Garbage(Strict):
+class Allocation(Strict):
     """What a request allocates."""
 
     constant: Bytes = Field(0, description="whatever the object's size")
@@ -42,20 +42,24 @@ class Garbage(Strict):
         return np.asarray(self.constant + self.per_byte * counted, np.float64)
 
 
-class Collector(Strict):
+class GarbageCollector(Strict):
     """The server's garbage collector."""
 
-    mark: Seconds = Field(0.0, description="CPU of a collection, as GODEBUG=gctrace=1 prints it; 0: it costs nothing")
-    after: Bytes = Field(200_000_000, gt=0, description="what is allocated from one collection to the next")
-    garbage: dict[Op, Garbage] = Field({}, description="what an operation allocates; one not named nothing")
-    inline_garbage: dict[Literal["GET", "PUT"], Garbage] = Field(
-        {}, description="the same where the object lives inside xl.meta; absent: as in garbage"
+    mark_work: Seconds = Field(
+        0.0, description="CPU of a collection, as GODEBUG=gctrace=1 prints it; 0: it costs nothing"
+    )
+    allocation_interval: Bytes = Field(
+        200_000_000, gt=0, description="what is allocated from one collection to the next"
+    )
+    allocations: dict[Op, Allocation] = Field({}, description="what an operation allocates; one not named nothing")
+    inline_allocations: dict[Literal["GET", "PUT"], Allocation] = Field(
+        {}, description="the same where the object lives inside xl.meta; absent: as in allocations"
     )
 
     def begun(
         self, op: NDArray[np.int32], size_bytes: NDArray[np.int64], inline: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Which of the requests begin a collection; half of `after` has been allocated before the first.
+        """Which of the requests begin a collection; half of `allocation_interval` has been allocated before the first.
 
         Args:
             op: index in `OPS`, shape (n,).
@@ -63,13 +67,13 @@ class Collector(Strict):
             inline: whether the object lives inside xl.meta, shape (n,).
         """
         allocated = np.zeros(len(op))
-        for name, garbage in self.garbage.items():
+        for name, garbage in self.allocations.items():
             mine = op == OPS.index(name)
             allocated[mine] = garbage.bytes_of(size_bytes[mine])
-        for name, garbage in self.inline_garbage.items():
+        for name, garbage in self.inline_allocations.items():
             mine = (op == OPS.index(name)) & inline
             allocated[mine] = garbage.bytes_of(size_bytes[mine])
-        collections = np.floor(0.5 + np.cumsum(allocated) / self.after)
+        collections = np.floor(0.5 + np.cumsum(allocated) / self.allocation_interval)
         return np.diff(collections, prepend=0.0) > 0
 
     def with_collections(self, routes: Sequence[Route], host_cpu: int, cores: int, instant: Visit) -> tuple[Route, ...]:
@@ -81,11 +85,11 @@ class Collector(Strict):
             cores: how many there are.
             instant: a visit that takes no time.
         """
-        if not self.mark:
+        if not self.mark_work:
             return tuple(routes)
-        workers = max(1, round(_SHARE_OF_CORES * cores))
-        slices = math.ceil(self.mark / workers / _SLICE_S)
-        work = (Visit(host_cpu, ServiceDemand(constant=self.mark / workers / slices)),) * slices
+        workers = max(1, round(_FRACTION_OF_CORES * cores))
+        slices = math.ceil(self.mark_work / workers / _SLICE_S)
+        work = (Visit(host_cpu, ServiceDemand(constant=self.mark_work / workers / slices)),) * slices
         # The branch that takes no time is done first, and the stage needs no other.
         collection = Stage(((instant,), *([work] * workers)), 1)
         collecting = (

@@ -43,7 +43,7 @@ class Servers:
         self.unlock = tuple(Stage(((Visit(latency, NOTHING),), *stage.branches), 1) for stage in self.lock)
         self.look_up = self._calls(shards, drives.metadata_quorum - self._own)
         self.clean_up = self._calls(shards, shards)
-        self.lock_anew = (*self.lock, *self._retry(host.internode.lock_refused)) if self.lock else ()
+        self.lock_anew = (*self.lock, *self._retry(host.internode.lock_conflict_fraction)) if self.lock else ()
 
     def at(self, position: int, *visits: Visit, shard: bool = True) -> tuple[Visit, ...]:
         """Visits to a drive of the erasure set, by a call where it is another server's.
@@ -65,8 +65,8 @@ class Servers:
         way = (Visit(self._latency, ServiceDemand(constant=self._latency_s)),) if self._latency_s else ()
         return (*side, *way, *side, *visits, *way)
 
-    def _retry(self, share: float) -> tuple[Stage, ...]:
-        if not share:
+    def _retry(self, fraction: float) -> tuple[Stage, ...]:
+        if not fraction:
             return ()
-        pause = Occasional(probability=share, of=Empirical(probabilities=(0, 1), values=(0, 1)))
-        return (single(Visit(self._latency, ServiceDemand(constant=share * RETRY_S / 2, distribution=pause))),)
+        pause = Occasional(probability=fraction, of=Empirical(probabilities=(0, 1), values=(0, 1)))
+        return (single(Visit(self._latency, ServiceDemand(constant=fraction * RETRY_S / 2, distribution=pause))),)

@@ -24,14 +24,14 @@ class Plan:
         # Work on a core is shorter than a scheduler's time slice, and run queues keep no order among threads: measured
         # latencies under load have nearly the spread of random order, not that of processor sharing or FIFO.
         cores = Station(
-            "host cpu", "host cpu", Discipline.RANDOM_ORDER, host.cores,
-            setup_s=host.wake, caches=host.caches.of_station, fairness=host.fairness,
+            "host cpu", "host cpu", Discipline.SIRO, host.cores,
+            setup_s=host.setup_time, caches=host.cpu_caches.of_station, age_bias=host.age_bias,
         )  # fmt: skip
         self.stations = [cores]
         self.host_cpu = self.client_cpu = 0
         if not client.on_host:
-            self.client_cpu = self._add(Station("client cpu", "client cpu", Discipline.RANDOM_ORDER, client.cores))
-        self.latency = self._add(Station("network latency", "network latency", Discipline.DELAY))
+            self.client_cpu = self._add(Station("client cpu", "client cpu", Discipline.SIRO, client.cores))
+        self.latency = self._add(Station("network latency", "network latency", Discipline.INFINITE_SERVER))
         self.servers = Servers(host, drives, self.host_cpu, self.latency)
         self.up = self._add(Station("network up", "network", Discipline.PROCESSOR_SHARING))
         self.down = self._add(Station("network down", "network", Discipline.PROCESSOR_SHARING))
@@ -109,7 +109,7 @@ class Plan:
         }
         routes = [Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items()]
         instant = Visit(self.latency, NOTHING)
-        return self.host.collector.with_collections(routes, self.host_cpu, self.host.cores, instant)
+        return self.host.garbage_collector.with_collections(routes, self.host_cpu, self.host.cores, instant)
 
     def _is_streamed(self, op: Op) -> bool:
         """Whether client and host handle an object's bytes at the same time; where the spec tells their work apart."""
@@ -127,13 +127,13 @@ class Plan:
             visits += self._link(self.up)
         before = law.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else law
         first, *rest = self._work(before)
-        asked = single(*visits, replace(first, ties=True), *rest)
-        return (asked, self._stream(op, self.up)) if op == "PUT" and streamed else (asked,)
+        requested = single(*visits, replace(first, ties=True), *rest)
+        return (requested, self._stream(op, self.up)) if op == "PUT" and streamed else (requested,)
 
     def _before_answer(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
         """The host's work that a request waits for, but for the streamed bytes."""
         law = self.host.law(op, inline)
-        return (law.without_bytes if streamed else law).scaled(1 - self.host.after_answer)
+        return (law.without_bytes if streamed else law).scaled(1 - self.host.after_response)
 
     def _stream(self, op: Op, link: int) -> Stage:
         """An object's bytes on their way: client, link and host handle them at the same time."""
@@ -151,7 +151,7 @@ class Plan:
         """The way back; of a streamed GET, the stream before it; and the work that follows."""
         before = (self._stream(op, self.down),) if op == "GET" and streamed else ()
         law = self.host.law(op, inline)
-        later = (law.without_bytes if streamed else law).scaled(self.host.after_answer)
+        later = (law.without_bytes if streamed else law).scaled(self.host.after_response)
         # The branch that takes no time is done first, and the stage needs no other.
         after = (Stage(((Visit(self.latency, NOTHING),), self._work(later)), 1),) if later.takes_time else ()
         unlock = self.servers.unlock if op != "LIST" else ()
@@ -160,7 +160,7 @@ class Plan:
 
     def _work(self, law: ServiceDemand) -> tuple[Visit, ...]:
         """Work on the host's cores, which others get in between its slices."""
-        slices = max(1, math.ceil(law.constant / self.host.slice)) if self.host.slice else 1
+        slices = max(1, math.ceil(law.constant / self.host.quantum)) if self.host.quantum else 1
         return (Visit(self.host_cpu, law.scaled(1 / slices)),) * slices
 
     def _latency(self) -> list[Visit]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from models.client_policy import ClientPolicies
-from models.minio.garbage_collector import Collector
+from models.minio.garbage_collector import GarbageCollector
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Caches
 from models.prices import Price, PriceList
@@ -18,7 +18,7 @@ from traces.workload.distributions import Strict
 from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
-_SHORTEST_SLICE_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
+_SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
 _MAX_SET = 16  # drives of an erasure set at most
 
 
@@ -43,7 +43,7 @@ class Internode(Strict):
 
     call: Demand = Field(NOTHING, description="CPU of a call on each of its two sides; bytes count per shard")
     latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(0.0, description="one way, without queueing")
-    lock_refused: Annotated[float, Fit(0.002, 0.95)] = Field(
+    lock_conflict_fraction: Annotated[float, Fit(0.002, 0.95)] = Field(
         0.0,
         ge=0,
         lt=1,
@@ -55,32 +55,32 @@ class Internode(Strict):
 class HostCaches(Strict):
     """What idle cores lose of their caches: to power states, and to whom else the machine runs."""
 
-    refill: Annotated[Seconds, Fit(1e-6, 0.1, "s")] = Field(
+    cold_penalty: Annotated[Seconds, Fit(1e-6, 0.1, "s")] = Field(
         0.0, description="what work takes longer, in all, until lost caches are full; 0: nothing"
     )
-    warming: Seconds = Field(0.003, gt=0, description="work that fills them but for 1 / e")
-    cooling: Seconds = Field(0.003, gt=0, description="idle time of a core that loses all but 1 / e")
+    warm_up: Seconds = Field(0.003, gt=0, description="work that fills them but for 1 / e")
+    decay: Seconds = Field(0.003, gt=0, description="idle time of a core that loses all but 1 / e")
 
     @property
     def of_station(self) -> Caches | None:
         """As a station has them."""
-        return Caches(self.refill, self.warming, self.cooling) if self.refill else None
+        return Caches(self.cold_penalty, self.warm_up, self.decay) if self.cold_penalty else None
 
 
 class Host(Strict):
     """The machine that MinIO runs on."""
 
     cores: int = Field(8, ge=1, description="cores that MinIO may use")
-    wake: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
+    setup_time: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
         0.0, description="what work takes longer on a core that was idle: interrupts"
     )
-    caches: HostCaches = HostCaches()
-    slice: Seconds = Field(
+    cpu_caches: HostCaches = HostCaches()
+    quantum: Seconds = Field(
         0.0,
         description="longest that a request keeps a core while others wait; what takes longer is done in equal slices, "
         "each with a draw of its own; 0: to the end of each piece of work",
     )
-    fairness: float = Field(
+    age_bias: float = Field(
         0.0,
         ge=0,
         le=1,
@@ -98,23 +98,23 @@ class Host(Strict):
         description="share of a PUT's or DELETE's CPU before its answer that follows its commit: it queues for a core "
         "again",
     )
-    after_answer: Annotated[float, Fit(0.02, 0.97)] = Field(
+    after_response: Annotated[float, Fit(0.02, 0.97)] = Field(
         0.0,
         ge=0,
         lt=1,
         description="share of an operation's CPU that follows its answer (cleaning up): nobody "
         "waits for it, but it takes a core",
     )
-    collector: Collector = Collector()
+    garbage_collector: GarbageCollector = GarbageCollector()
     servers: int = Field(1, ge=1, description="MinIO processes, each with an equal part of every erasure set's drives")
     internode: Internode = Internode()
 
-    @field_validator("slice")
+    @field_validator("quantum")
     @classmethod
-    def _slice_is_no_instant(cls, slice_s: float) -> float:
-        if 0 < slice_s < _SHORTEST_SLICE_S:
-            raise ValueError(f"is {slice_s:g} s; allowed are 0 and {_SHORTEST_SLICE_S:g} s or more")
-        return slice_s
+    def _quantum_is_no_instant(cls, quantum_s: float) -> float:
+        if 0 < quantum_s < _SHORTEST_QUANTUM_S:
+            raise ValueError(f"is {quantum_s:g} s; allowed are 0 and {_SHORTEST_QUANTUM_S:g} s or more")
+        return quantum_s
 
     def law(self, op: Op, inline: bool) -> ServiceDemand:
         """The server CPU of an operation."""

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from models.background import BackgroundWork
 from models.faults import NoisyNeighbour, refuse_instant_failures
-from models.minio.faults import DriveDown, Event, MinioHostDown
+from models.minio.faults import DriveDown, Fault, MinioHostDown
 from models.minio.sections import Client, Drives, Host, MinioPrices, NetworkLink
 from models.store_spec import StoreSpec
 from traces.units import Bytes
@@ -24,7 +24,7 @@ class MinioSpec(StoreSpec):
     drives: Drives = Drives()
     inline_limit: Annotated[Bytes, Field(description="shards up to this size live inside xl.meta")] = 128 * 1024
     background: BackgroundWork = BackgroundWork()
-    events: tuple[Event, ...] = Field((), description="what happens while the host runs")
+    faults: tuple[Fault, ...] = Field((), description="what happens while the host runs")
     prices: MinioPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
 
     @property
@@ -47,22 +47,22 @@ class MinioSpec(StoreSpec):
 
     @model_validator(mode="after")
     def _events_fit(self) -> MinioSpec:
-        """Whether all that the events name exists, and a closed loop goes on while requests fail."""
-        for number, event in enumerate(self.events):
-            drive = getattr(event, "drive", 0)
+        """Whether everything that the faults name exists, and a closed loop goes on while requests fail."""
+        for number, fault in enumerate(self.faults):
+            drive = getattr(fault, "drive", 0)
             if drive >= self.drives.count:
                 raise ValueError(
-                    f"events.{number}.drive: there is no drive {drive}; allowed are 0 to {self.drives.count - 1}"
+                    f"faults.{number}.drive: there is no drive {drive}; allowed are 0 to {self.drives.count - 1}"
                 )
-            if isinstance(event, MinioHostDown) and self.client.on_host:
+            if isinstance(fault, MinioHostDown) and self.client.on_host:
                 raise ValueError(
-                    f"events.{number}.kind: host_down takes the clients too, as they are on the host; nobody would "
+                    f"faults.{number}.kind: host_down takes the clients too, as they are on the host; nobody would "
                     "ask. Allowed with client.on_host: false"
                 )
-            if isinstance(event, NoisyNeighbour) and event.takes == "network" and not self.network.bandwidth:
+            if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.network.bandwidth:
                 raise ValueError(
-                    f"events.{number}.takes: nobody can take a share of a network without limit; give network.bandwidth"
+                    f"faults.{number}.resource: a network without a limit cannot be shared; give network.bandwidth"
                 )
-            if isinstance(event, MinioHostDown | DriveDown):
-                refuse_instant_failures(self.workload, self.network.latency, event.kind)
+            if isinstance(fault, MinioHostDown | DriveDown):
+                refuse_instant_failures(self.workload, self.network.latency, fault.kind)
         return self

@@ -21,7 +21,7 @@ class Discipline:
         shares: all jobs present share the servers equally.
         batches: what is queued when the server turns free is served together.
         holds_tokens: a visit takes a token or gives one back, and takes no time.
-        is_gate: a visit passes while the gate is open, and takes no time; the agenda shuts and opens it.
+        is_gate: a visit passes while the gate is open, and takes no time; the scenario shuts and opens it.
         has_one_server: `servers` has to be 1.
         sets_up: a job has a server to itself that may have been idle: setup times and CPU caches are possible.
         has_classes: jobs are told apart by the priority of their route.
@@ -45,7 +45,7 @@ class Discipline:
     draws: bool = False
     product_form: Literal["any", "exponential"] | None = None
 
-    DELAY: ClassVar[Discipline]
+    INFINITE_SERVER: ClassVar[Discipline]
     """Infinite server: no job waits."""
     FIFO: ClassVar[Discipline]
     """`servers` servers, first come first served."""
@@ -57,11 +57,11 @@ class Discipline:
     A batch takes the demand of its first member plus `batch_item_s` for each further one, as one fsync makes
     durable whatever was written before it.
     """
-    RANDOM_ORDER: ClassVar[Discipline]
+    SIRO: ClassVar[Discipline]
     """`servers` servers; a free one takes any of the waiting jobs, each with the same probability.
 
     The choices are a pure function of the run's seed. Run queues of schedulers behave like this: the mean wait is
-    FIFO's, its spread is wider. With some `fairness` it is less so.
+    FIFO's, its spread is wider. With some `age_bias` it is less so.
     """
     PRIORITY: ClassVar[Discipline]
     """`servers` servers; a free one takes the first job of the lowest class that waits (non-preemptive)."""
@@ -73,7 +73,7 @@ class Discipline:
     At most `queue_limit` jobs wait; one more is refused.
     """
     GATE: ClassVar[Discipline]
-    """A visit passes while the gate is open, which it is until the agenda shuts it.
+    """A visit passes while the gate is open, which it is until the scenario shuts it.
 
     A job that comes to a shut gate waits until it opens; with `poll_s` it looks again after each such interval, and is
     refused when it is still shut after `poll_limit` such looks.
@@ -88,18 +88,18 @@ class Discipline:
         return f"Discipline.{self.name}"
 
 
-Discipline.DELAY = Discipline("DELAY", 0, infinite=True, product_form="any")
+Discipline.INFINITE_SERVER = Discipline("INFINITE_SERVER", 0, infinite=True, product_form="any")
 Discipline.FIFO = Discipline("FIFO", 1, sets_up=True, product_form="exponential")
 Discipline.PROCESSOR_SHARING = Discipline("PROCESSOR_SHARING", 2, shares=True, product_form="any")
 Discipline.GROUP_COMMIT = Discipline("GROUP_COMMIT", 3, batches=True, has_one_server=True)
-Discipline.RANDOM_ORDER = Discipline("RANDOM_ORDER", 4, sets_up=True, draws=True, product_form="exponential")
+Discipline.SIRO = Discipline("SIRO", 4, sets_up=True, draws=True, product_form="exponential")
 Discipline.PRIORITY = Discipline("PRIORITY", 5, sets_up=True, has_classes=True)
 Discipline.WEIGHTED_SHARE = Discipline("WEIGHTED_SHARE", 6, sets_up=True, has_classes=True, is_weighted=True)
 Discipline.POOL = Discipline("POOL", 7, holds_tokens=True)
 Discipline.GATE = Discipline("GATE", 8, is_gate=True, has_one_server=True)
 
 DISCIPLINES = (
-    Discipline.DELAY, Discipline.FIFO, Discipline.PROCESSOR_SHARING, Discipline.GROUP_COMMIT, Discipline.RANDOM_ORDER,
+    Discipline.INFINITE_SERVER, Discipline.FIFO, Discipline.PROCESSOR_SHARING, Discipline.GROUP_COMMIT, Discipline.SIRO,
     Discipline.PRIORITY, Discipline.WEIGHTED_SHARE, Discipline.POOL, Discipline.GATE,
 )  # fmt: skip
 """All that both engines have; the place of each is its code."""

@@ -22,14 +22,14 @@ class Network:
         placements: tables of station indices, shape (groups, members): placement groups or erasure sets. A key
             belongs to the group of its hash modulo the number of groups.
         groups: alternatives bound at run time.
-        agenda: what happens to the network while it runs.
+        scenario: what happens to the network while it runs.
     """
 
     stations: tuple[Station, ...]
     routes: tuple[Route, ...]
     placements: tuple[NDArray[np.int32], ...] = ()
     groups: tuple[Group, ...] = ()
-    agenda: tuple[Action, ...] = ()
+    scenario: tuple[Action, ...] = ()
 
     def __post_init__(self) -> None:
         names = [s.name for s in self.stations]
@@ -46,7 +46,7 @@ class Network:
         for station in self.stations:
             if station.discipline.is_weighted and len(station.weights) < self.classes:
                 raise ValueError(f"station {station.name!r} needs {self.classes} weights")
-        for action in self.agenda:
+        for action in self.scenario:
             self._check_action(action)
 
     @cached_property

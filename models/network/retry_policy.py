@@ -29,16 +29,16 @@ class Policy:
     backoff_s: float = 0.0
     backoff_max_s: float = math.inf
     jitter: float = 0.0
-    retry_share: float = math.inf
+    retry_budget: float = math.inf
     hedge_after_s: float = math.inf
     hedge_quantile: float = 0.0
-    hedge_share: float = math.inf
+    hedge_budget: float = math.inf
     tied_after_s: float = math.inf
     cancels: bool = True
 
     def __post_init__(self) -> None:
         times = (self.timeout_s, self.backoff_s, self.backoff_max_s, self.hedge_after_s, self.tied_after_s)
-        if not all(value >= 0 for value in (*times, self.retry_share, self.hedge_share)) or self.timeout_s == 0:
+        if not all(value >= 0 for value in (*times, self.retry_budget, self.hedge_budget)) or self.timeout_s == 0:
             raise ValueError(f"{self}: times and shares must be at least 0, the timeout above 0")
         if not 0 <= self.retries <= 30:
             raise ValueError(f"{self}: retries must be 0 to 30")

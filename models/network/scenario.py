@@ -1,4 +1,4 @@
-"""The agenda: what happens to a network while it runs."""
+"""The scenario of a network: what happens to a network while it runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Action:
-    """One entry of the agenda.
+    """One entry of the scenario.
 
     Attributes:
         target: index of the station, or of the group (JOIN, LEAVE).

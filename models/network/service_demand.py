@@ -24,7 +24,7 @@ class ServiceDemand(Strict):
         0.0, description="time of every visit, whatever its size"
     )
     per_byte: Annotated[Seconds, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(0.0, description="time for each byte moved")
-    later_bytes: float = Field(
+    later_byte_factor: float = Field(
         1.0, ge=0, le=10, description="what a byte after the first block takes, as a share of per_byte"
     )
     per_block: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(0.0, description="time for each block begun")
@@ -46,10 +46,10 @@ class ServiceDemand(Strict):
         """Whether a visit of some size takes any time."""
         return any((self.constant, self.per_byte, self.per_block))
 
-    def scaled(self, share: float) -> ServiceDemand:
+    def scaled(self, fraction: float) -> ServiceDemand:
         """The demand of a fraction of the work."""
         return self.model_copy(
-            update={name: getattr(self, name) * share for name in ("constant", "per_byte", "per_block")}
+            update={name: getattr(self, name) * fraction for name in ("constant", "per_byte", "per_block")}
         )
 
     def per_shard(self, shards: float) -> ServiceDemand:
@@ -63,8 +63,8 @@ class ServiceDemand(Strict):
             mean += self.per_byte * size_bytes
         if self.per_block:
             mean += self.per_block * -(-size_bytes // self.block)
-        if self.per_byte and self.later_bytes != 1:
-            mean += (self.later_bytes - 1) * self.per_byte * np.maximum(size_bytes - self.block, 0)
+        if self.per_byte and self.later_byte_factor != 1:
+            mean += (self.later_byte_factor - 1) * self.per_byte * np.maximum(size_bytes - self.block, 0)
         return mean
 
     def draw_s(

@@ -19,9 +19,9 @@ class Caches:
     """Caches that servers lose while they are idle, and fill again as they work.
 
     *Warmth* is the mean over a station's servers of what is not lost, 1 at the start. While a share s of them is idle,
-    s / `cooling_s` of it is lost a second. Work w that begins at a warmth below 1 takes longer by the part
-    1 - exp(-w / `warming_s`) of `refill_s` (1 - warmth), and takes the same part of the loss from the server that does
-    it (`sim/engine/cpu_caches.py`).
+    s / `decay_s` of it is lost a second. Work w that begins at a warmth below 1 takes longer by the part
+    1 - exp(-w / `warm_up_s`) of `cold_penalty_s` (1 - warmth), and takes the same part of the loss from the server
+    that does it (`sim/engine/cpu_caches.py`).
 
     Attributes:
         refill_s: what work takes longer, in all, until caches that were lost are full again.
@@ -29,12 +29,12 @@ class Caches:
         cooling_s: idle time that loses all but 1 / e.
     """
 
-    refill_s: float
-    warming_s: float
-    cooling_s: float
+    cold_penalty_s: float
+    warm_up_s: float
+    decay_s: float
 
     def __post_init__(self) -> None:
-        if not (self.refill_s > 0 and self.warming_s > 0 and self.cooling_s > 0):
+        if not (self.cold_penalty_s > 0 and self.warm_up_s > 0 and self.decay_s > 0):
             raise ValueError("caches: refill_s, warming_s and cooling_s must be above 0")
 
 
@@ -64,7 +64,7 @@ class Station:
     batch_item_s: float = 0.0
     setup_s: float = 0.0
     caches: Caches | None = None
-    fairness: float = 0.0
+    age_bias: float = 0.0
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
     poll_s: float = 0.0
@@ -81,7 +81,7 @@ class Station:
             )
         if self.caches and not self.discipline.sets_up:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} may have no caches")
-        if not 0 <= self.fairness <= 1 or (self.fairness and not self.discipline.draws):
+        if not 0 <= self.age_bias <= 1 or (self.age_bias and not self.discipline.draws):
             raise ValueError(f"station {self.name!r}: fairness must be from 0 to 1, and is of random order alone")
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
@@ -120,7 +120,7 @@ class Group:
         members: station indices, shape (members, positions): each member is a row of stations (its cores, its NIC).
             With `table`, columns of that placement table instead: the members are stations of the key's own row, as
             the replicas of a placement group are. Such a member goes by the station of its first column: that is
-            whose attempts in progress are counted, and which the agenda has join or leave.
+            whose attempts in progress are counted, and which the scenario has join or leave.
         table: index of a placement table, or None.
     """
 

@@ -31,7 +31,7 @@ def no_worst_case(network: Network, routes: Sequence[Route], background: bool) -
     """Why requests may take any time, in words; empty where the work that is asked for bounds it."""
     reasons = {
         "tokens are held while others wait": bool(_pools(network, routes)),
-        "the agenda changes the network": bool(network.agenda),
+        "the scenario changes the network": bool(network.scenario),
         "the store works in the background": background,
         "idle servers have to wake": any(station.setup_s for station in network.stations),
         "idle servers lose their caches": any(station.caches for station in network.stations),
@@ -50,7 +50,7 @@ def notes(network: Network, routes: Sequence[Route], demands: Demands, backgroun
         *_on_policies(routes),
         *_on_failures(network, routes),
         *_on_pools(network, routes, demands),
-        *_on_agenda(network),
+        *_in_scenario(network),
         *_on_background(background),
         *_on_branches(routes),
         *_on_worst_case(network, routes, background),
@@ -87,9 +87,9 @@ def _on_groups(network: Network, routes: Sequence[Route]) -> Iterator[str]:
 
 def _on_policies(routes: Sequence[Route]) -> Iterator[str]:
     for policy in dict.fromkeys(route.policy for route in routes if route.policy.second):
-        asked = _names(route for route in routes if route.policy == policy)
+        requested = _names(route for route in routes if route.policy == policy)
         yield (
-            f"{asked}: a second attempt starts {_when(policy)}; demands are those of one attempt at least, so the "
+            f"{requested}: a second attempt starts {_when(policy)}; demands are those of one attempt at least, so the "
             "throughput is optimistic, and a response is counted only until the second attempt may have answered."
         )
 
@@ -131,14 +131,14 @@ def _on_pools(network: Network, routes: Sequence[Route], demands: Demands) -> It
         yield f"Pools without a limit of their own ({names}): a visit may give back what another has taken."
 
 
-def _on_agenda(network: Network) -> Iterator[str]:
-    if network.agenda:
+def _in_scenario(network: Network) -> Iterator[str]:
+    if network.scenario:
         yield (
-            "The bounds are those of the network before the agenda changes it; what the agenda takes away makes them "
-            "optimistic."
+            "The bounds are those of the network before the scenario changes it; what the scenario takes away makes "
+            "them optimistic."
         )
     if targets(network, Kind.SPEED):
-        yield "Stations whose speed the agenda changes are taken at the greatest speed that they ever have."
+        yield "Stations whose speed the scenario changes are taken at the greatest speed that they ever have."
 
 
 def _on_background(background: bool) -> Iterator[str]:

@@ -76,7 +76,7 @@ class RouteBounds:
     """What is known of the requests of a route: their fraction, their demands by role of station, their response."""
 
     name: str
-    share: float
+    fraction: float
     demand_s: dict[str, float]
     response_s: Between
 
@@ -196,7 +196,7 @@ class _Mix:
 
     def __init__(self, network: Network, requests: Requests, demands: Demands):
         self.network, self.demands = network, demands
-        self.routes = [network.routes[k] for k in np.flatnonzero(demands.share)]
+        self.routes = [network.routes[k] for k in np.flatnonzero(demands.fraction)]
         self.closed, self.background = requests.pacing.loop == "closed", bool(requests.background)
         self.clients, self.think_s = requests.pacing.clients, float(requests.think_s.mean())
         self.offered_ops = math.inf if self.closed else _offered_ops(requests)
@@ -204,14 +204,14 @@ class _Mix:
         self.low_s, self.high_s = demands.low_s, demands.high_s
         self.may_fail = any(may_fail(network, route) for route in self.routes)
         self.queueing_s = math.inf if no_worst_case(network, self.routes, self.background) else demands.queueing_s
-        self.alone_s = float(demands.share @ demands.alone_s)
+        self.no_contention_s = float(demands.fraction @ demands.no_contention_s)
         with np.errstate(divide="ignore", over="ignore"):
             self.max_ops = np.divide(
                 self.servers, self.low_s, out=np.full_like(self.low_s, np.inf), where=self.low_s > 0
             )
         # By station, for exact means.
         self.is_delay = np.array([s.discipline.infinite for s in network.stations])
-        self.demand_s = demands.share @ demands.mean_s
+        self.demand_s = demands.fraction @ demands.mean_s
         self.queues = ~self.is_delay & (self.demand_s > 0)
         self.delay_s = float(self.demand_s[self.is_delay].sum())
 
@@ -228,7 +228,7 @@ class _Mix:
         shown = [
             k
             for k, r in enumerate(self.demands.resources)
-            if self.demands.asked[k] and not gates.issuperset(r.stations)
+            if self.demands.requested[k] and not gates.issuperset(r.stations)
         ]
         load = np.where(np.isinf(self.high_s), self.low_s, self.high_s) / self.servers
         return sorted(shown, key=lambda k: (math.isinf(self.servers[k]), -load[k]))
@@ -255,8 +255,8 @@ def _closed(mix: _Mix) -> tuple[Between, Between]:
     """
     clients, most = mix.clients, float(mix.max_ops.min())
     slowest_s = mix.demands.delay_s + clients * mix.queueing_s
-    least_s = mix.alone_s if mix.may_fail else max(mix.alone_s, clients / most - mix.think_s)
-    fastest = min(most, _per(clients, mix.think_s + mix.alone_s))
+    least_s = mix.no_contention_s if mix.may_fail else max(mix.no_contention_s, clients / most - mix.think_s)
+    fastest = min(most, _per(clients, mix.think_s + mix.no_contention_s))
     return _between(_per(clients, mix.think_s + slowest_s), fastest), _between(least_s, slowest_s)
 
 
@@ -266,7 +266,7 @@ def _open(mix: _Mix) -> tuple[Between, Between]:
     While requests pile up, some server works: the least that is done is what one server for all demands would do.
     """
     low, high = (min(mix.offered_ops, most) for most in (_per(1, mix.queueing_s), float(mix.max_ops.min())))
-    return _between(low, high), _between(mix.alone_s, math.inf)
+    return _between(low, high), _between(mix.no_contention_s, math.inf)
 
 
 def _offered_ops(requests: Requests) -> float:
@@ -292,7 +292,7 @@ def _station_rows(mix: _Mix, throughput_ops: Between) -> list[ResourceBounds]:
                 resource.role,
                 resource.kind,
                 None if delay else int(resource.servers),
-                float(mix.demands.asked[k]),
+                float(mix.demands.requested[k]),
                 _between(mix.low_s[k], mix.high_s[k]),
                 _finite(mix.max_ops[k]),
                 _between(low_ops * mix.low_s[k] / servers, high if delay else min(high, 1.0)),
@@ -303,14 +303,14 @@ def _station_rows(mix: _Mix, throughput_ops: Between) -> list[ResourceBounds]:
 
 def _route_rows(mix: _Mix) -> list[RouteBounds]:
     demands, rows = mix.demands, []
-    for k in np.flatnonzero(demands.share):
+    for k in np.flatnonzero(demands.fraction):
         by_role: dict[str, float] = {}
         for at in np.flatnonzero(demands.visits[k]):
             role = mix.network.stations[at].role
             by_role[role] = by_role.get(role, 0.0) + float(demands.mean_s[k, at])
         ordered = dict(sorted(by_role.items(), key=lambda item: -item[1]))
-        response_s = _between(demands.alone_s[k], math.inf)
-        rows.append(RouteBounds(mix.network.routes[k].name, float(demands.share[k]), ordered, response_s))
+        response_s = _between(demands.no_contention_s[k], math.inf)
+        rows.append(RouteBounds(mix.network.routes[k].name, float(demands.fraction[k]), ordered, response_s))
     return rows
 
 
@@ -347,7 +347,7 @@ def _means(mix: _Mix, residence_s: Floats, throughput_ops: float) -> ExactMeans:
         for k in mix.ranked
         if k < len(residence_s)
     ]
-    taken = np.flatnonzero(mix.demands.share)
+    taken = np.flatnonzero(mix.demands.fraction)
     routes = [RouteMeans(network.routes[k].name, float(response_s[k])) for k in taken]
     return ExactMeans(throughput_ops, float(residence_s.sum()), stations, routes)
 

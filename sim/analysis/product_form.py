@@ -29,7 +29,7 @@ _DOUBT = 1e-4  # of a test's p-value: arrivals less likely than this are not Poi
 def why_not(network: Network, requests: Requests) -> str | None:
     """Why means cannot be had exactly, in words; None where the network has product form.
 
-    Nothing is changed by an agenda or retried; every stage has one branch; a group's member is picked by
+    Nothing is changed by a scenario or retried; every stage has one branch; a group's member is picked by
     key or at random; stations are infinite or shared servers with demands of any distribution, or serve
     exponential ones of one mean in any order that does not look at it. Requests of several routes, sizes and keys
     are classes that a client changes at each request: one chain, so their averaged demands are exact, as long as each
@@ -38,8 +38,8 @@ def why_not(network: Network, requests: Requests) -> str | None:
     closed = requests.pacing.loop == "closed"
     if closed and len(np.unique(requests.phase)) > 1:
         return "the requests come in phases, each with a mix of its own"
-    if network.agenda:
-        return "the agenda changes the network"
+    if network.scenario:
+        return "the scenario changes the network"
     if requests.background:
         return "the store works in the background"
     for k in np.unique(requests.route):

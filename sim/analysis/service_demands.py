@@ -48,15 +48,15 @@ class Demands:
     """
 
     resources: tuple[Resource, ...]
-    share: Floats
+    fraction: Floats
     visits: Floats
     mean_s: Floats
-    asked: Floats
+    requested: Floats
     low_s: Floats
     high_s: Floats
     queueing_s: float
     delay_s: float
-    alone_s: Floats
+    no_contention_s: Floats
     unknown_pools: tuple[str, ...]
 
 
@@ -82,8 +82,8 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
 
     Where a stage needs all of its branches, the expectation of the last is at least the largest of the branches'
     expectations. Who is the first of several branches or attempts is done no earlier than the least value of its law
-    allows; so laws other than deterministic ones count as 0 in `alone_s` where a stage needs only some of its branches,
-    and where another attempt may be sooner, only the time until then counts.
+    allows; so laws other than deterministic ones count as 0 in `no_contention_s` where a stage needs only some of its
+    branches, and where another attempt may be sooner, only the time until then counts.
 
     Stations that a visit surely comes to have its demand in expectation also where requests are hedged, cancelled or
     time out: whoever is in service stays to the end, and a visit begins before its demand matters to anybody.
@@ -91,8 +91,10 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
     Raises:
         InputError: there are no requests, or the network has a feature that demands do not account for.
     """
-    mean = with_laws(network, lambda law: law.model_copy(update={"distribution": Deterministic()}))
-    least = with_laws(network, lambda law: law if isinstance(law.distribution, Deterministic) else law.scaled(0.0))
+    mean = with_service_demands(network, lambda law: law.model_copy(update={"distribution": Deterministic()}))
+    least = with_service_demands(
+        network, lambda law: law if isinstance(law.distribution, Deterministic) else law.scaled(0.0)
+    )
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
         for first in range(0, len(requests), _BLOCK):
@@ -124,7 +126,7 @@ def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
     return _Sums(program.network, routes, bool(program.background), expected=False).demands(chunks)
 
 
-def with_laws(network: Network, law: Callable[[ServiceDemand], ServiceDemand]) -> Network:
+def with_service_demands(network: Network, law: Callable[[ServiceDemand], ServiceDemand]) -> Network:
     """The network with another law in place of each."""
 
     def stage_of(stage: Stage) -> Stage:
@@ -150,7 +152,7 @@ class _Sums:
         self.present = np.zeros(len(network.routes))
         self.visits, self.total_s, self.taken = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
         self.held_s, self.unknown = np.zeros(shape[1]), set[int]()
-        self.alone_s = np.zeros(shape[0])
+        self.no_contention_s = np.zeros(shape[0])
 
     def demands(self, chunks: _Chunks) -> Demands:
         for sheet, least, winner in chunks():
@@ -164,7 +166,7 @@ class _Sums:
         for sheet, least, winner in chunks():
             for block in self._blocks(sheet, least, winner):
                 self._add_alone(block)
-        asked = np.maximum(self.present, 1)
+        requested = np.maximum(self.present, 1)
         resources = self.places.resources()
         low_s, high_s = self.work.totals_s(self.held_s)
         is_pool = np.array([r.kind == "pool" for r in resources])
@@ -172,15 +174,15 @@ class _Sums:
         visits = self.places.certain(self.visits.sum(axis=0))
         return Demands(
             resources=resources,
-            share=self.present / count,
-            visits=self.places.evenly(self.visits) / asked[:, None],
-            mean_s=self.places.evenly(self.total_s) * ~self.work.is_idle[: self.places.stations] / asked[:, None],
-            asked=np.where(is_pool, self.places.certain(self.taken), visits) / count,
+            fraction=self.present / count,
+            visits=self.places.evenly(self.visits) / requested[:, None],
+            mean_s=self.places.evenly(self.total_s) * ~self.work.is_idle[: self.places.stations] / requested[:, None],
+            requested=np.where(is_pool, self.places.certain(self.taken), visits) / count,
             low_s=low_s / count,
             high_s=np.where(holds & (self.places.possible(self.taken) > 0), np.inf, high_s / count),
             queueing_s=float(self.work.queueing_s / count),
             delay_s=float(self.work.delay_s / count),
-            alone_s=self.alone_s / asked,
+            no_contention_s=self.no_contention_s / requested,
             unknown_pools=tuple(self.network.stations[k].name for k in sorted(self.unknown)),
         )
 
@@ -204,8 +206,8 @@ class _Sums:
 
     def _blocks(self, sheet: Sheet, least: Sheet, winner: NDArray[np.int64]) -> Iterator[_Block]:
         for k, mine, at in self._rows(sheet):
-            answered = winner[mine] >= 0
-            mine, at = mine[answered], at[answered]
+            responded = winner[mine] >= 0
+            mine, at = mine[responded], at[responded]
             if not len(mine):
                 continue
             route, won = self.network.routes[k], at[np.arange(len(mine)), winner[mine]]
@@ -229,9 +231,9 @@ class _Sums:
         least_s = self.work.stay_s(block.place, block.least_s, 1)
         self._add_held(block, stay_s, least_s)
         if self.expected:
-            self.alone_s[block.k] += self._expected_alone_s(block, stay_s, least_s).sum()
+            self.no_contention_s[block.k] += self._expected_no_contention_s(block, stay_s, least_s).sum()
         else:
-            self.alone_s[block.k] += path_s(block.route, stay_s, least_s).sum()
+            self.no_contention_s[block.k] += path_s(block.route, stay_s, least_s).sum()
 
     def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats) -> None:
         """The time that tokens are held, of requests that take the same visits' tokens from one pool at a time."""
@@ -255,19 +257,19 @@ class _Sums:
                     for unknown in np.unique(pool[holds & ~known]).tolist():
                         self.unknown.update(self.places.members(unknown))
 
-    def _expected_alone_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
+    def _expected_no_contention_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
         """The expected time until the first attempt is done, or until something else may end the request.
 
         With `end_s` then, and w shares that add up to 1: min(sum of X, end_s) >= sum of min(X, w x end_s).
         The shares are those of the means.
         """
         route = block.route
-        alone_s = path_s(route, stay_s, least_s)
+        no_contention_s = path_s(route, stay_s, least_s)
         least_path_s = path_s(route, least_s, least_s)
         end_s = self._end_s(route, least_path_s)
         if np.isinf(end_s).all():
-            return alone_s
-        ratio = np.divide(end_s, alone_s, out=np.full_like(end_s, np.inf), where=alone_s > 0)
+            return no_contention_s
+        ratio = np.divide(end_s, no_contention_s, out=np.full_like(end_s, np.inf), where=no_contention_s > 0)
         cut_s = np.stack([
             stay_s[:, v] * np.min([limited_mean(shape, ratio) for shape in self._shapes(visit)], axis=0)
             for v, visit in enumerate(route.visits)

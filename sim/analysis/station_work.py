@@ -38,7 +38,7 @@ class StationWork:
         self.may_hold = places.of_each(holds, np.any)
         self.least_item_s = places.of_each(np.where(commits, item_s, np.inf), np.min)
         self.most_item_s = places.of_each(np.where(commits, item_s, 0.0), np.max)
-        longer_s = [s.setup_s + (s.caches.refill_s if s.caches else 0.0) for s in network.stations]
+        longer_s = [s.setup_s + (s.caches.cold_penalty_s if s.caches else 0.0) for s in network.stations]
         self.longer_s = places.of_each(np.array(longer_s), np.max)  # after idling, at most
         self.is_delay = places.of_each(infinite, np.any)
         self.is_queue = places.of_each(~passes & ~infinite, np.any)

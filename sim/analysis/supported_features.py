@@ -14,7 +14,7 @@ from models.network.scenario import Action
 from models.network.station import Bound, Group, Member, Station
 
 _COUNTED: dict[type[Any], set[str]] = {
-    Network: {"stations", "routes", "placements", "groups", "agenda"},
+    Network: {"stations", "routes", "placements", "groups", "scenario"},
     Station: {
         "name",
         "role",
@@ -23,7 +23,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "batch_item_s",
         "setup_s",
         "caches",
-        "fairness",
+        "age_bias",
         "weights",
         "queue_limit",
         "poll_s",
@@ -39,10 +39,10 @@ _COUNTED: dict[type[Any], set[str]] = {
         "backoff_s",
         "backoff_max_s",
         "jitter",
-        "retry_share",
+        "retry_budget",
         "hedge_after_s",
         "hedge_quantile",
-        "hedge_share",
+        "hedge_budget",
         "tied_after_s",
         "cancels",
     },
@@ -58,7 +58,7 @@ def uncounted_feature(network: Network) -> str | None:
     visits = [visit for route in routes for visit in route.visits]
     policies = [route.policy for route in routes]
     parts: list[Any] = [network, *network.stations, *routes, *stages, *visits, *policies, *network.groups]
-    for part in [*parts, *network.agenda]:
+    for part in [*parts, *network.scenario]:
         counted = next((names for kind, names in _COUNTED.items() if isinstance(part, kind)), None)
         if counted is None:
             return f"{type(part).__name__} in a route"

@@ -53,8 +53,8 @@ def _members(network: Network, bound: Bound) -> NDArray[np.int32]:
 
 
 def targets(network: Network, *kinds: Kind) -> set[int]:
-    """What the agenda's actions of these kinds act on."""
-    return {action.target for action in network.agenda if action.kind in kinds}
+    """What the scenario's actions of these kinds act on."""
+    return {action.target for action in network.scenario if action.kind in kinds}
 
 
 def may_refuse(network: Network, visit: Visit) -> bool:
@@ -150,7 +150,7 @@ class Places:
         columns: of a column's visits, the share of each station when they spread evenly, shape (columns, stations).
         foretold: whether stations do get that share in expectation, shape (columns,).
         free: the sets of stations whose share is not known beforehand.
-        fastest, slowest: the speeds of a place's stations that the agenda sets, at most and at least, shape (places,).
+        fastest, slowest: the greatest and least speeds that the scenario sets for a place's stations, shape (places,).
     """
 
     def __init__(self, network: Network, routes: Iterable[int], expected: bool):
@@ -165,7 +165,7 @@ class Places:
                     self._add(network.routes[k], visit.station)
         self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.foretold]})
         high, low = np.ones(self.stations), np.ones(self.stations)
-        for action in network.agenda:
+        for action in network.scenario:
             if action.kind is Kind.SPEED:
                 high[action.target] = max(high[action.target], action.value)
                 low[action.target] = min(low[action.target], action.value)
@@ -176,12 +176,12 @@ class Places:
         if (bound, even) in self._place:
             return
         members = _members(self.network, bound)
-        share = np.bincount(members.ravel(), minlength=self.stations) / members.size
-        if share.max() == 1.0:  # all members have this station in common
-            self._place[bound, even] = int(share.argmax())
+        fraction = np.bincount(members.ravel(), minlength=self.stations) / members.size
+        if fraction.max() == 1.0:  # all members have this station in common
+            self._place[bound, even] = int(fraction.argmax())
             return
         self._place[bound, even] = self.stations + len(self.columns)
-        self.columns = np.vstack([self.columns, share])
+        self.columns = np.vstack([self.columns, fraction])
         self.foretold = np.append(self.foretold, even)
 
     def _is_foretold(self, route: Route, bound: Bound) -> bool:
@@ -243,8 +243,8 @@ class Places:
         alone = known + loose @ np.where(self.foretold[:, None], self.columns, 0.0)
         groups = []
         for members in self.free:
-            share = self.columns[:, list(members)].sum(axis=1)
-            mine = ~self.foretold & (share > 1 - 1e-9 if inside else share > 0)
+            fraction = self.columns[:, list(members)].sum(axis=1)
+            mine = ~self.foretold & (fraction > 1 - 1e-9 if inside else fraction > 0)
             groups.append(alone[..., list(members)].sum(axis=-1) + loose[..., mine].sum(axis=-1))
         return np.concatenate([stations, *(group[..., None] for group in groups)], axis=-1)
 

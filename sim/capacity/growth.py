@@ -33,20 +33,20 @@ class Range(Strict, Generic[Value]):
     low: Value
     likely: Value
     high: Value
-    law: Literal["triangular", "lognormal"] = "triangular"
+    distribution: Literal["triangular", "lognormal"] = "triangular"
 
     @model_validator(mode="after")
     def _ascends(self) -> Range[Value]:
         if not self.low <= self.likely <= self.high:
             raise ValueError(f"low, likely, high are {self.low:g}, {self.likely:g}, {self.high:g}; they must ascend")
-        if self.law == "lognormal" and not self.low > 0:
-            raise ValueError(f"low is {self.low:g}; with law lognormal it must be above 0")
+        if self.distribution == "lognormal" and not self.low > 0:
+            raise ValueError(f"low is {self.low:g}; with distribution lognormal it must be above 0")
         return self
 
     def quantile(self, u: Floats) -> Floats:
         """The values at probabilities, same shape."""
         low, likely, high = float(self.low), float(self.likely), float(self.high)
-        if self.law == "lognormal":
+        if self.distribution == "lognormal":
             z = scipy.special.ndtri(u)
             spread = np.where(z < 0, math.log(likely / low), math.log(high / likely)) / float(scipy.special.ndtri(0.95))
             return cast(Floats, likely * np.exp(spread * z))
@@ -75,7 +75,7 @@ class Objects(Strict):
     """How many objects the store holds."""
 
     now: Uncertain | None = Field(None, description="objects stored at month 0; absent: the spec's stored.objects")
-    a_month: Uncertain = Field(description="objects that each month adds")
+    per_month: Uncertain = Field(description="objects that each month adds")
 
 
 class Rate(Strict):
@@ -153,7 +153,7 @@ def likely(growth: Growth) -> Scenario:
 
 
 def scenarios(growth: Growth, seed: int) -> list[Scenario]:
-    """Scenarios by a Latin hypercube over what is uncertain: of each factor, one draw from every n-th of its law.
+    """Scenarios by a Latin hypercube over uncertain factors: a draw of each from every n-th of its distribution.
 
     McKay, Beckman, Conover, "A comparison of three methods for selecting values of input variables", Technometrics 21,
     1979. One scenario, the likely one, where nothing is uncertain.
@@ -171,7 +171,7 @@ def _uncertain(growth: Growth) -> Iterator[tuple[str, Range[float]]]:
     load = growth.rate or growth.clients
     given = {
         "objects_now": growth.objects and growth.objects.now,
-        "objects_a_month": growth.objects and growth.objects.a_month,
+        "objects_a_month": growth.objects and growth.objects.per_month,
         "load_now": load and load.now,
         "load_growth": load and load.growth,
         "object_bytes": growth.object_size,
@@ -215,11 +215,11 @@ def spec_at(spec: Spec, growth: Growth, scenario: Scenario, month: float) -> Spe
     size = None if scenario.object_bytes is None else round(scenario.object_bytes)
     if size is not None:
         workload["object_size"] = FixedSize(size=size)
-    asked = spec.model_copy(update={"workload": spec.workload.model_copy(update=workload)})
+    requested = spec.model_copy(update={"workload": spec.workload.model_copy(update=workload)})
     of_store = store_of(spec).growth
     if of_store is None:
-        return asked
+        return requested
     if size is not None:
-        asked = of_store.with_object_size(asked, size)
-    grown: Spec = of_store.grown(asked, scenario.objects(spec, month))
+        requested = of_store.with_object_size(requested, size)
+    grown: Spec = of_store.grown(requested, scenario.objects(spec, month))
     return grown

@@ -33,7 +33,7 @@ _ROWS = 20_000  # requests that demands are averaged over, so that each OSD has 
 
 
 @dataclass(frozen=True)
-class Checkup:
+class HealthCheck:
     """What is to be looked at: everything that the finding depends on.
 
     Attributes:
@@ -68,7 +68,7 @@ class Finding:
     """
 
     loads: dict[str, float]
-    fill_share: float | None
+    fill_fraction: float | None
     full: str | None = None
     slos: dict[str, Judgement] = field(default_factory=dict)
     visits: int = 0
@@ -90,7 +90,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """As the result has it."""
         slos = {text: vars(judgement) for text, judgement in self.slos.items()}
-        return {"fill_share": self.fill_share, "loads": self.loads, "slos": slos, "reason": self.reason}
+        return {"fill_fraction": self.fill_fraction, "loads": self.loads, "slos": slos, "reason": self.reason}
 
     def to_cache(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
@@ -119,11 +119,11 @@ class Examiner:
         """All so far."""
         return list(self._known.values())
 
-    def known(self, checkup: Checkup) -> Finding | None:
+    def known(self, health_check: HealthCheck) -> Finding | None:
         """What was found, if it was looked at."""
-        return self._known.get(checkup.key)
+        return self._known.get(health_check.key)
 
-    def __call__(self, checkups: Sequence[Checkup]) -> list[Finding]:
+    def __call__(self, checkups: Sequence[HealthCheck]) -> list[Finding]:
         """What is found at each, in order.
 
         Raises:
@@ -145,25 +145,29 @@ class Examiner:
         self._progress(len(self._known))
 
 
-def examine(checkup: Checkup) -> Finding:
+def examine(health_check: HealthCheck) -> Finding:
     """What is found at one moment.
 
     Raises:
         InputError: the spec cannot be simulated, or an objective is about what is not there.
     """
-    spec = checkup.spec
+    spec = health_check.spec
     growth = store_of(spec).growth
     if growth is None:
-        finding = Finding(_loads(spec, checkup.seed), None)
+        finding = Finding(_loads(spec, health_check.seed), None)
     else:
-        fill_share = state_of(growth, spec)["fill_share"]
-        loads = _loads(_with_room(growth, spec, fill_share), checkup.seed)
-        finding = Finding(loads, fill_share, growth.full(fill_share))
+        fill_fraction = state_of(growth, spec)["fill_fraction"]
+        loads = _loads(_with_room(growth, spec, fill_fraction), health_check.seed)
+        finding = Finding(loads, fill_fraction, growth.full(fill_fraction))
     if finding.reason:
         return finding
-    asked_of = [phase for phase in phases(spec, checkup.window_s) if any(_concerns(slo, phase) for slo in checkup.slos)]
-    measures = [_measures(phase, checkup) for phase in asked_of]
-    slos = {slo.text: _worst(slo, measures) for slo in checkup.slos}
+    requested_of = [
+        phase
+        for phase in phases(spec, health_check.window_s)
+        if any(_concerns(slo, phase) for slo in health_check.slos)
+    ]
+    measures = [_measures(phase, health_check) for phase in requested_of]
+    slos = {slo.text: _worst(slo, measures) for slo in health_check.slos}
     return replace(finding, slos=slos, visits=sum(m.engine.visits for m in measures))
 
 
@@ -177,11 +181,11 @@ def trace_of(spec: Spec) -> Trace:
     return generate(spec.workload.model_copy(update={"operations": 1, "duration": None}), 0)
 
 
-def _with_room(growth: Growth[Any], spec: Spec, fill_share: float) -> Spec:
+def _with_room(growth: Growth[Any], spec: Spec, fill_fraction: float) -> Spec:
     """The spec; of a store that is full, with as many objects as it takes: more have no demands."""
-    if fill_share <= growth.full_share:
+    if fill_fraction <= growth.full_fraction:
         return spec
-    held: Spec = growth.holding(spec, growth.objects(spec) * growth.full_share / fill_share)
+    held: Spec = growth.holding(spec, growth.objects(spec) * growth.full_fraction / fill_fraction)
     return held
 
 
@@ -210,9 +214,9 @@ def _concerns(slo: Slo, phase: Spec) -> bool:
     return slo.figure == UTILIZATION or phase.workload.mix.get(slo.subject, 0.0) > 0  # type: ignore[call-overload]
 
 
-def _measures(spec: Spec, checkup: Checkup) -> Measures:
-    simulation = partial(_window, spec, checkup.window_s)
-    return Measures.of(replicate(simulation, seed=checkup.seed, replications=checkup.replications))
+def _measures(spec: Spec, health_check: HealthCheck) -> Measures:
+    simulation = partial(_window, spec, health_check.window_s)
+    return Measures.of(replicate(simulation, seed=health_check.seed, replications=health_check.replications))
 
 
 def _window(spec: Spec, window_s: float, *, seed: int) -> Run:

@@ -18,7 +18,7 @@ from models.capabilities import Effect
 from models.capabilities import Growth as StoreGrowth
 from models.store import Spec, store_of
 from sim.capacity.growth import Growth, Scenario, spec_at
-from sim.capacity.health import Checkup, Examiner, Finding, state_of, trace_of
+from sim.capacity.health import Examiner, Finding, HealthCheck, state_of, trace_of
 from sim.capacity.timeline import MOST_OBJECTS
 from sim.replication.slo import Slo
 
@@ -85,7 +85,7 @@ class Limit:
     kind: Kind
     month: Months
     objects: float | None
-    share: float
+    fraction: float
     evidence: Evidence
 
     def to_json(self) -> dict[str, Any]:
@@ -106,12 +106,12 @@ class Course:
     spec: Spec
     growth: Growth
     slos: tuple[Slo, ...]
-    checkup: Checkup
+    health_check: HealthCheck
 
-    def at(self, scenario: Scenario, month: float) -> Checkup:
+    def at(self, scenario: Scenario, month: float) -> HealthCheck:
         """The checkup of one month."""
         spec = spec_at(self.spec, self.growth, scenario, month)
-        return replace(self.checkup, spec=spec, slos=self.slos)
+        return replace(self.health_check, spec=spec, slos=self.slos)
 
 
 @dataclass
@@ -257,8 +257,8 @@ def _limit(
     course: Course, name: str, kind: Kind, month: float, months: Sequence[float], objects: float | None,
     evidence: Evidence,
 ) -> Limit:  # fmt: skip
-    share = float(np.mean([m <= course.growth.months for m in months]))
-    return Limit(name, kind, _months(course, month, months), objects, share, evidence)
+    fraction = float(np.mean([m <= course.growth.months for m in months]))
+    return Limit(name, kind, _months(course, month, months), objects, fraction, evidence)
 
 
 def _months(course: Course, likely: float, months: Sequence[float]) -> Months:

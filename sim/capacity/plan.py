@@ -13,7 +13,7 @@ from typing import Any
 from models.prices import cost
 from models.store import spec_of
 from sim.capacity.growth import Growth, Scenario, check_growth, likely, scenarios, with_object_size
-from sim.capacity.health import Checkup, Examiner
+from sim.capacity.health import Examiner, HealthCheck
 from sim.capacity.limits import RANGE, Course, Limit, Look, find_limits
 from sim.capacity.remedies import SURE, Search, Trial
 from sim.experiments.sweep import Cache
@@ -128,7 +128,7 @@ def plan(
             raise InputError(f"{name} is {value:g}; it must be above 0")
     spec = with_object_size(spec_of(dict(data), source), seed)
     check_growth(spec, growth)
-    course = Course(spec, growth, tuple(slos), Checkup(spec, (), window_s, replications, seed))
+    course = Course(spec, growth, tuple(slos), HealthCheck(spec, (), window_s, replications, seed))
     expected, drawn = likely(growth), scenarios(growth, seed)
     with process_map(workers) as mapping:
         examine = Examiner(mapping, progress, cache)

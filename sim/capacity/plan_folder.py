@@ -41,5 +41,5 @@ def table(found: CapacityPlan) -> pa.Table:
 def _row(found: CapacityPlan, trial: Trial) -> dict[str, Any]:
     end = trial.finding
     row: dict[str, Any] = {"set": json.dumps(dict(trial.change.values)), "cost": trial.change.extra_cost}
-    row |= {"holds": trial.holds, "share": trial.share, "fill_share": end.fill_share, "reason": end.reason}
+    row |= {"holds": trial.holds, "fraction": trial.fraction, "fill_fraction": end.fill_fraction, "reason": end.reason}
     return row | {text: end.slos[text].value if text in end.slos else None for text in found.slos}

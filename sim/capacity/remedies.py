@@ -60,7 +60,7 @@ class Trial:
     change: Change
     finding: Finding
     holds: bool
-    share: float | None = None
+    fraction: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As the result has it."""
@@ -68,7 +68,7 @@ class Trial:
             "set": dict(self.change.values),
             "cost": self.change.extra_cost,
             "holds": self.holds,
-            "share": self.share,
+            "fraction": self.fraction,
             "evidence": self.finding.to_json(),
         }
 
@@ -118,10 +118,10 @@ class Search:
         end = self._course.growth.months
         for trial in (trial for trial in trials if trial.holds):
             findings = self._examine([trial.change.course.at(scenario, end) for scenario in self._scenarios])
-            share = sum(map(self._holds, findings)) / len(findings)
-            known = replace(trial, share=share)
+            fraction = sum(map(self._holds, findings)) / len(findings)
+            known = replace(trial, fraction=fraction)
             self.trials[self.trials.index(trial)] = known
-            if share >= SURE:
+            if fraction >= SURE:
                 return known
         return None
 
@@ -132,7 +132,7 @@ class Search:
         """Whether anything that is wrong without a change is better with this one."""
         before, after = self.trials[0].finding, trial.finding
         eased = [role for role, load in before.loads.items() if load >= 1 and after.loads.get(role, 0.0) < load]
-        emptier = before.full is not None and (after.fill_share or 0.0) < (before.fill_share or 0.0)
+        emptier = before.full is not None and (after.fill_fraction or 0.0) < (before.fill_fraction or 0.0)
         broken = [slo for slo in self._course.slos if slo.text in before.slos and not before.keeps(slo)]
         better = [slo for slo in broken if slo.text in after.slos and _is_better(slo, after, before)]
         return bool(eased or emptier or better)
@@ -158,7 +158,7 @@ class Search:
             return None
         price = cost(spec)
         extra = None if price is None or self._price is None else price - self._price + self._moving_cost(spec)
-        sized = with_object_size(spec, self._course.checkup.seed)
+        sized = with_object_size(spec, self._course.health_check.seed)
         return Change(values, replace(self._course, spec=sized), extra)
 
     def _moving_cost(self, spec: Spec) -> float:

@@ -225,10 +225,10 @@ def phases(spec: Spec, window_s: float) -> list[Spec]:
 def _figures(run: Run, op: str, window_s: float) -> dict[str, Any]:
     """The figures of an operation after the warm-up, shaped as `summary.summarise` shapes those of a Run."""
     edges_s = np.linspace(WARM_UP * window_s, window_s, BATCHES + 1)
-    asked = run.op == OPS.index(op)
-    begun = asked & (run.column("arrival_s") >= edges_s[0])
+    requested = run.op == OPS.index(op)
+    begun = requested & (run.column("arrival_s") >= edges_s[0])
     done = begun & ~run.failed
-    ended = asked & ~run.failed & (run.column("end_s") >= edges_s[0]) & (run.column("end_s") <= edges_s[-1])
+    ended = requested & ~run.failed & (run.column("end_s") >= edges_s[0]) & (run.column("end_s") <= edges_s[-1])
     latency_s, arrival_s, end_s = run.latency_s[done], run.column("arrival_s")[done], run.column("end_s")[ended]
     per_batch = np.histogram(end_s, edges_s)[0] / np.diff(edges_s)
     rate = Figure(len(end_s) / float(edges_s[-1] - edges_s[0]), per_batch)

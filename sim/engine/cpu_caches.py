@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 
 
-def cooled(warmth: float, idle_s: float, cooling_s: float) -> float:
+def cooled(warm_fraction: float, idle_s: float, decay_s: float) -> float:
     """The warmth after `idle_s` in which all servers were idle, or a longer time in which some were."""
-    return warmth * math.exp(-idle_s / cooling_s)
+    return warm_fraction * math.exp(-idle_s / decay_s)
 
 
-def refill_time_s(warmth: float, work_s: float, refill_s: float, warming_s: float) -> float:
+def cold_time_s(warm_fraction: float, work_s: float, cold_penalty_s: float, warm_up_s: float) -> float:
     """What work takes longer that begins at that warmth."""
-    return refill_s * (1 - warmth) * (1 - math.exp(-work_s / warming_s))
+    return cold_penalty_s * (1 - warm_fraction) * (1 - math.exp(-work_s / warm_up_s))
 
 
-def warmed(warmth: float, work_s: float, warming_s: float) -> float:
+def warmed(warm_fraction: float, work_s: float, warm_up_s: float) -> float:
     """The warmth after work; of several servers, `work_s` is a server's share of it."""
-    return 1 - (1 - warmth) * math.exp(-work_s / warming_s)
+    return 1 - (1 - warm_fraction) * math.exp(-work_s / warm_up_s)

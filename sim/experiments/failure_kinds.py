@@ -10,8 +10,8 @@ from models.store import Spec, required, store_of
 from traces.errors import InputError
 
 SLOWER = 10.0  # times slower, of a slow drive unless told (assumed)
-SHARE = 0.5  # that a noisy neighbour takes unless told (assumed)
-TAKES = ("cpu", "drives", "network")
+FRACTION = 0.5  # that a noisy neighbour takes unless told (assumed)
+RESOURCES = ("cpu", "drives", "network")
 
 Event = dict[str, Any]
 
@@ -44,19 +44,19 @@ class Failure:
         return faults[self.kind]
 
     def event(self, spec: Spec, at_s: float, until_s: float) -> Event:
-        """The entry of the spec's section `events`.
+        """The entry of the spec's section `faults`.
 
         Raises:
             InputError: the store has nothing of that kind, or not what is said of it.
         """
         fault = self.fault(spec)
         if fault.form == "neighbour":
-            share = SHARE if self.value is None else self.value
-            if self.which is not None and self.which not in TAKES:
-                raise InputError(f"{self._where}: {self.which!r} cannot be taken; allowed are {', '.join(TAKES)}")
-            if not 0 < share < 1:
-                raise InputError(f"{self._where}: takes a share of {share:g}; it must be above 0 and below 1")
-            taken = {"takes": self.which or "cpu", "share": share}
+            fraction = FRACTION if self.value is None else self.value
+            if self.which is not None and self.which not in RESOURCES:
+                raise InputError(f"{self._where}: {self.which!r} cannot be taken; allowed are {', '.join(RESOURCES)}")
+            if not 0 < fraction < 1:
+                raise InputError(f"{self._where}: takes a share of {fraction:g}; it must be above 0 and below 1")
+            taken = {"resource": self.which or "cpu", "fraction": fraction}
             return {"kind": fault.event, **taken, "at": at_s, "until": until_s}
         number = self._number(fault)
         if fault.form == "slow":

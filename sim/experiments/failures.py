@@ -16,7 +16,7 @@ from sim.experiments.failure_kinds import Failure
 from sim.experiments.failure_windows import Seen, Times, replications, seen, timeline
 from sim.experiments.measures import ERRORS, Measures, difference
 from sim.experiments.sweep import Settings
-from sim.experiments.whatif import asked_ops, op_figures
+from sim.experiments.whatif import op_figures, requested_ops
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
@@ -117,12 +117,14 @@ def failures(
 def _check(question: Question, spec: Spec, times: Times) -> None:
     if not question.failures:
         raise InputError("nothing fails; name a failure, such as drive")
-    asked = asked_ops(spec)
+    requested = requested_ops(spec)
     for slo in question.slos:
         if slo.figure == UTILIZATION:
             raise InputError(f"slo {slo.text}: a utilisation is that of a whole run, and has no windows")
-        if slo.subject not in asked:
-            raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(asked))}")
+        if slo.subject not in requested:
+            raise InputError(
+                f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(requested))}"
+            )
     refused = [failure.text for failure in question.failures if failure.fault(spec).refuses]
     again_s = 2 * spec.network.latency + spec.workload.think_time.mean
     if refused and spec.workload.rate is None and not spec.client.retry.retries:
@@ -144,10 +146,10 @@ def _batches(settings: Settings) -> list[int]:
 def _variants(question: Question, failure: Failure, event: dict[str, Any]) -> tuple[Spec, Spec]:
     """The spec with the failure, and with the failure after its end."""
     later = event | {name: event[name] + _LATER_S for name in ("at", "back_at", "until") if name in event}
-    before = list(question.data.get("events") or ())
+    before = list(question.data.get("faults") or ())
     try:
         failing, healthy = (
-            spec_of({**question.data, "events": [*before, e]}, question.source) for e in (event, later)
+            spec_of({**question.data, "faults": [*before, e]}, question.source) for e in (event, later)
         )  # fmt: skip
     except InputError as error:
         raise InputError(f"failure {failure.text}: {error}") from error
@@ -156,7 +158,7 @@ def _variants(question: Question, failure: Failure, event: dict[str, Any]) -> tu
 
 def _notes(failure: Failure, failing: Spec) -> list[str]:
     """What is to be known of the failure, the spec's last event."""
-    note = failure.fault(failing).note(failing, failing.events[-1])
+    note = failure.fault(failing).note(failing, failing.faults[-1])
     return [note] if note else []
 
 

@@ -52,7 +52,7 @@ class OpMeasures:
     left_out: int
     least_s: float
     greatest_each_s: Floats
-    error_share: Floats
+    error_fraction: Floats
     values: dict[str, Floats]
     each: dict[str, Floats]
 
@@ -181,16 +181,16 @@ def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) 
 
 def _op_measures(runs: Sequence[Replication], op: str, so_far: list[dict[str, Figure]]) -> OpMeasures:
     summaries = [run.summary["ops"].get(op) for run in runs]
-    asked = [summary for summary in summaries if summary]
+    requested = [summary for summary in summaries if summary]
     warm_ups = [run.info.get("warm_up", {}).get(op) for run in runs]
     nothing = Figure(math.nan, np.empty(0))
     return OpMeasures(
-        count=sum(summary["count"] for summary in asked),
-        errors=sum(summary["errors"] for summary in asked),
+        count=sum(summary["count"] for summary in requested),
+        errors=sum(summary["errors"] for summary in requested),
         left_out=sum(w["requests"] for w in warm_ups if w),
         least_s=so_far[-1]["min"].value,
         greatest_each_s=np.array([s["latency_s"]["max"] if s else math.nan for s in summaries]),
-        error_share=np.array([s["errors"] / s["count"] if s else math.nan for s in summaries]),
+        error_fraction=np.array([s["errors"] / s["count"] if s else math.nan for s in summaries]),
         values={name: np.array([f.get(name, nothing).value for f in so_far]) for name in FIGURES},
         each={name: so_far[-1][name].each for name in FIGURES},
     )
@@ -205,7 +205,7 @@ def _error_interval(measures: OpMeasures, confidence: float) -> Interval:
     """
     value = measures.errors / measures.count
     exact = scipy.stats.binomtest(measures.errors, measures.count).proportion_ci(confidence, "exact")
-    half = Figure(value, measures.error_share).half_width(confidence)
+    half = Figure(value, measures.error_fraction).half_width(confidence)
     low, high = max(0.0, min(float(exact.low), value - half)), min(1.0, max(float(exact.high), value + half))
     return Interval(value, low, high)
 

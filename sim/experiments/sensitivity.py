@@ -202,15 +202,17 @@ def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
     return drawn
 
 
-def _axis(variants: Variants, asked: Range) -> _Axis:
-    path = resolved(variants.spec(), asked.path, counted=True)
-    low, high = (variants.number(path, text) for text in (asked.low, asked.high))
+def _axis(variants: Variants, requested: Range) -> _Axis:
+    path = resolved(variants.spec(), requested.path, counted=True)
+    low, high = (variants.number(path, text) for text in (requested.low, requested.high))
     if low is None or high is None or not 0 < low < high:
-        raise InputError(f"{asked.path}={asked.low}..{asked.high}: give two ascending numbers above 0")
+        raise InputError(f"{requested.path}={requested.low}..{requested.high}: give two ascending numbers above 0")
     axis = _Axis(path, variants.unit(path), low, high)
     grid = np.linspace(math.log(low), math.log(high), LEVELS)
     if len({axis.value(x) for x in grid.tolist()}) < LEVELS:
-        raise InputError(f"{asked.path}={asked.low}..{asked.high}: has fewer than {LEVELS} values; widen it")
+        raise InputError(
+            f"{requested.path}={requested.low}..{requested.high}: has fewer than {LEVELS} values; widen it"
+        )
     return axis
 
 

@@ -33,9 +33,9 @@ class Range:
     unit: str = ""
     whole: bool = False
 
-    def at(self, share: float) -> str:
+    def at(self, fraction: float) -> str:
         """The value at a share of the way, from 0 to 1."""
-        return self.text(self.low + share * (self.high - self.low))
+        return self.text(self.low + fraction * (self.high - self.low))
 
     def text(self, value: float) -> str:
         """A value as it is written; one in a unit of size is of whole bytes."""
@@ -64,9 +64,9 @@ class Variation:
         """Whether all values are whole numbers, so that they may be a count."""
         return all(re.fullmatch(r"\d+", value) for value in self.values) and self.range is None
 
-    def at(self, share: float) -> str:
+    def at(self, fraction: float) -> str:
         """The value at a share of the way from the first to the last, 0 <= share < 1."""
-        return self.range.at(share) if self.range else self.values[int(share * len(self.values))]
+        return self.range.at(fraction) if self.range else self.values[int(fraction * len(self.values))]
 
 
 def grid(variations: Sequence[Variation]) -> list[Assignments]:
@@ -100,5 +100,5 @@ def sampled(variations: Sequence[Variation], samples: int, seed: int) -> list[As
     if not 1 <= samples <= MOST_POINTS:
         raise InputError(f"samples is {samples}; 1 to {MOST_POINTS:,} are allowed")
     shares = scipy.stats.qmc.LatinHypercube(len(variations), rng=np.random.default_rng(seed)).random(samples)
-    points = [{v.path: v.at(share) for v, share in zip(variations, row, strict=True)} for row in shares.tolist()]
+    points = [{v.path: v.at(fraction) for v, fraction in zip(variations, row, strict=True)} for row in shares.tolist()]
     return list({tuple(point.items()): point for point in points}.values())

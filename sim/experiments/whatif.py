@@ -284,10 +284,12 @@ def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
 
 def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
     """Refuse, before the work, objectives of operations that no point asks for, and of roles that there are not."""
-    asked = {op for job in jobs for op in asked_ops(job.spec)}
+    requested = {op for job in jobs for op in requested_ops(job.spec)}
     for slo in slos:
-        if slo.figure != UTILIZATION and slo.subject not in asked:
-            raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(asked))}")
+        if slo.figure != UTILIZATION and slo.subject not in requested:
+            raise InputError(
+                f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(requested))}"
+            )
     named = [slo for slo in slos if slo.figure == UTILIZATION and slo.subject is not None]
     if named:
         spec = jobs[0].spec
@@ -298,7 +300,7 @@ def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
                 raise InputError(f"slo {slo.text}: no station is a {slo.subject!r}; there are {', '.join(roles)}")
 
 
-def asked_ops(spec: Spec) -> list[str]:
+def requested_ops(spec: Spec) -> list[str]:
     """The operations that a workload asks for."""
     if isinstance(spec.workload.keys, WriteOnceReadOnce):
         return ["PUT", "GET"]

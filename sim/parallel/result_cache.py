@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from traces.errors import InputError
-from traces.tables import whole_file
+from traces.tables import atomic_file
 
 _CODE = "traces", "models", "sim"
 _SOURCES = ".py", ".c", ".h"
@@ -53,18 +53,18 @@ class ResultFolder:
 
     def keep(self, key: str, result: dict[str, Any]) -> None:
         """Keep a result."""
-        with whole_file(self._file(key)) as temporary:
+        with atomic_file(self._file(key)) as temporary:
             temporary.write_text(json.dumps(result))
 
     def write(self, table_name: str, table: pa.Table, text_name: str, text: str) -> None:
         """Write what came of all parts: a parquet file and a JSON file."""
-        with whole_file(self.path / table_name) as temporary:
+        with atomic_file(self.path / table_name) as temporary:
             pq.write_table(table, temporary)
         self.write_text(text_name, text)
 
     def write_text(self, name: str, text: str) -> None:
         """Write what came of all parts as one file of text."""
-        with whole_file(self.path / name) as temporary:
+        with atomic_file(self.path / name) as temporary:
             temporary.write_text(text)
 
     def _file(self, key: str) -> Path:

@@ -30,7 +30,7 @@ import scipy
 
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics.summary import QUANTILES, Floats, describe, pooled, summarise
+from traces.statistics.summary import QUANTILES, Floats, describe, merged_latencies, summarise
 from traces.tables import OPS
 
 RATES = ("throughput_ops", "throughput_bytes")
@@ -195,7 +195,7 @@ class Replication:
         """What is kept of the Run that `seed` gave."""
         stations = [] if run.stations is None else run.stations.to_pylist()
         attempts = float(run.column("attempts").mean()) if len(run) else math.nan
-        return Replication(seed, summarise(run), pooled([run]), stations, run.info, attempts)
+        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts)
 
 
 @dataclass(frozen=True)

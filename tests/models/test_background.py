@@ -90,7 +90,7 @@ def test_an_overloaded_drive_is_shared_by_weights(scheduling, weights, of_client
 def test_background_work_raises_utilisation_as_computed(path, target):
     few = ["workload.duration=null", "workload.operations=2000", "workload.rate=500/s"]
     if path is MINIO:  # the busier its cores are, the less they have to wake and to fill their caches
-        few += ["host.wake=0s", "host.caches.refill=0s", "host.collector.mark=0s"]
+        few += ["host.setup_time=0s", "host.cpu_caches.cold_penalty=0s", "host.garbage_collector.mark_work=0s"]
     role = {"drives": ("drive",), "cpu": ("host cpu", "osd host cpu")}[target]
     load = f"background.loads=[{{name: scrub, rate: 400/s, demand: 500us, target: {target}, arrivals: even}}]"
     idle, idle_run = ran(load_spec(path, few))
@@ -118,7 +118,7 @@ SPECS = {
         "background.scheduling=weighted",
         "background.weights.client=4",
     ],
-    "tied": ["client.hedge.after=50us", "client.hedge.tied=true", "client.hedge.share=null"],
+    "tied": ["client.hedge.after=50us", "client.hedge.tied=true", "client.hedge.budget=null"],
 }
 
 
@@ -144,7 +144,7 @@ def test_without_background_work_nothing_changes():
 
 def test_a_tied_request_is_worked_on_once():
     few = ["workload.duration=null", "workload.operations=4000", "workload.mix={GET: 1}", "workload.rate=900/s"]
-    few += ["gateways.count=2", "gateways.cores=1", "gateways.balance=random", "client.hedge.share=null"]
+    few += ["gateways.count=2", "gateways.cores=1", "gateways.balance=random", "client.hedge.budget=null"]
     cpu_s, runs = [], []
     for more in ([], ["client.hedge.after=0s"], ["client.hedge.after=0s", "client.hedge.tied=true"]):
         program, run = ran(load_spec(CEPH, [*few, *more]))

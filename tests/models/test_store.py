@@ -33,7 +33,7 @@ def test_overrides_reach_every_value_of_the_workload():
     ("assignment", "said"),
     [
         ("store=swift", "store is 'swift'; allowed are minio, ceph"),
-        ("host.coers=4", "host.coers: unknown field; allowed are cores, wake, caches, slice, fairness, cpu"),
+        ("host.coers=4", "host.coers: unknown field; allowed are cores, setup_time"),
         ("host.cores=0", "host.cores: is 0"),
         ("workload.object_size=-1", "workload.object_size: '-1' is negative|workload.object_size: -1 is negative"),
         ("drives.commit.constant=5parsecs", "drives.commit.constant: '5parsecs' has the unknown unit"),

@@ -81,9 +81,9 @@ def test_a_disk_is_an_md1(tmp_path, capsys):
 
 @pytest.mark.parametrize("below", [DISK, MINIO, CEPH, proxy()], ids=lambda data: data["store"])
 def test_a_proxy_that_holds_nothing_adds_its_look_up(below):
-    alone_s = latencies(below | {"workload": WORKLOAD})
-    assert len(np.unique(alone_s.round(9))) > 100  # requests wait for each other
-    assert latencies(proxy(below)) == pytest.approx(alone_s + LOOK_UP_S, abs=1e-9)
+    no_contention_s = latencies(below | {"workload": WORKLOAD})
+    assert len(np.unique(no_contention_s.round(9))) > 100  # requests wait for each other
+    assert latencies(proxy(below)) == pytest.approx(no_contention_s + LOOK_UP_S, abs=1e-9)
 
 
 def test_what_a_proxy_holds_does_not_reach_the_store_below():
@@ -105,7 +105,7 @@ def test_the_store_below_has_the_workload_of_the_proxy():
     [
         (proxy({"store": "swift"}), "below: store is 'swift'; allowed are minio, ceph"),
         (proxy(DISK, "below.disk.raed=1ms"), "below: disk.raed: unknown field; allowed are capacity, read, write"),
-        (fifo("events=[{kind: host_down, at: 1s}]"), "events.0"),
+        (fifo("faults=[{kind: host_down, at: 1s}]"), "faults.0"),
     ],
 )
 def test_mistakes_in_a_held_spec_are_named(data, said):
@@ -167,7 +167,7 @@ def test_a_failure_is_one_of_the_store_s(tmp_path, capsys):
 )
 def test_what_a_model_does_not_say_is_named_in_one_line(name, arguments, said, tmp_path, capsys):
     command, *more = arguments
-    (tmp_path / "objects").write_text("months: 3\nobjects: {a_month: 10}\n")
+    (tmp_path / "objects").write_text("months: 3\nobjects: {per_month: 10}\n")
     more = [str(tmp_path / part) if part == "objects" else part for part in more]
     data = STORES[name]()
     data["workload"] |= {"operations": None, "duration": "20s"}
@@ -198,12 +198,12 @@ def test_a_timeline_and_a_plan_fill_the_disk(tmp_path, capsys):
     code, out, err = tailcast(capsys, "timeline", spec, *arguments, "--out", str(tmp_path / "timeline"))
     assert code == 0, err
     result = json.loads(out)
-    assert [state["fill_share"] for state in result["states"]] == [0.25, 1.0]
+    assert [state["fill_fraction"] for state in result["states"]] == [0.25, 1.0]
     assert result["events"] == [{"name": "full", "objects": 1000, "text": "the disk is full"}]
     assert "What the store has become" in page.read_text()
 
     growth = tmp_path / "growth.yaml"
-    growth.write_text("months: 4\nobjects: {now: 250, a_month: 250}\n")
+    growth.write_text("months: 4\nobjects: {now: 250, per_month: 250}\n")
     code, out, err = tailcast(capsys, "plan", spec, "--growth", str(growth), "--workers", "1")
     assert code == 0, err
     assert "full: the disk is full (the store is then 100% full)." in out
@@ -214,8 +214,10 @@ def measured(data: dict[str, Any], folder: Path, **workload: Any) -> list[str]:
     """Runs of a store with other random numbers, as if they had been measured."""
     paths = []
     for clients in (1, 4):
-        asked = {name: value for name, value in WORKLOAD.items() if name != "rate"} | {"clients": clients} | workload
-        spec = spec_of(data | {"workload": asked}, "truth")
+        requested = (
+            {name: value for name, value in WORKLOAD.items() if name != "rate"} | {"clients": clients} | workload
+        )
+        spec = spec_of(data | {"workload": requested}, "truth")
         run = simulate(spec, generate(spec.workload, seed=clients), seed=7 + clients)
         info = MEASURED | {"started_at": f"2024-05-01T12:00:0{clients}+00:00"}
         path = folder / f"c{clients}"

@@ -104,9 +104,9 @@ def test_hedges_cut_the_tail_within_their_share():
     slow = "drives.read={constant: 1ms, distribution: {kind: slow_mode, probability: 0.05, factor: 100}}"
     alone = (slow, "workload.mix={GET: 1}", "workload.clients=1", "workload.operations=2000", "drives.queue_depth=8")
     plain = simulate(short(*alone), seed=1, engine="simpy")
-    hedged = simulate(short(*alone, "client.hedge={after: p90, share: 0.2}"), seed=1, engine="simpy")
+    hedged = simulate(short(*alone, "client.hedge={after: p90, budget: 0.2}"), seed=1, engine="simpy")
     assert np.quantile(hedged.latency_s, 0.97) < 0.5 * np.quantile(plain.latency_s, 0.97)
     assert set(hedged.column("winner")) == {1, 2}
     assert 1.02 < hedged.column("attempts").mean() <= 1.2
-    none = simulate(short(*alone, "client.hedge={after: p90, share: 0}"), seed=1, engine="simpy")
+    none = simulate(short(*alone, "client.hedge={after: p90, budget: 0}"), seed=1, engine="simpy")
     assert none.latency_s.tolist() == plain.latency_s.tolist()

@@ -56,8 +56,8 @@ def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
     gets = [i for i, op in enumerate(ops) if op == "GET"]
     hits = np.isin(requests.route, gets) & (requests.key_hash % np.uint64(_PARTS) < spec.hits * _PARTS)
     stations = (
-        Station(f"proxy {proxy}", "proxy", Discipline.DELAY),
-        Station(f"network of proxy {proxy}", "network", Discipline.DELAY),
+        Station(f"proxy {proxy}", "proxy", Discipline.INFINITE_SERVER),
+        Station(f"network of proxy {proxy}", "network", Discipline.INFINITE_SERVER),
     )
     return (
         replace(network, stations=(*network.stations, *stations), routes=(*misses, hit)),

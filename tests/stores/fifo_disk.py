@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from models.capabilities import Effect, Growth, Remedies, SpecChange, more
-from models.faults import FaultKind, Spell, speeds
+from models.faults import Degradation, FaultKind, speeds
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
@@ -38,7 +38,7 @@ class Disk(Strict):
     actuators: int = Field(1, ge=1, description="accesses that it serves at a time")
 
 
-class SlowDisk(Spell):
+class SlowDisk(Degradation):
     """The disk turns slow."""
 
     kind: Literal["slow_disk"]
@@ -64,7 +64,7 @@ class FifoDiskSpec(StoreSpec):
     store: Literal["fifo-disk"]
     disk: Disk
     stored: Stored = Stored()
-    events: tuple[SlowDisk, ...] = ()
+    faults: tuple[SlowDisk, ...] = ()
     prices: DiskPrices | None = None
 
     @property
@@ -79,13 +79,13 @@ def compile(spec: FifoDiskSpec, trace: Trace) -> tuple[Network, Requests]:
     demands = {"GET": spec.disk.read, "PUT": spec.disk.write}
     stages = {op: single(way, Visit(DISK, demand), way, delivers=True) for op, demand in demands.items()}
     stations = (
-        Station("network", "network", Discipline.DELAY),
+        Station("network", "network", Discipline.INFINITE_SERVER),
         Station("disk", "disk", Discipline.FIFO, spec.disk.actuators),
     )
     network = Network(
         stations,
         tuple(Route(op, (stages[op],), policy=spec.client.policy(op)) for op in SERVED),
-        agenda=tuple(speeds(((0, event.at, event.end_s, event.speed) for event in spec.events), [DISK])),
+        scenario=tuple(speeds(((0, event.at, event.end_s, event.speed) for event in spec.faults), [DISK])),
     )
     return network, Requests.of(trace, (trace.op == OPS.index("PUT")).astype(np.int32))
 
@@ -108,7 +108,7 @@ def with_object_size(spec: FifoDiskSpec, size: int) -> FifoDiskSpec:
 def state(spec: FifoDiskSpec, trace: Trace) -> dict[str, Any]:
     """How full the disk is."""
     held = spec.stored.objects
-    return {"objects": held, "fill_share": held * spec.stored.object_size / spec.disk.capacity}
+    return {"objects": held, "fill_fraction": held * spec.stored.object_size / spec.disk.capacity}
 
 
 def effects(spec: FifoDiskSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
@@ -128,10 +128,10 @@ GROWTH = Growth[FifoDiskSpec](
     effects=effects,
     is_limit=lambda effect: True,
     on_the_way=lambda spec, low, high, write_ops: {},
-    full_share=1.0,
+    full_fraction=1.0,
     full_text="the disk is {:.0%} full",
-    columns=("objects", "fill_share"),
-    evidence=("objects", "fill_share"),
+    columns=("objects", "fill_fraction"),
+    evidence=("objects", "fill_fraction"),
 )
 
 STORE = Store(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traces.errors import InputError
-from traces.tables import LABEL, OPS, codes, label, metadata_of, whole_file, whole_folder, with_metadata
+from traces.tables import LABEL, OPS, atomic_file, atomic_folder, codes, label, metadata_of, with_metadata
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
 ROW = {
@@ -190,10 +190,10 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     trace_of({}).write(path)
     before = path.read_bytes()
-    with pytest.raises(RuntimeError), whole_file(path) as temporary:
+    with pytest.raises(RuntimeError), atomic_file(path) as temporary:
         temporary.write_text("half")
         raise RuntimeError
-    with pytest.raises(InputError, match="cannot be written: No space left"), whole_file(path):
+    with pytest.raises(InputError, match="cannot be written: No space left"), atomic_file(path):
         raise OSError(28, "No space left on device")
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
@@ -211,17 +211,17 @@ def test_writing_where_one_cannot(tmp_path: Path) -> None:
 def test_a_folder_takes_the_place_of_a_run_and_of_nothing_else(tmp_path: Path) -> None:
     run = tmp_path / "run"
     for content in ("old", "new"):
-        with whole_folder(run) as temporary:
+        with atomic_folder(run) as temporary:
             (temporary / "run.json").write_text(content)
     assert (run / "run.json").read_text() == "new"
-    with pytest.raises(RuntimeError), whole_folder(run) as temporary:
+    with pytest.raises(RuntimeError), atomic_folder(run) as temporary:
         (temporary / "run.json").write_text("half")
         raise RuntimeError
     assert (run / "run.json").read_text() == "new"
     other = tmp_path / "other"
     other.mkdir()
     (other / "precious").touch()
-    with pytest.raises(InputError, match="exists"), whole_folder(other):
+    with pytest.raises(InputError, match="exists"), atomic_folder(other):
         pass
     assert [p.name for p in other.iterdir()] == ["precious"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "run"]

@@ -180,7 +180,7 @@ def _ranges(root: Element, stage: Element, works: Sequence[Element], where: str)
     settings = _settings(None if storage is None else storage.get("config"))
     if settings.get("is_range_request", "").lower() != "true" or "chunk_length" not in settings:
         return {}
-    return {"ranges": {"share": 1.0, "size": whole(settings["chunk_length"], f"{where}: chunk_length")}}
+    return {"ranges": {"fraction": 1.0, "size": whole(settings["chunk_length"], f"{where}: chunk_length")}}
 
 
 def _notes(works: Sequence[Element], operations: Sequence[_Operation]) -> list[str]:

@@ -76,7 +76,7 @@ def convert(data: Mapping[str, Any], source: str, part: str | None = None) -> Co
     elif mix.get("PUT") and benchmark == "mixed":
         fields["own_objects"] = {"PUT": {"object_size": sizes, "keys": ALWAYS_NEW}}
     if benchmark == "get" and (flags.get("range") or flags.get("range-size")):
-        fields["ranges"] = {"share": 1.0, "size": _range(flags, sizes, source)}
+        fields["ranges"] = {"fraction": 1.0, "size": _range(flags, sizes, source)}
     return Converted("warp", benchmark, (benchmark,), fields, tuple(_notes(flags, benchmark)))
 
 

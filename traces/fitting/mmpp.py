@@ -21,7 +21,7 @@ from traces.workload.arrivals import Mmpp2, Profile
 _MOST_BINS = 16_384
 _RESOLVED = 8.0  # minimum length of a burst, in bins, to be resolved
 _SHORTEST = 3.0  # maximum length of the shortest window, in correlation times: shorter ones cannot be resolved
-_MOST_FACTOR, _LEAST_SHARE = 1e4, 1e-3
+_MOST_FACTOR, _MIN_FRACTION = 1e4, 1e-3
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Binned:
         log += (self.counts * np.log(self.expected))[:, None]
         if process.burst_factor == 1:
             return float(log[:, 0].sum())
-        steady = np.array([process.burst_share, 1 - process.burst_share])
+        steady = np.array([process.burst_fraction, 1 - process.burst_fraction])
         rate = 1 / process.burst_duration + 1 / process.calm_duration
         stays = math.exp(-rate * self.width_s)
         moves = stays * np.eye(2) + (1 - stays) * steady
@@ -122,13 +122,14 @@ def fit_mmpp2(counts: Dispersion, bins: Binned | None = None) -> MmppFit:
     r, a = float(rates[best, 0]), float(amplitude[best])
     variance = a * r * mean_rate / 2  # of the rate
     third = _third_of_rate(counts, mean_rate, r)
-    burst_share = _burst_share(variance, third, mean_rate)
-    step = math.sqrt(variance / (burst_share * (1 - burst_share)))
-    calm = max(mean_rate - burst_share * step, (mean_rate + step) / _MOST_FACTOR)
+    burst_fraction = _burst_fraction(variance, third, mean_rate)
+    step = math.sqrt(variance / (burst_fraction * (1 - burst_fraction)))
+    calm = max(mean_rate - burst_fraction * step, (mean_rate + step) / _MOST_FACTOR)
     process = Mmpp2(
         burst_factor=min(max((calm + step) / calm, 1.0), _MOST_FACTOR),
-        burst_share=burst_share,
-        burst_duration=1 / (r * (1 - burst_share)),  # r = 1 / burst + 1 / calm, burst_share = burst / (burst + calm)
+        burst_fraction=burst_fraction,
+        burst_duration=1
+        / (r * (1 - burst_fraction)),  # r = 1 / burst + 1 / calm, burst_fraction = burst / (burst + calm)
     )
     if bins is not None and min(process.burst_duration, process.calm_duration) > _RESOLVED * bins.width_s:
         process = _most_likely(bins, process)
@@ -136,7 +137,7 @@ def fit_mmpp2(counts: Dispersion, bins: Binned | None = None) -> MmppFit:
 
 
 def _rate_cv(process: Mmpp2) -> float:
-    p, rest = process.burst_share, process.burst_factor - 1
+    p, rest = process.burst_fraction, process.burst_factor - 1
     return math.sqrt(p * (1 - p)) * rest / (1 + p * rest)
 
 
@@ -146,14 +147,14 @@ def _most_likely(bins: Binned, start: Mmpp2) -> Mmpp2:
     def process(x: Floats) -> Mmpp2:
         return Mmpp2(
             burst_factor=1 + math.exp(min(x[0], math.log(_MOST_FACTOR))),
-            burst_share=min(max(float(scipy.special.expit(x[1])), _LEAST_SHARE), 1 - _LEAST_SHARE),
+            burst_fraction=min(max(float(scipy.special.expit(x[1])), _MIN_FRACTION), 1 - _MIN_FRACTION),
             burst_duration=math.exp(x[2]),
         )
 
     def cost(x: Floats) -> float:
         return -bins.log_likelihood(process(x))
 
-    first = [math.log(max(start.burst_factor - 1, 0.1)), float(scipy.special.logit(start.burst_share))]
+    first = [math.log(max(start.burst_factor - 1, 0.1)), float(scipy.special.logit(start.burst_fraction))]
     starts = [[*first, math.log(start.burst_duration * longer)] for longer in (1.0, 4.0)]
     options = {"xatol": 1e-2, "fatol": 0.1, "maxiter": 150}
     found = [scipy.optimize.minimize(cost, one, method="Nelder-Mead", options=options) for one in starts]
@@ -171,12 +172,12 @@ def _third_of_rate(counts: Dispersion, mean_rate: float, r: float) -> float:
     return float((weight * 6 * g * rest).sum() / (weight * (6 * g) ** 2).sum())
 
 
-def _burst_share(variance: float, third: float, mean_rate: float) -> float:
+def _burst_fraction(variance: float, third: float, mean_rate: float) -> float:
     """Return the fraction p of time in the burst state that matches the rate's skewness (1 - 2 p) / sqrt(p (1 - p)).
 
     Limited so that the rate of the calm state is not negative.
     """
     skewness = third / variance**1.5
-    share = 0.5 * (1 - skewness / math.sqrt(4 + skewness**2))
+    fraction = 0.5 * (1 - skewness / math.sqrt(4 + skewness**2))
     most = 1 / (1 + variance / mean_rate**2)
-    return float(min(max(share, _LEAST_SHARE), most * (1 - 1e-3), 1 - _LEAST_SHARE))
+    return float(min(max(fraction, _MIN_FRACTION), most * (1 - 1e-3), 1 - _MIN_FRACTION))

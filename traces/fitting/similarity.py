@@ -28,7 +28,7 @@ _NOTHING_S = 1e-5  # shorter think times count as 0
 
 
 @dataclass(frozen=True)
-class Likeness:
+class FigureComparison:
     """One figure of a trace and of the trace generated from its workload.
 
     Attributes:
@@ -61,7 +61,7 @@ class Likeness:
         return {**parts, "factor": self.factor, "agrees": self.agrees}
 
 
-def generated_trace(fitted: Fitted, original: Trace, seed: int) -> Trace:
+def comparable_trace(fitted: Fitted, original: Trace, seed: int) -> Trace:
     """Generate a trace to compare with the original; for a closed loop, with the same number of requests."""
     workload = fitted.workload
     if workload.rate is None and workload.operations is None:
@@ -70,7 +70,7 @@ def generated_trace(fitted: Fitted, original: Trace, seed: int) -> Trace:
     return generate(workload, seed)
 
 
-def likenesses(original: Trace, run: Run | None, generated: Trace) -> list[Likeness]:
+def compare_figures(original: Trace, run: Run | None, generated: Trace) -> list[FigureComparison]:
     """Compare the figures that both traces have.
 
     Args:
@@ -85,7 +85,7 @@ def likenesses(original: Trace, run: Run | None, generated: Trace) -> list[Liken
     chance |= {op: 0.0 for op in of_second["ops"] if op not in chance}
     first, second = (_flat(f, chance) for f in (of_first, of_second))
     return [
-        Likeness(name, value, second[name][0], factor)
+        FigureComparison(name, value, second[name][0], factor)
         for name, (value, factor) in first.items()
         if name in second and math.isfinite(value)
     ]
@@ -140,18 +140,18 @@ def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tup
     if keys is not None:
         flat["objects"] = keys["distinct"], _FIRM
         flat["top object's fraction of requests"] = (
-            keys["top_share"],
-            _LOOSE if keys["top_share"] * found["requests"] > 100 else None,
+            keys["top_fraction"],
+            _LOOSE if keys["top_fraction"] * found["requests"] > 100 else None,
         )
         flat["one-hit fraction of objects"] = (
-            keys["one_hit_share"],
-            _LOOSE if keys["one_hit_share"] > _LEAST_REUSED else None,
+            keys["one_hit_fraction"],
+            _LOOSE if keys["one_hit_fraction"] > _LEAST_REUSED else None,
         )
         flat |= {
             f"{op} Zipf exponent": (found["popularity"][op]["exponent"], None) for op in _SIZED if op in found["ops"]
         }
-        flat["fraction of repeated requests"] = reuse["share"], _FIRM if reuse["share"] > _LEAST_REUSED else None
+        flat["fraction of repeated requests"] = reuse["fraction"], _FIRM if reuse["fraction"] > _LEAST_REUSED else None
         for name in ("p50", "p90"):
             if reuse[name] is not None:
-                flat[f"reuse distance {name}"] = reuse[name], _LOOSE if reuse["share"] > _LEAST_REUSED else None
+                flat[f"reuse distance {name}"] = reuse[name], _LOOSE if reuse["fraction"] > _LEAST_REUSED else None
     return flat

@@ -134,7 +134,7 @@ def _ranges(trace: Trace) -> dict[str, Any]:
     requested = length.fill_null(0).to_numpy()[ranged]
     fraction = float(ranged.sum() / (trace.op == GET).sum())
     sizes = fit_sizes(requested, np.arange(len(requested)))
-    return {"ranges": {"share": fraction, "size": sizes.model_dump(exclude_unset=True)}}
+    return {"ranges": {"fraction": fraction, "size": sizes.model_dump(exclude_unset=True)}}
 
 
 def _rounded(value: Any) -> Any:

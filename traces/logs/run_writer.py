@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from traces.origin import Origin
 from traces.run import RUN_SCHEMA
-from traces.tables import whole_folder
+from traces.tables import atomic_folder
 from traces.trace import Pacing, trace_writer
 
 
@@ -43,7 +43,7 @@ def run_writer(
     Raises:
         InputError: the folder cannot be written, or the name is taken by something other than a Run.
     """
-    with whole_folder(folder) as temporary:
+    with atomic_folder(folder) as temporary:
         (temporary / "run.json").write_text(json.dumps(info, indent=1, sort_keys=True) + "\n")
         with (
             pq.ParquetWriter(temporary / "requests.parquet", RUN_SCHEMA, compression="zstd") as requests,

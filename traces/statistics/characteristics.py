@@ -32,8 +32,8 @@ def characteristics(trace: Trace, run: Run | None = None, window_s: Floats | Non
         ``popularity``: for each operation, the Zipf law fitted to the objects it names (`popularity.fit_zipf`):
         ``count`` of objects, ``exponent``, and ``one_hit``, the fraction of requests for one-hit objects beyond the
         Zipf law.
-        ``reuse``: ``share``, the fraction of requests that name an object again, and quantiles of their reuse distance
-        (`traces.statistics.reuse_distance`); None if all requests are LISTs.
+        ``reuse``: ``fraction``, the fraction of requests that name an object again, and quantiles of their reuse
+        distance (`traces.statistics.reuse_distance`); None if all requests are LISTs.
         ``workers``: of a closed loop, ``clients``, and ``mean``, ``p50``, ``p90`` of ``think_s``; else None.
     """
     objects = objects_of(trace)
@@ -72,7 +72,7 @@ def _reuse(objects: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Any]:
     distances = reuse_distances(objects[first : first + MOST])
     reused = len(distances) / min(len(objects), MOST)
     at = np.quantile(distances, list(_REUSE.values())).tolist() if len(distances) else [None] * len(_REUSE)
-    return {"share": reused, **dict(zip(_REUSE, at, strict=True))}
+    return {"fraction": reused, **dict(zip(_REUSE, at, strict=True))}
 
 
 def _pauses(think_s: Floats) -> dict[str, float]:

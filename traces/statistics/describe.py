@@ -84,8 +84,8 @@ def _keys(trace: Trace) -> dict[str, Any] | None:
     """Describe how requests are distributed over objects; an object is a bucket and a key, and a LIST names none.
 
     Returns:
-        ``distinct``: number of objects. ``top_share``: fraction of the requests that name the most popular object.
-        ``one_hit_share``: fraction of the objects that are requested only once. None if all requests are LISTs.
+        ``distinct``: number of objects. ``top_fraction``: fraction of the requests that name the most popular object.
+        ``one_hit_fraction``: fraction of the objects that are requested only once. None if all requests are LISTs.
     """
     objects = trace.op != LIST
     if not objects.any():
@@ -95,6 +95,6 @@ def _keys(trace: Trace) -> dict[str, Any] | None:
     _, hits = np.unique(pair[objects], return_counts=True)
     return {
         "distinct": len(hits),
-        "top_share": float(hits.max() / hits.sum()),
-        "one_hit_share": float(np.mean(hits == 1)),
+        "top_fraction": float(hits.max() / hits.sum()),
+        "one_hit_fraction": float(np.mean(hits == 1)),
     }

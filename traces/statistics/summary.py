@@ -71,7 +71,7 @@ def latencies(run: Run, op: str) -> Floats:
     return result
 
 
-def pooled(runs: Sequence[Run]) -> dict[str, Floats]:
+def merged_latencies(runs: Sequence[Run]) -> dict[str, Floats]:
     """Merge the latencies of several Runs by operation, in seconds, for quantiles over repetitions."""
     ops = [op for op in OPS if any(op in ops_of(run) for run in runs)]
     return {op: np.concatenate([latencies(run, op) for run in runs]) for op in ops}
@@ -84,7 +84,7 @@ def quantiles(samples: Floats, probabilities: ArrayLike) -> Floats:
     return np.quantile(samples, np.asarray(probabilities, dtype=np.float64))
 
 
-def tukey_classes(samples: Floats) -> dict[str, int]:
+def tukey_outliers(samples: Floats) -> dict[str, int]:
     """Count the outliers by Tukey's fences, in the classes of the criterion benchmark library.
 
     Mild outliers lie more than 1.5 interquartile ranges from the nearer quartile, severe outliers more than 3 (Tukey,

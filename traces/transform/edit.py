@@ -45,7 +45,7 @@ def cut(trace: Trace, from_s: float, to_s: float = math.inf) -> Trace:
     return Trace.of(table, pacing, "trace", _later(trace.origin, from_s))
 
 
-def sample_keys(trace: Trace, share: float) -> Trace:
+def sample_keys(trace: Trace, fraction: float) -> Trace:
     """Return the requests of a fraction of the objects, chosen by the hash of bucket and key.
 
     The whole history of an object is either kept or dropped, so that popularity keeps its shape, and reuse distances
@@ -59,15 +59,15 @@ def sample_keys(trace: Trace, share: float) -> Trace:
     Raises:
         InputError: the fraction is out of range, or no object is chosen.
     """
-    if not 0 < share <= 1:
-        raise InputError(f"keys is {share:g}; a fraction above 0 and at most 1 is needed")
+    if not 0 < fraction <= 1:
+        raise InputError(f"keys is {fraction:g}; a fraction above 0 and at most 1 is needed")
     bucket, key = (trace.table.column(name).combine_chunks() for name in ("bucket", "key"))
     pair = bucket.indices.to_numpy().astype(np.int64) << 32 | key.indices.to_numpy()
     distinct, index = np.unique(pair, return_inverse=True)
     buckets, keys = bucket.dictionary.to_pylist(), key.dictionary.to_pylist()
-    kept = np.array([_hashed(buckets[p >> 32], keys[p & 0xFFFFFFFF]) < share for p in distinct.tolist()], bool)
+    kept = np.array([_hashed(buckets[p >> 32], keys[p & 0xFFFFFFFF]) < fraction for p in distinct.tolist()], bool)
     if not kept.any():
-        raise InputError(f"none of {len(distinct):,} objects is in a sample of {share:g}; give a larger fraction")
+        raise InputError(f"none of {len(distinct):,} objects is in a sample of {fraction:g}; give a larger fraction")
     return Trace.of(trace.table.filter(pa.array(kept[index])), trace.pacing, "trace", trace.origin)
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.run import RUN_SCHEMA, Run
-from traces.tables import GET, LABEL, LIST, OPS, PUT, whole_file
+from traces.tables import GET, LABEL, LIST, OPS, PUT, atomic_file
 
 HALVING_STEPS = 5
 """Rows of a percentile table per halving of the distance to 100 % (the default of HdrHistogram)."""
@@ -60,7 +60,7 @@ def export(run: Run, out: Path, op: str | None = None) -> int:
     if not wanted.any():
         raise InputError(f"the Run has no {'successful ' * (ending == '.hgrm')}{op or 'request'} to export")
     part = Run(run.requests.filter(pa.array(wanted)), run.info)
-    with whole_file(out) as temporary:
+    with atomic_file(out) as temporary:
         _WRITERS[ending](part, temporary)
     return len(part)
 

@@ -54,17 +54,17 @@ class Mmpp2(Strict):
 
     kind: Literal["mmpp2"] = "mmpp2"
     burst_factor: float = Field(10.0, ge=1, description="Ratio of the burst rate to the calm rate.")
-    burst_share: float = Field(0.1, gt=0, lt=1, description="Fraction of time spent in bursts.")
+    burst_fraction: float = Field(0.1, gt=0, lt=1, description="Fraction of time spent in bursts.")
     burst_duration: Annotated[Seconds, Field(gt=0)] = Field(1.0, description="Mean duration of a burst.")
 
     @property
     def calm_duration(self) -> float:
         """Mean duration of a calm phase, seconds."""
-        return self.burst_duration * (1 - self.burst_share) / self.burst_share
+        return self.burst_duration * (1 - self.burst_fraction) / self.burst_fraction
 
     def calm_rate(self, rate: float) -> float:
         """Return the rate of calm phases that results in this mean rate."""
-        return rate / (1 - self.burst_share + self.burst_share * self.burst_factor)
+        return rate / (1 - self.burst_fraction + self.burst_fraction * self.burst_factor)
 
     def times(self, rate: float, seed: int, count: int) -> Floats:
         """Return the first `count` arrival times at this mean rate (requests per second), seconds, ascending."""
@@ -79,7 +79,7 @@ class Mmpp2(Strict):
 
     def _switches(self, rate: float, seed: int, sojourns: int) -> tuple[Floats, Floats]:
         """Return the times of state changes and the expected arrivals until then, both of shape (sojourns + 1,)."""
-        start_in_burst = uniforms(seed, stream_id("workload/arrivals/state"), 0, 1)[0] < self.burst_share
+        start_in_burst = uniforms(seed, stream_id("workload/arrivals/state"), 0, 1)[0] < self.burst_fraction
         burst = (np.arange(sojourns) % 2 == 0) == start_in_burst
         mean = np.where(burst, self.burst_duration, self.calm_duration)
         lasts = -np.log1p(-uniforms(seed, stream_id("workload/arrivals/sojourns"), 0, sojourns)) * mean

@@ -112,7 +112,7 @@ def _ranges(workload: Workload, seed: int, op: NDArray[np.int32], size_bytes: In
     ranges, count = workload.ranges, len(op)
     if ranges is None:
         return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
-    ranged = (op == GET) & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.share)
+    ranged = (op == GET) & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.fraction)
     drawn = ranges.size.quantile(uniforms(seed, stream_id("workload/ranges/size"), 0, count))
     length = np.minimum(np.rint(drawn).astype(np.int64), size_bytes)
     place = uniforms(seed, stream_id("workload/ranges/start"), 0, count)

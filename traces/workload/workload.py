@@ -45,7 +45,7 @@ class Objects(Strict):
 class Ranges(Strict):
     """Ranged GETs, which start anywhere in the object."""
 
-    share: float = Field(1.0, ge=0, le=1, description="Fraction of GETs that read a range.")
+    fraction: float = Field(1.0, ge=0, le=1, description="Fraction of GETs that read a range.")
     size: SizeDistribution = Field(description="Length of the range; smaller objects are read as a whole.")
 
 

@@ -24,16 +24,16 @@ from validate.calibration.fit import SEEDS, Linear, Problem
 from validate.calibration.initial_estimates import staged_estimates
 from validate.calibration.parameters import Parameter, check, matters, parameters_of
 from validate.calibration.profile import Estimate, FittedRun, Profile, Residual
-from validate.calibration.simulations import Asked, simulated_trace, simulations
+from validate.calibration.simulations import Requested, simulated_trace, simulations
 from validate.calibration.targets import Targets, targets_of
-from validate.calibration.uncertainty import as_good, identified, intervals, joined, misfit, total_noise, untold
+from validate.calibration.uncertainty import as_good, discrepancy, identified, intervals, joined, total_noise, untold
 from validate.compare.figures import Floats
 from validate.compare.measured import Measured
 from validate.forecast.configurations import labels_of
 from validate.replay.cpu_usage import measured_cpu_s, tells_cpu
 
 _ALIKE = 0.1  # log-values that begin a search at the same place
-_FIRST_MISFIT = 0.03  # of the model, as long as nothing is known of it
+_FIRST_DISCREPANCY = 0.03  # of the model, as long as nothing is known of it
 _FAR = 20.0  # by so much more in weighted squares, the end of a search is no solution
 
 
@@ -87,15 +87,15 @@ def calibrate(
     first = staged_estimates(spec, parameters, measured)
     guess = np.log([first.values[p.path] for p in parameters])
     requests = np.array([len(m.run) for m in measured])
-    asked = [
-        Asked(simulated_trace(first_of.trace, requests[list(members)].max()), targets.of(c), first_of.policies)
+    requested = [
+        Requested(simulated_trace(first_of.trace, requests[list(members)].max()), targets.of(c), first_of.policies)
         for c, members in enumerate(targets.cells)
         for first_of in [measured[members[0]]]
     ]
     begins = _begins(spec, parameters, guess)
     expected = _expected(matter, len(begins))
-    with simulations(spec, asked, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
-        lengths = np.array([len(a.trace) for a in asked])[targets.cell] / requests[targets.run]
+    with simulations(spec, requested, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
+        lengths = np.array([len(a.trace) for a in requested])[targets.cell] / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, begins, confidence)
     findings = [*first.findings, *_unfit(measured)]
@@ -109,7 +109,7 @@ def calibrate(
         runs=_fitted_runs(measured, targets),
         residuals=tuple(_residuals(measured, targets, solution.near)),
         noise=targets.noise,
-        misfit=solution.misfit,
+        discrepancy=solution.discrepancy,
         rms_log_error=float(np.sqrt(np.mean((solution.near.figures - targets.values) ** 2))),
         findings=(*findings, *untold(problem, solution.near, solution.variance)),
         seed=seed,
@@ -132,7 +132,7 @@ class _Solution:
 
     near: Linear
     variance: Floats
-    misfit: float
+    discrepancy: float
     low: Floats
     high: Floats
 
@@ -154,7 +154,7 @@ def _check_run(m: Measured, anyway: bool) -> None:
     if not (m.judgement.usable or anyway):
         raise InputError(f"{m.name}: {'; '.join(m.judgement.reasons)}; leave it out, or fit it anyway")
     try:
-        m.asked  # noqa: B018 - found here, so that the message has the Run's name
+        m.requested  # noqa: B018 - found here, so that the message has the Run's name
     except InputError as error:
         raise InputError(f"{m.name}: {error}") from error
 
@@ -181,17 +181,17 @@ def _solve(problem: Problem, begins: Sequence[Floats], confidence: float) -> _So
     Where the ends fit about equally well, the intervals hold them all.
     """
     noise = problem.targets.covariance
-    variance = np.diag(noise) + _FIRST_MISFIT**2
+    variance = np.diag(noise) + _FIRST_DISCREPANCY**2
     ends = [problem.polish(problem.search(begin, variance), variance) for begin in begins]
     least = min(ends, key=_cost)
-    variance = np.diag(noise) + misfit(problem, least, noise) ** 2
+    variance = np.diag(noise) + discrepancy(problem, least, noise) ** 2
     near_best = (end for end in ends if end.cost < least.cost + _FAR)
     ends = sorted((problem.polish(end.point, variance) for end in near_best), key=_cost)
     good = as_good([end.cost for end in ends], confidence)
     ends = [problem.sharpened(end, variance) for end, ok in zip(ends, good, strict=True) if ok]
     near = ends[0]
     noise = total_noise(problem, near)
-    missed = misfit(problem, near, noise)
+    missed = discrepancy(problem, near, noise)
     covariance = noise + missed**2 * problem.targets.alike
     each = [intervals(problem, end, covariance, variance, confidence) for end in ends]
     return _Solution(near, variance, missed, *joined(each))
@@ -233,7 +233,7 @@ def _estimates(problem: Problem, solution: _Solution) -> dict[str, Estimate]:
 
 
 def _fitted_runs(measured: Sequence[Measured], targets: Targets) -> tuple[FittedRun, ...]:
-    labels = labels_of([measured[members[0]].asked for members in targets.cells])
+    labels = labels_of([measured[members[0]].requested for members in targets.cells])
     label_of = {i: label for label, members in zip(labels, targets.cells, strict=True) for i in members}
     return tuple(
         FittedRun(name=m.name, cell=label_of[i], started_at=str(m.run.info.get("started_at", "")), requests=len(m.run))

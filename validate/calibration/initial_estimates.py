@@ -90,7 +90,7 @@ def _sums(spec: Spec, m: Measured) -> Floats:
     network, requests = compile_spec(spec, sample)
     cpu_s = modelled_cpu_s(spec, network, requests)
     figures = [cpu_s[side] for side in m.cpu_s]
-    return np.array(figures + (_alone_s(network, requests, sample, m) if _alone(m) else []))
+    return np.array(figures + (_no_contention_s(network, requests, sample, m) if _alone(m) else []))
 
 
 def _measured_sums(m: Measured) -> Floats:
@@ -101,15 +101,15 @@ def _measured_sums(m: Measured) -> Floats:
     return np.array(figures)
 
 
-def _alone_s(network: Network, requests: Requests, sample: Trace, m: Measured) -> list[float]:
+def _no_contention_s(network: Network, requests: Requests, sample: Trace, m: Measured) -> list[float]:
     """The mean latency of each operation that succeeded when a request meets nobody."""
     routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
-    demands = mean_demands(replace(network, routes=routes, agenda=()), requests)
+    demands = mean_demands(replace(network, routes=routes, scenario=()), requests)
     result = []
     for op in m.succeeded:
-        asked = sample.op[: len(requests)] == OPS.index(op)
-        share = np.bincount(requests.route[asked], minlength=len(routes))
-        result.append(float(share @ np.nan_to_num(demands.alone_s) / max(share.sum(), 1)))
+        requested = sample.op[: len(requests)] == OPS.index(op)
+        fraction = np.bincount(requests.route[requested], minlength=len(routes))
+        result.append(float(fraction @ np.nan_to_num(demands.no_contention_s) / max(fraction.sum(), 1)))
     return result
 
 
@@ -134,7 +134,7 @@ def _shape_of(spec: Spec, fits: Mapping[str, Fit], op: str, m: Measured) -> dict
     shaped = {
         path: float(demand.mean_s(size)[0])
         for path in fits
-        if fits[path].estimated not in (None, "mean") and _asked_by(path, op)
+        if fits[path].estimated not in (None, "mean") and _requested_by(path, op)
         for demand in _demands_of(spec, path)
     }
     q25, q75 = quantiles(samples, [0.25, 0.75])
@@ -142,10 +142,10 @@ def _shape_of(spec: Spec, fits: Mapping[str, Fit], op: str, m: Measured) -> dict
     spread = [path for path in shaped if fits[path].estimated == "spread"]
     whole_s = math.sqrt(sum(shaped[path] ** 2 for path in spread))
     result = {path: spread_s / whole_s for path in spread if whole_s}
-    share, slow_s = slow_mode(samples)
+    fraction, slow_s = slow_mode(samples)
     for path in (path for path in shaped if fits[path].estimated == "tail fraction" and slow_s):
-        usual_s = (shaped[path] - share * slow_s) / (1 - share)
-        result[path] = share
+        usual_s = (shaped[path] - fraction * slow_s) / (1 - fraction)
+        result[path] = fraction
         if usual_s > 0:
             section = path.rpartition(".")[0]
             same = (p for p in shaped if fits[p].estimated == "tail factor" and p.rpartition(".")[0] == section)
@@ -169,11 +169,11 @@ def slow_mode(samples: Floats) -> tuple[float, float]:
     more, mean = len(beyond) - usual, float(beyond.mean() - fence)
     if more < 3 + 3 * math.sqrt(usual):
         return 0.0, 0.0
-    share = more / len(samples)
-    return min(0.5, share * math.exp(min(5.0, float(fence - median) / mean))), mean
+    fraction = more / len(samples)
+    return min(0.5, fraction * math.exp(min(5.0, float(fence - median) / mean))), mean
 
 
-def _asked_by(path: str, op: str) -> bool:
+def _requested_by(path: str, op: str) -> bool:
     """Whether a demand is an operation's: by name, or where it names none, a read's or a write's."""
     named = [part for part in path.split(".") if part in OPS]
     return op in named if named else (op in ("PUT", "DELETE")) == (".read." not in path)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, PositiveFloat, model_validator
 from models.store import spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, replaced, validated
-from traces.tables import whole_file
+from traces.tables import atomic_file
 from traces.workload.distributions import Strict
 
 
@@ -96,7 +96,7 @@ class Profile(Strict):
     runs: Annotated[tuple[FittedRun, ...], Field(min_length=1)]
     residuals: tuple[Residual, ...]
     noise: dict[str, float]
-    misfit: float
+    discrepancy: float
     rms_log_error: float
     findings: tuple[str, ...]
     seed: int
@@ -119,7 +119,7 @@ class Profile(Strict):
             InputError: the file cannot be written.
         """
         text = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, width=120)
-        with whole_file(path) as temporary:
+        with atomic_file(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
     @property

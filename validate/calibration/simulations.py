@@ -13,7 +13,7 @@ from models.client_policy import ClientPolicies
 from models.spec_values import with_values
 from models.store import Spec, compile_spec
 from sim.parallel.process_pool import process_map
-from sim.simulate import requests_alone
+from sim.simulate import requests_only
 from traces.trace import Trace
 from validate.compare.figures import Floats, Label, figures_of, of_share, parts_of
 from validate.compare.server_share import simulate_shares
@@ -28,7 +28,7 @@ With fewer the simulation is noisier than the measurement; more make it precise 
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """What is simulated for the Runs of a cell.
 
     Attributes:
@@ -81,36 +81,36 @@ class Simulations:
 
 @contextlib.contextmanager
 def simulations(
-    spec: Spec, asked: Sequence[Asked], workers: int, progress: Callable[[int], None]
+    spec: Spec, requested: Sequence[Requested], workers: int, progress: Callable[[int], None]
 ) -> Iterator[Simulations]:
     """Simulations of a spec with other values, for several cells; `progress` is told how many are done.
 
     Raises:
         InputError: a worker was killed.
     """
-    with process_map(workers, _know, (spec, tuple(asked))) as mapping:
+    with process_map(workers, _know, (spec, tuple(requested))) as mapping:
         yield Simulations(mapping, progress)
 
 
-_known: tuple[Spec, tuple[Asked, ...]]  # of this process: traces are too large to be sent each time
+_known: tuple[Spec, tuple[Requested, ...]]  # of this process: traces are too large to be sent each time
 
 
-def _know(spec: Spec, asked: tuple[Asked, ...]) -> None:
+def _know(spec: Spec, requested: tuple[Requested, ...]) -> None:
     global _known
-    _known = spec, asked
+    _known = spec, requested
 
 
 def _figures(point: Point) -> Floats:
-    spec, asked = _known
-    trace, labels = asked[point.cell].trace, asked[point.cell].labels
-    spec = as_recorded(with_values(spec, point.values), asked[point.cell].policies)
+    spec, requested = _known
+    trace, labels = requested[point.cell].trace, requested[point.cell].labels
+    spec = as_recorded(with_values(spec, point.values), requested[point.cell].policies)
     network, requests = compile_spec(spec, trace)
     cpu_s = modelled_cpu_s(spec, network, requests)
     split = any(of_share(label)[0] for label in labels)
     run, server_s = (
         simulate_shares(spec, network, requests, trace, point.seed)
         if split
-        else (requests_alone(network, requests, trace, point.seed), None)
+        else (requests_only(network, requests, trace, point.seed), None)
     )
     return figures_of(parts_of(run, server_s), labels, cpu_s)
 

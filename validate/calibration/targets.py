@@ -65,7 +65,7 @@ def targets_of(measured: Sequence[Measured], seed: int) -> Targets:
     """
     labels, values = [m.labels for m in measured], [m.figures for m in measured]
     sampled = [sampling_noise(m.parts, m.labels, seed) for m in measured]
-    cells = cells_of([m.asked for m in measured])
+    cells = cells_of([m.requested for m in measured])
     beyond = _drift(cells, labels, values, [np.diag(block) for block in sampled])
     for block, own in zip(sampled, labels, strict=True):
         # A machine that is slower in one Run is so for all of its figures.

@@ -17,12 +17,12 @@ import scipy
 from validate.calibration.fit import SEEDS, Linear, Problem
 from validate.compare.figures import Floats
 
-_MOST_MISFIT = 2.0
+_MAX_DISCREPANCY = 2.0
 _TOLD = 3.0
 """A direction of the parameters that the figures know less than so many times better than the prior is not told."""
 
 
-def misfit(problem: Problem, near: Linear, covariance: Floats) -> float:
+def discrepancy(problem: Problem, near: Linear, covariance: Floats) -> float:
     """Standard deviation of log-errors beyond what `covariance` explains; 0 where it explains them all.
 
     The value with which the weighted squares of the residuals have their expectation, as for the variance between
@@ -41,9 +41,9 @@ def misfit(problem: Problem, near: Linear, covariance: Floats) -> float:
 
     if excess(0.0) <= 0:
         return 0.0
-    if excess(_MOST_MISFIT**2) >= 0:
-        return _MOST_MISFIT
-    return float(np.sqrt(scipy.optimize.brentq(excess, 0.0, _MOST_MISFIT**2, xtol=1e-8)))
+    if excess(_MAX_DISCREPANCY**2) >= 0:
+        return _MAX_DISCREPANCY
+    return float(np.sqrt(scipy.optimize.brentq(excess, 0.0, _MAX_DISCREPANCY**2, xtol=1e-8)))
 
 
 def total_noise(problem: Problem, near: Linear) -> Floats:

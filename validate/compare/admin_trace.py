@@ -39,8 +39,8 @@ class ServerTrace:
         S3SigV4Auth(account.credentials.get_frozen_credentials(), "s3", account.region).add_auth(request)
         signed = request.prepare()
         try:
-            asked = urllib.request.Request(signed.url, headers=dict(signed.headers.items()))
-            self._stream = urllib.request.urlopen(asked, timeout=_SILENCE_S)
+            requested = urllib.request.Request(signed.url, headers=dict(signed.headers.items()))
+            self._stream = urllib.request.urlopen(requested, timeout=_SILENCE_S)
         except OSError as error:
             raise InputError(f"the server's trace cannot be had: {account.explain(error)}") from error
         self._kept = tempfile.TemporaryFile()  # noqa: SIM115 - has no name: it holds signatures

@@ -53,15 +53,19 @@ def labels_of(parts: Mapping[str, Run], cpu: Iterable[str] = ()) -> list[Label]:
         count = len(latencies(parts[""], op))
         names = [name for name in _NAMES if count * (1 - QUANTILES[name]) >= _BEYOND]
         labels += [(op, name) for name in (THROUGHPUT, *names)] if count else []
-        shares = [share for share in parts if share and len(latencies(parts[share], op)) >= max(1.0, _KNOWN * count)]
-        labels += [(op, f"{share}_{name}") for share in shares for name in names if name in _OF_SHARES]
+        shares = [
+            fraction
+            for fraction in parts
+            if fraction and len(latencies(parts[fraction], op)) >= max(1.0, _KNOWN * count)
+        ]
+        labels += [(op, f"{fraction}_{name}") for fraction in shares for name in names if name in _OF_SHARES]
     return labels + [("all", f"{side}_cpu_s") for side in cpu]
 
 
 def of_share(label: Label) -> tuple[str, str]:
     """The share of the latency that a figure is of (none: the whole), and its name there."""
-    share, _, name = label[1].partition("_")
-    return (share, name) if share in SHARES and name in QUANTILES else ("", label[1])
+    fraction, _, name = label[1].partition("_")
+    return (fraction, name) if fraction in SHARES and name in QUANTILES else ("", label[1])
 
 
 def figures_of(parts: Mapping[str, Run], labels: Sequence[Label], cpu_s: Mapping[Side, float]) -> Floats:
@@ -70,13 +74,13 @@ def figures_of(parts: Mapping[str, Run], labels: Sequence[Label], cpu_s: Mapping
     A figure that the Run does not have, because nothing of its operation succeeded, is NaN.
     """
     of_side = {f"{side}_cpu_s": s for side, s in cpu_s.items()}
-    ops = {share: summarise(part)["ops"] for share, part in parts.items()}
+    ops = {fraction: summarise(part)["ops"] for fraction, part in parts.items()}
 
     def value(label: Label) -> float:
-        op, (share, name) = label[0], of_share(label)
+        op, (fraction, name) = label[0], of_share(label)
         if op == "all":
             return of_side[name]
-        figures = ops[share].get(op)
+        figures = ops[fraction].get(op)
         if figures is None:
             return float("nan")
         return float(figures[name] if name == THROUGHPUT else figures["latency_s"][name])
@@ -88,11 +92,11 @@ def figures_of(parts: Mapping[str, Run], labels: Sequence[Label], cpu_s: Mapping
 def sampling_noise(parts: Mapping[str, Run], labels: Sequence[Label], seed: int) -> Floats:
     """The covariance of a Run's log-figures over its block-bootstrap resamples, shape (labels, labels)."""
     columns: dict[Label, Floats] = {}
-    for op, share in dict.fromkeys((label[0], of_share(label)[0]) for label in labels if label[0] != "all"):
-        own = {label: of_share(label)[1] for label in labels if label[0] == op and of_share(label)[0] == share}
+    for op, fraction in dict.fromkeys((label[0], of_share(label)[0]) for label in labels if label[0] != "all"):
+        own = {label: of_share(label)[1] for label in labels if label[0] == op and of_share(label)[0] == fraction}
         names = [name for name in own.values() if name != THROUGHPUT]
         # With one stream the resamples of all shares hold the same requests.
-        resamples = resample(parts[share], op, names, seed, f"calibrate.{op}")
+        resamples = resample(parts[fraction], op, names, seed, f"calibrate.{op}")
         drawn = resamples.latency_s | {THROUGHPUT: resamples.throughput_ops}
         columns |= {label: np.log(np.fmax(drawn[name], 1e-12)) for label, name in own.items()}
     covariance = np.zeros((len(labels), len(labels)))

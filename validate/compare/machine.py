@@ -90,7 +90,7 @@ def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, f
     busy_s, steal_s = spent(before.busy_s, after.busy_s), spent(before.steal_s, after.steal_s)
     total_s = spent(before.total_s, after.total_s) or None
 
-    def share(seconds: float | None) -> float | None:
+    def fraction(seconds: float | None) -> float | None:
         return None if seconds is None or total_s is None else max(0.0, seconds / total_s)
 
     return {
@@ -98,9 +98,9 @@ def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, f
         "client_per_op_s": client_s / requests if requests else None,
         "server_s": server_s,
         "server_per_op_s": server_s / requests if requests and server_s is not None else None,
-        "busy_share": share(busy_s),
-        "other_share": share(None if busy_s is None else busy_s - client_s - (server_s or 0.0)),
-        "steal_share": share(steal_s),
+        "busy_share": fraction(busy_s),
+        "other_share": fraction(None if busy_s is None else busy_s - client_s - (server_s or 0.0)),
+        "steal_share": fraction(steal_s),
     }
 
 

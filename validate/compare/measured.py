@@ -12,7 +12,7 @@ from traces.statistics.summary import latencies, ops_of
 from traces.trace import Trace
 from validate.compare.figures import Floats, Label, figures_of, labels_of, parts_of
 from validate.compare.run_quality import Judgement, judge
-from validate.forecast.configurations import Asked, asked_of, asked_trace
+from validate.forecast.configurations import Requested, requested_of, requested_trace
 from validate.replay.cpu_usage import measured_cpu_s
 from validate.replay.recorded_policies import recorded_policies
 
@@ -44,16 +44,16 @@ class Measured:
         Raises:
             InputError: it does not keep its trace.
         """
-        return asked_trace(self.run)
+        return requested_trace(self.run)
 
     @cached_property
-    def asked(self) -> Asked:
+    def requested(self) -> Requested:
         """What it was asked, apart from the seed.
 
         Raises:
             InputError: it does not keep its trace, or was asked nothing.
         """
-        return asked_of(self.run)
+        return requested_of(self.run)
 
     @cached_property
     def policies(self) -> ClientPolicies | None:

@@ -107,9 +107,9 @@ def _too_short(run: Run) -> Finding:
 
 
 def _errors(run: Run) -> Finding:
-    failed, share = int(run.failed.sum()), float(run.failed.mean())
-    told = f"{failed:,} of {len(run):,} requests failed ({_percent(share)}), at most {_percent(MOST_ERRORS)} may"
-    return {"failed": failed, "share": share}, told if share > MOST_ERRORS else None
+    failed, fraction = int(run.failed.sum()), float(run.failed.mean())
+    told = f"{failed:,} of {len(run):,} requests failed ({_percent(fraction)}), at most {_percent(MOST_ERRORS)} may"
+    return {"failed": failed, "fraction": fraction}, told if fraction > MOST_ERRORS else None
 
 
 def _client_limited(run: Run) -> Finding:
@@ -211,9 +211,9 @@ def _disturbed(run: Run) -> Finding:
         other = None  # the server's own use is in it
     figures = {"other_share": other, "steal_share": steal}
     told = [
-        f"{what} had {_percent(share)} of the cores' time, at most {_percent(most)} may"
-        for what, share, most in (("other work", other, MOST_OTHER), ("the hypervisor's others", steal, MOST_STEAL))
-        if share is not None and share > most
+        f"{what} had {_percent(fraction)} of the cores' time, at most {_percent(most)} may"
+        for what, fraction, most in (("other work", other, MOST_OTHER), ("the hypervisor's others", steal, MOST_STEAL))
+        if fraction is not None and fraction > most
     ]
     return figures, " and ".join(told) or None
 
@@ -237,5 +237,5 @@ def _loop(run: Run) -> str | None:
     return None if loop is None else str(loop)
 
 
-def _percent(share: float) -> str:
-    return f"{share * 100:.3g} %"
+def _percent(fraction: float) -> str:
+    return f"{fraction * 100:.3g} %"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.store import Spec, required, store_of
-from sim.simulate import requests_alone
+from sim.simulate import requests_only
 from traces.run import Run
 from traces.statistics.summary import Floats
 from traces.trace import Trace
@@ -27,8 +27,8 @@ def shares_of(run: Run, server_s: Floats) -> dict[str, Run]:
     """
     known = np.isfinite(server_s)
     return {
-        share: _lasting(run, known, took_s)
-        for share, took_s in zip(SHARES, (server_s, run.latency_s - server_s), strict=True)
+        fraction: _lasting(run, known, took_s)
+        for fraction, took_s in zip(SHARES, (server_s, run.latency_s - server_s), strict=True)
     }
 
 
@@ -40,7 +40,7 @@ def _lasting(run: Run, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], latency
 
 
 def simulate_shares(spec: Spec, network: Network, requests: Requests, trace: Trace, seed: int) -> tuple[Run, Floats]:
-    """The Run of `sim.simulate.requests_alone`, and the seconds that each request was at the server.
+    """The Run of `sim.simulate.requests_only`, and the seconds that each request was at the server.
 
     A request with several attempts has NaN, as has a failed one.
 
@@ -51,7 +51,7 @@ def simulate_shares(spec: Spec, network: Network, requests: Requests, trace: Tra
         InputError: the spec's model does not say where the server begins.
     """
     part = required(store_of(spec).server_part, spec, "server part of latencies")
-    run = requests_alone(part.stamped(spec, network), requests, trace, seed)
+    run = requests_only(part.stamped(spec, network), requests, trace, seed)
     arrived_s = run.column("first_byte_s")
     arrived_s = np.where(np.isnan(arrived_s), run.column("start_s"), arrived_s)
     server_s = run.column("end_s") - part.way_back_s(spec) - arrived_s

@@ -68,12 +68,12 @@ class Distribution:
         return mean, math.sqrt(variance / self.size)
 
     def _below(self, values: Floats) -> Floats:
-        share = np.concatenate([[0.0], np.cumsum(self.counts) / self.size])
-        return share[np.searchsorted(self.values, values, side="right")]
+        fraction = np.concatenate([[0.0], np.cumsum(self.counts) / self.size])
+        return fraction[np.searchsorted(self.values, values, side="right")]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """What a Run was asked, apart from the seed.
 
     Attributes:
@@ -87,7 +87,7 @@ class Asked:
     client: str
     distributions: dict[str, Distribution]
 
-    def same_workload(self, other: Asked) -> bool:
+    def same_workload(self, other: Requested) -> bool:
         """Whether both are of one cell: equal pacing and client, and no distribution differs by more than chance."""
         mine, others = self.distributions, other.distributions
         return (
@@ -111,7 +111,7 @@ class Asked:
         return f"{who}, {mix if len(named) > 1 else named[0]}, {' and '.join(sizes)}"
 
 
-def asked_trace(run: Run) -> Trace:
+def requested_trace(run: Run) -> Trace:
     """What the Run was asked, at the speed it was replayed with.
 
     Raises:
@@ -128,13 +128,13 @@ def asked_trace(run: Run) -> Trace:
     return Trace.of(table, replace(trace.pacing, duration_s=None if limit_s is None else limit_s / speed))
 
 
-def asked_of(run: Run) -> Asked:
+def requested_of(run: Run) -> Requested:
     """What the Run was asked, apart from the seed.
 
     Raises:
         InputError: the Run does not keep its trace, or was asked nothing.
     """
-    trace = asked_trace(run)
+    trace = requested_trace(run)
     if not trace.issued:
         raise InputError("the Run's trace has no requests")
     issued = slice(trace.issued)
@@ -156,14 +156,14 @@ def asked_of(run: Run) -> Asked:
         distributions[f"{OPS[code]} size"] = Distribution.of(size_bytes[rows])
         distributions[f"{OPS[code]} moved"] = Distribution.of(moved_bytes[rows])
     client = (run.info.get("data_path") or {}).get("name"), run.info.get("client_policies")
-    return Asked(trace.pacing, json.dumps(client, sort_keys=True), distributions)
+    return Requested(trace.pacing, json.dumps(client, sort_keys=True), distributions)
 
 
-def cells_of(asked: Sequence[Asked]) -> list[list[int]]:
+def cells_of(requested: Sequence[Requested]) -> list[list[int]]:
     """The indices of what is of one cell, cell by cell; each belongs to the first cell whose first member it equals."""
     cells: list[list[int]] = []
-    for i, own in enumerate(asked):
-        home = next((cell for cell in cells if own.same_workload(asked[cell[0]])), None)
+    for i, own in enumerate(requested):
+        home = next((cell for cell in cells if own.same_workload(requested[cell[0]])), None)
         if home is None:
             cells.append([i])
         else:
@@ -171,10 +171,10 @@ def cells_of(asked: Sequence[Asked]) -> list[list[int]]:
     return cells
 
 
-def labels_of(asked: Sequence[Asked]) -> list[str]:
+def labels_of(requested: Sequence[Requested]) -> list[str]:
     """Their labels; those that would be equal are numbered."""
     labels: list[str] = []
-    for own in asked:
+    for own in requested:
         alike = sum(label == own.label or label.startswith(f"{own.label} (") for label in labels)
         labels.append(f"{own.label} ({alike + 1})" if alike else own.label)
     return labels

@@ -45,13 +45,13 @@ class Deviation:
     error: float
     interval: tuple[float, float] | None = None
     noise_pairs: int = 0
-    noise_band: float | None = None
+    repeatability: float | None = None
     verdict: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Its fields; without what it does not have, save for the noise band."""
         judged = {} if self.verdict is None else {"verdict": self.verdict}
-        return {**self._own(), "noise_pairs": self.noise_pairs, "noise_band": self.noise_band, **judged}
+        return {**self._own(), "noise_pairs": self.noise_pairs, "repeatability": self.repeatability, **judged}
 
     def _own(self) -> dict[str, Any]:
         return {"error": self.error} | ({} if self.interval is None else {"interval": list(self.interval)})

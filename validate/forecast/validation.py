@@ -28,11 +28,11 @@ from validate.forecast.prediction import Deviation, OpPrediction, Prediction, pr
 TOLERANCES: Mapping[str, float] = {"throughput_ops": 0.05, "p50": 0.10, "p99": 0.15, "w1": 0.10}
 """The error of each judged figure that is good enough whatever the noise."""
 
-NOISE_FACTOR = 1.5
+REPEATABILITY_FACTOR = 1.5
 """An error up to so many noise bands is good enough, too."""
 
 VERDICTS = ("within", "noise", "beyond")
-"""Within the tolerance; beyond it, but within `NOISE_FACTOR` noise bands; beyond both."""
+"""Within the tolerance; beyond it, but within `REPEATABILITY_FACTOR` noise bands; beyond both."""
 
 AnyDeviation = TypeVar("AnyDeviation", bound=Deviation)
 
@@ -103,7 +103,7 @@ class FigureSummary:
     """
 
     count: int
-    noise_band: float | None
+    repeatability: float | None
     tolerance: float
     median: float | None = None
     worst: Worst | None = None
@@ -139,7 +139,7 @@ class Validation:
             "cells": [cell.to_json() for cell in self.cells],
             "summary": {figure: row.to_json() for figure, row in self.summary.items()},
             "tolerances": dict(self.tolerances),
-            "noise_factor": NOISE_FACTOR,
+            "noise_factor": REPEATABILITY_FACTOR,
             "seeds": self.seeds,
             "verdict": self.verdict,
         }
@@ -166,7 +166,7 @@ def examined(named: tuple[str, Path]) -> tuple[Measured, Judgement]:
     measured = Measured(name, Run.read(folder))
     judgement = measured.judgement
     try:
-        measured.asked  # noqa: B018 - is found here, in a worker
+        measured.requested  # noqa: B018 - is found here, in a worker
     except InputError as error:
         judgement = replace(judgement, faults={**judgement.faults, _UNKNOWN: str(error)})
     return measured, judgement
@@ -244,17 +244,17 @@ def _groups(
 ) -> list[_Group]:
     """The cells that have a usable Run."""
     known = [
-        (i, m.asked) for i, (m, j) in enumerate(zip(measured, judgements, strict=True)) if _UNKNOWN not in j.faults
+        (i, m.requested) for i, (m, j) in enumerate(zip(measured, judgements, strict=True)) if _UNKNOWN not in j.faults
     ]
-    cells = cells_of([asked for _, asked in known])
+    cells = cells_of([requested for _, requested in known])
     first = [known[cell[0]][1] for cell in cells]
     groups = []
-    for cell, asked, label in zip(cells, first, labels_of(first), strict=True):
+    for cell, requested, label in zip(cells, first, labels_of(first), strict=True):
         members = [known[k][0] for k in cell]
         usable = [i for i in members if judgements[i].usable]
         if usable:
             seen = any(measured[i].identity in fitted for i in members)
-            groups.append(_Group(label, members, usable, seen, asked.pacing.loop))
+            groups.append(_Group(label, members, usable, seen, requested.pacing.loop))
     return groups
 
 
@@ -278,7 +278,7 @@ def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, f
         several = errors or bands.get(at)
         band = float(np.median(several)) if several else None
         verdict = _judged(measure.error, tolerances[at[1]], band) if at[1] in JUDGED else None
-        return replace(measure, noise_pairs=len(errors), noise_band=band, verdict=verdict)
+        return replace(measure, noise_pairs=len(errors), repeatability=band, verdict=verdict)
 
     return [
         {
@@ -293,10 +293,10 @@ def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, f
     ]
 
 
-def _judged(error: float, tolerance: float, noise_band: float | None) -> str:
+def _judged(error: float, tolerance: float, repeatability: float | None) -> str:
     if error <= tolerance:
         return "within"
-    return "noise" if noise_band is not None and error <= NOISE_FACTOR * noise_band else "beyond"
+    return "noise" if repeatability is not None and error <= REPEATABILITY_FACTOR * repeatability else "beyond"
 
 
 def _summary(figure: str, cells: Sequence[Cell], tolerance: float) -> FigureSummary:
@@ -306,7 +306,7 @@ def _summary(figure: str, cells: Sequence[Cell], tolerance: float) -> FigureSumm
         for op, found in cell.ops.items()
         if figure in found.measures and not (figure == "throughput_ops" and cell.loop == "open")
     ]
-    bands = [m.noise_band for _, _, m in counted if m.noise_pairs and m.noise_band is not None]
+    bands = [m.repeatability for _, _, m in counted if m.noise_pairs and m.repeatability is not None]
     held_out = [Worst(m.error, cell.cell, op) for cell, op, m in counted if not cell.fitted]
     band = float(np.median(bands)) if bands else None
     if not held_out:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from traces.errors import InputError
-from traces.tables import whole_file
+from traces.tables import atomic_file
 from validate.compare.machine import process_start_ticks
 from validate.lab import minio
 from validate.lab.minio import FORMS, Form
@@ -209,7 +209,7 @@ def _lay_out(folder: Path, form: Form, version: str) -> Store:
         file.write(f"[{PROFILE}]\n{keys}")
     urls = [f"http://127.0.0.1:{port}" for port in _free_ports(form.nodes)]
     state = {"name": "minio", "drives": form.drives, "version": version, "endpoint_urls": urls}
-    with whole_file(folder / "state.json") as temporary:
+    with atomic_file(folder / "state.json") as temporary:
         temporary.write_text(json.dumps(state, indent=1) + "\n")
     return Store("minio", form, version, tuple(map(Node, urls)))
 

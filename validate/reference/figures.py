@@ -17,7 +17,7 @@ from traces.tables import OPS
 
 Floats = NDArray[np.float64]
 
-SETTLING_SHARE = 0.3
+SETTLING_FRACTION = 0.3
 """Of the time until the last request is issued: left out where figures are those of a settled store."""
 
 _QUANTILE = re.compile(r"latency_(?:p(\d\d)|(min)|(max))_ms")
@@ -114,9 +114,9 @@ def _whole(run: Run, op: str) -> _Sample:
 
 def _steady(run: Run, op: str) -> _Sample:
     mine, end_s = _of(run, op), run.column("end_s")
-    asked_s = run.column("arrival_s")[mine]
-    begun_s, last_s = float(asked_s.min()), float(asked_s.max())
-    first_s = begun_s + SETTLING_SHARE * (last_s - begun_s)
+    requested_s = run.column("arrival_s")[mine]
+    begun_s, last_s = float(requested_s.min()), float(requested_s.max())
+    first_s = begun_s + SETTLING_FRACTION * (last_s - begun_s)
     settled = mine & ~run.failed & (end_s > first_s) & (end_s <= last_s)
     if not settled.any():
         raise InputError(f"{mine.sum()} {op}: too few for the store to settle; more workload.operations are needed")

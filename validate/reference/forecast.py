@@ -127,10 +127,12 @@ def _predicted(job: _Job) -> list[Samples]:
     result: list[Samples] = [
         {name: [value] for name, value in figures_of_spec(spec, one.figures).items()} for one in job.wanted
     ]
-    asked = [[name for name in one.figures if name not in known] for one, known in zip(job.wanted, result, strict=True)]
-    for seed in job.seeds if any(asked) else ():
+    requested = [
+        [name for name in one.figures if name not in known] for one, known in zip(job.wanted, result, strict=True)
+    ]
+    for seed in job.seeds if any(requested) else ():
         run = simulate(spec, seed=seed)
-        for one, names, samples in zip(job.wanted, asked, result, strict=True):
+        for one, names, samples in zip(job.wanted, requested, result, strict=True):
             for name in names:
                 samples.setdefault(name, []).append(figure(run, one.op, name, job.steady))
     return result

@@ -11,7 +11,9 @@ _LARGE_OBJECTS = 1_200_000  # as many as there were is not published; as in the 
 _CLIENTS = 8  # of a gateway, as in the rows
 
 
-def asked(op: str, size: str, gateways: int = 7, *more: str, figure: str = "", spec_name: str | None = None) -> Wanted:
+def requested(
+    op: str, size: str, gateways: int = 7, *more: str, figure: str = "", spec_name: str | None = None
+) -> Wanted:
     """A workload of one operation, as in the rows: small in op/s, large in GB/s unless told."""
     settings = (
         f"gateways.count={gateways}",
@@ -43,7 +45,7 @@ def _scaling(op: str, limit: float) -> Statement:
     return Statement(
         f"Large {op}s gain less and less with more gateways, up to a limit of the disks near {limit} GB/s.",
         "1, 3",
-        {str(count): asked(op, LARGE, count) for count in _COUNTS},
+        {str(count): requested(op, LARGE, count) for count in _COUNTS},
         judge,
     )
 
@@ -94,25 +96,25 @@ GATEWAYS = (
     Statement(
         "A small PUT takes less time than a small GET: it ends on Optane, the GET needs a hard disk.",
         "3",
-        {op: asked(op, SMALL, figure="latency_mean_ms") for op in ("PUT", "GET")},
+        {op: requested(op, SMALL, figure="latency_mean_ms") for op in ("PUT", "GET")},
         _small_puts,
     ),
     Statement(
         "Small PUTs do not gain from a second gateway on each node: the disks are busy.",
         "3",
-        {"7": asked("PUT", SMALL), "14": asked("PUT", SMALL, 14)},
+        {"7": requested("PUT", SMALL), "14": requested("PUT", SMALL, 14)},
         _second_gateway,
     ),
     Statement(
         "For writes a gateway needs 4 cores; more do not help.",
         "2",
-        {str(cores): asked("PUT", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
+        {str(cores): requested("PUT", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
         _put_cores,
     ),
     Statement(
         "For reads 1 core of a gateway does as much as 10.",
         "2",
-        {str(cores): asked("GET", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
+        {str(cores): requested("GET", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
         _get_cores,
     ),
     Statement(
@@ -120,9 +122,9 @@ GATEWAYS = (
         "two on each host more than one.",
         "2",
         {
-            "dedicated": asked("PUT", LARGE, 4, "gateways.collocated=false"),
-            "collocated": asked("PUT", LARGE),
-            "two collocated": asked("PUT", LARGE, 14),
+            "dedicated": requested("PUT", LARGE, 4, "gateways.collocated=false"),
+            "collocated": requested("PUT", LARGE),
+            "two collocated": requested("PUT", LARGE, 14),
         },
         _places,
     ),
@@ -130,7 +132,7 @@ GATEWAYS = (
         "Two gateways read much more than one.",
         "2",
         {
-            f"{label}, {count}": asked("GET", size, count)
+            f"{label}, {count}": requested("GET", size, count)
             for label, size in (("small", SMALL), ("large", LARGE))
             for count in (1, 2)
         },
@@ -139,7 +141,7 @@ GATEWAYS = (
     Statement(
         "Reads do not touch the bucket index; writes do.",
         "4",
-        {op: asked(op, SMALL, figure="index_visits") for op in ("GET", "PUT")},
+        {op: requested(op, SMALL, figure="index_visits") for op in ("GET", "PUT")},
         _index,
     ),
 )
@@ -151,7 +153,7 @@ _PRE_SHARDED = 128  # assumed: not published
 
 
 def _bucket(objects: int, shards: int) -> Wanted:
-    return asked("PUT", SMALL, 7, f"stored.objects={objects}", f"buckets.shards={shards}", "workload.buckets=1")
+    return requested("PUT", SMALL, 7, f"stored.objects={objects}", f"buckets.shards={shards}", "workload.buckets=1")
 
 
 def _reshards(shards: int) -> tuple[Reshard, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from validate.reference.redhat_gateways import LARGE, SMALL, asked
+from validate.reference.redhat_gateways import LARGE, SMALL, requested
 from validate.reference.statements import STEADY, Statement, Values, Wanted, is_steady, listed
 
 _OLD = "ceph/redhat-210-filestore"
@@ -16,7 +16,7 @@ _FEW, _MANY = 50_000_000, 240_000_000  # not published: before RocksDB spills
 
 def _at(objects: int, op: str, spec_name: str | None = None) -> Wanted:
     gateways = 4 if spec_name else 7
-    return asked(op, SMALL, gateways, f"stored.objects={objects}", spec_name=spec_name)
+    return requested(op, SMALL, gateways, f"stored.objects={objects}", spec_name=spec_name)
 
 
 def _collapse(values: Values) -> tuple[bool, str]:
@@ -58,7 +58,7 @@ FILESTORE = (
     Statement(
         "BlueStore writes large objects twice as fast.",
         "6",
-        {"file": asked("PUT", LARGE, 4, spec_name=_OLD), "blue": asked("PUT", LARGE)},
+        {"file": requested("PUT", LARGE, 4, spec_name=_OLD), "blue": requested("PUT", LARGE)},
         _twice,
     ),
 )

@@ -24,7 +24,7 @@ from sim.engine.latency_histogram import LatencyBins
 from sim.engine.outcome import JITTER_STREAM
 from traces.random_streams import mixed
 from validate.replay.launchers import InThreads, Issue, IssueAsync, Launcher, OnLoop
-from validate.s3.account import Answer
+from validate.s3.account import Response
 
 _ASK_AGAIN = (408, 429)  # of the 4xx, those that do not say that the request itself is wrong
 
@@ -32,23 +32,23 @@ _ASK_AGAIN = (408, 429)  # of the 4xx, those that do not say that the request it
 class Outcome(NamedTuple):
     """What became of a request: the answer that counted, the attempts begun, and which of them it was (0: none)."""
 
-    answer: Answer
+    response: Response
     attempts: int
     winner: int
 
     @staticmethod
-    def of(answer: Answer, attempts: int, number: int) -> Outcome:
+    def of(response: Response, attempts: int, number: int) -> Outcome:
         """The outcome where the answer to attempt `number` (from 0) ends the request."""
-        return Outcome(answer, attempts, 0 if answer.error else number + 1)
+        return Outcome(response, attempts, 0 if response.error else number + 1)
 
     def since(self, zero_s: float) -> Outcome:
         """The same with the answer's time stamp counted from `zero_s`."""
-        return self._replace(answer=self.answer._replace(first_byte_s=self.answer.first_byte_s - zero_s))
+        return self._replace(response=self.response._replace(first_byte_s=self.response.first_byte_s - zero_s))
 
 
-def retryable(answer: Answer) -> bool:
+def retryable(response: Response) -> bool:
     """Whether a further attempt could go better: no answer, a broken one, or the server's fault."""
-    return answer.error is not None and (not 400 <= answer.status < 500 or answer.status in _ASK_AGAIN)
+    return response.error is not None and (not 400 <= response.status < 500 or response.status in _ASK_AGAIN)
 
 
 class _Book:
@@ -75,14 +75,14 @@ class _Book:
 
     def may_retry(self, retries: int) -> bool:
         with self._lock:
-            if retries >= self.policy.retries or self._retried + 1 > self.policy.retry_share * self._begun:
+            if retries >= self.policy.retries or self._retried + 1 > self.policy.retry_budget * self._begun:
                 return False
             self._retried += 1
             return True
 
     def may_hedge(self) -> bool:
         with self._lock:
-            if self._hedged + 1 > self.policy.hedge_share * self._begun:
+            if self._hedged + 1 > self.policy.hedge_budget * self._begun:
                 return False
             self._hedged += 1
             return True
@@ -133,7 +133,7 @@ class _Request:
     def __init__(self, attempts: Attempts, book: _Book, row: int):
         self._attempts, self._book, self._row = attempts, book, row
         self._lock = threading.Lock()
-        self._answers: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[int, Response | Exception]] = SimpleQueue()
         self._begun = self._under_way = 0
         self._holds_spare = False
         self._take_back: list[Callable[[], object]] = []
@@ -151,35 +151,35 @@ class _Request:
         second_s, retry_s, retries = begun_s + self._book.begin(), math.inf, 0
         self._begin()
         while True:
-            answered = self._answer_by(min(second_s, retry_s))
-            if answered is None and second_s <= retry_s:
+            responded = self._answer_by(min(second_s, retry_s))
+            if responded is None and second_s <= retry_s:
                 second_s = math.inf
                 self._hedge()
-            elif answered is None:
+            elif responded is None:
                 retry_s = math.inf
                 self._begin()
             else:
-                number, answer = answered
-                if answer.error is None:
+                number, response = responded
+                if response.error is None:
                     self._book.won(time.perf_counter() - begun_s)
-                if not retryable(answer):
-                    return Outcome.of(answer, self._begun, number)
+                if not retryable(response):
+                    return Outcome.of(response, self._begun, number)
                 if self._nothing_under_way() and retry_s == math.inf:
                     if self._attempts.stopped.is_set() or not self._book.may_retry(retries):
-                        return Outcome.of(answer, self._begun, number)
+                        return Outcome.of(response, self._begun, number)
                     retry_s = time.perf_counter() + self._pause_s(retries)
                     retries += 1
 
-    def _answer_by(self, time_s: float) -> tuple[int, Answer] | None:
+    def _answer_by(self, time_s: float) -> tuple[int, Response] | None:
         """The next answer, or None when there is none by then."""
         left_s = time_s - time.perf_counter()
         try:
-            number, answer = self._answers.get(timeout=None if left_s == math.inf else max(0.0, left_s))
+            number, response = self._answers.get(timeout=None if left_s == math.inf else max(0.0, left_s))
         except Empty:
             return None
-        if isinstance(answer, Exception):
-            raise answer
-        return number, answer
+        if isinstance(response, Exception):
+            raise response
+        return number, response
 
     def _begin(self, with_spare: bool = False) -> None:
         number = self._begun
@@ -193,10 +193,10 @@ class _Request:
         else:
             over(attempts.issue(self._row, number))
 
-    def _over(self, number: int, answer: Answer | Exception) -> None:
+    def _over(self, number: int, response: Response | Exception) -> None:
         with self._lock:
             self._under_way -= 1
-            self._answers.put((number, answer))
+            self._answers.put((number, response))
             gives_back = self._holds_spare and not self._under_way
             self._holds_spare &= not gives_back
         if gives_back:
@@ -217,5 +217,5 @@ class _Request:
 
     def _pause_s(self, retries: int) -> float:
         policy = self._book.policy
-        share = (mixed(self._attempts.seed, JITTER_STREAM + retries, self._row) >> 11) * 2.0**-53
-        return min(policy.backoff_s * 2.0**retries, policy.backoff_max_s) * (1.0 - policy.jitter * share)
+        fraction = (mixed(self._attempts.seed, JITTER_STREAM + retries, self._row) >> 11) * 2.0**-53
+        return min(policy.backoff_s * 2.0**retries, policy.backoff_max_s) * (1.0 - policy.jitter * fraction)

@@ -115,10 +115,10 @@ class Buckets:
         """
 
         def write(wanted: StoredObject) -> None:
-            answer = path.put(self.names[wanted.bucket], wanted.key, payload.parts(wanted.key, wanted.size_bytes))
-            if answer.error is not None:
+            response = path.put(self.names[wanted.bucket], wanted.key, payload.parts(wanted.key, wanted.size_bytes))
+            if response.error is not None:
                 where = f"{self._account.endpoint_url}: {wanted.bucket}/{wanted.key}"
-                raise InputError(f"{where} cannot be written before the replay: {answer.error}")
+                raise InputError(f"{where} cannot be written before the replay: {response.error}")
 
         with ThreadPoolExecutor(_PRELOAD_THREADS) as pool:
             try:

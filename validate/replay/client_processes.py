@@ -18,7 +18,7 @@ from typing import Any
 
 from traces.errors import InputError
 from validate.replay.issue import Clock, Record, Share, Turn, beginning
-from validate.replay.thread_group import Crew
+from validate.replay.thread_group import ThreadGroup
 from validate.s3.account import Account
 from validate.s3.client import Client, Job
 
@@ -75,8 +75,8 @@ class ClientProcesses:
         zero_s = beginning(self._workers)
         for attendant in self._attendants:
             attendant.say(zero_s)
-        crew = Crew([attendant.attend for attendant in self._attendants], self._stop)
-        return crew.wait(
+        thread_group = ThreadGroup([attendant.attend for attendant in self._attendants], self._stop)
+        return thread_group.wait(
             lambda: progress(sum(a.requests for a in self._attendants), time.perf_counter() - zero_s),
         )
 
@@ -150,12 +150,12 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _main(job: Job, share: Share, turn: Turn | None, link: Connection) -> None:
+def _main(job: Job, fraction: Share, turn: Turn | None, link: Connection) -> None:
     """A client process."""
     clock = Clock()
     with contextlib.suppress(EOFError, BrokenPipeError):  # the process that started it is gone
         try:
-            client = Client(job, Account(job.target), share)
+            client = Client(job, Account(job.target), fraction)
 
             def progress(done: int, now_s: float) -> None:
                 link.send(("requests", done))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from traces.trace import Pacing, Trace
 from validate.compare.machine import sharpen_timer
 from validate.replay.attempts import Outcome
-from validate.replay.thread_group import POLL_S, Crew
+from validate.replay.thread_group import POLL_S, ThreadGroup
 
 _COARSE_S = 0.02  # a longer sleep listens to the stop signal until this much is left
 _THREAD_WAKES_S = 1e-4
@@ -129,11 +129,11 @@ class OpenLoop:
     threads took their turns, a PUT of 4 KiB was measured to take 0.77 ms of the client's CPU; with 8 threads, 0.52.
     """
 
-    def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, share: Share = Share()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, fraction: Share = Share()):  # noqa: B008
         self._at_s = (trace.arrival_s[: trace.issued] / speed).tolist()
         self._client = trace.table.column("client").fill_null(-1).to_pylist()
-        self._clock, self._share, self._lead, self._next = clock, share, _Lead(), share.number
-        self.workers = min(share.part(max_in_flight), share.part(len(self._at_s)))
+        self._clock, self._share, self._lead, self._next = clock, fraction, _Lead(), fraction.number
+        self.workers = min(fraction.part(max_in_flight), fraction.part(len(self._at_s)))
 
     def take(self, worker: int, free_s: float) -> Due | None:
         with self._lead:
@@ -174,10 +174,10 @@ class ClosedLoop:
     the waiting clients start staggered again. Where rows repeat, each round's phases after the last's.
     """
 
-    def __init__(self, trace: Trace, clock: Clock, turn: Turn, share: Share = Share()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: Clock, turn: Turn, fraction: Share = Share()):  # noqa: B008
         self.pacing: Pacing = trace.pacing
-        self.workers = share.part(trace.pacing.clients)
-        self._clock, self._share, self._changed, self._place = clock, share, turn.changed, turn.place
+        self.workers = fraction.part(trace.pacing.clients)
+        self._clock, self._share, self._changed, self._place = clock, fraction, turn.changed, turn.place
         self._holds = [False] * self.workers
         self._think_s, self._phase_of = trace.think_s.tolist(), trace.phase.tolist()
 
@@ -263,8 +263,8 @@ def drive(
             free_s = clock.now()
             records.append(Record(due, start_s, free_s, outcome.since(clock.zero_s)))
 
-    crew = Crew([partial(issue_all, worker) for worker in range(loop.workers)], clock.stopped.set)
+    thread_group = ThreadGroup([partial(issue_all, worker) for worker in range(loop.workers)], clock.stopped.set)
     clock.zero_s = zero_s() if zero_s else beginning(loop.workers)
     begin.set()
-    interrupted = crew.wait(lambda: progress(len(records), clock.now()))
+    interrupted = thread_group.wait(lambda: progress(len(records), clock.now()))
     return sorted(records, key=lambda record: record.due.number), interrupted

@@ -12,18 +12,18 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol
 
-from validate.s3.account import Answer
+from validate.s3.account import Response
 
-Issue = Callable[[int, int], Answer]
+Issue = Callable[[int, int], Response]
 """Does an attempt of a row's request: the row, and the attempt's number from 0."""
 
-IssueAsync = Callable[[int, int], Coroutine[Any, Any, Answer]]
+IssueAsync = Callable[[int, int], Coroutine[Any, Any, Response]]
 """The same as a coroutine; cancelling it closes the connection."""
 
-Done = Callable[[Answer | Exception], None]
+Done = Callable[[Response | Exception], None]
 """Told once, in any thread, what became of an attempt."""
 
-CANCELLED = Answer(0, error="cancelled: another attempt was faster")
+CANCELLED = Response(0, error="cancelled: another attempt was faster")
 
 
 class Launcher(Protocol):
@@ -75,7 +75,7 @@ async def _all_others() -> None:
     await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
 
 
-def _tell(done: Done, future: Future[Answer]) -> None:
+def _tell(done: Done, future: Future[Response]) -> None:
     try:
         done(future.result())
     except CancelledError:

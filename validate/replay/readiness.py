@@ -20,8 +20,8 @@ def is_healthy(endpoint_url: str) -> bool:
     """Whether a node says that the cluster is healthy: that it takes writes, be it with a drive missing."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # past any proxy of the environment
     try:
-        with opener.open(f"{endpoint_url}{HEALTH}", timeout=_ANSWERS_WITHIN_S) as answer:
-            return bool(answer.status == 200)
+        with opener.open(f"{endpoint_url}{HEALTH}", timeout=_ANSWERS_WITHIN_S) as response:
+            return bool(response.status == 200)
     except OSError:
         return False
 

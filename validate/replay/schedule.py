@@ -26,7 +26,7 @@ MUCH_OTHER = 0.1
 def run_table(trace: Trace, records: list[Record]) -> pa.Table:
     """The Run's table: the trace's columns of the rows that were issued, and what became of them."""
     taken = trace.table.select(["op", "bucket", "key", "size_bytes"]).take([r.due.row for r in records])
-    answers = [r.outcome.answer for r in records]
+    answers = [r.outcome.response for r in records]
     first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in answers]
     measured: dict[str, Any] = {
         "arrival_s": pa.array([r.due.at_s for r in records], pa.float64()),

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 POLL_S = 0.1
 
 
-class Crew:
+class ThreadGroup:
     """Threads, each doing one of `works`. When one fails, or Ctrl-C comes, `stop` asks the others to end.
 
     It does not rely on `Thread.join`, which may take a running thread for ended when an interrupt comes in it

@@ -1,7 +1,7 @@
 """What it takes to speak S3: the target, its credentials, an answer, and what every client library must do.
 
-A call of a `DataPath` is one attempt: nothing is retried, the first byte is stamped. It returns an `Answer`; what goes
-wrong is in it, as a status and a text that holds no credentials. Time stamps are those of `time.perf_counter`.
+A call of a `DataPath` is one attempt: nothing is retried, the first byte is stamped. It returns a `Response`; what
+goes wrong is in it, as a status and a text that holds no credentials. Time stamps are those of `time.perf_counter`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Target:
     server_version: str | None = None
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """What became of a request.
 
     Attributes:
@@ -72,16 +72,16 @@ class Answer(NamedTuple):
 class CancellablePath(Protocol):
     """A client's requests as coroutines; cancelling one closes its connection. As of `DataPath`, without LIST."""
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Coroutine[Any, Any, Answer]:
+    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Coroutine[Any, Any, Response]:
         """Read an object or a part of it."""
 
-    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Coroutine[Any, Any, Answer]:
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Coroutine[Any, Any, Response]:
         """Write an object of one part."""
 
-    def head(self, bucket: str, key: str) -> Coroutine[Any, Any, Answer]:
+    def head(self, bucket: str, key: str) -> Coroutine[Any, Any, Response]:
         """Ask for an object's metadata."""
 
-    def delete(self, bucket: str, key: str) -> Coroutine[Any, Any, Answer]:
+    def delete(self, bucket: str, key: str) -> Coroutine[Any, Any, Response]:
         """Delete an object."""
 
 
@@ -97,19 +97,19 @@ class DataPath(Protocol):
     cancellable: CancellablePath | None
     facts: dict[str, str]
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
+    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
         """Read an object, or of it the bytes from `span[0]` up to but not including `span[1]`."""
 
-    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Answer:
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
         """Write an object, by a multipart upload where it has several parts; all but the last are of one size."""
 
-    def head(self, bucket: str, key: str) -> Answer:
+    def head(self, bucket: str, key: str) -> Response:
         """Ask for an object's metadata."""
 
-    def delete(self, bucket: str, key: str) -> Answer:
+    def delete(self, bucket: str, key: str) -> Response:
         """Delete an object."""
 
-    def list(self, bucket: str, prefix: str) -> Answer:
+    def list(self, bucket: str, prefix: str) -> Response:
         """Ask for the first page of the keys that begin with `prefix`."""
 
 

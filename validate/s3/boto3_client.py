@@ -12,7 +12,7 @@ from typing import Any
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
-from validate.s3.account import CHUNK_BYTES, LIST_PAGE, PARTS_AT_ONCE, Account, Answer, CancellablePath
+from validate.s3.account import CHUNK_BYTES, LIST_PAGE, PARTS_AT_ONCE, Account, CancellablePath, Response
 
 
 class Boto3Path:
@@ -31,17 +31,17 @@ class Boto3Path:
             "checksum": "crc32" if config.request_checksum_calculation == "when_supported" else "none",
         }
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
+    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
         status, first_byte_s = 0, math.nan
         try:
             ranged: Any = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
             result = self._client.get_object(Bucket=bucket, Key=key, **ranged)
             status, first_byte_s = _status(result), time.perf_counter()
-            return Answer(status, sum(len(chunk) for chunk in result["Body"].iter_chunks(CHUNK_BYTES)), first_byte_s)
+            return Response(status, sum(len(chunk) for chunk in result["Body"].iter_chunks(CHUNK_BYTES)), first_byte_s)
         except (BotoCoreError, ClientError) as error:
             return self._failed(error, status, first_byte_s)
 
-    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Answer:
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
         moved = sum(len(part) for part in parts)
         if len(parts) == 1:
             return self._done(lambda: self._client.put_object(Bucket=bucket, Key=key, Body=bytes(parts[0])), moved)
@@ -54,24 +54,24 @@ class Boto3Path:
 
         return self._done(upload, moved)
 
-    def head(self, bucket: str, key: str) -> Answer:
+    def head(self, bucket: str, key: str) -> Response:
         return self._done(lambda: self._client.head_object(Bucket=bucket, Key=key))
 
-    def delete(self, bucket: str, key: str) -> Answer:
+    def delete(self, bucket: str, key: str) -> Response:
         return self._done(lambda: self._client.delete_object(Bucket=bucket, Key=key))
 
-    def list(self, bucket: str, prefix: str) -> Answer:
+    def list(self, bucket: str, prefix: str) -> Response:
         return self._done(lambda: self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=LIST_PAGE))
 
-    def _done(self, call: Callable[[], Any], moved: int = 0) -> Answer:
+    def _done(self, call: Callable[[], Any], moved: int = 0) -> Response:
         try:
-            return Answer(_status(call()), moved)
+            return Response(_status(call()), moved)
         except (BotoCoreError, ClientError) as error:
             return self._failed(error)
 
-    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Answer:
+    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Response:
         status = _status(error.response) if isinstance(error, ClientError) else status
-        return Answer(status, 0, first_byte_s, self._explain(error))
+        return Response(status, 0, first_byte_s, self._explain(error))
 
 
 class _Joined(io.RawIOBase):

@@ -43,11 +43,13 @@ class Client:
         InputError: the store cannot be reached or refuses.
     """
 
-    def __init__(self, job: Job, account: Account, share: Share = Share()):  # noqa: B008
+    def __init__(self, job: Job, account: Account, fraction: Share = Share()):  # noqa: B008
         options = job.plan.options
-        self.job, self.share = job, share
+        self.job, self.fraction = job, fraction
         self.payload = Payload(job.plan.longest_piece_bytes, options.multipart_threshold_bytes, options.part_bytes)
-        pool = share.part(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
+        pool = (
+            fraction.part(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
+        )
         names = list(job.buckets.values())
         self.paths = [
             connect(account, options.data_path, url, names, pool, options.limit_s)
@@ -55,17 +57,17 @@ class Client:
         ]
         for path, url in zip(self.paths, job.target.node_urls or (account.endpoint_url,), strict=True):
             # Asked once on each: the client is warm, and refusals show early.
-            answer = path.head(names[0], "tailcast-check")
-            if answer.status != 404:
-                said = answer.error or f"answered {answer.status} for an object that does not exist"
+            response = path.head(names[0], "tailcast-check")
+            if response.status != 404:
+                said = response.error or f"answered {response.status} for an object that does not exist"
                 raise InputError(f"{url}: {said}")
 
     def loop(self, clock: Clock, turn: Turn | None) -> Loop:
         """The share's loop; a closed one shares its `turn` with those of other processes."""
         trace, options = self.job.plan.trace, self.job.plan.options
         if trace.pacing.loop == "open":
-            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.share)
-        return ClosedLoop(trace, clock, turn or Turn(trace), self.share)
+            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.fraction)
+        return ClosedLoop(trace, clock, turn or Turn(trace), self.fraction)
 
     def run(
         self,

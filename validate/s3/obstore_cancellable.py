@@ -14,7 +14,7 @@ from typing import Any
 import obstore
 from obstore.store import S3Store
 
-from validate.s3.account import CHUNK_BYTES, Answer
+from validate.s3.account import CHUNK_BYTES, Response
 
 
 class CancellableObstore:
@@ -25,34 +25,34 @@ class CancellableObstore:
         failed: the answer to a request that an error ended; also takes its status and the time of its first byte.
     """
 
-    def __init__(self, stores: Mapping[str, S3Store], failed: Callable[..., Answer]):
+    def __init__(self, stores: Mapping[str, S3Store], failed: Callable[..., Response]):
         self._stores, self._failed = stores, failed
 
-    async def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
+    async def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
         status, first_byte_s = 0, math.nan
         try:
             result = await obstore.get_async(self._stores[bucket], key, options={"range": span} if span else None)
             status, first_byte_s = 206 if span else 200, time.perf_counter()
             first, end = result.range
             if end - first <= CHUNK_BYTES:
-                return Answer(status, len(await result.bytes_async()), first_byte_s)
-            return Answer(status, sum([len(chunk) async for chunk in result.stream(CHUNK_BYTES)]), first_byte_s)
+                return Response(status, len(await result.bytes_async()), first_byte_s)
+            return Response(status, sum([len(chunk) async for chunk in result.stream(CHUNK_BYTES)]), first_byte_s)
         except Exception as error:  # obstore raises its own, OSError and ValueError
             return self._failed(error, status, first_byte_s)
 
-    async def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Answer:
+    async def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
         body = parts[0]
         return await self._done(obstore.put_async(self._stores[bucket], key, body, use_multipart=False), 200, len(body))
 
-    async def head(self, bucket: str, key: str) -> Answer:
+    async def head(self, bucket: str, key: str) -> Response:
         return await self._done(obstore.head_async(self._stores[bucket], key), 200)
 
-    async def delete(self, bucket: str, key: str) -> Answer:
+    async def delete(self, bucket: str, key: str) -> Response:
         return await self._done(obstore.delete_async(self._stores[bucket], key), 204)
 
-    async def _done(self, call: Coroutine[Any, Any, object], status: int, moved: int = 0) -> Answer:
+    async def _done(self, call: Coroutine[Any, Any, object], status: int, moved: int = 0) -> Response:
         try:
             await call
-            return Answer(status, moved)
+            return Response(status, moved)
         except Exception as error:
             return self._failed(error)

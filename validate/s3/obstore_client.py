@@ -26,8 +26,8 @@ from validate.s3.account import (
     LIST_PAGE,
     PARTS_AT_ONCE,
     Account,
-    Answer,
     CancellablePath,
+    Response,
 )
 from validate.s3.obstore_cancellable import CancellableObstore
 
@@ -79,19 +79,19 @@ class ObstorePath:
         }
         self.cancellable: CancellablePath | None = CancellableObstore(self._stores, self._failed)
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Answer:
+    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
         status, first_byte_s = 0, math.nan
         try:
             result = obstore.get(self._stores[bucket], key, options={"range": span} if span else None)
             status, first_byte_s = 206 if span else 200, time.perf_counter()
             first, end = result.range
             if end - first <= CHUNK_BYTES:
-                return Answer(status, len(result.bytes()), first_byte_s)
-            return Answer(status, sum(len(chunk) for chunk in result.stream(CHUNK_BYTES)), first_byte_s)
+                return Response(status, len(result.bytes()), first_byte_s)
+            return Response(status, sum(len(chunk) for chunk in result.stream(CHUNK_BYTES)), first_byte_s)
         except Exception as error:  # obstore raises its own, OSError and ValueError
             return self._failed(error, status, first_byte_s)
 
-    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Answer:
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
         moved = sum(len(part) for part in parts)
         if len(parts) == 1:
             return self._done(lambda s: obstore.put(s, key, parts[0], use_multipart=False), bucket, 200, moved)
@@ -100,32 +100,32 @@ class ObstorePath:
             bucket, 200, moved,
         )  # fmt: skip
 
-    def head(self, bucket: str, key: str) -> Answer:
+    def head(self, bucket: str, key: str) -> Response:
         return self._done(lambda s: obstore.head(s, key), bucket, 200)
 
-    def delete(self, bucket: str, key: str) -> Answer:
+    def delete(self, bucket: str, key: str) -> Response:
         return self._done(lambda s: obstore.delete(s, key), bucket, 204)
 
-    def list(self, bucket: str, prefix: str) -> Answer:
+    def list(self, bucket: str, prefix: str) -> Response:
         account = self._account
-        asked = {"list-type": "2", "max-keys": str(LIST_PAGE), "prefix": prefix}
-        request = AWSRequest("GET", f"{self._endpoint_url}/{bucket}", params=asked)
+        requested = {"list-type": "2", "max-keys": str(LIST_PAGE), "prefix": prefix}
+        request = AWSRequest("GET", f"{self._endpoint_url}/{bucket}", params=requested)
         try:
             S3SigV4Auth(account.credentials.get_frozen_credentials(), "s3", account.region).add_auth(request)
             response = self._http.send(request.prepare())
             error = None if response.status_code == 200 else account.clean(response.text)
-            return Answer(response.status_code, error=error)
+            return Response(response.status_code, error=error)
         except BotoCoreError as error:
             return self._failed(error)
 
-    def _done(self, call: Callable[[S3Store], object], bucket: str, status: int, moved: int = 0) -> Answer:
+    def _done(self, call: Callable[[S3Store], object], bucket: str, status: int, moved: int = 0) -> Response:
         """obstore does not tell which 2xx it got: the answer has the one S3 gives."""
         try:
             call(self._stores[bucket])
-            return Answer(status, moved)
+            return Response(status, moved)
         except Exception as error:
             return self._failed(error)
 
-    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Answer:
+    def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Response:
         said = re.search(r"status code: (\d{3})", str(error))
-        return Answer(int(said[1]) if said else status, 0, first_byte_s, self._account.explain(error))
+        return Response(int(said[1]) if said else status, 0, first_byte_s, self._account.explain(error))

@@ -56,7 +56,7 @@ class Access:
     alone: ServiceDemand
 
 
-class Laws:
+class CostFunctions:
     """Derives the demands. `object_bytes` is the mean size of the objects that are written and held."""
 
     def __init__(self, spec: CephSpec, object_bytes: float):
@@ -113,9 +113,9 @@ class Laws:
 
         Accesses go over the objects that are read, and writes go on behind the newest.
         """
-        fill = min(max(self.state.fill_share, _TOUCHED), 1.0)
-        held, asked = self.spec.stored.objects, self.spec.stored.working_set
-        newest = min(1.0, max(asked / held, _TOUCHED)) if asked and held else 1.0
+        fill = min(max(self.state.fill_fraction, _TOUCHED), 1.0)
+        held, requested = self.spec.stored.objects, self.spec.stored.working_set
+        newest = min(1.0, max(requested / held, _TOUCHED)) if requested and held else 1.0
         return self.spec.device.filled(fill, newest).at_depth(self.spec.osd.read_depth)
 
     @property
@@ -130,7 +130,8 @@ class Laws:
         cold = 1 - self.spec.stored.warm
         stored = self._stored(chunk_bytes)
         data = Access(
-            share_of(_bytes(self.drive.read_latency, stored), cold), share_of(_bytes(self.drive.read, stored), cold)
+            fraction_of(_bytes(self.drive.read_latency, stored), cold),
+            fraction_of(_bytes(self.drive.read, stored), cold),
         )
         return (*self.metadata_accesses, *((data,) if cold else ()))
 
@@ -139,7 +140,7 @@ class Laws:
         """Accesses to the data device for finding an object."""
         if self.is_filestore:
             return self._lookups(self._file_lookups)
-        return self._lookups((1 - self.state.onode_hit_share) * self.state.slow_reads_per_lookup)
+        return self._lookups((1 - self.state.onode_hit_fraction) * self.state.slow_reads_per_lookup)
 
     @property
     def target_accesses(self) -> tuple[Access, ...]:
@@ -167,7 +168,7 @@ class Laws:
         beside = of_size(self.drive.read_latency, 4096)
         whole = [Access(beside, small)] * int(count)
         part = count - int(count)
-        return (*whole, Access(share_of(beside, part), share_of(small, part))) if part > 1e-6 else tuple(whole)
+        return (*whole, Access(fraction_of(beside, part), fraction_of(small, part))) if part > 1e-6 else tuple(whole)
 
     # Writes
 
@@ -188,7 +189,7 @@ class Laws:
         stored = self._stored(chunk_bytes)
         write = _bytes(self.drive.write, stored)
         if self.drive.rotational:
-            write = write.model_copy(update={"constant": write.constant * self.spec.osd.scattered})
+            write = write.model_copy(update={"constant": write.constant * self.spec.osd.random_write_fraction})
         return Access(_bytes(self.drive.write_latency, stored), write)
 
     def _stored(self, chunk_bytes: int) -> float:
@@ -258,8 +259,10 @@ class Laws:
         apart_s = deferred_write_s(self.deferred_limit, late, curve, disk.span, disk.turn_s, per_byte_s)
         batch_s = deferred_write_s(1, 0, curve, disk.span, disk.turn_s, per_byte_s) + disk.turn_s
         in_a_row_s = batch_s / self.deferred_limit + max(late, self.bluestore.min_alloc_bytes) * per_byte_s
-        scattered = 1.0 if self.spec.access.overwrites else self.spec.osd.scattered  # written over where it was
-        mean_s = scattered * apart_s + (1 - scattered) * in_a_row_s
+        random_write_fraction = (
+            1.0 if self.spec.access.overwrites else self.spec.osd.random_write_fraction
+        )  # written over where it was
+        mean_s = random_write_fraction * apart_s + (1 - random_write_fraction) * in_a_row_s
         if self.is_filestore:
             block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
             mean_s += self.spec.filestore.metadata_writes * block_s
@@ -273,10 +276,10 @@ class Laws:
         placed = place(self.rocksdb, self.state.metadata_bytes, self.state_inputs.db_bytes)
         rate = 1.0  # bytes a second: only the ratio counts
         moved = sum((b.read_bytes + b.write_bytes) / b.every_s for b in bursts(self.rocksdb, placed, rate) if b.on_slow)
-        share = moved * self.rocksdb.metadata_bytes_per_object / self.rocksdb.compression_ratio / _COMPACTION_BYTES
-        if share <= 0:
+        fraction = moved * self.rocksdb.metadata_bytes_per_object / self.rocksdb.compression_ratio / _COMPACTION_BYTES
+        if fraction <= 0:
             return ()
-        return (Access(NOTHING, share_of(of_size(self.drive.write, _COMPACTION_BYTES), min(share, 1.0))),)
+        return (Access(NOTHING, fraction_of(of_size(self.drive.write, _COMPACTION_BYTES), min(fraction, 1.0))),)
 
     # CPU and network
 
@@ -305,9 +308,9 @@ class Laws:
         return ServiceDemand(constant=entries * self.spec.buckets.listed_entry)
 
 
-def _bytes(law: ServiceDemand, share: float) -> ServiceDemand:
+def _bytes(law: ServiceDemand, fraction: float) -> ServiceDemand:
     """The law of accesses that move this share of the bytes."""
-    return law.model_copy(update={"per_byte": law.per_byte * share})
+    return law.model_copy(update={"per_byte": law.per_byte * fraction})
 
 
 def of_size(law: ServiceDemand, size_bytes: float) -> ServiceDemand:
@@ -315,13 +318,13 @@ def of_size(law: ServiceDemand, size_bytes: float) -> ServiceDemand:
     return law.without_bytes.model_copy(update={"constant": law.constant + law.per_byte * size_bytes})
 
 
-def share_of(law: ServiceDemand, share: float) -> ServiceDemand:
+def fraction_of(law: ServiceDemand, fraction: float) -> ServiceDemand:
     """The law where only a share of the visits need the access."""
-    if share >= 1 or not law.takes_time:
+    if fraction >= 1 or not law.takes_time:
         return law
-    if share <= 0:
+    if fraction <= 0:
         return NOTHING
     shape = law.distribution
     simple = (Deterministic, Exponential, Hyperexponential, Lognormal, Gamma, Empirical)
     of = shape if isinstance(shape, simple) else Lognormal(cv=shape.scv**0.5)
-    return law.scaled(share).model_copy(update={"distribution": Occasional(probability=share, of=of)})
+    return law.scaled(fraction).model_copy(update={"distribution": Occasional(probability=fraction, of=of)})

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from models.capabilities import Effect
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
-from models.ceph.mechanisms.compaction import slow_write_share
+from models.ceph.mechanisms.compaction import slow_write_fraction
 from models.ceph.mechanisms.rocksdb import (
     RocksDbOptions,
-    block_cache_hit_share,
+    block_cache_hit_fraction,
     place,
     slow_reads_per_absent_lookup,
     slow_reads_per_lookup,
@@ -23,7 +23,7 @@ from traces.errors import InputError
 ONODE_BYTES = 6 << 10
 """An onode in BlueStore's cache, with its extents and blobs: assumed (4 to 8 KiB)."""
 
-FULL_SHARES = {"nearfull": 0.85, "backfillfull": 0.90, "full": 0.95}
+FULL_FRACTIONS = {"nearfull": 0.85, "backfillfull": 0.90, "full": 0.95}
 """mon_osd_nearfull_ratio, mon_osd_backfillfull_ratio, mon_osd_full_ratio."""
 
 _MIB = 1 << 20
@@ -65,24 +65,24 @@ class ClusterState:
     stored_bytes: float
     """bytes of clients' objects, without redundancy"""
     allocated_bytes: float
-    fill_share: float
+    fill_fraction: float
     """of the data device, spilled metadata included; above 1: it does not hold them"""
     metadata_bytes: float
     """RocksDB, compressed"""
     level_bytes: tuple[float, ...]
     spilled_bytes: float
     """RocksDB's bytes on the data device"""
-    level_slow_shares: tuple[float, ...]
-    onode_hit_share: float
-    block_cache_hit_share: float
+    level_slow_fractions: tuple[float, ...]
+    onode_hit_fraction: float
+    block_cache_hit_fraction: float
     entries_per_index_shard: float
-    fragmented_share: float
+    fragmented_fraction: float
     """writes that need more than one extent"""
     slow_reads_per_lookup: float
     """reads of the data device to find the onode of an object that is there and not in the onode cache"""
     slow_reads_per_absent_lookup: float
     """the same for an object that is not there yet"""
-    slow_write_share: float
+    slow_write_fraction: float
     """of the bytes that flushes and compactions write"""
 
 
@@ -110,7 +110,7 @@ def state_at(inputs: StateInputs, objects: float) -> ClusterState:
     shard_objects = objects * per_osd
     read_objects = min(objects, inputs.working_set_objects or objects) * per_osd
     metadata_each = rocks.metadata_bytes_per_object / rocks.compression_ratio
-    metadata, asked = shard_objects * metadata_each, read_objects * metadata_each
+    metadata, requested = shard_objects * metadata_each, read_objects * metadata_each
     placed = place(rocks, metadata, inputs.db_bytes)
     allocated = shard_objects * inputs.allocated_bytes_per_shard
     fill = (allocated + placed.spilled_bytes) / inputs.device_bytes
@@ -120,22 +120,22 @@ def state_at(inputs: StateInputs, objects: float) -> ClusterState:
         shard_objects=shard_objects,
         stored_bytes=objects * inputs.object_bytes / inputs.osds,
         allocated_bytes=allocated,
-        fill_share=fill,
+        fill_fraction=fill,
         metadata_bytes=metadata,
         level_bytes=placed.level_bytes,
         spilled_bytes=placed.spilled_bytes,
-        level_slow_shares=placed.slow_shares,
-        onode_hit_share=min(1.0, onode_cache / (read_objects * ONODE_BYTES)) if read_objects else 1.0,
-        block_cache_hit_share=block_cache_hit_share(rocks, metadata, block_cache, asked),
+        level_slow_fractions=placed.slow_fractions,
+        onode_hit_fraction=min(1.0, onode_cache / (read_objects * ONODE_BYTES)) if read_objects else 1.0,
+        block_cache_hit_fraction=block_cache_hit_fraction(rocks, metadata, block_cache, requested),
         entries_per_index_shard=objects / (inputs.buckets * inputs.shards_per_bucket),
-        fragmented_share=_fragmented_share(inputs, fill),
-        slow_reads_per_lookup=slow_reads_per_lookup(rocks, placed, block_cache, asked),
+        fragmented_fraction=_fragmented_fraction(inputs, fill),
+        slow_reads_per_lookup=slow_reads_per_lookup(rocks, placed, block_cache, requested),
         slow_reads_per_absent_lookup=slow_reads_per_absent_lookup(rocks, placed, block_cache),
-        slow_write_share=slow_write_share(rocks, placed),
+        slow_write_fraction=slow_write_fraction(rocks, placed),
     )
 
 
-def _fragmented_share(inputs: StateInputs, fill: float) -> float:
+def _fragmented_fraction(inputs: StateInputs, fill: float) -> float:
     """Writes that find no run of free units long enough (assumed).
 
     Space never used before is one run. In space that deletes have freed, each unit is free with probability
@@ -163,12 +163,12 @@ def _effects(inputs: StateInputs) -> list[_Effect]:
         (
             "onode cache",
             "fewer than half of the onodes that are read fit into BlueStore's cache",
-            lambda state: state.onode_hit_share < 0.5,
+            lambda state: state.onode_hit_fraction < 0.5,
         ),
         (
             "block cache",
             "fewer than half of RocksDB's blocks that are read fit into its cache",
-            lambda state: state.block_cache_hit_share < 0.5,
+            lambda state: state.block_cache_hit_fraction < 0.5,
         ),
         (
             "index shards",
@@ -176,22 +176,22 @@ def _effects(inputs: StateInputs) -> list[_Effect]:
             lambda state: state.entries_per_index_shard > OBJECTS_PER_SHARD,
         ),
     ]
-    effects += [_full(name, share) for name, share in FULL_SHARES.items()]
+    effects += [_full(name, fraction) for name, fraction in FULL_FRACTIONS.items()]
     if inputs.db_bytes:
         effects += [_spill(level) for level in range(inputs.rocks.levels)]
     return effects
 
 
-def _full(name: str, share: float) -> _Effect:
-    text = f"OSDs are {share:.0%} full" + (": a real cluster refuses writes" if name == "full" else "")
-    return name, text, lambda state: state.fill_share >= share
+def _full(name: str, fraction: float) -> _Effect:
+    text = f"OSDs are {fraction:.0%} full" + (": a real cluster refuses writes" if name == "full" else "")
+    return name, text, lambda state: state.fill_fraction >= fraction
 
 
 def _spill(level: int) -> _Effect:
     return (
         f"spill L{level}",
         f"level {level} of RocksDB begins to spill from block.db to the data device",
-        lambda state: state.level_bytes[level] * state.level_slow_shares[level] > 0,
+        lambda state: state.level_bytes[level] * state.level_slow_fractions[level] > 0,
     )
 
 

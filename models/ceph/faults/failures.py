@@ -8,11 +8,11 @@ from models.faults import FaultKind
 
 
 def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
-    if spec.gateways.count == 1 or event.back_s > event.at + event.noticed_after:
+    if spec.gateways.count == 1 or event.back_s > event.at + event.detected_after:
         return ""
     return (
-        f"The load balancer would notice after {event.noticed_after:g} s (noticed_after), when gateway {event.gateway} "
-        "is back: all the while requests go to it and fail"
+        f"The load balancer would notice after {event.detected_after:g} s (detected_after), when gateway "
+        f"{event.gateway} is back: until then requests go to it and fail"
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import NoisyNeighbour, Outage, Spell
+from models.faults import Degradation, NoisyNeighbour, Outage
 from traces.units import PerSecond, Seconds
 from traces.workload.distributions import Strict
 
@@ -63,11 +63,11 @@ class GatewayDown(Outage):
 
     kind: Literal["gateway_down"]
     gateway: int = Field(ge=0)
-    noticed_after: Seconds = Field(6.0, description="requests still go to it for so long, and fail")
-    trusted_after: Seconds = Field(4.0, description="requests go to it again so long after it is back")
+    detected_after: Seconds = Field(6.0, description="requests still go to it for so long, and fail")
+    readmitted_after: Seconds = Field(4.0, description="requests go to it again so long after it is back")
 
 
-class SlowDrive(Spell):
+class SlowDrive(Degradation):
     """A drive turns slow."""
 
     kind: Literal["slow_drive"]
@@ -81,7 +81,7 @@ class NoisyNeighbourOnHost(NoisyNeighbour):
     host: int = Field(0, ge=0)
 
 
-Event = Annotated[
+Fault = Annotated[
     ReshardEvent | OsdDown | HostDown | GatewayDown | SlowDrive | NoisyNeighbourOnHost, Field(discriminator="kind")
 ]
-"""One entry of the section `events`."""
+"""One entry of the section `faults`."""

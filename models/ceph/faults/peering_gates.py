@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.faults.fault_timeline import Disruptions
+from models.ceph.faults.fault_timeline import FaultTimeline
 from models.ceph.faults.osd_map import Outage, min_size
 from models.ceph.faults.reshard_gates import Gates
 from models.ceph.mechanisms.redundancy import Protection
-from models.ceph.placement_rows import LANES, Pool, Rows
+from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.route import Visit
@@ -35,22 +35,22 @@ _MAX_WRITERS = 128
 Span = tuple[float, float]
 
 
-class Gatehouse:
+class PeeringGates:
     """Adds the gates to the stations.
 
     Attributes:
         table: of the gates, shape (rows, columns).
         groups: what binds index writes to the gates of reshards; none without reshards.
-        agenda: when the gates are shut and opened.
+        scenario: when the gates are shut and opened.
     """
 
     def __init__(
-        self, spec: CephSpec, rows: Rows, happens: Disruptions, add: Callable[[Station], int], group: int
+        self, spec: CephSpec, rows: Rows, happens: FaultTimeline, add: Callable[[Station], int], group: int
     ):  # fmt: skip
         """`add` takes a station into the network and says its index; `group` is that of the group of reshards."""
         self.spec, self.rows, self.happens, self._add = spec, rows, happens, add
         self.groups: tuple[Group, ...] = ()
-        self.agenda: list[Action] = []
+        self.scenario: list[Action] = []
         self._columns: list[NDArray[np.int32]] = []
         self._visits: dict[tuple[Pool, bool], tuple[Visit, ...]] = {}
         self._reshard: tuple[Visit, ...] = ()
@@ -60,7 +60,7 @@ class Gatehouse:
             self._add_reshards(group)
         dead = [self._outage_gates(number, outage) for number, outage in enumerate(happens.outages)]
         if dead:
-            for lane in range(LANES):
+            for lane in range(PARALLEL_STREAMS):
                 members = [rows.lane(lane, epoch) for epoch in happens.epochs]
                 self._add_pool(lane, members, spec.pools.data, dead)
             replicas = Protection(replicas=spec.index_replicas)
@@ -86,7 +86,7 @@ class Gatehouse:
                 self._columns = [self._column() for _ in stations]
             for column, station in zip(self._columns, stations, strict=True):
                 column[self.rows.of_bucket(bucket)] = station
-            self.agenda += gates.agenda(event for event in self.happens.reshards if event.bucket == bucket)
+            self.scenario += gates.scenario(event for event in self.happens.reshards if event.bucket == bucket)
             self.groups, self._reshard = (gates.choice(),), (gates.visit(),)
 
     def _outage_gates(self, number: int, outage: Outage) -> tuple[int, int]:
@@ -128,7 +128,7 @@ class Gatehouse:
                 continue
             if number + 1 == len(maps):
                 raise InputError(
-                    f"events: from {epoch.at_s:g} s on placement groups have fewer than {least} OSDs left (min_size of "
+                    f"faults: from {epoch.at_s:g} s on placement groups have fewer than {least} OSDs left (min_size of "
                     f"the {'index' if pool == 'index' else 'data'} pool), so their requests wait for ever; give "
                     "back_at, or let fewer fail"
                 )
@@ -141,9 +141,9 @@ class Gatehouse:
         gate = self._add(Station(name, "gate", Discipline.GATE))
         for start_s, end_s in spans:
             if start_s < end_s:
-                self.agenda.append(Action(Kind.SHUT, gate, start_s))
+                self.scenario.append(Action(Kind.SHUT, gate, start_s))
                 if end_s < math.inf:
-                    self.agenda.append(Action(Kind.OPEN, gate, end_s))
+                    self.scenario.append(Action(Kind.OPEN, gate, end_s))
         return gate
 
     def _visit(self, gates: Iterable[tuple[NDArray[np.int64], int]]) -> Visit:

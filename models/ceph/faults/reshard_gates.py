@@ -1,4 +1,4 @@
-"""Reshards as data of a Network: gates that a bucket's index writes pass, and what the agenda does to them."""
+"""Reshards as data of a Network: gates that a bucket's index writes pass, and what the scenario does to them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Gates:
         """What an index write does before it goes to its shard."""
         return Visit(Bound(self.group), ServiceDemand())
 
-    def agenda(self, events: Iterable[Reshard], zero_s: float = 0.0) -> tuple[Action, ...]:
+    def scenario(self, events: Iterable[Reshard], zero_s: float = 0.0) -> tuple[Action, ...]:
         """What happens to the gates.
 
         Args:

@@ -45,10 +45,10 @@ def write_amplification(options: RocksDbOptions, placement: Placement) -> float:
     return sum(written_per_byte(options, placement)) / options.compression_ratio
 
 
-def slow_write_share(options: RocksDbOptions, placement: Placement) -> float:
+def slow_write_fraction(options: RocksDbOptions, placement: Placement) -> float:
     """Share of the bytes of flushes and compactions that is written to the slow device."""
     written = written_per_byte(options, placement)
-    slow = sum(size * share for size, share in zip(written, placement.slow_shares, strict=True))
+    slow = sum(size * fraction for size, fraction in zip(written, placement.slow_fractions, strict=True))
     return slow / sum(written)
 
 
@@ -85,8 +85,8 @@ def _on_devices(
         read_above: bytes read from the level above.
         written: bytes written for each byte moved; those beyond it are read from the level first.
     """
-    share, above = placement.slow_shares[level], placement.slow_shares[max(0, level - 1)]
-    for on_slow, here, there in ((False, 1 - share, 1 - above), (True, share, above)):
+    fraction, above = placement.slow_fractions[level], placement.slow_fractions[max(0, level - 1)]
+    for on_slow, here, there in ((False, 1 - fraction, 1 - above), (True, fraction, above)):
         read = read_above * there + moved * (written - 1) * here
         write = moved * written * here
         if read or write:

@@ -22,10 +22,10 @@ Policy = Literal["rocksdb_original", "use_some_extra", "fit_to_fast"]
 
 _MIB = 1 << 20
 _GIB = 1 << 30
-_DB_SHARE = 0.95  # of block.db is what RocksDB is told it may use (src/os/bluestore/BlueStore.cc)
+_DB_FRACTION = 0.95  # of block.db is what RocksDB is told it may use (src/os/bluestore/BlueStore.cc)
 _LEVEL0_RESERVE = _GIB  # L0 as use_some_extra counts it, whatever the options say (same file)
 _RESERVED_FACTOR = 2.0  # bluestore_volume_selection_reserved_factor
-_INDEX_SHARE = 0.02  # index and filter blocks in a database's bytes: assumed (keys of ~80 B, blocks of 4 KiB)
+_INDEX_FRACTION = 0.02  # index and filter blocks in a database's bytes: assumed (keys of ~80 B, blocks of 4 KiB)
 
 
 class RocksDb(Strict):
@@ -74,7 +74,7 @@ class RocksDbOptions:
     metadata_bytes_per_object: int
 
     @property
-    def false_positive_share(self) -> float:
+    def false_positive_fraction(self) -> float:
         """Keys not in a file that its Bloom filter lets through: ``0.6185 ** bits`` with the best number of hashes
         (Broder and Mitzenmacher, Internet Mathematics 1(4), 2004), 0.8 % with 10 bits."""
         return float(0.6185**self.bloom_bits)
@@ -140,7 +140,7 @@ class Placement:
     """Where a database's bytes are: bytes of each level, and the share of each that is on the slow device."""
 
     level_bytes: tuple[float, ...]
-    slow_shares: tuple[float, ...]
+    slow_fractions: tuple[float, ...]
 
     @property
     def total_bytes(self) -> float:
@@ -149,7 +149,7 @@ class Placement:
     @property
     def spilled_bytes(self) -> float:
         """Bytes on the slow device."""
-        return sum(held * share for held, share in zip(self.level_bytes, self.slow_shares, strict=True))
+        return sum(held * fraction for held, fraction in zip(self.level_bytes, self.slow_fractions, strict=True))
 
     @property
     def fast_bytes(self) -> float:
@@ -183,7 +183,7 @@ def _whole_levels(options: RocksDbOptions, db_bytes: float) -> int:
     """How many levels, from L0 on, belong to block.db."""
     if options.policy == "fit_to_fast" and db_bytes:
         return options.levels
-    room = _DB_SHARE * db_bytes
+    room = _DB_FRACTION * db_bytes
     for level, target in enumerate(_family_targets(options)):
         room -= target
         if room < 0:
@@ -196,7 +196,7 @@ def _extra_bytes(options: RocksDbOptions, db_bytes: float) -> float:
 
     The reserve is L0 … Li and twice L(i+1), for the largest i with which it fits into 95 % of block.db.
     """
-    usable = _DB_SHARE * db_bytes
+    usable = _DB_FRACTION * db_bytes
     lower, extra = float(_LEVEL0_RESERVE), 0.0
     for target, after in pairwise(_family_targets(options)[1:]):
         lower += target
@@ -207,8 +207,8 @@ def _extra_bytes(options: RocksDbOptions, db_bytes: float) -> float:
     return extra
 
 
-def block_cache_hit_share(
-    options: RocksDbOptions, total_bytes: float, cache_bytes: float, asked_bytes: float | None = None
+def block_cache_hit_fraction(
+    options: RocksDbOptions, total_bytes: float, cache_bytes: float, requested_bytes: float | None = None
 ) -> float:
     """Share of data blocks found in RocksDB's block cache, of keys asked for equally often.
 
@@ -219,13 +219,13 @@ def block_cache_hit_share(
         total_bytes: the database.
         asked_bytes: the part of it that lookups are for; absent: all of it.
     """
-    asked = total_bytes if asked_bytes is None else min(asked_bytes, total_bytes)
-    room = cache_bytes - _INDEX_SHARE * total_bytes * options.compression_ratio
-    return _held_share(asked * options.compression_ratio, room)
+    requested = total_bytes if requested_bytes is None else min(requested_bytes, total_bytes)
+    room = cache_bytes - _INDEX_FRACTION * total_bytes * options.compression_ratio
+    return _held_fraction(requested * options.compression_ratio, room)
 
 
 def slow_reads_per_lookup(
-    options: RocksDbOptions, placement: Placement, cache_bytes: float, asked_bytes: float | None = None
+    options: RocksDbOptions, placement: Placement, cache_bytes: float, requested_bytes: float | None = None
 ) -> float:
     """Expected reads of the slow device for the lookup of a key that is in the database.
 
@@ -237,15 +237,15 @@ def slow_reads_per_lookup(
         cache_bytes: RocksDB's block cache.
         asked_bytes: lookups are for the newest keys, of so many bytes; absent: for all.
     """
-    asked = left = min(placement.total_bytes, math.inf if asked_bytes is None else asked_bytes)
-    filter_miss = _filter_miss_share(options, placement, cache_bytes)
-    data_miss = 1 - block_cache_hit_share(options, placement.total_bytes, cache_bytes, asked)
+    requested = left = min(placement.total_bytes, math.inf if requested_bytes is None else requested_bytes)
+    filter_miss = _filter_miss_fraction(options, placement, cache_bytes)
+    data_miss = 1 - block_cache_hit_fraction(options, placement.total_bytes, cache_bytes, requested)
     reads = above = 0.0
-    for held, share in zip(placement.level_bytes, placement.slow_shares, strict=True):
+    for held, fraction in zip(placement.level_bytes, placement.slow_fractions, strict=True):
         here = min(held, left)
         if here:
-            reads += here / asked * (above + share * (filter_miss + data_miss))
-            above += share * (filter_miss + options.false_positive_share * data_miss)
+            reads += here / requested * (above + fraction * (filter_miss + data_miss))
+            above += fraction * (filter_miss + options.false_positive_fraction * data_miss)
             left -= here
     return reads
 
@@ -253,16 +253,16 @@ def slow_reads_per_lookup(
 def slow_reads_per_absent_lookup(options: RocksDbOptions, placement: Placement, cache_bytes: float) -> float:
     """Expected reads of the slow device for the lookup of a key that is not there, as a new object's: all filters say
     so, or err."""
-    data_miss = 1 - block_cache_hit_share(options, placement.total_bytes, cache_bytes)
-    passed = _filter_miss_share(options, placement, cache_bytes) + options.false_positive_share * data_miss
-    levels = zip(placement.level_bytes, placement.slow_shares, strict=True)
-    return passed * sum(share for held, share in levels if held)
+    data_miss = 1 - block_cache_hit_fraction(options, placement.total_bytes, cache_bytes)
+    passed = _filter_miss_fraction(options, placement, cache_bytes) + options.false_positive_fraction * data_miss
+    levels = zip(placement.level_bytes, placement.slow_fractions, strict=True)
+    return passed * sum(fraction for held, fraction in levels if held)
 
 
-def _filter_miss_share(options: RocksDbOptions, placement: Placement, cache_bytes: float) -> float:
-    filters = _INDEX_SHARE * placement.total_bytes * options.compression_ratio
-    return 1 - _held_share(filters, cache_bytes)
+def _filter_miss_fraction(options: RocksDbOptions, placement: Placement, cache_bytes: float) -> float:
+    filters = _INDEX_FRACTION * placement.total_bytes * options.compression_ratio
+    return 1 - _held_fraction(filters, cache_bytes)
 
 
-def _held_share(wanted_bytes: float, cache_bytes: float) -> float:
+def _held_fraction(wanted_bytes: float, cache_bytes: float) -> float:
     return min(1.0, max(0.0, cache_bytes) / wanted_bytes) if wanted_bytes else 1.0

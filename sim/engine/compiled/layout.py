@@ -26,7 +26,7 @@ def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
         "weights": _weights(network),
         **_structure(network),
         **_groups(network),
-        "actions": _records(ACTION, [(a.kind, a.target, a.member, a.at_s, a.value) for a in network.agenda]),
+        "actions": _records(ACTION, [(a.kind, a.target, a.member, a.at_s, a.value) for a in network.scenario]),
     }
 
 
@@ -41,10 +41,10 @@ def _records(record: Record, rows: Sequence[tuple[float, ...]]) -> NDArray[Any]:
 def _station(s: Station, role: int) -> tuple[float, ...]:
     if s.discipline.code is None:
         raise ValueError(f"station {s.name!r}: the kernel has no discipline {s.discipline.name}")
-    caches = (s.caches.refill_s, s.caches.warming_s, s.caches.cooling_s) if s.caches else (0.0, 1.0, 1.0)
+    caches = (s.caches.cold_penalty_s, s.caches.warm_up_s, s.caches.decay_s) if s.caches else (0.0, 1.0, 1.0)
     return (
         s.discipline.code, role, s.servers, s.queue_limit, s.poll_limit, s.batch_item_s, s.poll_s, s.setup_s,
-        s.fairness, *caches,
+        s.age_bias, *caches,
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def _policy(route: Route) -> tuple[float, ...]:
     p = route.policy
     return (
         route.priority, p.attempts, p.retries, p.cancels, p.tied_after_s < math.inf, p.timeout_s, p.backoff_s,
-        p.backoff_max_s, p.jitter, p.retry_share, p.hedge_share, min(p.hedge_after_s, p.tied_after_s),
+        p.backoff_max_s, p.jitter, p.retry_budget, p.hedge_budget, min(p.hedge_after_s, p.tied_after_s),
         p.hedge_quantile,
     )  # fmt: skip
 

@@ -110,13 +110,13 @@ def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
 
 STATION = Record("StationLayout", "A service centre.", (
     *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit=""),
-    *_numbers("float64", batch_item_s="", poll_s="0: waiting jobs do not poll", setup_s="", fairness="",
-              refill_s="0: no caches", warming_s="", cooling_s=""),
+    *_numbers("float64", batch_item_s="", poll_s="0: waiting jobs do not poll", setup_s="", age_bias="",
+              cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
 ))  # fmt: skip
 ROUTE = Record("RouteLayout", "The stages of one kind of request, and its client's policy.", (
     *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",
               attempts="at most", retries="", cancels="", tied=""),
-    *_numbers("float64", timeout_s="", backoff_s="", backoff_max_s="", jitter="", retry_share="", hedge_share="",
+    *_numbers("float64", timeout_s="", backoff_s="", backoff_max_s="", jitter="", retry_budget="", hedge_budget="",
               second_s="when a second attempt starts; infinity: never, or by a quantile", quantile="0: none"),
 ))  # fmt: skip
 STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
@@ -126,7 +126,7 @@ POSITION = Record("PositionLayout", "A visit's place in its route.",
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                _numbers("int64", choice="", members="", positions="", first_member="in member_station",
                         rows="0: members are stations", columns="", first_row="in placement_station"))  # fmt: skip
-ACTION = Record("ActionLayout", "An entry of the agenda.",
+ACTION = Record("ActionLayout", "An entry of the scenario.",
                 (*_numbers("int64", kind="", target="", member=""),
                  *_numbers("float64", at_s="", value="")))  # fmt: skip
 BACKGROUND = Record("BackgroundLayout", "A background load: rows of the background sheet.",

@@ -86,7 +86,7 @@ class Attempts:
         if request.ended or request.tied:  # tied: it is being served already
             return
         route = request.route_index
-        if self.hedged[route] + 1 > request.route.policy.hedge_share * self.begun[route]:
+        if self.hedged[route] + 1 > request.route.policy.hedge_budget * self.begun[route]:
             return
         self.hedged[route] += 1
         self.attempt(request)
@@ -103,12 +103,12 @@ class Attempts:
         if request.ended or (not request.background and (request.pending > 0 or request.open)):
             return
         policy, route = request.route.policy, request.route_index
-        if request.retries < policy.retries and self.retried[route] + 1 <= policy.retry_share * self.begun[route]:
+        if request.retries < policy.retries and self.retried[route] + 1 <= policy.retry_budget * self.begun[route]:
             self.retried[route] += 1
             pause_s = min(policy.backoff_s * 2.0**request.retries, policy.backoff_max_s)
             if policy.jitter:
-                share = (mixed(self.seed, JITTER_STREAM + request.retries, request.index) >> 11) * 2.0**-53
-                pause_s *= 1.0 - policy.jitter * share
+                fraction = (mixed(self.seed, JITTER_STREAM + request.retries, request.index) >> 11) * 2.0**-53
+                pause_s *= 1.0 - policy.jitter * fraction
             request.retries += 1
             request.pending += 1
             self.clock.at(self.clock._now + pause_s, self._retry, request)

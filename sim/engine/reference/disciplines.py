@@ -58,8 +58,8 @@ class RandomOrder(Fifo):
     choices = 0
 
     def _dequeue(self) -> Job:
-        chosen, fairness = self._random() % len(self.queue), self.station.fairness
-        if fairness and (self._random() >> 11) * 2.0**-53 < fairness:
+        chosen, age_bias = self._random() % len(self.queue), self.station.age_bias
+        if age_bias and (self._random() >> 11) * 2.0**-53 < age_bias:
             other = self._random() % len(self.queue)
             chosen = other if self.queue[other].since < self.queue[chosen].since else chosen
         # The last takes the place of the chosen one: nothing goes by the order of the queue.
@@ -290,11 +290,11 @@ class Gate(Passage):
 
 
 SERVERS: dict[Discipline, type[Server]] = {
-    Discipline.DELAY: Delay,
+    Discipline.INFINITE_SERVER: Delay,
     Discipline.FIFO: Fifo,
     Discipline.PROCESSOR_SHARING: ProcessorSharing,
     Discipline.GROUP_COMMIT: GroupCommit,
-    Discipline.RANDOM_ORDER: RandomOrder,
+    Discipline.SIRO: RandomOrder,
     Discipline.PRIORITY: Priority,
     Discipline.WEIGHTED_SHARE: WeightedShare,
     Discipline.POOL: Pool,

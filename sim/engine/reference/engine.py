@@ -22,7 +22,7 @@ class Engine:
     """One execution of a program."""
 
     def __init__(self, program: Program, progress: Callable[[int], None] | None = None):
-        self.agenda, self.clock, self.results = program.network.agenda, Clock(), Results(program)
+        self.scenario, self.clock, self.results = program.network.scenario, Clock(), Results(program)
         self.attempts = Attempts(program, self.clock, self.results)
         sheets = Sheets(program, self.attempts, progress)
         source = OpenLoop if program.pacing.loop == "open" else ClosedLoop
@@ -35,7 +35,7 @@ class Engine:
 
     def run(self) -> Outcome:
         """Execute all requests."""
-        for action in self.agenda:
+        for action in self.scenario:
             self.clock.at(action.at_s, self._act, action)
         for source in self.sources:
             source.start()
@@ -45,7 +45,7 @@ class Engine:
         return self.results.outcome(self.attempts.servers, self.attempts.clock_s)
 
     def _act(self, event: simpy.Event) -> None:
-        """The agenda has something done."""
+        """The scenario has something done."""
         action = event._value
         match action.kind:
             case Kind.SPEED:

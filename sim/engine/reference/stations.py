@@ -14,7 +14,7 @@ import simpy
 from simpy.events import NORMAL
 
 from models.network.station import Caches, Station
-from sim.engine.cpu_caches import cooled, refill_time_s, warmed
+from sim.engine.cpu_caches import cold_time_s, cooled, warmed
 from sim.engine.outcome import Failure
 from sim.engine.reference.requests import Job
 
@@ -68,7 +68,7 @@ class Server:
         self.busy_s = self.waiting_s = 0.0
         self.down, self.died, self.tied = False, 0, jobs.tied
         self.deaths: list[float] = []
-        self.caches, self.warmth, self.warm_at = station.caches, 1.0, 0.0
+        self.caches, self.warm_fraction, self.warm_at = station.caches, 1.0, 0.0
 
     def enter(self, job: Job) -> None:
         """A visit begins."""
@@ -144,13 +144,13 @@ class Server:
         """Bring the warmth up to now, before servers turn idle or busy."""
         assert self.caches
         idle_s = (self.clock._now - self.warm_at) * (self.servers - self.busy) / self.servers
-        self.warmth, self.warm_at = cooled(self.warmth, idle_s, self.caches.cooling_s), self.clock._now
+        self.warm_fraction, self.warm_at = cooled(self.warm_fraction, idle_s, self.caches.decay_s), self.clock._now
 
     def _warm(self, job: Job, caches: Caches) -> None:
         """Have the job fill the caches with its work."""
-        work_s, warmth = job.demand, self.warmth
-        job.demand += refill_time_s(warmth, work_s, caches.refill_s, caches.warming_s)
-        self.warmth = warmed(warmth, work_s / self.servers, caches.warming_s)
+        work_s, warm_fraction = job.demand, self.warm_fraction
+        job.demand += cold_time_s(warm_fraction, work_s, caches.cold_penalty_s, caches.warm_up_s)
+        self.warm_fraction = warmed(warm_fraction, work_s / self.servers, caches.warm_up_s)
 
     def _serve(self, job: Job) -> None:
         """Put the job's departure on the clock."""

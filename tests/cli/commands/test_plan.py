@@ -73,26 +73,26 @@ def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
     spec, growth = map(str, files)
     out, looked_at = tmp_path / "kept", []
 
-    def look(checkup):
+    def look(health_check):
         if len(looked_at) == 5:
             raise KeyboardInterrupt
-        looked_at.append(checkup)
-        return examine(checkup)
+        looked_at.append(health_check)
+        return examine(health_check)
 
-    asked = (spec, "--growth", growth, "--slo", SLO, "--window", "0.2s", "--replications", "2", "--workers", "1")
+    requested = (spec, "--growth", growth, "--slo", SLO, "--window", "0.2s", "--replications", "2", "--workers", "1")
     with monkeypatch.context() as patch:
         patch.setattr("sim.capacity.health.examine", look)
-        code, text, said = tailcast(capsys, *asked, "--json", "--out", str(out))
+        code, text, said = tailcast(capsys, *requested, "--json", "--out", str(out))
     assert (code, text) == (130, "")
     # Where a second has passed, an empty line of the progress bar stands before it.
     assert said.lstrip() == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
-    assert {file.stem for file in (out / "moments").iterdir()} == {checkup.key for checkup in looked_at}
-    whole = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out))[1])
+    assert {file.stem for file in (out / "moments").iterdir()} == {health_check.key for health_check in looked_at}
+    whole = json.loads(tailcast(capsys, *requested, "--json", "--out", str(out))[1])
     assert len(list((out / "moments").iterdir())) > 5
     monkeypatch.setattr("sim.capacity.health.examine", None)  # nothing is left to look at, be prices what they are
-    again = tailcast(capsys, *asked, "--json", "--out", str(out))
+    again = tailcast(capsys, *requested, "--json", "--out", str(out))
     assert json.loads(again[1]) == whole
-    dearer = json.loads(tailcast(capsys, *asked, "--json", "--out", str(out), "--set", "prices.core=70")[1])
+    dearer = json.loads(tailcast(capsys, *requested, "--json", "--out", str(out), "--set", "prices.core=70")[1])
     assert dearer["best"]["cost"] == 70 * whole["best"]["cost"] / 50
     assert dearer["limits"] == whole["limits"]
 
@@ -124,7 +124,7 @@ def test_grids_have_a_row_for_each(result):
 
 def test_a_change_that_holds_too_seldom_is_a_risk(result):
     best = result.best.change.values
-    seldom = [t if t.change.values == best else replace(t, holds=True, share=0.5) for t in result.changes]
+    seldom = [t if t.change.values == best else replace(t, holds=True, fraction=0.5) for t in result.changes]
     rows = plan_grids(replace(result, changes=tuple(seldom)))[1].rows
     assert {row[1] for row in rows} == {"best", "risk"}
 

@@ -108,7 +108,7 @@ def test_hedges_show_their_extra_load(capsys):
 
 # A drive of 1 ms, exponential, and 4 ms of network: a closed loop in product form.
 PRODUCT_FORM = [
-    "host.caches.refill=0", "client.cpu={}", "host.cpu={}", "network.latency=2ms",
+    "host.cpu_caches.cold_penalty=0", "client.cpu={}", "host.cpu={}", "network.latency=2ms",
     "workload={clients: 2, operations: 50, object_size: 1}",
     "drives.read={constant: 1ms, distribution: {kind: exponential}}",
 ]  # fmt: skip
@@ -137,18 +137,18 @@ def test_bounds_say_what_they_rest_on(capsys):
     notes = json.loads(tailcast(capsys, *arguments, "--json")[1])["notes"]
     assert notes[0].startswith("GET inline, GET inline collecting: a second attempt starts after 0.02 s")
     assert "a second attempt starts after 0.02 s" in " ".join(tailcast(capsys, *arguments)[1].replace("│", "").split())
-    plain = ["bounds", str(EXAMPLE), "--json", "--set", "host.after_answer=0"]
-    plain += ["--set", "host.collector.mark=0", "--set", "host.caches.refill=0"]
+    plain = ["bounds", str(EXAMPLE), "--json", "--set", "host.after_response=0"]
+    plain += ["--set", "host.garbage_collector.mark_work=0", "--set", "host.cpu_caches.cold_penalty=0"]
     assert json.loads(tailcast(capsys, *plain)[1])["notes"] == []
 
 
 @pytest.mark.parametrize("pacing", [Pacing(), Pacing("closed", clients=2)], ids=["open", "closed"])
 def test_a_trace_needs_no_workload_beside_it(capsys, tmp_path, pacing):
     trace, bare, full = (tmp_path / name for name in ("t.parquet", "bare.yaml", "full.yaml"))
-    asked = trace_of(
+    requested = trace_of(
         ["GET"] * 20, [f"k{i}" for i in range(20)], pacing, arrival_s=np.arange(20.0), bucket=["a", "b"] * 10
     )
-    asked.write(trace)
+    requested.write(trace)
     bare.write_text("{store: ceph, hosts: {count: 3, drives: 2, cores: 8}, pools: {pg_num: 32}}\n")
     full.write_text(bare.read_text().strip()[:-1] + ", workload: {operations: 1, object_size: 4KiB, buckets: 2}}\n")
     code, out, err = tailcast(
@@ -171,7 +171,7 @@ def test_bounds_of_a_trace_and_why_they_are_not_exact(capsys, tmp_path):
     trace.write_text("op,key,arrival_s,size_bytes\nPUT,a,0,100\nGET,a,1,100\nGET,a,2,100\n")
     arguments = ["bounds", str(EXAMPLE), "--trace", str(trace)]
     result = json.loads(tailcast(capsys, *arguments, "--json")[1])
-    assert {route["name"]: route["share"] for route in result["routes"]} == {
+    assert {route["name"]: route["fraction"] for route in result["routes"]} == {
         "GET inline": pytest.approx(2 / 3),
         "PUT inline": pytest.approx(1 / 3),
     }
@@ -224,13 +224,13 @@ def test_precision_replicates_until_it_is_reached(capsys):
 
 def test_steady_leaves_the_same_out_with_any_number_of_workers(capsys):
     sets = ["--set", "workload.duration=2s", "--set", "workload.stagger=60ms"]  # the load grows for 420 ms
-    asked = [*REPLICATED, *sets, "--replications", "3", "--steady", "--json"]
-    results = [json.loads(tailcast(capsys, *asked, "--workers", workers)[1]) for workers in ("1", "2")]
+    requested = [*REPLICATED, *sets, "--replications", "3", "--steady", "--json"]
+    results = [json.loads(tailcast(capsys, *requested, "--workers", workers)[1]) for workers in ("1", "2")]
     assert results[0]["ops"] == results[1]["ops"]
     assert results[0]["stations"] == results[1]["stations"]
     left_out = [figures["left_out"] for figures in results[0]["ops"].values()]
     assert min(left_out) > 0
-    assert "left out as warm-up" in tailcast(capsys, *asked[:-1])[1]
+    assert "left out as warm-up" in tailcast(capsys, *requested[:-1])[1]
 
 
 BROKEN = "store: minio\nworkload: {clients: 1\n"

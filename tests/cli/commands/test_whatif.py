@@ -20,7 +20,7 @@ from cli.tables.whatif import findings, points_grids
 from models.store import load_spec
 from sim.experiments.sweep import simulated
 from sim.experiments.whatif import Question
-from sim.experiments.whatif import whatif as asked
+from sim.experiments.whatif import whatif as requested
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from tests.paths import ROOT
@@ -88,7 +88,7 @@ def test_several_operations_have_tables_of_their_own(capsys, spec):
     out, _ = whatif(capsys, spec, *arguments)
     assert [line.strip() for line in out.splitlines() if line[:1].isalpha()][:3] == ["GET", "PUT", "objectives"]
     varied, slos = [parse_variation("host.cores=1,2")], [parse_slo("PUT.errors<1%")]
-    result = asked(Question(override(load_mapping(spec), ["workload.mix={GET: 1, PUT: 1}"]), "small", varied, slos))
+    result = requested(Question(override(load_mapping(spec), ["workload.mix={GET: 1, PUT: 1}"]), "small", varied, slos))
     grids = points_grids(result)
     assert [grid.title for grid in grids] == ["GET", "PUT", "objectives"]
     assert all(len(grid.rows) == 2 and len(grid.columns) == len(grid.rows[0]) for grid in grids)
@@ -109,9 +109,9 @@ def test_what_is_done_is_not_done_again(capsys, spec, tmp_path, monkeypatch):
 
 def test_an_interrupted_sweep_goes_on(spec, tmp_path):
     out = tmp_path / "sweep"
-    asked = ["whatif", spec, "--vary", "workload.clients=1..300", "--out", out, "--workers", "1"]
+    requested = ["whatif", spec, "--vary", "workload.clients=1..300", "--out", out, "--workers", "1"]
     running = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from cli.main import main; main(sys.argv[1:])", *map(str, asked)],
+        [sys.executable, "-c", "import sys; from cli.main import main; main(sys.argv[1:])", *map(str, requested)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # Whoever was started in the background ignores interrupts, and so would this process.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),

@@ -40,7 +40,7 @@ def forked_network() -> Network:
     """A token is held over a fork of three drives, of which two alike are needed, and a wire that takes no time."""
     stations = (
         Station("slots", "slot", Discipline.POOL, 8),
-        Station("wire", "wire", Discipline.DELAY),
+        Station("wire", "wire", Discipline.INFINITE_SERVER),
         *(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(3)),
         Station("log", "log", Discipline.GROUP_COMMIT),
     )

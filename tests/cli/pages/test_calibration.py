@@ -13,7 +13,7 @@ from tests.validate.calibration.test_profile import profile_of
     [
         ("host.cpu.GET.constant", 0.0004, "400 µs"),
         ("host.cpu.GET.per_byte", 2e-9, "2 ns"),
-        ("host.wake", 3e-5, "30.0 µs"),
+        ("host.setup_time", 3e-5, "30.0 µs"),
         ("host.after_commit", 0.3, "0.3"),
         ("drives.commit.distribution.factor", 40.0, "40"),
         ("drives.count", 4.0, "4"),

@@ -117,18 +117,18 @@ def test_strengths_have_intervals_ranges_and_ways():
 def test_pages_say_what_was_asked_what_was_found_and_how_sure(limit, best, tmp_path):
     page = tmp_path / "page.html"
     write_limit_page(limit, page, NASTY)
-    asked, found, sure = answers(page)
-    assert asked == f"The greatest workload.rate with which {NASTY} keeps GET.p99<3ms and GET.errors<1%."
+    requested, found, sure = answers(page)
+    assert requested == f"The greatest workload.rate with which {NASTY} keeps GET.p99<3ms and GET.errors<1%."
     assert found.endswith(" does not.")
     simulated = len(limit.simulated)
     assert sure.endswith(f"{simulated} points were simulated 2 times each, with the same random numbers.")
     write_best_page(best, page, NASTY)
-    asked, found, _ = answers(page)
-    assert asked.endswith("is least, with 50.00% extra load at most.")
+    requested, found, _ = answers(page)
+    assert requested.endswith("is least, with 50.00% extra load at most.")
     assert found.startswith("With client.hedge.after at ")
     write_sensitivity_page(SCREENED, page, NASTY)
-    asked, found, sure = answers(page)
-    assert asked == f"Which of 3 numbers of {NASTY} moves GET.p99 most."
+    requested, found, sure = answers(page)
+    assert requested == f"Which of 3 numbers of {NASTY} moves GET.p99 most."
     assert found.startswith("network.latency: a percent of it changes GET.p99 by 0.80 percent")
     assert sure.startswith("Its 95% interval is 0.70 to 0.90, from 4 walks")
     assert "<b>" not in without_scripts(page)

@@ -30,7 +30,7 @@ from validate.compare.compare import compare
 
 NASTY = "a</script><b>&\"'"
 MINIO = EXAMPLES / "minio.yaml"
-HEADER = Header("asked", "found", "sure")
+HEADER = Header("requested", "found", "sure")
 
 
 def sample_run(seed: int, n: int = 3000, factor: float = 1.0, stations: bool = False):
@@ -149,16 +149,20 @@ def answers(path) -> list[str]:
     header = re.search(r"<dl class=.answer.>(.*?)</dl>", markup)
     assert header is not None
     found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", header[1])
-    assert [name for name, _ in found] == ["Asked", "Found", "How sure"]
+    assert [name for name, _ in found] == ["Requested", "Found", "How sure"]
     return [html.unescape(text) for _, text in found]
 
 
 def test_the_header_has_what_was_asked_what_was_found_and_how_sure_it_is(tmp_path):
     run = sample_run(1, stations=True)
-    assert answers(page_of(tmp_path / "one.html", run)) == [phrases.asked(run), phrases.found(run), phrases.sure(run)]
+    assert answers(page_of(tmp_path / "one.html", run)) == [
+        phrases.requested(run),
+        phrases.found(run),
+        phrases.sure(run),
+    ]
     comparison = compare(run, sample_run(2, factor=2))
-    asked, found, sure = answers(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
-    assert asked == f"Whether {NASTY} agrees with real, to within ±15%."
+    requested, found, sure = answers(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
+    assert requested == f"Whether {NASTY} agrees with real, to within ±15%."
     assert (found, sure) == (phrases.verdict(comparison, (NASTY, "real")), phrases.doubt(comparison))
     assert "differs from real" in found
 

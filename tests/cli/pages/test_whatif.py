@@ -27,7 +27,7 @@ PRICES = "prices={host: 1000, core: 150, drive: 90}"
 NASTY = "a</script><b>&\"'"
 
 
-def asked(vary, slos=(), sets=(), **more):
+def requested(vary, slos=(), sets=(), **more):
     data = override(load_mapping(EXAMPLE), ["workload.duration=0.25s", *sets])
     varied, objectives = map(parse_variation, vary), map(parse_slo, slos)
     question = Question(data, NASTY, list(varied), list(objectives), settings=Settings(replications=2), **more)
@@ -36,17 +36,17 @@ def asked(vary, slos=(), sets=(), **more):
 
 @pytest.fixture(scope="module")
 def one():
-    return asked(["workload.clients=1,4,16"], ["GET.p99<10ms", "host cpu.utilization<90%"])
+    return requested(["workload.clients=1,4,16"], ["GET.p99<10ms", "host cpu.utilization<90%"])
 
 
 @pytest.fixture(scope="module")
 def two():
-    return asked(["host.cores=1..3", "workload.clients=2,8"], ["GET.p99<10ms", "PUT.throughput>100/s"], [PRICES])
+    return requested(["host.cores=1..3", "workload.clients=2,8"], ["GET.p99<10ms", "PUT.throughput>100/s"], [PRICES])
 
 
 @pytest.fixture(scope="module")
 def sampled():
-    return asked(["host.cores=1..40", "workload.clients=1..9", "client.hedge.after=none,p90"], samples=5)
+    return requested(["host.cores=1..40", "workload.clients=1..9", "client.hedge.after=none,p90"], samples=5)
 
 
 def page_of(result, tmp_path):
@@ -82,7 +82,7 @@ def test_curves_have_intervals_and_limits(one):
 
 
 def test_values_that_are_no_numbers_stand_side_by_side():
-    figure = curve(result := asked(["workload.object_size=4KiB,1MiB"]), measures_of(result)[:2])
+    figure = curve(result := requested(["workload.object_size=4KiB,1MiB"]), measures_of(result)[:2])
     assert figure.layout.xaxis.type == "category"
     assert figure.data[0].x == ("4KiB", "1MiB")
 
@@ -104,7 +104,7 @@ def test_a_heat_map_has_a_cell_for_each_point_and_a_line_at_the_limit(two):
 
 
 def test_a_point_that_cannot_be_leaves_its_cell_empty(tmp_path):
-    result = asked(["workload.clients=0,2", "host.cores=1,2"])
+    result = requested(["workload.clients=0,2", "host.cores=1,2"])
     cells = heat_map(result, measures_of(result)[0]).data[0]
     assert [[math.isnan(z) for z in row] for row in cells.z] == [[True, False], [True, False]]
     markup = without_scripts(page_of(result, tmp_path))

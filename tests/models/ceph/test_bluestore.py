@@ -210,13 +210,13 @@ def test_blobs_are_the_release_s():
     st.floats(0.01, 1),
     st.sampled_from(["snappy", "lz4", "zstd", "zlib"]),
 )
-def test_compression_never_takes_more_space(size, min_alloc, share, ratio, algorithm):
-    pool = Compression(mode="force", compressible=share, ratio=ratio, algorithm=algorithm)
+def test_compression_never_takes_more_space(size, min_alloc, fraction, ratio, algorithm):
+    pool = Compression(mode="force", compressible=fraction, ratio=ratio, algorithm=algorithm)
     plain = BlueStore(min_alloc_size=min_alloc).resolved("reef", False)
     packed = BlueStore(min_alloc_size=min_alloc, compression=pool).resolved("reef", False)
     result = packed.write_plan(size)
     assert result.allocated_bytes <= plain.allocated_bytes(size) + 1e-6
-    assert result.allocated_bytes >= (1 - share) * plain.allocated_bytes(size) - 1e-6
+    assert result.allocated_bytes >= (1 - fraction) * plain.allocated_bytes(size) - 1e-6
     assert result.compress_s >= 0
     assert result.decompress_s <= result.compress_s + 1e-12
 

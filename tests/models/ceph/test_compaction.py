@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.mechanisms.compaction import bursts, slow_write_share, write_amplification, written_per_byte
+from models.ceph.mechanisms.compaction import bursts, slow_write_fraction, write_amplification, written_per_byte
 from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.mechanisms.rocksdb import level_targets, place, rocksdb_defaults
 
@@ -63,7 +63,7 @@ def test_bursts_add_up_to_the_write_amplification(case, rate):
     assert written == pytest.approx(rate * write_amplification(options, placed))
     # All that is merged is read before, only what is flushed is not.
     assert fast_read + slow_read == pytest.approx(written - rate / options.compression_ratio, abs=1e-9 * rate)
-    assert slow_written == pytest.approx(written * slow_write_share(options, placed))
+    assert slow_written == pytest.approx(written * slow_write_fraction(options, placed))
 
 
 def test_reads_are_on_the_device_of_what_is_read():
@@ -79,5 +79,5 @@ def test_reads_are_on_the_device_of_what_is_read():
 
 def test_no_bytes_go_to_the_slow_device_before_levels_spill():
     kept, spilled = (place(LUMINOUS, size * GB, 80 * GB) for size in (30, 110))
-    assert slow_write_share(LUMINOUS, kept) == 0
-    assert slow_write_share(LUMINOUS, spilled) > 0
+    assert slow_write_fraction(LUMINOUS, kept) == 0
+    assert slow_write_fraction(LUMINOUS, spilled) > 0

@@ -104,7 +104,7 @@ def test_put_waits_for_the_slowest_member():
 
 def with_slow(network: Network, station: int) -> Network:
     """The network with a station a thousand times slower."""
-    return dataclasses.replace(network, agenda=(Action(Kind.SPEED, station, value=1e-3),))
+    return dataclasses.replace(network, scenario=(Action(Kind.SPEED, station, value=1e-3),))
 
 
 def test_get_of_a_replica_reads_from_one_osd():

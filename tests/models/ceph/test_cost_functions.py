@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cli.main import main
-from models.ceph.demands.cost_functions import Laws
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.spec import CephSpec
 from models.devices.devices import PRESETS
@@ -70,9 +70,9 @@ def test_larger_put_on_hard_disks_waits_for_them():
 
 def test_limit_of_deferred_writes_is_the_releases():
     sizes = (32 * KIB, 33 * KIB, 60 * KIB, 64 * KIB)
-    assert [Laws(ceph(*HDD, "release=luminous"), size).is_deferred(size) for size in sizes] == [1, 0, 0, 0]
-    assert [Laws(ceph(*HDD, "release=quincy"), size).is_deferred(size) for size in sizes] == [1, 1, 1, 0]
-    assert not any(Laws(ceph("device=nvme", "release=quincy"), size).is_deferred(size) for size in sizes)
+    assert [CostFunctions(ceph(*HDD, "release=luminous"), size).is_deferred(size) for size in sizes] == [1, 0, 0, 0]
+    assert [CostFunctions(ceph(*HDD, "release=quincy"), size).is_deferred(size) for size in sizes] == [1, 1, 1, 0]
+    assert not any(CostFunctions(ceph("device=nvme", "release=quincy"), size).is_deferred(size) for size in sizes)
 
 
 # State
@@ -86,7 +86,9 @@ def latencies_s(op: str, *assignments: str, objects: tuple[float, ...]) -> list[
 def test_put_gets_slower_once_metadata_spill():
     # 16 OSDs, 3 shards an object, 2050 bytes each: L3 does not fit into 80 GB, so what is beyond some 30 GB spills.
     release = "release=luminous"
-    before, after, later = (Laws(ceph(*HDD, release, f"stored.objects={n}"), 64 * KIB) for n in (2e7, 2e8, 3e8))
+    before, after, later = (
+        CostFunctions(ceph(*HDD, release, f"stored.objects={n}"), 64 * KIB) for n in (2e7, 2e8, 3e8)
+    )
     assert before.state.spilled_bytes == 0 < after.state.spilled_bytes < later.state.spilled_bytes
     young, old, older = latencies_s("PUT", release, objects=(2e7, 2e8, 3e8))
     assert young < old < older
@@ -160,11 +162,11 @@ def test_gateways_scale_until_the_drives_are_busy():
 def test_throughput_keeps_the_bounds_that_follow_from_demands(op, assignments):
     spec = ceph(*assignments, f'workload.mix={{"{op}": 1}}')
     network, requests = compile_spec(spec, generate(spec.workload, 0))
-    limits = bounds(network, requests)["throughput_ops"]
+    limits = bounds(network, requests).throughput_ops
     outcome, rate = simulated(spec)
-    assert limits["high"] is not None
-    assert rate < 1.03 * limits["high"]
-    assert rate > 0.6 * limits["high"], "the bound is the bottleneck's, which 100 clients keep busy"
+    assert limits.high is not None
+    assert rate < 1.03 * limits.high
+    assert rate > 0.6 * limits.high, "the bound is the bottleneck's, which 100 clients keep busy"
     servers = np.array([station.servers for station in network.stations])
     serving = [k for k, s in enumerate(network.stations) if s.role in ("drive", "rgw cpu", "network", "client network")]
     busy = outcome.busy_s[serving] / servers[serving] / outcome.clock_s
@@ -175,7 +177,7 @@ def test_throughput_keeps_the_bounds_that_follow_from_demands(op, assignments):
 def test_least_response_without_simulation_is_that_of_an_idle_cluster(op):
     spec = ceph("pools.data=ec 4+2")
     network, requests = compiled(spec, op)
-    least_s = bounds(network, replace(requests, pacing=Pacing("closed")))["response_s"]["low"]
+    least_s = bounds(network, replace(requests, pacing=Pacing("closed"))).response_s.low
     assert least_s == pytest.approx(latency_s(spec, op))
 
 

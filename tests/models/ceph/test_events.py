@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.demands.cost_functions import Laws
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.osd_map import Outage, acting, epochs, min_size, rebuilding_s, recovery_s
 from models.ceph.mechanisms.crush import NO_OSD, place, recovery
 from models.ceph.mechanisms.redundancy import Protection
@@ -40,7 +40,7 @@ def ceph(*events: dict[str, Any], **sections: Any) -> CephSpec:
         "hosts": {"count": 6, "drives": 2, "cores": 16},
         "gateways": {"count": 2},
         "pools": {"pg_num": 64},
-        "events": list(events),
+        "faults": list(events),
     }
     spec = spec_of(data | sections, "test")
     assert isinstance(spec, CephSpec)
@@ -127,9 +127,11 @@ def test_more_shards_serve_more_writes():
 
 
 def test_reshards_of_a_bucket_follow_each_other():
-    asked = [{"kind": "reshard", "at": at, "entries": 819_200, "shards": n} for at, n in ((5, 47), (3, 23), (90, 97))]
-    spec = ceph(*asked)
-    events = Stations(spec, Laws(spec, 1.0)).happens.reshards
+    requested = [
+        {"kind": "reshard", "at": at, "entries": 819_200, "shards": n} for at, n in ((5, 47), (3, 23), (90, 97))
+    ]
+    spec = ceph(*requested)
+    events = Stations(spec, CostFunctions(spec, 1.0)).happens.reshards
     assert [(e.at_s, e.end_s, e.old_shards, e.new_shards) for e in events] == [
         (3, 13, 11, 23), (13, 23, 23, 47), (90, 100, 47, 97)
     ]  # fmt: skip
@@ -168,12 +170,12 @@ def test_measured_stop_of_a_killed_osd():
 
 
 def test_measured_stop_of_a_hung_osd():
-    seen = answers("osd-down.yaml", "events.0.detected_by=heartbeat", "events.0.grace=6s")
+    seen = answers("osd-down.yaml", "faults.0.detected_by=heartbeat", "faults.0.grace=6s")
     assert longest_gap(seen["end"], 10) == pytest.approx(9.26, abs=0.5)
 
 
 def test_hung_osd_that_wakes_up_before_anybody_knows():
-    seen = answers("osd-down.yaml", "events.0.detected_by=heartbeat", "events.0.back_at=25s")
+    seen = answers("osd-down.yaml", "faults.0.detected_by=heartbeat", "faults.0.back_at=25s")
     # Measured: 18.1 s without an answer of an OSD that was stopped for 18 s and never marked down.
     assert longest_gap(seen["end"], 10) == pytest.approx(15, rel=0.02)
     assert np.diff(np.sort(seen["end"][seen["end"] > 25.5])).max() < 0.5
@@ -240,8 +242,8 @@ def test_too_few_left_wait_until_one_is_back():
 def test_lost_chunks_are_rebuilt_and_slow_the_drives():
     event = {"kind": "osd_down", "osd": 3, "at": 1.0, "out_after": 1.0}
     spec = ceph(event, stored={"objects": 2e5}, pools={"data": "ec 4+2", "pg_num": 256})
-    laws = Laws(spec, 16384.0)
-    stations = Stations(spec, laws)
+    costs = CostFunctions(spec, 16384.0)
+    stations = Stations(spec, costs)
     (outage,) = stations.happens.outages
     assert outage.out_s == 2 and outage.rebuilt_s > outage.out_s
     slowest = min(slowdown[3] for slowdown in stations.happens.rebuilding)
@@ -303,7 +305,14 @@ def test_min_size():
 
 @pytest.mark.parametrize("collocated", [True, False])
 def test_gateway_that_dies_and_returns(collocated):
-    event = {"kind": "gateway_down", "gateway": 1, "at": 3.0, "back_at": 8.0, "noticed_after": 2, "trusted_after": 1}
+    event = {
+        "kind": "gateway_down",
+        "gateway": 1,
+        "at": 3.0,
+        "back_at": 8.0,
+        "detected_after": 2,
+        "readmitted_after": 1,
+    }
     outcome, _ = run(ceph(event, gateways={"count": 4, "collocated": collocated, "cores": 4}, workload=open_loop()))
     failed = outcome.failure != Failure.NONE
     assert (outcome.failure[failed] == Failure.STATION_DOWN).all()
@@ -315,7 +324,7 @@ def test_gateway_that_dies_and_returns(collocated):
 def test_gateways_of_a_host_die_with_it():
     spec = ceph({"kind": "host_down", "host": 1, "at": 3.0}, gateways={"count": 6, "collocated": True, "cores": 4})
     network, _ = compile_spec(spec, generate(spec.workload, 0))
-    down = [network.stations[a.target].name for a in network.agenda if a.kind is Kind.DOWN]
+    down = [network.stations[a.target].name for a in network.scenario if a.kind is Kind.DOWN]
     assert down == ["rgw 1 cpu"]
 
 
@@ -334,7 +343,7 @@ def test_reasons_for_slowness_multiply():
     slow = [{"kind": "slow_drive", "osd": 0, "at": at, "until": at + 4, "speed": 0.5} for at in (1.0, 3.0)]
     spec = ceph(*slow, device="hdd-7k2", db={"device": "nvme"})
     network, _ = compile_spec(spec, generate(spec.workload, 0))
-    of = {name: [(a.at_s, a.value) for a in network.agenda if network.stations[a.target].name == name]
+    of = {name: [(a.at_s, a.value) for a in network.scenario if network.stations[a.target].name == name]
           for name in ("osd 0 drive", "osd 0 latency", "osd 0 kv")}  # fmt: skip
     assert of["osd 0 drive"] == of["osd 0 latency"] == [(1, 0.5), (3, 0.25), (5, 0.5), (7, 1)]
     assert not of["osd 0 kv"]  # the log is elsewhere
@@ -345,14 +354,14 @@ def test_reasons_for_slowness_multiply():
 
 def test_without_events_nothing_is_added():
     network, _ = compile_spec(ceph(), generate(ceph().workload, 0))
-    assert len(network.placements) == 1 and len(network.groups) == 1 and not network.agenda
+    assert len(network.placements) == 1 and len(network.groups) == 1 and not network.scenario
     assert Discipline.GATE not in {station.discipline for station in network.stations}
 
 
 MANY = (
     {"kind": "osd_down", "osd": 1, "at": 0.3, "peering": 0.2, "out_after": 0.3},
     {"kind": "host_down", "host": 2, "at": 0.9, "back_at": 1.6, "rejoin": 0.2, "peering": 0.1},
-    {"kind": "gateway_down", "gateway": 0, "at": 0.5, "back_at": 1.2, "noticed_after": 0.2, "trusted_after": 0.1},
+    {"kind": "gateway_down", "gateway": 0, "at": 0.5, "back_at": 1.2, "detected_after": 0.2, "readmitted_after": 0.1},
     {"kind": "slow_drive", "osd": 3, "at": 0.2, "speed": 0.1},
     {"kind": "reshard", "at": 0.7, "entries": 1e4, "bucket": 1, "shards": 23},
     {"kind": "reshard", "at": 1.1, "entries": 1e4, "bucket": 1, "shards": 47},
@@ -376,7 +385,7 @@ def test_engines_agree(pool, release):
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        ({"kind": "osd_down", "osd": 12, "at": 1}, "events.0.osd: there is no osd 12; allowed are 0 to 11"),
+        ({"kind": "osd_down", "osd": 12, "at": 1}, "faults.0.osd: there is no osd 12; allowed are 0 to 11"),
         ({"kind": "slow_drive", "osd": 99, "at": 1, "speed": 0.5}, "there is no osd 99; allowed are 0 to 11"),
         ({"kind": "host_down", "host": 6, "at": 1}, "there is no host 6; allowed are 0 to 5"),
         ({"kind": "gateway_down", "gateway": 2, "at": 1}, "there is no gateway 2; allowed are 0 to 1"),
@@ -391,7 +400,7 @@ def test_engines_agree(pool, release):
 def test_refusals(event, message):
     with pytest.raises(InputError, match=message) as error:
         ceph(event)
-    assert "\n" not in str(error.value) and "events" in str(error.value)
+    assert "\n" not in str(error.value) and "faults" in str(error.value)
 
 
 def test_reshards_need_a_gateway():

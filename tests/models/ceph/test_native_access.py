@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models.ceph.access import Mysql, Rados
-from models.ceph.demands.cost_functions import Laws
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore
 from models.store import load_spec
 from sim.simulate import simulate
@@ -129,7 +129,7 @@ def test_overwrites_find_their_object_and_new_objects_find_none():
 
 def test_hard_disks_go_to_each_place_that_is_written_over():
     written_over, new = (
-        Laws(ceph(f"access={access}", "device=hdd-7k2"), 4 * MIB).deferred_write(16 * KIB).constant
+        CostFunctions(ceph(f"access={access}", "device=hdd-7k2"), 4 * MIB).deferred_write(16 * KIB).constant
         for access in ("rbd", "rados")
     )
     assert written_over > 1.2 * new
@@ -194,8 +194,8 @@ def test_pages_of_a_transaction_of_sysbench():
     database = Mysql(buffer_pool_hits=0)
     assert database.reads(16 * KIB) == pytest.approx(10 + 4 * (1 + 99 / 73) + 3, rel=0.01)
     assert Mysql(buffer_pool_hits=0.75).reads(16 * KIB) == pytest.approx(database.reads(16 * KIB) / 4)
-    assert Mysql(rewritten=0).write_backs == 2 * (3 + 1 + 3)
-    assert Mysql(rewritten=0.5, double_write=False).write_backs == 3.5
+    assert Mysql(coalesced_fraction=0).write_backs == 2 * (3 + 1 + 3)
+    assert Mysql(coalesced_fraction=0.5, double_write=False).write_backs == 3.5
 
 
 def test_transaction_reads_its_pages_in_turn():
@@ -212,7 +212,7 @@ def test_transaction_waits_for_its_logs_but_not_for_its_pages():
     quiet = ceph(READS_ONLY + "delete_inserts: 0, buffer_pool_hits: 1}")
     logs_s = 2 * written_s(WRITE + LOG)
     assert latency_s(quiet, "PUT", 16 * KIB) == pytest.approx(logs_s)
-    busy = ceph(READS_ONLY + "delete_inserts: 1, buffer_pool_hits: 1, rewritten: 0}")
+    busy = ceph(READS_ONLY + "delete_inserts: 1, buffer_pool_hits: 1, coalesced_fraction: 0}")
     assert latency_s(busy, "PUT", 16 * KIB) == pytest.approx(logs_s)
     cpu = busy_s(busy, "PUT", 16 * KIB, "osd host cpu") - busy_s(quiet, "PUT", 16 * KIB, "osd host cpu")
     assert cpu == pytest.approx(2 * 3 * 3 * WRITE_CPU)  # three pages, written twice, to three replicas

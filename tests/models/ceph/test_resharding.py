@@ -179,10 +179,10 @@ def test_measured_rounds(measured_s):
 
 def network(gates: Gates, events: list[Reshard]) -> Network:
     """Closed-loop clients whose PUTs pass the gates and then take 50 ms."""
-    work = Station("osd", "osd", Discipline.DELAY)
+    work = Station("osd", "osd", Discipline.INFINITE_SERVER)
     stations = (work, *gates.stations("b"))
     put = Route("PUT", (single(gates.visit(), Visit(0, ServiceDemand(constant=PUT_S))),))
-    return Network(stations, (put,), groups=(gates.choice(),), agenda=gates.agenda(events))
+    return Network(stations, (put,), groups=(gates.choice(),), scenario=gates.scenario(events))
 
 
 def run(release: str, event: Reshard, clients: int, duration_s: float, engine=compiled_engine) -> Outcome:
@@ -242,9 +242,9 @@ def test_only_the_bucket_that_is_resharded_is_blocked():
     table = np.array([[1, 2, 3], [4, 5, 6]], np.int32)
     gates = [Gates(0, first, 2, 5.0, 10, columns=(0, 0)) for first in (1, 4)]
     put = Route("PUT", (single(gates[0].visit(), Visit(0, ServiceDemand(constant=PUT_S))),))
-    stations = (Station("osd", "osd", Discipline.DELAY), *gates[0].stations("a"), *gates[1].stations("b"))
-    agenda = gates[0].agenda([dataclasses.replace(blocked(2), at_s=1.0)]) + gates[1].agenda([])
-    both = Network(stations, (put,), (table,), groups=(gates[0].choice(),), agenda=agenda)
+    stations = (Station("osd", "osd", Discipline.INFINITE_SERVER), *gates[0].stations("a"), *gates[1].stations("b"))
+    scenario = gates[0].scenario([dataclasses.replace(blocked(2), at_s=1.0)]) + gates[1].scenario([])
+    both = Network(stations, (put,), (table,), groups=(gates[0].choice(),), scenario=scenario)
     arrival_s = np.repeat(np.arange(0.5, 4.0), 2)
     requests = dataclasses.replace(poisson(8, 1.0, seed=0), arrival_s=arrival_s, key_hash=np.arange(8, dtype=np.uint64))
     outcome = compiled_engine.run(Program.of(both, requests, seed=0))
@@ -257,6 +257,6 @@ def test_only_the_bucket_that_is_resharded_is_blocked():
 def test_windows_that_begin_in_or_after_a_reshard():
     gates = Gates.of(Resharding(), "squid", group=0, first=1, writers=9)
     first, second = blocked(10), dataclasses.replace(blocked(10), at_s=100.0)
-    actions = gates.agenda([first, second], zero_s=105.0)
+    actions = gates.scenario([first, second], zero_s=105.0)
     assert sorted({action.at_s for action in actions}) == [0, 5]
-    assert len(gates.agenda([first], zero_s=10.0)) == 1
+    assert len(gates.scenario([first], zero_s=10.0)) == 1

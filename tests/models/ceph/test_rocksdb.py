@@ -11,7 +11,7 @@ from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.mechanisms.rocksdb import (
     Placement,
     RocksDb,
-    block_cache_hit_share,
+    block_cache_hit_fraction,
     level_bytes,
     level_targets,
     place,
@@ -116,11 +116,11 @@ def test_some_extra_lets_the_next_level_use_what_is_beyond_the_reserve():
 @given(any_options, any_bytes, any_bytes)
 def test_block_db_never_holds_more_than_it_can(options, total, db):
     placed = place(options, total, db)
-    assert all(0 <= share <= 1 for share in placed.slow_shares)
+    assert all(0 <= fraction <= 1 for fraction in placed.slow_fractions)
     assert placed.fast_bytes <= max(0.0, db - options.wal_bytes) + 1e-6 * total
     assert placed.total_bytes == pytest.approx(total)
     if db == 0:
-        assert set(placed.slow_shares) == {1.0}
+        assert set(placed.slow_fractions) == {1.0}
 
 
 @settings(deadline=None)
@@ -143,17 +143,17 @@ def test_a_larger_database_spills_more(options, total, db, growth):
 
 def test_false_positives_of_bloom_filters():
     # RocksDB's documentation: about 1 % with 10 bits a key.
-    assert replace(LUMINOUS, bloom_bits=10).false_positive_share == pytest.approx(0.01, rel=0.25)
-    assert LUMINOUS.false_positive_share < 1e-4
+    assert replace(LUMINOUS, bloom_bits=10).false_positive_fraction == pytest.approx(0.01, rel=0.25)
+    assert LUMINOUS.false_positive_fraction < 1e-4
 
 
 SPILLED = place(LUMINOUS, 110 * GB, 80 * GB)
-SHARE = SPILLED.spilled_bytes / SPILLED.total_bytes
+FRACTION = SPILLED.spilled_bytes / SPILLED.total_bytes
 
 
 @pytest.mark.parametrize(
     ("cache", "reads"),
-    [(0, 2 * SHARE), (0.02 * 110 * GB, SHARE), (0.52 * 110 * GB, SHARE / 2), (1.1 * 110 * GB, 0)],
+    [(0, 2 * FRACTION), (0.02 * 110 * GB, FRACTION), (0.52 * 110 * GB, FRACTION / 2), (1.1 * 110 * GB, 0)],
     ids=["nothing cached", "filters cached", "half of the blocks too", "all cached"],
 )
 def test_lookups_of_keys_in_one_spilled_level(cache, reads):
@@ -177,7 +177,7 @@ def test_the_newest_keys_are_in_the_upper_levels():
     assert slow_reads_per_lookup(LUMINOUS, SPILLED, filters + 30 * GB, 60 * GB) == pytest.approx(
         (1 - 28 * GIB / (60 * GB)) / 2, rel=1e-4
     )
-    assert slow_reads_per_lookup(LUMINOUS, SPILLED, filters, 900 * GB) == pytest.approx(SHARE)
+    assert slow_reads_per_lookup(LUMINOUS, SPILLED, filters, 900 * GB) == pytest.approx(FRACTION)
 
 
 def test_a_key_below_spilled_levels_costs_their_filters_too():
@@ -199,6 +199,6 @@ def test_more_cache_costs_no_more_reads(options, total, db, cache, more):
 
 def test_the_cache_holds_blocks_uncompressed():
     squid = rocksdb_defaults("squid")
-    assert block_cache_hit_share(squid, 1e9, 1.02 * 2.68e9) == pytest.approx(1)
-    assert block_cache_hit_share(squid, 1e9, 0.52 * 2.68e9) == pytest.approx(0.5)
-    assert block_cache_hit_share(squid, 0, 0) == 1
+    assert block_cache_hit_fraction(squid, 1e9, 1.02 * 2.68e9) == pytest.approx(1)
+    assert block_cache_hit_fraction(squid, 1e9, 0.52 * 2.68e9) == pytest.approx(0.5)
+    assert block_cache_hit_fraction(squid, 0, 0) == 1

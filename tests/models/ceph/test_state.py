@@ -38,23 +38,23 @@ def test_published_billion_objects():
     assert end.shard_objects == pytest.approx(54.4e6, rel=0.001)
     assert end.allocated_bytes / end.stored_bytes == pytest.approx(6)
     assert end.spilled_bytes > 80 * GB
-    assert state_at(BILLION, 500_000_000).fill_share == pytest.approx(0.5, rel=0.2)
-    assert state_at(BILLION, 850_000_000).fill_share == pytest.approx(0.9, rel=0.15)
+    assert state_at(BILLION, 500_000_000).fill_fraction == pytest.approx(0.5, rel=0.2)
+    assert state_at(BILLION, 850_000_000).fill_fraction == pytest.approx(0.9, rel=0.15)
 
 
 def test_writes_feel_the_spill_in_the_second_half_only():
     # Published: writes decline from about 5e8 objects on, read as the spill of RocksDB's levels.
     early, half, late = (state_at(BILLION, objects) for objects in (250_000_000, 500_000_000, 1_000_000_000))
-    assert early.slow_reads_per_lookup == early.slow_write_share == 0
+    assert early.slow_reads_per_lookup == early.slow_write_fraction == 0
     assert half.slow_reads_per_absent_lookup < 0.01 < 0.3 < late.slow_reads_per_absent_lookup
     assert 0 < half.slow_reads_per_lookup < late.slow_reads_per_lookup <= 2
-    assert half.slow_write_share < late.slow_write_share
+    assert half.slow_write_fraction < late.slow_write_fraction
 
 
 def test_reads_of_new_objects_stay_on_flash_while_writes_pay_for_the_spill():
     # Published: reads steady to the end. Each round read what it had written, 1.4 million objects.
     recent = state_at(replace(BILLION, working_set_objects=1_400_000), 1_000_000_000)
-    assert recent.onode_hit_share == 1
+    assert recent.onode_hit_fraction == 1
     assert recent.slow_reads_per_lookup == 0
     assert recent.slow_reads_per_absent_lookup == state_at(BILLION, 1_000_000_000).slow_reads_per_absent_lookup
 
@@ -70,11 +70,11 @@ def test_index_shards_are_too_full_with_one_entry_more():
     assert begins(replace(BILLION, buckets=100, shards_per_bucket=11), "index shards") == 100 * 11 * 100_000 + 1
 
 
-@pytest.mark.parametrize(("name", "share"), [("nearfull", 0.85), ("backfillfull", 0.90), ("full", 0.95)])
-def test_full_counts_what_is_allocated_and_what_is_spilled(name, share):
+@pytest.mark.parametrize(("name", "fraction"), [("nearfull", 0.85), ("backfillfull", 0.90), ("full", 0.95)])
+def test_full_counts_what_is_allocated_and_what_is_spilled(name, fraction):
     # Beyond 28 GiB all metadata is on the data device.
     per_object = (64 * KIB + BILLION.rocks.metadata_bytes_per_object) * PER_OSD
-    expected = (share * BILLION.device_bytes + 28 * GIB) / per_object
+    expected = (fraction * BILLION.device_bytes + 28 * GIB) / per_object
     assert begins(BILLION, name) == pytest.approx(expected, abs=1)
 
 
@@ -91,7 +91,7 @@ def test_without_block_db_nothing_spills_and_all_lookups_are_on_the_data_device(
     assert not [event for event in events(alone, 1, 2_000_000_000) if event.name.startswith("spill")]
     state = state_at(alone, 100_000_000)
     assert state.spilled_bytes == state.metadata_bytes
-    assert state.slow_write_share == 1
+    assert state.slow_write_fraction == 1
     assert state.slow_reads_per_lookup > 0.8
 
 
@@ -112,18 +112,18 @@ def test_events_are_those_of_the_range_in_order(low, more):
 @given(st.floats(0, 1e10), st.floats(1, 10))
 def test_more_objects_never_make_it_better(objects, growth):
     before, after = state_at(BILLION, objects), state_at(BILLION, objects * growth)
-    assert after.fill_share >= before.fill_share
+    assert after.fill_fraction >= before.fill_fraction
     assert after.spilled_bytes >= before.spilled_bytes - 1
-    assert after.onode_hit_share <= before.onode_hit_share
-    assert after.block_cache_hit_share <= before.block_cache_hit_share
+    assert after.onode_hit_fraction <= before.onode_hit_fraction
+    assert after.block_cache_hit_fraction <= before.block_cache_hit_fraction
     assert after.slow_reads_per_absent_lookup >= before.slow_reads_per_absent_lookup - 1e-12
-    assert 0 <= after.onode_hit_share <= 1
+    assert 0 <= after.onode_hit_fraction <= 1
 
 
 def test_an_empty_cluster_has_all_in_its_caches():
     state = state_at(BILLION, 0)
-    assert (state.onode_hit_share, state.block_cache_hit_share, state.slow_reads_per_lookup) == (1, 1, 0)
-    assert (state.fill_share, state.entries_per_index_shard) == (0, 0)
+    assert (state.onode_hit_fraction, state.block_cache_hit_fraction, state.slow_reads_per_lookup) == (1, 1, 0)
+    assert (state.fill_fraction, state.entries_per_index_shard) == (0, 0)
     with pytest.raises(InputError, match="objects is -1"):
         state_at(BILLION, -1)
 
@@ -137,10 +137,10 @@ def test_caches_get_what_the_daemon_leaves_of_its_target():
 def test_fragments_need_churn_fill_and_more_than_one_unit():
     large = replace(BILLION, allocated_bytes_per_shard=256 * KIB, churn=0.5)
     half = 0.5 * large.device_bytes / (256 * KIB) / PER_OSD
-    assert state_at(large, half).fragmented_share == pytest.approx(0.5 * (1 - 0.5**3), rel=0.1)
-    assert state_at(replace(large, churn=0.0), half).fragmented_share == 0
-    assert state_at(replace(large, alloc_unit_bytes=256 * KIB), half).fragmented_share == 0
-    assert state_at(large, 10 * half).fragmented_share == 0.5  # nothing free in a row
+    assert state_at(large, half).fragmented_fraction == pytest.approx(0.5 * (1 - 0.5**3), rel=0.1)
+    assert state_at(replace(large, churn=0.0), half).fragmented_fraction == 0
+    assert state_at(replace(large, alloc_unit_bytes=256 * KIB), half).fragmented_fraction == 0
+    assert state_at(large, 10 * half).fragmented_fraction == 0.5  # nothing free in a row
 
 
 def test_a_level_that_has_some_room_on_block_db_spills_when_that_is_used_up():

@@ -15,7 +15,7 @@ FLASH = ["sata-ssd", "nvme", "nvme-p3700", "optane"]
 DISKS = ["hdd-7k2", "hdd-7k2-2.5in", "hdd-5k4"]
 
 
-def _alone_s(device: Device, kind: str, size: int = 4096) -> float:
+def _no_contention_s(device: Device, kind: str, size: int = 4096) -> float:
     """Mean time of one access when there is no other."""
     return sum(float(law.mean_s(np.array([size]))[0]) for law in _laws(device, kind))
 
@@ -43,7 +43,7 @@ def _quantiles_s(device: Device, kind: str, probabilities) -> np.ndarray:
 def test_flash_has_the_published_latency_of_one_access_and_iops_of_many(name, kind, latency_s, iops):
     device = PRESETS[name]
     held_s = float(_laws(device, kind)[0].mean_s(SIZE)[0])
-    assert _alone_s(device, kind) == pytest.approx(latency_s, rel=0.01)
+    assert _no_contention_s(device, kind) == pytest.approx(latency_s, rel=0.01)
     # Published bandwidth and IOPS of the Optane's writes contradict each other by 2.4 %.
     assert device.queue_depth / held_s == pytest.approx(iops, rel=0.03)
 
@@ -56,7 +56,7 @@ def test_one_large_transfer_has_the_bandwidth_and_many_have_no_more(name, read, 
     for kind, bandwidth in (("read", read), ("write", write)):
         size = 256 << 20
         held_s = float(_laws(PRESETS[name], kind)[0].mean_s(np.array([size]))[0])
-        assert size / _alone_s(PRESETS[name], kind, size) == pytest.approx(bandwidth, rel=0.01)
+        assert size / _no_contention_s(PRESETS[name], kind, size) == pytest.approx(bandwidth, rel=0.01)
         assert PRESETS[name].queue_depth * size / held_s == pytest.approx(bandwidth, rel=0.01)
 
 
@@ -70,7 +70,7 @@ def test_published_tails_of_flash():
 def test_optane_at_depth_16_is_as_measured():
     """584,800 IOPS (AnandTech 11209); asymptotic bound of a closed network of 16 accesses."""
     held_s = float(PRESETS["optane"].read.mean_s(SIZE)[0])
-    bound = min(16 / _alone_s(PRESETS["optane"], "read"), 1 / held_s)
+    bound = min(16 / _no_contention_s(PRESETS["optane"], "read"), 1 / held_s)
     assert bound == pytest.approx(584_800, rel=0.1)
 
 
@@ -80,11 +80,19 @@ def test_disk_access_is_seek_and_half_a_turn_and_transfer():
     Data sheets average seeks over tracks. Outer tracks hold more blocks, which makes random blocks a little closer.
     """
     transfer_s = 4096 / 129e6
-    assert _alone_s(PRESETS["hdd-7k2"], "read") == pytest.approx(0.2e-3 + 8.2e-3 + 4.16e-3 + transfer_s, rel=0.015)
-    assert _alone_s(PRESETS["hdd-7k2-2.5in"], "read") == pytest.approx(7.7e-3 + 4.16e-3 + 4096 / 123.5e6, rel=0.015)
-    assert _alone_s(PRESETS["hdd-7k2-2.5in"], "write") == pytest.approx(8.7e-3 + 4.16e-3 + 4096 / 123.5e6, rel=0.015)
-    assert _alone_s(PRESETS["hdd-5k4"], "read") == pytest.approx(0.2e-3 + 12e-3 + 5.56e-3 + 4096 / 60e6, rel=0.015)
-    assert 80 < 1 / _alone_s(PRESETS["hdd-7k2"], "read") < 110
+    assert _no_contention_s(PRESETS["hdd-7k2"], "read") == pytest.approx(
+        0.2e-3 + 8.2e-3 + 4.16e-3 + transfer_s, rel=0.015
+    )
+    assert _no_contention_s(PRESETS["hdd-7k2-2.5in"], "read") == pytest.approx(
+        7.7e-3 + 4.16e-3 + 4096 / 123.5e6, rel=0.015
+    )
+    assert _no_contention_s(PRESETS["hdd-7k2-2.5in"], "write") == pytest.approx(
+        8.7e-3 + 4.16e-3 + 4096 / 123.5e6, rel=0.015
+    )
+    assert _no_contention_s(PRESETS["hdd-5k4"], "read") == pytest.approx(
+        0.2e-3 + 12e-3 + 5.56e-3 + 4096 / 60e6, rel=0.015
+    )
+    assert 80 < 1 / _no_contention_s(PRESETS["hdd-7k2"], "read") < 110
 
 
 def test_disk_distribution_has_the_measured_shape():
@@ -129,8 +137,8 @@ def test_disk_access_times_are_those_of_a_simulated_head(name, depth, span, at):
 
 
 @given(st.floats(1e-4, 2e-3), st.floats(5e-3, 30e-3), st.floats(0.34, 0.73))
-def test_seek_curve_meets_its_three_figures_and_never_falls(track, move, share):
-    seek = Seek(track=track, average=track + share * move, full_stroke=track + move)
+def test_seek_curve_meets_its_three_figures_and_never_falls(track, move, fraction):
+    seek = Seek(track=track, average=track + fraction * move, full_stroke=track + move)
     distance = (np.arange(4000) + 0.5) / 4000
     times = seek.seconds(distance)
     assert seek.seconds(np.array([0.0, 1.0])) == pytest.approx([track, track + move])
@@ -155,13 +163,13 @@ def test_rates_fall_in_proportion_to_the_tracks_and_blocks_fill_them():
 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(DISKS), st.floats(0.02, 0.98), st.integers(1, 64))
-def test_fuller_disks_are_slower_and_a_longer_queue_is_faster(name, share, depth):
+def test_fuller_disks_are_slower_and_a_longer_queue_is_faster(name, fraction, depth):
     device = PRESETS[name]
-    partly = device.filled(share)
+    partly = device.filled(fraction)
     assert partly.read.constant < device.read.constant
     assert partly.read.per_byte < device.read.per_byte
     assert partly.at_depth(depth + 1).write.constant < partly.at_depth(depth).write.constant
-    assert partly.at_depth(depth) == device.at_depth(depth).filled(share)
+    assert partly.at_depth(depth) == device.at_depth(depth).filled(fraction)
     assert partly.filled(1.0) == device
     assert partly.capacity == device.capacity
 
@@ -265,8 +273,8 @@ def test_disks_that_cannot_be_are_refused():
         Hdd(**fields | {"at": 0.5, "span": 0.6})
     with pytest.raises(ValidationError, match="at most outer"):
         Hdd(**fields | {"inner": 200e6})
-    for share in (0.0, 1.1):
+    for fraction in (0.0, 1.1):
         with pytest.raises(ValueError, match="at most 1 is allowed"):
-            PRESETS["nvme"].filled(share)
+            PRESETS["nvme"].filled(fraction)
     with pytest.raises(ValueError, match="depth is 0"):
         PRESETS["nvme"].at_depth(0)

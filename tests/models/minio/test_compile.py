@@ -65,7 +65,7 @@ def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
 
 
 def test_work_after_the_answer_is_done_but_not_waited_for():
-    spec = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5, "after_answer": 0.4}}, "spec")
+    spec = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5, "after_response": 0.4}}, "spec")
     plain = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5}}, "spec")
     for op, size in (("PUT", 4096), ("PUT", 1_000_000), ("GET", 4096), ("HEAD", 4096)):
         (later, network), (whole, _) = alone(spec, op, size), alone(plain, op, size)
@@ -154,7 +154,7 @@ def policies(client: dict[str, object]) -> dict[str, Policy]:
 
 
 def test_clients_have_no_policy_unless_told():
-    quiet = {"retry": {"backoff": "1s"}, "hedge": {"cancel": False, "share": 1}}
+    quiet = {"retry": {"backoff": "1s"}, "hedge": {"cancel": False, "budget": 1}}
     for client in ({}, quiet, {"timeout": None, "hedge": {"after": None}}):
         assert set(policies(client).values()) == {NO_POLICY}
 
@@ -162,12 +162,12 @@ def test_clients_have_no_policy_unless_told():
 def test_timeouts_and_retries_are_of_all_operations_and_hedges_of_reads():
     given = policies({
         "timeout": "2s",
-        "retry": {"retries": 3, "backoff": "10ms", "backoff_max": "1s", "jitter": 0.5, "share": 0.2},
+        "retry": {"retries": 3, "backoff": "10ms", "backoff_max": "1s", "jitter": 0.5, "budget": 0.2},
         "hedge": {"after": "30ms", "cancel": False},
     })  # fmt: skip
     retried = {"timeout_s": 2.0, "retries": 3, "backoff_s": 0.01, "backoff_max_s": 1.0, "jitter": 0.5}
-    others = Policy(**retried, retry_share=0.2)
-    reads = Policy(**retried, retry_share=0.2, hedge_after_s=0.03, hedge_share=0.1, cancels=False)
+    others = Policy(**retried, retry_budget=0.2)
+    reads = Policy(**retried, retry_budget=0.2, hedge_after_s=0.03, hedge_budget=0.1, cancels=False)
     assert given.pop("GET") == given.pop("GET inline") == reads
     assert given == dict.fromkeys(["PUT", "PUT inline", "HEAD", "DELETE", "LIST"], others)
 
@@ -175,7 +175,7 @@ def test_timeouts_and_retries_are_of_all_operations_and_hedges_of_reads():
 def test_operations_that_are_retried_and_hedged_can_be_named():
     given = policies({
         "retry": {"retries": 1, "operations": ["HEAD"]},
-        "hedge": {"after": "p95", "operations": ["PUT"], "share": None},
+        "hedge": {"after": "p95", "operations": ["PUT"], "budget": None},
     })  # fmt: skip
     assert [name for name, policy in given.items() if policy.retries] == ["HEAD"]
     assert [name for name, policy in given.items() if policy.second] == ["PUT", "PUT inline"]
@@ -189,9 +189,9 @@ def test_operations_that_are_retried_and_hedged_can_be_named():
         ({"hedge": {"after": "p0"}}, "client.hedge.after: 'p0' is not a duration; .* written like p95"),
         ({"hedge": {"after": "p100"}}, "client.hedge.after: 'p100' is not"),
         ({"hedge": {"after": "-1ms"}}, "client.hedge.after: '-1ms' is negative"),
-        ({"hedge": {"share": -1}}, "client.hedge.share: is -1"),
+        ({"hedge": {"budget": -1}}, "client.hedge.budget: is -1"),
         ({"hedge": {"operations": ["GIT"]}}, "client.hedge.operations.0: is 'GIT': .*'GET'"),
-        ({"hedge": {"afer": 1}}, "client.hedge.afer: unknown field; allowed are after, share, cancel"),
+        ({"hedge": {"afer": 1}}, "client.hedge.afer: unknown field; allowed are after, budget"),
         ({"timeout": 0}, "client.timeout: is 0"),
         ({"retry": {"retries": 31}}, "client.retry.retries: is 31"),
         ({"retry": {"jitter": 2}}, "client.retry.jitter: is 2"),
@@ -204,10 +204,10 @@ def test_mistakes_in_policies_are_named(client, said):
 
 
 def test_long_work_lets_others_onto_the_core_between_its_slices():
-    host = BASE["host"] | {"cores": 1, "slice": "0.5ms", "cpu": {"PUT": "3ms", "GET": "0.4ms"}, "after_commit": 0}
+    host = BASE["host"] | {"cores": 1, "quantum": "0.5ms", "cpu": {"PUT": "3ms", "GET": "0.4ms"}, "after_commit": 0}
     ends_s = {}
     for slice_ in ("0.5ms", 0):
-        data = {"store": "minio", "workload": BASE["workload"], "host": host | {"slice": slice_}}
+        data = {"store": "minio", "workload": BASE["workload"], "host": host | {"quantum": slice_}}
         network, requests = compile_spec(
             spec_of(data, "spec"), trace_of(["PUT", "GET"], ["k", "l"], size_bytes=4096, arrival_s=[0.0, 0.0001])
         )
@@ -220,5 +220,5 @@ def test_long_work_lets_others_onto_the_core_between_its_slices():
 
 
 def test_a_slice_is_no_instant():
-    with pytest.raises(InputError, match=r"host.slice: is 1e-06 s; allowed are 0 and 0.0001 s or more"):
-        spec_of(BASE | {"host": BASE["host"] | {"slice": "1us"}}, "spec")
+    with pytest.raises(InputError, match=r"host.quantum: is 1e-06 s; allowed are 0 and 0.0001 s or more"):
+        spec_of(BASE | {"host": BASE["host"] | {"quantum": "1us"}}, "spec")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.minio.garbage_collector import COLLECTING, Collector
+from models.minio.garbage_collector import COLLECTING, GarbageCollector
 from models.minio.spec import MinioSpec
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
@@ -18,19 +18,19 @@ from traces.errors import InputError
 from traces.tables import GET, PUT
 
 COLLECTOR = {
-    "mark": "40ms",
-    "after": 1000,
-    "garbage": {"GET": {"constant": 100, "per_byte": 0.5, "up_to": 400}, "PUT": {"constant": 200}},
-    "inline_garbage": {"PUT": {"per_byte": 2}},
+    "mark_work": "40ms",
+    "allocation_interval": 1000,
+    "allocations": {"GET": {"constant": 100, "per_byte": 0.5, "up_to": 400}, "PUT": {"constant": 200}},
+    "inline_allocations": {"PUT": {"per_byte": 2}},
 }
 
 
-def host(cores: int, **collector) -> MinioSpec:
+def host(cores: int, **garbage_collector) -> MinioSpec:
     return spec_of(
         {
             "store": "minio",
             "workload": {"operations": 1, "object_size": "4KiB"},
-            "host": {"cores": cores, "cpu": {"GET": "1ms"}, "collector": COLLECTOR | collector},
+            "host": {"cores": cores, "cpu": {"GET": "1ms"}, "garbage_collector": COLLECTOR | garbage_collector},
             "inline_limit": 99,
         },
         "spec",
@@ -45,22 +45,26 @@ def ran(spec: MinioSpec, ops: list[str], size: int, engine=compiled_engine, gap_
 
 
 def test_a_collection_begins_whenever_so_much_has_been_allocated():
-    collector = Collector.model_validate(COLLECTOR)
+    garbage_collector = GarbageCollector.model_validate(COLLECTOR)
     inline = np.zeros(12, bool)
-    begun = collector.begun(np.full(12, GET, np.int32), np.full(12, 400), inline)  # 300 each; 500 before the first
+    begun = garbage_collector.begun(
+        np.full(12, GET, np.int32), np.full(12, 400), inline
+    )  # 300 each; 500 before the first
     assert np.flatnonzero(begun).tolist() == [1, 4, 8, 11]
     # Bytes beyond the limit allocate nothing; what is inlined has a law of its own.
-    assert (collector.begun(np.full(12, GET, np.int32), np.full(12, 4000), inline) == begun).all()
+    assert (garbage_collector.begun(np.full(12, GET, np.int32), np.full(12, 4000), inline) == begun).all()
     puts = np.full(12, PUT, np.int32)
-    assert collector.begun(puts, np.full(12, 50), inline).sum() == 2
-    assert collector.begun(puts, np.full(12, 50), ~inline).sum() == 1
+    assert garbage_collector.begun(puts, np.full(12, 50), inline).sum() == 2
+    assert garbage_collector.begun(puts, np.full(12, 50), ~inline).sum() == 1
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=200), st.floats(10, 1e6))
 def test_collections_are_as_many_as_the_garbage_asks_for(sizes, after):
-    collector = Collector.model_validate(COLLECTOR | {"after": int(after), "garbage": {"GET": {"per_byte": 1}}})
+    garbage_collector = GarbageCollector.model_validate(
+        COLLECTOR | {"allocation_interval": int(after), "allocations": {"GET": {"per_byte": 1}}}
+    )
     size = np.array(sizes)
-    begun = collector.begun(np.full(len(size), GET, np.int32), size, np.zeros(len(size), bool))
+    begun = garbage_collector.begun(np.full(len(size), GET, np.int32), size, np.zeros(len(size), bool))
     assert begun.sum() <= 0.5 + size.sum() / int(after)
     if size.max() < int(after):  # one request begins at most one
         assert begun.sum() == np.floor(0.5 + size.sum() / int(after))
@@ -69,7 +73,7 @@ def test_collections_are_as_many_as_the_garbage_asks_for(sizes, after):
 @pytest.mark.parametrize("engine", [compiled_engine, simpy_engine])
 def test_requests_share_the_cores_with_a_collection(engine):
     # On one core a collection of 40 ms runs in slices of 10 ms; requests wait for the slice that is under way.
-    outcome, network, requests = ran(host(1, garbage={"GET": {"constant": 600}}), ["GET"] * 3, 400, engine, 0.0125)
+    outcome, network, requests = ran(host(1, allocations={"GET": {"constant": 600}}), ["GET"] * 3, 400, engine, 0.0125)
     latency_s = outcome.end_s - np.array([0.0, 0.0125, 0.025])
     collecting = [network.routes[route].name.endswith(COLLECTING) for route in requests.route]
     assert collecting == [True, False, True]
@@ -89,18 +93,18 @@ def test_a_collection_takes_a_quarter_of_the_cores(cores, workers):
 
 
 def test_without_a_cost_there_is_no_collection():
-    _, network, _ = ran(host(2, mark=0), ["GET"] * 20, 400)
+    _, network, _ = ran(host(2, mark_work=0), ["GET"] * 20, 400)
     assert not any(route.name.endswith(COLLECTING) for route in network.routes)
 
 
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        ({"mark": "-1ms"}, "host.collector.mark"),
-        ({"after": 0}, "host.collector.after"),
-        ({"garbage": {"GET": {"per_byte": -1}}}, "host.collector.garbage.GET.per_byte"),
-        ({"garbage": {"COPY": {}}}, "host.collector.garbage"),
-        ({"inline_garbage": {"HEAD": {}}}, "host.collector.inline_garbage"),
+        ({"mark_work": "-1ms"}, "host.garbage_collector.mark_work"),
+        ({"allocation_interval": 0}, "host.garbage_collector.allocation_interval"),
+        ({"allocations": {"GET": {"per_byte": -1}}}, "host.garbage_collector.allocations.GET.per_byte"),
+        ({"allocations": {"COPY": {}}}, "host.garbage_collector.allocations"),
+        ({"inline_allocations": {"HEAD": {}}}, "host.garbage_collector.inline_allocations"),
     ],
 )
 def test_wrong_values_are_named(wrong, field):

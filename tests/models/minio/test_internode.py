@@ -69,20 +69,20 @@ def test_drives_of_the_server_that_is_asked_need_no_call():
 
 
 def test_a_share_of_small_puts_pauses_for_its_lock():
-    n, share = 4000, 0.4
+    n, fraction = 4000, 0.4
     trace = trace_of(["PUT"] * n, ["k"] * n, arrival_s=np.arange(n) * 10.0, size_bytes=4096)
     never, often = (
         compiled_engine.run(
-            Program.of(*compile_spec(servers(4, internode=INTERNODE | {"lock_refused": p}), trace), 0)
+            Program.of(*compile_spec(servers(4, internode=INTERNODE | {"lock_conflict_fraction": p}), trace), 0)
         ).end_s
-        for p in (0.0, share)
+        for p in (0.0, fraction)
     )
     pause_s = (often - never)[often - never > 1e-9]
-    assert len(pause_s) / n == pytest.approx(share, abs=0.03)
+    assert len(pause_s) / n == pytest.approx(fraction, abs=0.03)
     assert pause_s.max() <= 0.35
     assert np.quantile(pause_s, [0.25, 0.5, 0.75]) == pytest.approx([0.0875, 0.175, 0.2625], abs=0.01)
-    large = {p: servers(4, internode=INTERNODE | {"lock_refused": p}) for p in (0.0, share)}
-    assert alone(large[0.0], "PUT", LARGE)[0].end_s == alone(large[share], "PUT", LARGE)[0].end_s
+    large = {p: servers(4, internode=INTERNODE | {"lock_conflict_fraction": p}) for p in (0.0, fraction)}
+    assert alone(large[0.0], "PUT", LARGE)[0].end_s == alone(large[fraction], "PUT", LARGE)[0].end_s
 
 
 def test_one_server_makes_no_calls_and_free_calls_change_nothing():

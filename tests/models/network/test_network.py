@@ -49,11 +49,11 @@ PAIR = Group(Choice.RANDOM, np.array([[0], [0]], np.int32))
 @pytest.mark.parametrize(
     ("build", "said"),
     [
-        (lambda: Network((STATION,), (), agenda=(Action(Kind.DOWN, 1),)), "station that does not exist"),
-        (lambda: Network((STATION,), (), agenda=(Action(Kind.SHUT, 0),)), "gates are shut"),
-        (lambda: Network((GATE,), (), agenda=(Action(Kind.DOWN, 0),)), "gates are shut"),
-        (lambda: Network((POOL,), (), agenda=(Action(Kind.DOWN, 0),)), "pools stay"),
-        (lambda: Network((STATION,), (), groups=(PAIR,), agenda=(Action(Kind.LEAVE, 0, member=2),)), "member"),
+        (lambda: Network((STATION,), (), scenario=(Action(Kind.DOWN, 1),)), "station that does not exist"),
+        (lambda: Network((STATION,), (), scenario=(Action(Kind.SHUT, 0),)), "gates are shut"),
+        (lambda: Network((GATE,), (), scenario=(Action(Kind.DOWN, 0),)), "gates are shut"),
+        (lambda: Network((POOL,), (), scenario=(Action(Kind.DOWN, 0),)), "pools stay"),
+        (lambda: Network((STATION,), (), groups=(PAIR,), scenario=(Action(Kind.LEAVE, 0, member=2),)), "member"),
         (lambda: Network((STATION,), (Route("r", (single(Visit(Bound(0), ServiceDemand())),)),)), "in no group"),
         (lambda: Network((Station("w", "s", Discipline.WEIGHTED_SHARE),), ()), "needs 1 weights"),
         (lambda: Action(Kind.SPEED, 0, value=0), "value above 0"),

@@ -21,12 +21,12 @@ def test_shares_of_the_work_add_up():
 
 
 def test_bytes_after_the_first_block_have_a_cost_of_their_own():
-    law = ServiceDemand(constant="1ms", per_byte="3ns", later_bytes=1 / 3, block="1KiB")
+    law = ServiceDemand(constant="1ms", per_byte="3ns", later_byte_factor=1 / 3, block="1KiB")
     sizes = np.array([0, 1024, 5 * 1024])
     assert law.mean_s(sizes) == pytest.approx([1e-3, 1e-3 + 1024 * 3e-9, 1e-3 + 1024 * 3e-9 + 4096e-9])
     assert 2 * law.scaled(0.5).mean_s(sizes) == pytest.approx(law.mean_s(sizes))
     assert 4 * (law.per_shard(4).mean_s(sizes) - 1e-3) == pytest.approx(law.mean_s(sizes) - 1e-3)
-    free = ServiceDemand(per_byte="1ns", later_bytes=0, block="1KiB", distribution=Exponential())
+    free = ServiceDemand(per_byte="1ns", later_byte_factor=0, block="1KiB", distribution=Exponential())
     assert free.draw_s(1, 1, 0, 20_000, None, np.full(20_000, 4096)).mean() == pytest.approx(1024e-9, rel=0.05)
 
 

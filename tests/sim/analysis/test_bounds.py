@@ -22,7 +22,7 @@ from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
 from sim.analysis.bound_notes import may_fail
 from sim.analysis.bounds import Between, bounds
-from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_laws
+from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_service_demands
 from sim.analysis.supported_features import uncounted_feature
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
@@ -49,28 +49,28 @@ def simulated(network: Network, requests: Requests, seed: int = 1) -> Outcome:
 def assert_inside(program: Program) -> None:
     """Operational laws hold for the demands that were drawn, to the rounding, but for how a run starts and ends."""
     run = compiled_engine.run(program)
-    answered, clock_s = run.winner > 0, run.clock_s
-    n = int(answered.sum())
+    responded, clock_s = run.winner > 0, run.clock_s
+    n = int(responded.sum())
     if not n or not clock_s:
         return
-    asked = asked_of(program, answered)
-    if program.pacing.loop == "closed" or asked.arrival_s[-1]:
-        assert_run_inside(program, run, asked, drawn_demands(program, run.winner))
+    requested = requested_of(program, responded)
+    if program.pacing.loop == "closed" or requested.arrival_s[-1]:
+        assert_run_inside(program, run, requested, drawn_demands(program, run.winner))
 
 
-def assert_run_inside(program: Program, run: Outcome, asked: Requests, demands: Demands) -> None:
-    """The requests that a run has answered are `asked`, with these demands."""
-    network, answered, clock_s, n = program.network, run.winner > 0, run.clock_s, len(asked)
-    found = bounds(network, asked, demands)
-    took_s, more, less = (run.end_s - run.start_s)[answered], 1 + ROUNDING, 1 - ROUNDING
+def assert_run_inside(program: Program, run: Outcome, requested: Requests, demands: Demands) -> None:
+    """The requests that a run has answered are `requested`, with these demands."""
+    network, responded, clock_s, n = program.network, run.winner > 0, run.clock_s, len(requested)
+    found = bounds(network, requested, demands)
+    took_s, more, less = (run.end_s - run.start_s)[responded], 1 + ROUNDING, 1 - ROUNDING
 
     most_ops = found.throughput_ops.high
     assert most_ops is None or n / clock_s <= most_ops * more
-    assert took_s.mean() >= float(demands.share @ demands.alone_s) * less
-    for route, alone_s in enumerate(demands.alone_s):
-        mine = asked.route == route
+    assert took_s.mean() >= float(demands.fraction @ demands.no_contention_s) * less
+    for route, no_contention_s in enumerate(demands.no_contention_s):
+        mine = requested.route == route
         if mine.any():
-            assert took_s[mine].mean() >= alone_s * less
+            assert took_s[mine].mean() >= no_contention_s * less
     busy_s = np.array([run.busy_s[list(resource.stations)].sum() for resource in demands.resources])
     assert (busy_s >= n * demands.low_s * less - 1e-12).all()
     json.dumps(to_json(found), allow_nan=False)
@@ -80,30 +80,30 @@ def assert_run_inside(program: Program, run: Outcome, asked: Requests, demands: 
     for resource, busy in zip(demands.resources, busy_s, strict=True):
         most = rows[resource.name].utilization.high if resource.name in rows else None
         assert most is None or busy / clock_s / (rows[resource.name].servers or 1) <= most * more + 1e-12
-    if not any(may_fail(network, network.routes[k]) for k in np.unique(asked.route)):
+    if not any(may_fail(network, network.routes[k]) for k in np.unique(requested.route)):
         assert (busy_s <= n * demands.high_s * more + 1e-12).all()
         if program.pacing.loop == "closed":
-            assert_closed_inside(program.pacing, asked, run, found, program.draw(0, n))
+            assert_closed_inside(program.pacing, requested, run, found, program.draw(0, n))
 
 
-def asked_of(program: Program, chosen: np.ndarray) -> Requests:
+def requested_of(program: Program, chosen: np.ndarray) -> Requests:
     """The chosen ones of a program's requests; their sizes matter no more once their demands are drawn."""
     sheet = program.draw(0, len(chosen))
     columns = {name: getattr(sheet, name)[chosen] for name in ("route", "key_hash", "arrival_s", "think_s", "phase")}
     return Requests(size_bytes=np.zeros(chosen.sum(), np.int64), pacing=program.pacing, **columns)
 
 
-def assert_closed_inside(pacing: Pacing, asked: Requests, run: Outcome, found: dict, sheet: Sheet) -> None:
+def assert_closed_inside(pacing: Pacing, requested: Requests, run: Outcome, found: dict, sheet: Sheet) -> None:
     # Clients start one after the other, and stop one after the other: then fewer than all of them think, or are at
     # infinite servers, while no server works.
     n, clients, phases = len(run.end_s), pacing.clients, len(np.unique(sheet.phase))
     longest_s = np.add.reduceat(sheet.demand_s, np.sort(sheet.first_visit)).max()
-    edge_s = phases * ((clients - 1) * pacing.stagger_s + asked.think_s.max() + 2 * longest_s)
+    edge_s = phases * ((clients - 1) * pacing.stagger_s + requested.think_s.max() + 2 * longest_s)
     most_s, response_s = found.response_s.high, float((run.end_s - run.start_s).mean())
     if most_s is not None:
-        assert run.clock_s <= (n * (asked.think_s.mean() + most_s) / clients + edge_s) * (1 + ROUNDING)
+        assert run.clock_s <= (n * (requested.think_s.mean() + most_s) / clients + edge_s) * (1 + ROUNDING)
         assert response_s <= (most_s + clients * edge_s / n) * (1 + ROUNDING)
-    idle_s = clients * run.clock_s - (asked.think_s + run.end_s - run.start_s).sum()
+    idle_s = clients * run.clock_s - (requested.think_s + run.end_s - run.start_s).sum()
     assert response_s + idle_s / n >= found.response_s.low * (1 - ROUNDING) - 1e-12
 
 
@@ -126,7 +126,7 @@ def undisturbed(program: Program, tokens: bool) -> Program:
         for station in network.stations
     )
     routes = tuple(replace(route, policy=replace(route.policy, timeout_s=math.inf)) for route in network.routes)
-    return replace(program, network=replace(network, stations=stations, routes=routes, agenda=()), background=())
+    return replace(program, network=replace(network, stations=stations, routes=routes, scenario=()), background=())
 
 
 @settings(deadline=None, max_examples=200)
@@ -146,16 +146,21 @@ def test_undisturbed_programs_stay_inside(program, tokens):
 def test_expected_demands_bound_what_leaves_nothing_to_chance(data, seed, tokens):
     drawn = data.draw(networks())
     requests = data.draw(requests_for(drawn))
-    certain = with_laws(drawn, lambda law: law.model_copy(update={"distribution": Deterministic()}))
+    certain = with_service_demands(drawn, lambda law: law.model_copy(update={"distribution": Deterministic()}))
     groups = tuple(
         replace(g, choice=max(g.choice, Choice.LEAST_OUTSTANDING) if g.choice else g.choice) for g in drawn.groups
     )
-    program = undisturbed(Program.of(replace(certain, groups=groups, agenda=()), requests, seed), tokens)
+    program = undisturbed(Program.of(replace(certain, groups=groups, scenario=()), requests, seed), tokens)
     run = compiled_engine.run(program)
     rows = requests.rows(0, len(run.end_s))
-    asked = Requests(**{name: getattr(requests, name)[rows] for name in ROWS}, pacing=requests.pacing)
-    if len(rows) and run.clock_s and not run.in_flight and (asked.pacing.loop == "closed" or asked.arrival_s[-1]):
-        assert_run_inside(program, run, asked, mean_demands(program.network, asked))
+    requested = Requests(**{name: getattr(requests, name)[rows] for name in ROWS}, pacing=requests.pacing)
+    if (
+        len(rows)
+        and run.clock_s
+        and not run.in_flight
+        and (requested.pacing.loop == "closed" or requested.arrival_s[-1])
+    ):
+        assert_run_inside(program, run, requested, mean_demands(program.network, requested))
 
 
 @st.composite
@@ -163,7 +168,7 @@ def token_programs(draw) -> Program:
     """Requests on forks that take and give back tokens of two pools, some by key, with little else."""
     stations = (
         Station("a", "pool", Discipline.POOL, draw(st.integers(1, 4))), Station("b", "pool", Discipline.POOL, 4),
-        Station("wire", "network", Discipline.DELAY), Station("drive", "drive", Discipline.FIFO, 2),
+        Station("wire", "network", Discipline.INFINITE_SERVER), Station("drive", "drive", Discipline.FIFO, 2),
     )  # fmt: skip
     demand = st.builds(ServiceDemand, constant=st.sampled_from([0.5, 2.0]), distribution=st.sampled_from(SHAPES))
     pool = st.sampled_from([0, 0, 1, Member(0, 0)])
@@ -209,7 +214,7 @@ def forked() -> Network:
     stations = (
         Station("core", "cpu", Discipline.FIFO, 2),
         *(Station(f"drive {i}", "drive", Discipline.FIFO) for i in (1, 2, 3)),
-        Station("wire", "network", Discipline.DELAY),
+        Station("wire", "network", Discipline.INFINITE_SERVER),
     )
     write, read = ServiceDemand(constant=3.0, per_byte=0.5), ServiceDemand(constant=1.0, distribution=Exponential())
     put = Route(
@@ -234,7 +239,7 @@ def four_requests() -> Requests:
 
 def test_demands_are_those_written_down():
     demands = mean_demands(forked(), four_requests())
-    assert demands.share.tolist() == [0.75, 0.25, 0.0]
+    assert demands.fraction.tolist() == [0.75, 0.25, 0.0]
     # Core, drives 1, 2, 3 by key, wire: all branches count, whether the stage needs them or not.
     assert demands.mean_s[0] == pytest.approx([2.5, (3 + 7) / 3, 6, 5 / 3, 7])
     assert demands.mean_s[1] == pytest.approx([1.25, 0, 0, 1, 0])
@@ -242,16 +247,16 @@ def test_demands_are_those_written_down():
     assert demands.low_s == pytest.approx([8.75 / 4, 10 / 4, 18 / 4, 6 / 4, 21 / 4])
     assert demands.low_s.tolist() == demands.high_s.tolist()
     # A PUT is answered by the sooner of its branches, 3, 5 or 6.5 s; a GET no sooner than the mean of its later one.
-    assert demands.alone_s == pytest.approx([9 + (3 + 5 + 6.5) / 3, 1.25, 0])
+    assert demands.no_contention_s == pytest.approx([9 + (3 + 5 + 6.5) / 3, 1.25, 0])
 
 
 def test_random_laws_do_not_bound_who_comes_first():
     first = Stage(((Visit(0, ServiceDemand(constant=1.0, distribution=Exponential())),),) * 2, 1)
-    network = Network((Station("s", "s", Discipline.DELAY),), (Route("r", (first,)),))
+    network = Network((Station("s", "s", Discipline.INFINITE_SERVER),), (Route("r", (first,)),))
     requests = poisson(20_000, 1.0, seed=1)
-    assert mean_demands(network, requests).alone_s.tolist() == [0.0]
+    assert mean_demands(network, requests).no_contention_s.tolist() == [0.0]
     drawn = drawn_demands(Program.of(network, requests, 1), np.ones(20_000, np.int16))
-    assert drawn.alone_s[0] == pytest.approx(0.5, rel=0.03)
+    assert drawn.no_contention_s[0] == pytest.approx(0.5, rel=0.03)
 
 
 def test_drawn_demands_have_the_mean_of_their_laws():
@@ -262,7 +267,7 @@ def test_drawn_demands_have_the_mean_of_their_laws():
     drawn, mean = drawn_demands(Program.of(network, many, 7), np.ones(20_000, np.int16)), mean_demands(network, many)
     assert drawn.mean_s == pytest.approx(mean.mean_s, rel=0.03)
     assert drawn.visits == pytest.approx(mean.visits)
-    assert (drawn.alone_s >= mean.alone_s - 1e-9).all()
+    assert (drawn.no_contention_s >= mean.no_contention_s - 1e-9).all()
 
 
 def test_open_loop_by_hand():
@@ -342,7 +347,7 @@ def test_commits_of_other_requests_may_be_shorter():
     requests = poisson(4, 1.0, seed=1)
     requests.route[:] = [0, 1, 0, 1]
     demands = mean_demands(network, requests)
-    assert demands.alone_s.tolist() == [1.0, 1.5]
+    assert demands.no_contention_s.tolist() == [1.0, 1.5]
     assert demands.low_s.tolist() == [0.5]  # all may be members of one batch
     assert demands.high_s.tolist() == [3.0]
 
@@ -378,13 +383,13 @@ def test_what_fails_is_no_bound_of_what_is_answered():
 
 
 def test_the_agenda_may_only_take_away():
-    agenda = (Action(Kind.SPEED, 0, at_s=2.0, value=4.0), Action(Kind.SPEED, 0, at_s=50.0, value=0.5))
+    scenario = (Action(Kind.SPEED, 0, at_s=2.0, value=4.0), Action(Kind.SPEED, 0, at_s=50.0, value=0.5))
     network = one_station(Station("drive", "drive", Discipline.FIFO), constant(1.0))
-    found = bounds(replace(network, agenda=agenda), closed(10, 0.0, seed=1, clients=3))
+    found = bounds(replace(network, scenario=scenario), closed(10, 0.0, seed=1, clients=3))
     assert found.throughput_ops == Between(0.0, 4.0)
     assert found.stations[0].demand_s == Between(0.25, 2.0)
     assert "greatest speed" in found.notes[1]
-    assert "agenda" in found.exact.reason
+    assert "scenario" in found.exact.reason
 
 
 def test_background_commits_may_begin_a_batch():
@@ -400,8 +405,8 @@ def test_background_commits_may_begin_a_batch():
     assert (run.end_s - run.start_s)[0] > 1.0  # each begins a batch of its own
     requests.arrival_s[:] = [1.0, 10.0, 20.0, 30.0]  # these join the next one
     demands = drawn_demands(program, run.winner)
-    assert (demands.low_s[0], demands.alone_s[0]) == (pytest.approx(0.1), pytest.approx(0.1))
-    assert drawn_demands(Program.of(network, requests, 1), run.winner).alone_s[0] == pytest.approx(5.0)
+    assert (demands.low_s[0], demands.no_contention_s[0]) == (pytest.approx(0.1), pytest.approx(0.1))
+    assert drawn_demands(Program.of(network, requests, 1), run.winner).no_contention_s[0] == pytest.approx(5.0)
 
 
 @dataclass(frozen=True)

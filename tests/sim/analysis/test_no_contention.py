@@ -27,7 +27,7 @@ def wire(seconds: float) -> Visit:
 
 
 def test_tokens_held_limit_throughput():
-    stations = (Station("tokens", "pool", Discipline.POOL, 2), Station("wire", "network", Discipline.DELAY))
+    stations = (Station("tokens", "pool", Discipline.POOL, 2), Station("wire", "network", Discipline.INFINITE_SERVER))
     route = Route("r", (single(TAKE, wire(1.0), GIVE_BACK, wire(0.5)),))
     network = Network(stations, (route,))
     requests = closed(100, 0.0, seed=1, clients=5)
@@ -66,7 +66,7 @@ def test_tokens_held_limit_throughput():
     ],
 )
 def test_how_long_tokens_are_held(stages, held_s):
-    stations = (Station("tokens", "pool", Discipline.POOL, 50), Station("wire", "network", Discipline.DELAY))
+    stations = (Station("tokens", "pool", Discipline.POOL, 50), Station("wire", "network", Discipline.INFINITE_SERVER))
     network = Network(stations, (Route("r", tuple(stages)),))
     requests = poisson(20, 1.0, seed=1)
     demands, found = mean_demands(network, requests), bounds(network, requests)
@@ -81,7 +81,7 @@ def test_pools_alike_are_looked_at_together(monkeypatch):
     pools, calls = 200, []
     stations = (
         *(Station(f"pool {k}", "pool", Discipline.POOL) for k in range(pools)),
-        Station("wire", "network", Discipline.DELAY),
+        Station("wire", "network", Discipline.INFINITE_SERVER),
     )  # fmt: skip
     take, give = (Visit(Member(0, 0), constant(0.0), releases=releases) for releases in (False, True))
     last = Visit(Member(0, 1), constant(0.0))
@@ -101,7 +101,7 @@ def test_pools_alike_are_looked_at_together(monkeypatch):
 
 def test_a_pool_under_two_names_has_no_limit():
     """What one visit takes another may give back, though they name the pool in different ways."""
-    stations = (Station("tokens", "pool", Discipline.POOL, 1), Station("wire", "network", Discipline.DELAY))
+    stations = (Station("tokens", "pool", Discipline.POOL, 1), Station("wire", "network", Discipline.INFINITE_SERVER))
     groups = (Group(Choice.LEAST_OUTSTANDING, np.array([[0], [1]], np.int32)),)
     route = Route("r", (single(TAKE, Visit(Bound(0), ServiceDemand(), releases=True), wire(1.0)),))
     keyed = Route("r", (single(TAKE, Visit(Member(0, 0), ServiceDemand(), releases=True), wire(1.0)),))
@@ -127,7 +127,7 @@ def test_a_pool_under_two_names_has_no_limit():
 )
 def test_a_response_counts_until_another_attempt_may_be_sooner(law, policy, least_s, mean_s):
     route = Route("GET", (single(Visit(0, law)),), policy=policy)
-    network = Network((Station("wire", "network", Discipline.DELAY),), (route,))
+    network = Network((Station("wire", "network", Discipline.INFINITE_SERVER),), (route,))
     requests = poisson(40_000, 1.0, seed=1)
     found = bounds(network, requests)
     assert found.response_s.low == pytest.approx(least_s, rel=1e-3)
@@ -141,7 +141,7 @@ def test_a_response_counts_until_another_attempt_may_be_sooner(law, policy, leas
 def test_the_time_until_another_attempt_is_divided_among_the_visits():
     law = ServiceDemand(constant=1.0, distribution=SlowMode(probability=0.1, factor=20))
     route = Route("GET", (single(Visit(0, law), Visit(0, constant(1.0))),), policy=Policy(timeout_s=2.5))
-    network = Network((Station("wire", "network", Discipline.DELAY),), (route,))
+    network = Network((Station("wire", "network", Discipline.INFINITE_SERVER),), (route,))
     requests = poisson(40_000, 1.0, seed=1)
     least_s, run = bounds(network, requests).response_s.low, simulated(network, requests)
     assert 1.0 < least_s <= (run.end_s - run.start_s).mean() < 2.0

@@ -115,10 +115,10 @@ def mixed_network() -> Network:
     """Two routes and two keys' servers over stations of all product-form kinds."""
     stations = (
         Station("cores", "cpu", Discipline.PROCESSOR_SHARING, 2),
-        Station("any order", "cpu", Discipline.RANDOM_ORDER, 2),
+        Station("any order", "cpu", Discipline.SIRO, 2),
         Station("left", "drive", Discipline.FIFO),
         Station("right", "drive", Discipline.FIFO),
-        Station("wire", "network", Discipline.DELAY),
+        Station("wire", "network", Discipline.INFINITE_SERVER),
     )
     spread = ServiceDemand(constant=0.1, per_byte=0.02, distribution=Hyperexponential(cv=2))
     drive = ServiceDemand(constant=0.4, distribution=Exponential())
@@ -182,7 +182,7 @@ def test_open_network_is_simulated_as_computed():
 @given(demands, st.floats(0, 20), st.floats(0, 5), st.integers(1, 40))
 def test_balanced_job_bounds_hold_the_exact_means(demand_s, think_s, delay_s, clients):
     stations = [Station(f"s{i}", "server", Discipline.PROCESSOR_SHARING) for i in range(len(demand_s))]
-    stations.append(Station("wire", "network", Discipline.DELAY))
+    stations.append(Station("wire", "network", Discipline.INFINITE_SERVER))
     visits = (Visit(i, ServiceDemand(constant=d)) for i, d in enumerate([*demand_s, delay_s]))
     network = Network(tuple(stations), (Route("job", (single(*visits),)),))
     given_requests = closed(10, think_s, seed=1, clients=clients)
@@ -202,11 +202,11 @@ def station(discipline: Discipline, **options) -> Station:
     ("discipline", "law", "reason"),
     [
         (Discipline.FIFO, ServiceDemand(constant=1.0), "station s has demands that are deterministic, not exponential"),
-        (Discipline.RANDOM_ORDER, ServiceDemand(constant=1.0, distribution=Hyperexponential(cv=2)), "hyperexponential"),
+        (Discipline.SIRO, ServiceDemand(constant=1.0, distribution=Hyperexponential(cv=2)), "hyperexponential"),
         (Discipline.FIFO, ServiceDemand(constant=1.0, per_byte=1.0, distribution=Exponential()), "from 1 to 3 s"),
         (Discipline.GROUP_COMMIT, exponential, "GROUP_COMMIT"),
         (Discipline.FIFO, exponential, None),
-        (Discipline.RANDOM_ORDER, exponential, None),
+        (Discipline.SIRO, exponential, None),
         (Discipline.PROCESSOR_SHARING, ServiceDemand(constant=1.0, per_byte=1.0), None),
         (Discipline.GROUP_COMMIT, ServiceDemand(), None),
     ],
@@ -257,7 +257,7 @@ def test_reasons_of_groups_policies_and_the_agenda():
     hedged = replace(network.routes[0], policy=Policy(hedge_after_s=1.0))
     assert why_not(replace(network, routes=(hedged,)), requests) == "job may be given up, or asked again"
     slower = (Action(Kind.SPEED, 0, at_s=1.0, value=0.5),)
-    assert why_not(replace(network, agenda=slower), requests) == "the agenda changes the network"
+    assert why_not(replace(network, scenario=slower), requests) == "the agenda changes the network"
 
 
 def test_arrivals_have_to_be_poisson():

@@ -111,11 +111,11 @@ def later_writes(token: Discipline, held_over: tuple[Visit, ...] = ()) -> Networ
         Station("tokens", "tokens", token, 2 if token is Discipline.POOL else 1),
         Station("other tokens", "tokens", Discipline.POOL, 2),
     )  # fmt: skip
-    answered, write = (Visit(0, constant(0.1)),), Visit(1, constant(1.0))
+    responded, write = (Visit(0, constant(0.1)),), Visit(1, constant(1.0))
     release = (Visit(2, constant(0.0), releases=True),) if token is Discipline.POOL else ()
     later = (Visit(2, constant(0.0)), *held_over, write, *release)
     turn = single(Visit(2, constant(0.0)), *release)
-    return Network(stations, (Route("PUT", (turn, Stage((answered, later), 1))),))
+    return Network(stations, (Route("PUT", (turn, Stage((responded, later), 1))),))
 
 
 def test_work_behind_a_pool_that_gives_its_tokens_back_counts():

@@ -17,7 +17,7 @@ from traces.spec_file import validated
 
 GROWTH = {
     "months": 12,
-    "objects": {"now": 1e6, "a_month": {"low": 1e5, "likely": 2e5, "high": 4e5}},
+    "objects": {"now": 1e6, "per_month": {"low": 1e5, "likely": 2e5, "high": 4e5}},
     "rate": {"now": "100/s", "growth": {"low": 0.0, "likely": 0.02, "high": 0.05}},
     "object_size": "64KiB",
     "scenarios": 40,
@@ -28,8 +28,8 @@ def growth(**changes: object) -> Growth:
     return validated(Growth, GROWTH | changes, "growth")
 
 
-def three(low: float, likely: float, high: float, law: str = "triangular") -> Range[float]:
-    return Range[float].model_validate({"low": low, "likely": likely, "high": high, "law": law})
+def three(low: float, likely: float, high: float, distribution: str = "triangular") -> Range[float]:
+    return Range[float].model_validate({"low": low, "likely": likely, "high": high, "distribution": distribution})
 
 
 def test_a_triangular_range_has_its_mean_its_ends_and_its_mode():
@@ -41,7 +41,7 @@ def test_a_triangular_range_has_its_mean_its_ends_and_its_mode():
 
 
 def test_a_lognormal_range_leaves_one_in_twenty_on_either_side():
-    skewed = three(1, 10, 40, law="lognormal")
+    skewed = three(1, 10, 40, distribution="lognormal")
     assert skewed.quantile(np.array([0.05, 0.5, 0.95])).tolist() == pytest.approx([1, 10, 40])
 
 
@@ -62,7 +62,7 @@ def test_scenarios_are_a_function_of_the_seed():
 
 
 def test_nothing_uncertain_is_one_scenario():
-    sure = growth(objects={"now": 1e6, "a_month": 2e5}, rate={"now": 100, "growth": 0.02})
+    sure = growth(objects={"now": 1e6, "per_month": 2e5}, rate={"now": 100, "growth": 0.02})
     assert scenarios(sure, 0) == [likely(sure)]
 
 
@@ -76,7 +76,7 @@ def test_a_store_grows_and_is_asked_for_more():
 
 
 def test_growth_begins_with_what_the_spec_has():
-    given_none = growth(objects={"a_month": 10}, rate=None, object_size=None, clients={"growth": 0.1})
+    given_none = growth(objects={"per_month": 10}, rate=None, object_size=None, clients={"growth": 0.1})
     spec = ceph("stored.objects=500", "workload.clients=20")
     grown = spec_at(spec, given_none, likely(given_none), 2)
     assert isinstance(grown, CephSpec)
@@ -94,15 +94,18 @@ def test_buckets_are_resharded_on_the_way():
     ("change", "said"),
     [
         (
-            {"objects": {"a_month": {"low": 2, "likely": 1, "high": 3}}},
-            "objects.a_month: low, likely, high are 2, 1",
+            {"objects": {"per_month": {"low": 2, "likely": 1, "high": 3}}},
+            "objects.per_month: low, likely, high are 2, 1",
         ),
-        ({"objects": {"a_month": -1}}, "objects.a_month"),
+        ({"objects": {"per_month": -1}}, "objects.per_month"),
         ({"clients": {"growth": 0.1}}, "rate is of an open loop, clients of a closed one"),
         ({"rate": {"now": "3 parsecs"}}, "unknown unit"),
         ({"months": 0}, "months"),
         ({"weeks": 3}, "unknown field; allowed are months, objects"),
-        ({"objects": {"a_month": {"low": 0, "likely": 1, "high": 3, "law": "lognormal"}}}, "it must be above 0"),
+        (
+            {"objects": {"per_month": {"low": 0, "likely": 1, "high": 3, "distribution": "lognormal"}}},
+            "it must be above 0",
+        ),
     ],
 )
 def test_mistakes_name_the_field(change, said):

@@ -13,7 +13,7 @@ from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
 from models.prices import cost
 from models.store import spec_of
 from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
-from sim.capacity.health import Checkup, Examiner, examine, state_of
+from sim.capacity.health import Examiner, HealthCheck, examine, state_of
 from sim.capacity.limits import RANGE, Course
 from sim.capacity.plan import plan as planned
 from sim.capacity.remedies import candidates
@@ -60,7 +60,7 @@ def by_name(result: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_a_billion_objects_spill_first_where_the_levels_are_full():
-    filling = growth(objects={"now": 1e8, "a_month": 3.5e7})
+    filling = growth(objects={"now": 1e8, "per_month": 3.5e7})
     result = plan(load_mapping(EXAMPLE), filling, [])
     rocks = rocksdb_defaults("luminous")
     # L0 … L3 of every OSD full; of each object 6 of 112 OSDs hold a chunk.
@@ -74,22 +74,22 @@ def test_a_billion_objects_spill_first_where_the_levels_are_full():
 
 
 def test_what_is_reached_already_is_in_month_0():
-    filling = growth(objects={"now": 3e8, "a_month": 1e7})
+    filling = growth(objects={"now": 3e8, "per_month": 1e7})
     assert by_name(plan(load_mapping(EXAMPLE), filling, []), "spill L4")["month"]["likely"] == 0
 
 
 def test_a_range_is_that_of_the_scenarios():
-    filling = growth(objects={"now": 1e8, "a_month": {"low": 1e7, "likely": 2e7, "high": 6e7}}, scenarios=20)
+    filling = growth(objects={"now": 1e8, "per_month": {"low": 1e7, "likely": 2e7, "high": 6e7}}, scenarios=20)
     limit = plan(load_mapping(EXAMPLE), filling, [], seed=5)["limits"][0]
     months = [(limit["objects"] - 1e8) / s.objects_a_month for s in scenarios(filling, 5)]
     low, high = np.quantile(months, RANGE, method="inverted_cdf")
     assert limit["month"] == pytest.approx({"low": low, "likely": (limit["objects"] - 1e8) / 2e7, "high": high})
-    assert limit["share"] == np.mean(np.array(months) <= MONTHS)
+    assert limit["fraction"] == np.mean(np.array(months) <= MONTHS)
 
 
 def test_index_shards_and_fill_are_limits():
     spec = override(load_mapping(EXAMPLE), ["workload.buckets=100", "db=null"])
-    result = plan(spec, growth(objects={"now": 1e8, "a_month": 1e8}), [])
+    result = plan(spec, growth(objects={"now": 1e8, "per_month": 1e8}), [])
     assert by_name(result, "index shards")["objects"] == 100 * 16 * 100_000 + 1
     assert {"nearfull", "full"} <= {limit["name"] for limit in result["limits"]}
     assert not result["changes"][0]["holds"]
@@ -120,7 +120,7 @@ def test_the_cheapest_change_goes_by_the_prices(gateway, core, cheapest, extra):
     spec = override(GATEWAY_BOUND, [f"gateways.scales_to={scales_to}"])
     priced = override(spec, [f"prices={{gateway: {gateway}, gateway_core: {core}, osd_host: 5000}}"])
     best = plan(priced, growth(rate=FIVE_PER_CENT), [])["best"]
-    assert (best["set"], best["cost"], best["share"]) == (cheapest, extra, 1.0)
+    assert (best["set"], best["cost"], best["fraction"]) == (cheapest, extra, 1.0)
     # It has as much more room as it has more cores.
     capacity = best["set"].get("gateways.cores", 16) * 1000
     assert best["next"]["name"] == "rgw cpu saturated"
@@ -140,11 +140,11 @@ def test_two_things_that_are_short_take_a_pair():
 def tried(*assignments: str, **more: Any) -> list[dict[str, Any]]:
     spec = with_object_size(spec_of(override(GATEWAY_BOUND, assignments), "spec"), 0)
     grows = growth(**more)
-    return list(candidates(Course(spec, grows, (), Checkup(spec)), likely(grows)))
+    return list(candidates(Course(spec, grows, (), HealthCheck(spec)), likely(grows)))
 
 
 def test_drives_and_a_database_of_their_own_are_changes():
-    filling = {"objects": {"now": 1e8, "a_month": 1e7}}
+    filling = {"objects": {"now": 1e8, "per_month": 1e7}}
     drives = [change["hosts.drives"] for change in tried(**filling) if "hosts.drives" in change]
     assert drives == [3, 4, 6]
     assert not any("db.size" in change for change in tried(**filling)), "flash has its RocksDB on itself"
@@ -182,7 +182,7 @@ def test_an_objective_is_broken_in_the_first_month_in_which_it_is():
     kept = []
     for month in range(13):
         at = spec_at(spec, MORE_GETS, likely(MORE_GETS), month)
-        kept.append(examine(Checkup(at, (SLO,), 0.5, 2)).keeps(SLO))
+        kept.append(examine(HealthCheck(at, (SLO,), 0.5, 2)).keeps(SLO))
     first = kept.index(False)
     assert 0 < first < 12
     limit = by_name(result, SLO.text)
@@ -203,8 +203,8 @@ def test_workers_find_the_same():
 def test_reads_and_writes_have_windows_of_their_own():
     spec = ceph("workload.keys=write_once_read_once", "workload.operations=1000", "workload.clients=4")
     slos = tuple(map(parse_slo, ("PUT.p99<1s", "GET.p99<1s", "drive.utilization<100%")))
-    both = examine(Checkup(spec, slos, 0.5, 2))
-    writes = examine(Checkup(spec, slos[:1], 0.5, 2))
+    both = examine(HealthCheck(spec, slos, 0.5, 2))
+    writes = examine(HealthCheck(spec, slos[:1], 0.5, 2))
     assert set(both.slos) == {slo.text for slo in slos}
     assert both.slos["PUT.p99<1s"] == writes.slos["PUT.p99<1s"]
     assert writes.visits < both.visits
@@ -212,17 +212,17 @@ def test_reads_and_writes_have_windows_of_their_own():
 
 
 def test_what_is_known_is_not_looked_at_again():
-    asked = []
+    requested = []
 
     def mapping(function, checkups):
         new = list(checkups)
-        asked.extend(new)
+        requested.extend(new)
         return map(function, new)
 
     examiner = Examiner(mapping)
-    checkup = Checkup(ceph("workload.rate=10/s"))
-    assert examiner([checkup]) == examiner([checkup, checkup])[:1]
-    assert len(asked) == 1
+    health_check = HealthCheck(ceph("workload.rate=10/s"))
+    assert examiner([health_check]) == examiner([health_check, health_check])[:1]
+    assert len(requested) == 1
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def test_the_published_billion():
     state = state_figures(grown(spec, 1_014_912_090), generate(spec.workload, 0))
     assert state["spilled_bytes"] > 80e9  # figure 4 of the source
     assert state["allocated_bytes"] / state["stored_bytes"] == pytest.approx(6)  # 64 KiB units of 16 KiB chunks
-    assert 0.85 < state["fill_share"] < 0.95
+    assert 0.85 < state["fill_fraction"] < 0.95
 
 
 # Folders
@@ -272,10 +272,12 @@ def test_windows_that_are_done_are_found_again(tmp_path, found, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         timeline(small(), PLAN, cache=TimelineFolder(tmp_path / "t"), progress=until_two)
     assert len(list((tmp_path / "t" / "windows").iterdir())) == 2
-    asked = []
-    monkeypatch.setattr(sim.capacity.timeline, "simulated", lambda window: asked.append(window) or simulated(window))
+    requested = []
+    monkeypatch.setattr(
+        sim.capacity.timeline, "simulated", lambda window: requested.append(window) or simulated(window)
+    )
     resumed = timeline(small(), PLAN, cache=TimelineFolder(tmp_path / "t"))
-    assert len(asked) == 1
+    assert len(requested) == 1
     assert without_times(resumed) == without_times(found)
 
 
@@ -320,8 +322,8 @@ BRIEF = ("--states", "3", "--window", "0.05s", "--workers", "1")
 
 def test_the_command_prints_writes_and_draws(capsys, tmp_path):
     out, page = tmp_path / "t", tmp_path / "t.html"
-    asked = (str(EXAMPLE), "--objects", "1e8..1e9", *BRIEF, "--out", str(out))
-    code, text, _ = tailcast(capsys, *asked, "--json", "--report", str(page))
+    requested = (str(EXAMPLE), "--objects", "1e8..1e9", *BRIEF, "--out", str(out))
+    code, text, _ = tailcast(capsys, *requested, "--json", "--report", str(page))
     result = json.loads(text)
     assert code == 0
     assert [state["objects"] for state in result["states"]] == [1e8, 316227766, 1e9]
@@ -330,7 +332,7 @@ def test_the_command_prints_writes_and_draws(capsys, tmp_path):
     assert json.loads((out / "timeline.json").read_text()) == result
     assert pq.read_table(out / "timeline.parquet").num_rows == 6
     assert "spill L4" in page.read_text(encoding="utf-8")
-    code, text, _ = tailcast(capsys, *asked)
+    code, text, _ = tailcast(capsys, *requested)
     assert code == 0
     lines = text.splitlines()
     begins = next(i for i, line in enumerate(lines) if "spill L4" in line)
@@ -372,14 +374,14 @@ def test_what_reshards_cost_is_drawn(found):
 
 def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_path, found):
     timeline_page.write_timeline_page(found, tmp_path / "page.html", "t")
-    asked, answer, sure = answers(tmp_path / "page.html")
+    requested, response, sure = answers(tmp_path / "page.html")
     first, last = found.states[0], found.states[-1]
-    assert asked.startswith(
+    assert requested.startswith(
         f"How throughput and latency change from {millions(first['objects'])} to {millions(last['objects'])}"
     )
-    assert f"PUTs go from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in answer
+    assert f"PUTs go from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in response
     earliest = min(found.effects, key=lambda event: event.objects, default=None)
-    assert earliest is None or f"what begins first is {earliest.name}, at " in answer
+    assert earliest is None or f"what begins first is {earliest.name}, at " in response
     assert sure.startswith(f"{len(found.states)} states, ")
 
 

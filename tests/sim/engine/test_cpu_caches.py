@@ -19,8 +19,8 @@ from tests.networks import closed, one_station, poisson
 from tests.small_traces import trace_of
 
 ENGINES = (compiled_engine, simpy_engine)
-WITH_QUEUE = (Discipline.FIFO, Discipline.RANDOM_ORDER, Discipline.PRIORITY, Discipline.WEIGHTED_SHARE)
-CACHES = Caches(refill_s=0.8, warming_s=2.0, cooling_s=3.0)
+WITH_QUEUE = (Discipline.FIFO, Discipline.SIRO, Discipline.PRIORITY, Discipline.WEIGHTED_SHARE)
+CACHES = Caches(cold_penalty_s=0.8, warm_up_s=2.0, decay_s=3.0)
 WORK_S = 0.5
 
 
@@ -85,7 +85,7 @@ def test_other_stations_have_no_caches(discipline):
         station(discipline=discipline)
 
 
-@pytest.mark.parametrize("wrong", ["refill_s", "warming_s", "cooling_s"])
+@pytest.mark.parametrize("wrong", ["cold_penalty_s", "warm_up_s", "decay_s"])
 def test_caches_without_size_or_time_are_refused(wrong):
     with pytest.raises(ValueError, match="must be above 0"):
         replace(CACHES, **{wrong: 0.0})
@@ -95,11 +95,15 @@ def test_a_lone_get_of_minio_is_slower_after_idling():
     data = {
         "store": "minio",
         "workload": {"operations": 1, "object_size": "4KiB"},
-        "host": {"cores": 2, "cpu": {"GET": "1ms"}, "caches": {"refill": "2ms", "warming": "4ms", "cooling": "5ms"}},
+        "host": {
+            "cores": 2,
+            "cpu": {"GET": "1ms"},
+            "cpu_caches": {"cold_penalty": "2ms", "warm_up": "4ms", "decay": "5ms"},
+        },
     }
     taken_s = []
-    for refill in ("2ms", "0"):
-        data["host"]["caches"]["refill"] = refill
+    for cold_penalty in ("2ms", "0"):
+        data["host"]["cpu_caches"]["cold_penalty"] = cold_penalty
         network, requests = compile_spec(spec_of(data, "spec"), trace_of(["GET"] * 2, ["k"] * 2, arrival_s=[0.0, 0.02]))
         outcome = compiled_engine.run(Program.of(network, requests, 0))
         taken_s.append((outcome.end_s - outcome.start_s).tolist())

@@ -64,7 +64,7 @@ def test_the_branch_that_ends_a_stage_is_the_path(engine, need, path):
 @pytest.mark.parametrize(
     ("discipline", "first", "second"),
     [
-        (Discipline.DELAY, (0.0, 1.0), (0.0, 1.0)),
+        (Discipline.INFINITE_SERVER, (0.0, 1.0), (0.0, 1.0)),
         (Discipline.FIFO, (0.0, 1.0), (1.0, 1.0)),
         (Discipline.PROCESSOR_SHARING, (1.0, 1.0), (1.0, 1.0)),
         (Discipline.GROUP_COMMIT, (0.0, 1.0), (1.0, 1.0)),
@@ -77,7 +77,7 @@ def test_waiting_and_service_of_two_at_once(engine, discipline, first, second):
 
 @ENGINES
 def test_a_pool_is_waited_for(engine):
-    stations = (Station("threads", "threads", Discipline.POOL), Station("cpu", "cpu", Discipline.DELAY))
+    stations = (Station("threads", "threads", Discipline.POOL), Station("cpu", "cpu", Discipline.INFINITE_SERVER))
     route = Route("job", (single(Visit(0, fixed(0.0)), Visit(1, fixed(3.0)), Visit(0, fixed(0.0), releases=True)),))
     assert paths(engine, Network(stations, (route,)), at(0.0, 1.0)) == [
         {"cpu": (0.0, 3.0)},

@@ -54,7 +54,7 @@ def test_engines_agree_over_many_chunks(discipline, loop):
     assert_identical(simpy_engine.run(program), compiled_engine.run(program))
 
 
-@pytest.mark.parametrize("discipline", [Discipline.DELAY, Discipline.FIFO, Discipline.PROCESSOR_SHARING])
+@pytest.mark.parametrize("discipline", [Discipline.INFINITE_SERVER, Discipline.FIFO, Discipline.PROCESSOR_SHARING])
 def test_engines_agree_with_thousands_of_requests_in_flight(discipline):
     # From 1,024 slots on the kernel prefetches what the next events need, from 8,192 events on their heap's entries.
     station = Station("s", "server", discipline, servers=500)
@@ -114,7 +114,7 @@ def test_join_waits_for_need_branches_and_the_rest_go_on_loading(engine):
 @pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
 def test_phases_are_barriers_and_start_staggered(engine):
     pacing = Pacing("closed", clients=2, stagger_s=0.25)
-    station = Station("s", "server", Discipline.DELAY)
+    station = Station("s", "server", Discipline.INFINITE_SERVER)
     network = one_station(station, ServiceDemand(constant=1.0))
     requests = dataclasses.replace(zeros(5), phase=np.array([0, 0, 0, 1, 1], np.int32), pacing=pacing)
     result = engine.run(Program.of(network, requests, seed=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hedging
 import hedging_hurts
-import latency_laws as laws
+import latency_distributions as distributions
 import numpy as np
 import pytest
 
@@ -14,9 +14,11 @@ from models.network.route import Visit, single
 
 @pytest.mark.parametrize("points", [hedging.LEAF_MS, hedging.MINIO_MS])
 def test_a_law_goes_through_its_quantiles(points):
-    demand = laws.law(points, "bounded" if 1.0 in points else "lognormal")
+    demand = distributions.distribution(points, "bounded" if 1.0 in points else "lognormal")
     inner = [p for p in points if 0 < p < 1]
-    assert [laws.law_quantile_ms(demand, p) for p in inner] == pytest.approx([points[p] for p in inner], rel=1e-6)
+    assert [distributions.distribution_quantile_ms(demand, p) for p in inner] == pytest.approx(
+        [points[p] for p in inner], rel=1e-6
+    )
 
 
 def test_independent_leaves_fall_short_of_all_leaves():
@@ -27,11 +29,11 @@ def test_independent_leaves_fall_short_of_all_leaves():
 
 
 def test_hedged_tail_is_the_product_of_two():
-    leaf = laws.law({0.98: 10.0, 0.9999: 1800.0})
+    leaf = distributions.distribution({0.98: 10.0, 0.9999: 1800.0})
     at_s = 0.05
     values = np.array(leaf.distribution.values)
-    network = laws.never_queued(single(Visit(0, leaf)), policy=Policy(hedge_after_s=0.01))
-    outcome, latency_ms = laws.ran(network, laws.poisson(1_000_000, 1e3, 2), 2)
+    network = distributions.never_queued(single(Visit(0, leaf)), policy=Policy(hedge_after_s=0.01))
+    outcome, latency_ms = distributions.ran(network, distributions.poisson(1_000_000, 1e3, 2), 2)
     scaled = values * leaf.constant / np.trapezoid(values, leaf.distribution.probabilities)
     late = [1 - np.interp(t, scaled, leaf.distribution.probabilities) for t in (at_s, at_s - 0.01)]
     assert (latency_ms > 1000 * at_s).mean() == pytest.approx(late[0] * late[1], rel=0.4)

@@ -68,7 +68,7 @@ def test_the_kernel_says_that_it_does_not_have_it():
 
 
 def test_only_the_servers_are_told_apart_by_name():
-    asked = re.compile(r"\bDiscipline\.[A-Z]|\bdiscipline (is|in|==|!=) ")
+    requested = re.compile(r"\bDiscipline\.[A-Z]|\bdiscipline (is|in|==|!=) ")
     files = [path for folder in ("sim", "cli", "validate") for path in (ROOT / folder).rglob("*.py")]
-    naming = [path.name for path in files if asked.search(path.read_text())]
+    naming = [path.name for path in files if requested.search(path.read_text())]
     assert naming == ["disciplines.py"]

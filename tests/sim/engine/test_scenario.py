@@ -17,7 +17,7 @@ from models.network.station import Choice, Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure, Program
 from sim.engine.reference import engine as simpy_engine
-from tests.sim.engine.test_theory_features import NOTHING, PRIORITY, SHARE, at, balanced, fifo, job, once
+from tests.sim.engine.test_theory_features import FRACTION, NOTHING, PRIORITY, at, balanced, fifo, job, once
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ from tests.sim.engine.test_theory_features import NOTHING, PRIORITY, SHARE, at, 
 def test_gate_is_shut_for_a_while(poll_s, poll_limit, ends_s, waiting_s):
     gate = Station("g", "gate", Discipline.GATE, poll_s=poll_s, poll_limit=poll_limit)
     visits = Visit(0, NOTHING), Visit(1, ServiceDemand(constant=0.5))
-    stations, agenda = (
-        (gate, Station("d", "work", Discipline.DELAY)),
+    stations, scenario = (
+        (gate, Station("d", "work", Discipline.INFINITE_SERVER)),
         (Action(Kind.SHUT, 0, 2), Action(Kind.OPEN, 0, 5)),
     )
-    run = once(Network(stations, (Route("r", (single(*visits),)),), agenda=agenda), 0, 1, 2, 3, 4, 5, 6)
+    run = once(Network(stations, (Route("r", (single(*visits),)),), scenario=scenario), 0, 1, 2, 3, 4, 5, 6)
     assert run.end_s.tolist() == list(ends_s)
     assert run.waiting_s.tolist() == [waiting_s, 0]
     assert ((run.failure == Failure.GATE_SHUT) == (run.end_s == 4.0)).all()
@@ -65,12 +65,12 @@ def test_station_dies_and_comes_back():
 
 
 def test_members_leave_and_join():
-    agenda = (
+    scenario = (
         Action(Kind.LEAVE, 0, 1.5, member=0),
         Action(Kind.LEAVE, 0, 2.5, member=1),
         Action(Kind.JOIN, 0, 3.5, member=0),
     )
-    network = dataclasses.replace(balanced(Choice.ROUND_ROBIN, 2), agenda=agenda)
+    network = dataclasses.replace(balanced(Choice.ROUND_ROBIN, 2), scenario=scenario)
     run = once(network, 0, 1, 2, 3, 4)
     assert run.visits.tolist() == [2, 2]
     assert run.failure.tolist() == [0, 0, 0, Failure.NO_MEMBER, 0]
@@ -86,7 +86,7 @@ def test_background_load_takes_its_turn(engine):
     assert (len(run.end_s), run.visits[0], run.busy_s[0]) == (2, 4, 4)
 
 
-@pytest.mark.parametrize("discipline", [Discipline.FIFO, Discipline.RANDOM_ORDER, PRIORITY, SHARE])
+@pytest.mark.parametrize("discipline", [Discipline.FIFO, Discipline.SIRO, PRIORITY, FRACTION])
 def test_who_gives_up_has_waited(discipline):
     station = Station("s", "server", discipline, weights=(1.0,))
     run = once(job(station, 4.0, policy=Policy(timeout_s=2.5)), 0, 1, 2, 8.0)
@@ -100,7 +100,7 @@ def test_who_gives_up_in_a_pool_has_waited_and_leaves_no_token():
     pool = Station("p", "pool", Discipline.POOL)
     visits = Visit(0, NOTHING), Visit(1, ServiceDemand(constant=4.0)), Visit(0, NOTHING, releases=True)
     route = Route("r", (single(*visits),), policy=Policy(timeout_s=2.5))
-    run = once(Network((pool, Station("d", "work", Discipline.DELAY)), (route,)), 0, 1, 2)
+    run = once(Network((pool, Station("d", "work", Discipline.INFINITE_SERVER)), (route,)), 0, 1, 2)
     assert run.end_s.tolist() == [2.5, 3.5, 4.5]
     assert run.waiting_s.tolist() == [2.5 + 2, 0]
     assert run.busy_s.tolist() == [4 + 4, 4 + 4]

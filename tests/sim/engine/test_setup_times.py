@@ -13,7 +13,7 @@ from sim.engine.outcome import Program
 from tests.networks import one_station, poisson
 from traces.workload.distributions import Exponential
 
-WITH_QUEUE = (Discipline.FIFO, Discipline.RANDOM_ORDER, Discipline.PRIORITY, Discipline.WEIGHTED_SHARE)
+WITH_QUEUE = (Discipline.FIFO, Discipline.SIRO, Discipline.PRIORITY, Discipline.WEIGHTED_SHARE)
 
 
 @pytest.mark.parametrize("discipline", WITH_QUEUE)

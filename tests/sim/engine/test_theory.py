@@ -99,7 +99,7 @@ def squared_wait(network: Network, rho: float, seed: int) -> float:
 
 def test_random_order_has_the_mean_wait_of_fifo_and_more_spread():
     rho = 0.7
-    network = one_station(station(Discipline.RANDOM_ORDER), ServiceDemand(constant=1.0, distribution=Exponential()))
+    network = one_station(station(Discipline.SIRO), ServiceDemand(constant=1.0, distribution=Exponential()))
     assert_holds(1 / (1 - rho), mean_time_in_system(network, rho))
     # FIFO's second moment 2 rho / (1 - rho)^2, times 1 / (1 - rho / 2): Kingman, "On queues in which customers are
     # served in random order", Proc. Cambridge Phil. Soc. 58, 1962.
@@ -111,8 +111,8 @@ def test_fairness_keeps_the_mean_wait_and_takes_spread_from_it():
     rho = 0.7
     of_fifo, of_random_order = 2 * rho / (1 - rho) ** 2, 2 * rho / (1 - rho) ** 2 / (1 - rho / 2)
     seconds = [of_random_order]
-    for fairness in (0.5, 1.0):
-        cores = replace(station(Discipline.RANDOM_ORDER), fairness=fairness)
+    for age_bias in (0.5, 1.0):
+        cores = replace(station(Discipline.SIRO), age_bias=age_bias)
         network = one_station(cores, ServiceDemand(constant=1.0, distribution=Exponential()))
         assert_holds(1 / (1 - rho), mean_time_in_system(network, rho))
         seconds.append(float(np.mean([squared_wait(network, rho, seed) for seed in range(REPLICATIONS)])))
@@ -120,12 +120,12 @@ def test_fairness_keeps_the_mean_wait_and_takes_spread_from_it():
 
 
 def test_infinite_server_has_poisson_occupancy():
-    network = one_station(station(Discipline.DELAY), ServiceDemand(constant=1.0, distribution=Exponential()))
+    network = one_station(station(Discipline.INFINITE_SERVER), ServiceDemand(constant=1.0, distribution=Exponential()))
     figures = replicate(network, lambda seed: poisson(CUSTOMERS, 5.0, seed), lambda run: run.busy_s[0] / run.clock_s)
     assert_holds(5.0, figures)
 
 
-@pytest.mark.parametrize("discipline", [Discipline.FIFO, Discipline.RANDOM_ORDER, Discipline.PROCESSOR_SHARING])
+@pytest.mark.parametrize("discipline", [Discipline.FIFO, Discipline.SIRO, Discipline.PROCESSOR_SHARING])
 def test_machine_repairman(discipline):
     machines, think_s, service_s = 6, 4.0, 1.0
     network = one_station(station(discipline), ServiceDemand(constant=service_s, distribution=Exponential()))

@@ -35,7 +35,7 @@ from traces.workload.distributions import Deterministic, Exponential, Hyperexpon
 
 ROUTE_STREAM = 999
 NOTHING = ServiceDemand()
-PRIORITY, SHARE = Discipline.PRIORITY, Discipline.WEIGHTED_SHARE
+PRIORITY, FRACTION = Discipline.PRIORITY, Discipline.WEIGHTED_SHARE
 
 
 def exponential(mean_s: float = 1.0) -> ServiceDemand:
@@ -60,10 +60,10 @@ def once(network: Network, *arrival_s: float) -> Outcome:
     return compiled_engine.run(Program.of(network, at(*arrival_s), seed=0))
 
 
-def job(station: Station, demand_s: float, *agenda: Action, policy: Policy | None = None) -> Network:
+def job(station: Station, demand_s: float, *scenario: Action, policy: Policy | None = None) -> Network:
     """One station and one route with constant demand."""
     route = Route("r", (single(Visit(0, ServiceDemand(constant=demand_s))),), policy=policy or Policy())
-    return Network((station,), (route,), agenda=agenda)
+    return Network((station,), (route,), scenario=scenario)
 
 
 def response_s(run: Outcome) -> np.ndarray:
@@ -115,7 +115,7 @@ def test_waits_of_priority_classes(servers, means_s, shapes, rate_ops):
 def test_classes_that_always_wait_are_served_by_their_weights(weights):
     demands = exponential(0.5), ServiceDemand(constant=1.5, distribution=Hyperexponential(cv=2))
     routes = tuple(Route(f"r{i}", (single(Visit(0, demand)),), priority=i) for i, demand in enumerate(demands))
-    network = Network((Station("s", "server", SHARE, weights=weights),), routes)
+    network = Network((Station("s", "server", FRACTION, weights=weights),), routes)
     program = Program.of(network, mixed_routes(20_000, 4.0, 0.7, seed=1), seed=1)
     run, sheet = compiled_engine.run(program), program.draw(0, 20_000)
     order = np.argsort(run.end_s)
@@ -151,9 +151,9 @@ def test_clients_with_deterministic_patience(rho, patience_s):
 
     def figure(seed: int) -> list[float]:
         program = Program.of(network, poisson(CUSTOMERS, rho, seed), seed)
-        run, asked_s = compiled_engine.run(program), program.draw(0, CUSTOMERS).demand_s
+        run, requested_s = compiled_engine.run(program), program.draw(0, CUSTOMERS).demand_s
         timed_out = failed_share(run, Failure.TIMEOUT)
-        return [1 - run.busy_s[0] / asked_s.sum(), timed_out, run.waiting_s[0] / CUSTOMERS]
+        return [1 - run.busy_s[0] / requested_s.sum(), timed_out, run.waiting_s[0] / CUSTOMERS]
 
     figures = np.array([figure(seed) for seed in range(REPLICATIONS)])
     for k, theory in enumerate((never_served, given_up, waiting_s)):
@@ -163,7 +163,7 @@ def test_clients_with_deterministic_patience(rho, patience_s):
 @pytest.mark.parametrize(("tokens", "queue_limit", "load"), [(5, 0, 4.0), (5, 3, 4.0), (1, 2, 1.3)])
 def test_pool_is_mmck(tokens, queue_limit, load):
     pool = Station("p", "pool", Discipline.POOL, tokens, queue_limit=queue_limit)
-    stations = pool, Station("d", "work", Discipline.DELAY)
+    stations = pool, Station("d", "work", Discipline.INFINITE_SERVER)
     visits = Visit(0, NOTHING), Visit(1, exponential()), Visit(0, NOTHING, releases=True)
     network = Network(stations, (Route("r", (single(*visits),)),))
     # Without a queue: Erlang's loss formula, 1917.
@@ -293,7 +293,7 @@ def test_fork_join(branches, tolerance):
 
 def test_first_of_two_idle_servers_halves_the_time():
     stage = Stage(((Visit(0, exponential()),), (Visit(0, exponential()),)), need=1)
-    network = Network((Station("d", "work", Discipline.DELAY),), (Route("r", (stage,)),))
+    network = Network((Station("d", "work", Discipline.INFINITE_SERVER),), (Route("r", (stage,)),))
     assert_holds(0.5, mean_time_in_system(network, 1.0))
 
 
@@ -342,7 +342,8 @@ def test_jackson_network_that_branches():
 def hedged(policy: Policy) -> Network:
     """An infinite server with Exponential times of mean 1."""
     return Network(
-        (Station("d", "work", Discipline.DELAY),), (Route("r", (single(Visit(0, exponential())),), policy=policy),)
+        (Station("d", "work", Discipline.INFINITE_SERVER),),
+        (Route("r", (single(Visit(0, exponential())),), policy=policy),),
     )
 
 
@@ -377,10 +378,10 @@ def test_hedge_after_a_quantile_adds_what_lies_above_it(quantile):
 
 def test_hedges_and_retries_keep_to_their_share():
     few, tries = 0.05, poisson(CUSTOMERS, 1.0, 1)
-    run = compiled_engine.run(Program.of(hedged(Policy(hedge_after_s=0.5, hedge_share=few)), tries, 1))
+    run = compiled_engine.run(Program.of(hedged(Policy(hedge_after_s=0.5, hedge_budget=few)), tries, 1))
     extra = extra_share(run)
     assert few * 0.99 <= extra <= few
-    policy = Policy(timeout_s=0.5, retries=3, retry_share=few)
+    policy = Policy(timeout_s=0.5, retries=3, retry_budget=few)
     extra = extra_share(compiled_engine.run(Program.of(hedged(policy), tries, 1)))
     assert few * 0.99 <= extra <= few
 

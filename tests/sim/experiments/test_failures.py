@@ -41,13 +41,13 @@ EXAMPLE = EXAMPLES / "minio-12-hdd.yaml"
 
 def minio(*events: dict[str, Any], drives: int = 8, **workload: Any) -> dict[str, Any]:
     """Deterministic drives of 1 ms for a read, a write and a commit; hosts and networks that take next to no time."""
-    asked = {"rate": 200, "duration": 3, "object_size": "4KiB", "mix": {"GET": 1, "PUT": 1}} | workload
+    requested = {"rate": 200, "duration": 3, "object_size": "4KiB", "mix": {"GET": 1, "PUT": 1}} | workload
     return {
         "store": "minio",
-        "workload": {name: value for name, value in asked.items() if value is not None},
+        "workload": {name: value for name, value in requested.items() if value is not None},
         "network": {"latency": "0.1ms"},
         "drives": {"count": drives, "read": "1ms", "write": "1ms", "commit": "1ms"},
-        "events": list(events),
+        "faults": list(events),
     }
 
 
@@ -66,7 +66,7 @@ def outcome(*events: dict[str, Any], **more: Any) -> tuple[Outcome, np.ndarray]:
     return of_run, of_run.start_s.astype(int)
 
 
-def asked(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+def requested(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
     settings = Settings(replications=more.pop("replications", 2), precision=more.pop("precision", None))
     question = Question(
         data,
@@ -94,13 +94,13 @@ def test_quorums_are_those_of_the_source():
     "events",
     [
         down(1),
-        down(1, 6, noticed_after="300ms"),
+        down(1, 6, detected_after="300ms"),
         down(0, 1, 2, 3),
         [{"kind": "host_down", "at": "1s", "back_at": "2s"}],
         [
             {"kind": "slow_drive", "drive": 0, "speed": 0.2, "at": "1s", "until": "2s"},
-            {"kind": "noisy_neighbour", "takes": "drives", "share": 0.5, "at": "1500ms"},
-            {"kind": "noisy_neighbour", "share": 0.5, "at": "1s", "until": "2s"},
+            {"kind": "noisy_neighbour", "resource": "drives", "fraction": 0.5, "at": "1500ms"},
+            {"kind": "noisy_neighbour", "fraction": 0.5, "at": "1s", "until": "2s"},
         ],
     ],
 )
@@ -140,7 +140,7 @@ def test_what_goes_on_depends_on_the_quorum(lost, reads, writes):
 
 
 def test_requests_wait_for_a_drive_that_hangs_until_it_is_given_up():
-    result, second = outcome(*down(0, noticed_after="400ms"), mix={"PUT": 1})
+    result, second = outcome(*down(0, detected_after="400ms"), mix={"PUT": 1})
     hangs = (second == 1) & (result.start_s < 1.4)
     assert (result.end_s[hangs] > 1.4).all()
     latency_s = (result.end_s - result.start_s)[(second == 1) & (result.start_s > 1.5)]
@@ -151,7 +151,7 @@ def test_requests_wait_for_a_drive_that_hangs_until_it_is_given_up():
 def test_a_slow_drive_of_one_serves_so_many_times_slower(slower):
     # A request at a time: 0.1 ms to the host, write and commit of 1 ms each, and 0.1 ms back.
     data = minio(drives=1, rate=None, clients=1, duration=3, mix={"PUT": 1})
-    result = asked(data, f"slow-drive={slower}")
+    result = requested(data, f"slow-drive={slower}")
     during = result["failures"][0]["windows"]["during"]
     assert during["ops"]["PUT"]["latency_s"]["p50"] == pytest.approx(0.0002 + slower * 0.002)
     assert during["healthy"]["ops"]["PUT"]["latency_s"]["p50"] == pytest.approx(0.0022)
@@ -161,7 +161,7 @@ def test_a_slow_drive_of_one_serves_so_many_times_slower(slower):
 
 def test_a_neighbour_leaves_the_rest_of_the_speed():
     data = minio(drives=1, rate=None, clients=1, mix={"GET": 1})
-    during = asked(data, "noisy-neighbour:drives=0.75")["failures"][0]["windows"]["during"]
+    during = requested(data, "noisy-neighbour:drives=0.75")["failures"][0]["windows"]["during"]
     assert during["ops"]["GET"]["latency_s"]["p50"] == pytest.approx(0.0002 + 0.001 / 0.25)
 
 
@@ -173,7 +173,7 @@ def test_a_run_without_the_failure_is_that_of_the_spec_itself():
 
 def test_before_a_failure_nothing_differs_and_windows_have_every_request():
     data = minio(rate=500)
-    result = asked(data, "slow-drive=5", "drive", at_s=0.5, for_s=1.0)
+    result = requested(data, "slow-drive=5", "drive", at_s=0.5, for_s=1.0)
     assert (result["at_s"], result["until_s"], result["end_s"]) == (0.5, 1.5, 3)
     slow, dead = result["failures"]
     # Both have one seed, and so one trace; of one run all requests are in one of its windows.
@@ -192,7 +192,7 @@ def test_before_a_failure_nothing_differs_and_windows_have_every_request():
 
 
 def test_objectives_are_judged_in_each_window_and_failed_requests_take_for_ever():
-    result = asked(
+    result = requested(
         minio(drives=1), "drive", slos=("GET.p99<100ms", "GET.errors<20%", "PUT.throughput>10/s"), replications=6
     )
     verdicts = {name: set(window["slo"].values()) for name, window in result["failures"][0]["windows"].items()}
@@ -201,7 +201,7 @@ def test_objectives_are_judged_in_each_window_and_failed_requests_take_for_ever(
 
 def test_precision_is_that_of_every_window():
     precision = Precision(0.3, most=6)
-    row = asked(minio(rate=300), "slow-drive=3", precision=precision)["failures"][0]
+    row = requested(minio(rate=300), "slow-drive=3", precision=precision)["failures"][0]
     assert row["replications"] in (2, 4, 6) and (row["precise"] or row["replications"] == 6)
 
 
@@ -243,17 +243,17 @@ def test_bins_tile_the_windows(at, lasts, end):
 )
 def test_a_failure_that_cannot_be_is_named(failure, said):
     with pytest.raises(InputError, match="failure") as error:
-        asked(minio(), failure)
+        requested(minio(), failure)
     assert said in str(error.value)
 
 
 def test_what_would_never_end_is_refused():
     with pytest.raises(InputError, match=r"takes no time without network\.latency"):
-        asked(minio(rate=None) | {"network": {}}, "drive")
+        requested(minio(rate=None) | {"network": {}}, "drive")
     with pytest.raises(InputError, match="takes the clients too"):
-        asked(minio() | {"client": {"on_host": True}}, "host")
+        requested(minio() | {"client": {"on_host": True}}, "host")
     with pytest.raises(InputError, match="ask again at once, up to"):
-        asked(minio(rate=None, clients=1000, duration=60), "host")
+        requested(minio(rate=None, clients=1000, duration=60), "host")
 
 
 def ceph(**sections: Any) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def ceph(**sections: Any) -> dict[str, Any]:
 
 
 def test_every_failure_of_a_ceph_cluster_is_told_from_the_healthy_one():
-    result = asked(ceph(), "drive:3", "gateway", "slow-drive=20", "noisy-neighbour=0.5", replications=1)
+    result = requested(ceph(), "drive:3", "gateway", "slow-drive=20", "noisy-neighbour=0.5", replications=1)
     windows = {row["failure"]: row["windows"] for row in result["failures"]}
     for failure in ("drive:3", "slow-drive=20", "noisy-neighbour=0.5"):
         puts = windows[failure]["during"]
@@ -279,13 +279,13 @@ def test_every_failure_of_a_ceph_cluster_is_told_from_the_healthy_one():
 
 def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
     neighbours = [
-        {"kind": "noisy_neighbour", "host": 1, "takes": what, "share": 0.25, "at": 1, "until": 2}
+        {"kind": "noisy_neighbour", "host": 1, "resource": what, "fraction": 0.25, "at": 1, "until": 2}
         for what in ("cpu", "drives", "network")
     ]
     spec = spec_of(ceph(events=neighbours, gateways={"count": 2, "collocated": True, "cores": 1}), "test")
     network, _ = compile_spec(spec, generate(spec.workload, 0))
     slowed = {
-        network.stations[a.target].name for a in network.agenda if (a.kind, a.at_s, a.value) == (Kind.SPEED, 1, 0.75)
+        network.stations[a.target].name for a in network.scenario if (a.kind, a.at_s, a.value) == (Kind.SPEED, 1, 0.75)
     }
     drives = {f"osd {osd} {part}" for osd in (2, 3) for part in ("drive", "kv", "latency")}
     assert slowed == {"host 1 cpu", "rgw 1 cpu", "host 1 up", "host 1 down"} | drives
@@ -293,7 +293,7 @@ def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
 
 def test_the_only_gateway_is_an_outage_that_ends():
     clients = {"clients": 2, "duration": 24, "think_time": "5ms", "object_size": "16KiB", "mix": {"GET": 1}}
-    row = asked(ceph(workload=clients, gateways={"count": 1}), "gateway", replications=1)["failures"][0]["windows"]
+    row = requested(ceph(workload=clients, gateways={"count": 1}), "gateway", replications=1)["failures"][0]["windows"]
     assert row["during"]["ops"]["GET"]["errors"] == pytest.approx(row["during"]["ops"]["GET"]["count"], abs=4)
     assert row["after"]["ops"]["GET"]["errors"] == 0
 
@@ -339,7 +339,7 @@ def test_ctrl_c_says_that_nothing_is_kept(capsys, tmp_path, monkeypatch):
 
 
 def test_tables_and_sentences_say_what_was_found():
-    result = asked(minio(drives=1), "drive", slos=("GET.p99<100ms",))
+    result = requested(minio(drives=1), "drive", slos=("GET.p99<100ms",))
     row = result["failures"][0]
     grids = failure_grids(result, row)
     assert [grid.title for grid in grids] == [f"{what}: drive 0 is down" for what in ("GET", "PUT", "Objectives")]
@@ -352,10 +352,10 @@ def test_tables_and_sentences_say_what_was_found():
 
 def test_a_gateway_that_is_back_before_anybody_notices_is_told():
     spec, slos = ceph(), ("GET.p99<1s", "PUT.errors<99%")
-    result = asked(spec, "gateway", "drive", slos=slos, replications=1)
+    result = requested(spec, "gateway", "drive", slos=slos, replications=1)
     gateway, drive = result["failures"]
     (note,) = gateway["notes"]
-    assert note.startswith("The load balancer would notice after 6 s (noticed_after), when gateway 0 is back")
+    assert note.startswith("The load balancer would notice after 6 s (detected_after), when gateway 0 is back")
     assert not drive["notes"], "no load balancer looks after drives"
     told = findings(result)
     assert told[0].endswith(f"). GET.p99<1s is broken during the failure. {note}.")
@@ -364,13 +364,13 @@ def test_a_gateway_that_is_back_before_anybody_notices_is_told():
         window["slo"]["GET.p99<1s"] = "fail"
     assert "GET.p99<1s is broken before, during and after the failure." in findings(result)[0]
     spec["workload"]["duration"] = 21
-    assert not asked(spec, "gateway", replications=1)["failures"][0]["notes"], "it is away for 7 s"
+    assert not requested(spec, "gateway", replications=1)["failures"][0]["notes"], "it is away for 7 s"
     alone = ceph(gateways={"count": 1})
-    assert not asked(alone, "gateway", replications=1)["failures"][0]["notes"], "there is nothing to balance"
+    assert not requested(alone, "gateway", replications=1)["failures"][0]["notes"], "there is nothing to balance"
 
 
 def test_the_example_can_lose_a_drive():
-    spec = load_spec(EXAMPLE, ["workload.duration=3s", "events=[{kind: drive_down, drive: 0, at: 1s}]"])
+    spec = load_spec(EXAMPLE, ["workload.duration=3s", "faults=[{kind: drive_down, drive: 0, at: 1s}]"])
     assert not simulate(spec).failed.any()
 
 
@@ -378,7 +378,7 @@ def test_the_example_can_lose_a_drive():
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_the_page_is_drawn_whole(tmp_path, width):
-    result = asked(minio(drives=1), "drive", "slow-drive=5", slos=("GET.p99<100ms",))
+    result = requested(minio(drives=1), "drive", "slow-drive=5", slos=("GET.p99<100ms",))
     path = tmp_path / "failures.html"
     figures = write_failures_page(result, path)
     assert len(figures) == 4 and path.stat().st_size < 6_000_000

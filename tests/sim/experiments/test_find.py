@@ -202,7 +202,7 @@ def test_an_objective_is_needed():
 
 SLOW_READS = (
     "host.cpu.GET.distribution={kind: slow_mode, probability: 0.02, factor: 40}", "host.cores=16",
-    "client.hedge.share=null",
+    "client.hedge.budget=null",
 )  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def test_no_hedge_is_allowed_where_none_adds_so_little():
 
 
 def test_extra_load_counts_attempts():
-    base = variants("client.hedge.share=null", "host.cores=16")
+    base = variants("client.hedge.budget=null", "host.cores=16")
     with base.simulations() as simulations:
         assert simulations([]).extra_load == 0
         assert simulations(["client.hedge.after=0"]).extra_load == pytest.approx(1)

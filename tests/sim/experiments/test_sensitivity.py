@@ -152,13 +152,13 @@ def told(capsys, verb: str, *arguments: str):
 
 def test_the_command_screens(capsys, tmp_path):
     ranges = ["--vary", "workload.rate=100/s..400/s", "--vary", "network.latency=0.1ms..0.4ms"]
-    asked = ["sensitivity", *ranges, "--target", "GET.p99", "--trajectories", "2"]
-    code, out, _ = told(capsys, *asked, "--json", "--out", str(tmp_path / "kept"))
+    requested = ["sensitivity", *ranges, "--target", "GET.p99", "--trajectories", "2"]
+    code, out, _ = told(capsys, *requested, "--json", "--out", str(tmp_path / "kept"))
     assert code == 0
     result = json.loads(out)
     assert {row["path"] for row in result["parameters"]} == {"workload.rate", "network.latency"}
     assert json.loads((tmp_path / "kept" / "sensitivity.json").read_text()) == result
-    code, out, _ = told(capsys, *asked)
+    code, out, _ = told(capsys, *requested)
     assert code == 0
     assert "elasticity" in out and out.index(result["parameters"][0]["path"]) < out.index(
         result["parameters"][1]["path"]

@@ -78,7 +78,7 @@ def test_short_paths_are_found_where_they_are_clear():
     assert resolved(MinioSpec, "object_size") == "workload.object_size"  # rather than that of own_objects
     assert resolved(MinioSpec, "host.cpu.GET.constant") in paths_of(MinioSpec)
     # What only reading the spec can tell is left to it.
-    assert [resolved(CephSpec, path) for path in ("events.0.at", "device.preset")] == ["events.0.at", "device.preset"]
+    assert [resolved(CephSpec, path) for path in ("faults.0.at", "device.preset")] == ["faults.0.at", "device.preset"]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_precision_adds_replications_where_they_are_needed():
 
 def test_a_front_has_what_nothing_cheaper_beats():
     data = minio("workload.operations=400", "workload.clients=8", "prices={core: 10, host: 100}")
-    result = whatif(question("host.cores=1,2,3,16", "host.wake=0,1ms", data=data))
+    result = whatif(question("host.cores=1,2,3,16", "host.setup_time=0,1ms", data=data))
     at = [(point.cost, point.ops["GET"].latency_s["p99"]) for point in result.points]
     assert [cost for cost, _ in at] == [110, 110, 120, 120, 130, 130, 260, 260]
     front = result.pareto["GET"].points

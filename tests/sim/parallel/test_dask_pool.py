@@ -92,14 +92,14 @@ class Kept:
 
 @needs_dask
 def test_a_cluster_gives_the_same_although_a_worker_is_killed(cluster):
-    asked = jobs(16, operations=4000)
+    requested = jobs(16, operations=4000)
     victim, _ = cluster.worker(), cluster.worker()
     _wait_for_workers(cluster.address, 2)
     kept, told = Kept(victim), list[int]()
-    there = sweep(asked, scheduler=cluster.address, cache=kept, progress=told.append)
-    here = sweep(asked)
+    there = sweep(requested, scheduler=cluster.address, cache=kept, progress=told.append)
+    here = sweep(requested)
     assert victim.poll() == -signal.SIGKILL
-    assert sorted(kept.keys) == sorted(job.key for job in asked), "each point once"
+    assert sorted(kept.keys) == sorted(job.key for job in requested), "each point once"
     assert told == list(range(17))
     for mine, other in zip(here, there, strict=True):
         plain, others = mine.to_json(), other.to_json()

@@ -42,10 +42,10 @@ def assert_same(a: Replications, b: Replications) -> None:
 
 @pytest.mark.parametrize("steady", [False, True])
 def test_number_of_workers_changes_nothing(steady):
-    asked = {"seed": 5, "replications": 3, "steady": steady, "precision": Precision(1e-6, most=7)}
+    requested = {"seed": 5, "replications": 3, "steady": steady, "precision": Precision(1e-6, most=7)}
     told: list[int] = []
-    alone = replicate(minio(), workers=1, progress=told.append, **asked)
-    assert_same(alone, replicate(minio(), workers=2, **asked))
+    alone = replicate(minio(), workers=1, progress=told.append, **requested)
+    assert_same(alone, replicate(minio(), workers=2, **requested))
     assert told == [1, 2, 3, 4, 5, 6, 7]
     assert alone.seeds == tuple(seed_of(5, i) for i in range(7))
 
@@ -125,20 +125,20 @@ def test_common_random_numbers_sharpen_differences(loop, names):
     assert paired(a, b).ops["GET"].latency_s["mean"].high < 0, "a third core makes it faster"
 
 
-@pytest.mark.parametrize("asked", [{"replications": 0}, {"workers": 0}, {"precision": Precision(0.1, most=5)}])
-def test_impossible_counts_are_refused(asked):
+@pytest.mark.parametrize("requested", [{"replications": 0}, {"workers": 0}, {"precision": Precision(0.1, most=5)}])
+def test_impossible_counts_are_refused(requested):
     with pytest.raises(InputError, match=r"at least 1 is needed|at most 5 are allowed"):
-        replicate(mm1, **asked)
+        replicate(mm1, **requested)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [{"relative": 0.0}, {"relative": np.nan}, {"relative": 0.1, "figures": ("p42",)}, {"relative": 0.1, "figures": ()},
      {"relative": 0.1, "confidence": 1.0}],
 )  # fmt: skip
-def test_impossible_precision_is_refused(asked):
+def test_impossible_precision_is_refused(requested):
     with pytest.raises(InputError, match=r"precision is|figures are|confidence is"):
-        Precision(**asked)
+        Precision(**requested)
 
 
 def test_what_a_simulation_refuses_is_refused_in_a_worker_too():

@@ -146,7 +146,7 @@ def test_cosbench_range_requests(tmp_path: Path) -> None:
     found = converted(
         tmp_path, ranged.replace("MORE", 'runtime="3"').replace("WRITE", "u(11,20);sizes=c(1)KB"), "d.xml"
     )
-    assert found.fields["ranges"] == {"share": 1.0, "size": {"kind": "fixed", "size": 5000}}
+    assert found.fields["ranges"] == {"fraction": 1.0, "size": {"kind": "fixed", "size": 5000}}
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.fitting.arrivals import fit_arrivals
 from traces.fitting.closed_loop import find_loop, fit_shape
-from traces.fitting.similarity import generated_trace, likenesses
+from traces.fitting.similarity import comparable_trace, compare_figures
 from traces.fitting.sizes import fit_sizes, ks_distance
 from traces.fitting.workload import Fitted, fit_workload
 from traces.random_streams import uniforms
-from traces.run import Run, read_asked, trace_of_run
+from traces.run import Run, read_trace_or_run, trace_of_run
 from traces.spec_file import validated
 from traces.statistics.characteristics import figures
 from traces.tables import OPS
@@ -42,7 +42,7 @@ def fitted(**fields: Any) -> tuple[Trace, Fitted]:
 
 
 def differing(trace: Trace, found: Fitted, run: Run | None = None) -> list[str]:
-    return [one.name for one in likenesses(trace, run, generated_trace(found, trace, 5)) if not one.agrees]
+    return [one.name for one in compare_figures(trace, run, comparable_trace(found, trace, 5)) if not one.agrees]
 
 
 def test_poisson_and_constant_arrivals_are_found() -> None:
@@ -53,16 +53,16 @@ def test_poisson_and_constant_arrivals_are_found() -> None:
 @pytest.mark.parametrize(
     ("truth", "rate", "duration_s"),
     [
-        (Mmpp2(burst_factor=10, burst_share=0.1, burst_duration=1.0), 200, 400),
-        (Mmpp2(burst_factor=10, burst_share=0.3, burst_duration=0.1), 300, 300),  # too short to be seen one by one
-        (Mmpp2(burst_factor=3, burst_share=0.5, burst_duration=5.0), 100, 600),
+        (Mmpp2(burst_factor=10, burst_fraction=0.1, burst_duration=1.0), 200, 400),
+        (Mmpp2(burst_factor=10, burst_fraction=0.3, burst_duration=0.1), 300, 300),  # too short to be seen one by one
+        (Mmpp2(burst_factor=3, burst_fraction=0.5, burst_duration=5.0), 100, 600),
     ],
 )
 def test_a_known_mmpp_is_found(truth: Mmpp2, rate: float, duration_s: float) -> None:
     found = fitted_process(truth, rate, duration_s)
     assert isinstance(found, Mmpp2)
     assert found.burst_factor == pytest.approx(truth.burst_factor, rel=0.15)
-    assert found.burst_share == pytest.approx(truth.burst_share, rel=0.35)
+    assert found.burst_fraction == pytest.approx(truth.burst_fraction, rel=0.35)
     assert found.burst_duration == pytest.approx(truth.burst_duration, rel=0.35)
 
 
@@ -84,7 +84,7 @@ def test_a_rate_that_changes_is_a_profile_with_its_edges() -> None:
 def test_bursts_within_a_changing_rate_are_both_found() -> None:
     truth = Profile(
         steps=(RateStep(duration=300, level=1), RateStep(duration=300, level=4)),
-        within=Mmpp2(burst_factor=10, burst_share=0.1, burst_duration=0.5),
+        within=Mmpp2(burst_factor=10, burst_fraction=0.1, burst_duration=0.5),
     )
     found = fitted_process(truth, 200, 600)
     assert isinstance(found, Profile)
@@ -186,7 +186,7 @@ WEB = {
     "rate": 100,
     "duration": 100,
     "operations": None,
-    "arrivals": {"kind": "mmpp2", "burst_factor": 5, "burst_share": 0.2, "burst_duration": 1},
+    "arrivals": {"kind": "mmpp2", "burst_factor": 5, "burst_fraction": 0.2, "burst_duration": 1},
     "mix": {"GET": 80, "PUT": 12, "HEAD": 4, "DELETE": 2, "LIST": 2},
     "object_size": {"kind": "lognormal", "mean": "32KiB", "cv": 1.5},
     "keys": {"kind": "zipf", "count": 5000, "exponent": 0.9},
@@ -208,13 +208,15 @@ def test_a_whole_workload_is_found_again() -> None:
 
 def test_writes_of_new_objects_are_apart_from_what_is_read() -> None:
     own = {"PUT": {"object_size": "1MiB", "keys": {"kind": "sequential", "count": 10**6}}}
-    trace, found = fitted(clients=4, mix={"GET": 0.7, "PUT": 0.3}, own_objects=own, ranges={"share": 0.4, "size": 1024})
+    trace, found = fitted(
+        clients=4, mix={"GET": 0.7, "PUT": 0.3}, own_objects=own, ranges={"fraction": 0.4, "size": 1024}
+    )
     w = found.workload
     assert w.clients == 4
     assert w.keys.kind == "uniform"
     assert w.own_objects["PUT"].object_size.quantile(np.array([0.5])).tolist() == [1 << 20]
     assert w.ranges is not None
-    assert w.ranges.share == pytest.approx(0.4, abs=0.03)
+    assert w.ranges.fraction == pytest.approx(0.4, abs=0.03)
     assert differing(trace, found) == []
 
 
@@ -229,7 +231,7 @@ def test_a_sweep_that_writes_then_reads_is_told() -> None:
 
 
 def test_a_recorded_run_gives_its_benchmark() -> None:
-    trace, run = read_asked(RECORDED / "mix-32KiB-c16")
+    trace, run = read_trace_or_run(RECORDED / "mix-32KiB-c16")
     found = fit_workload(trace, run)
     assert (found.workload.clients, found.workload.duration, found.workload.rate) == (16, 2.5, None)
     assert found.workload.object_size.model_dump() == {"kind": "fixed", "size": 32768}
@@ -272,4 +274,4 @@ def test_any_trace_has_figures_and_a_workload_or_a_reason(rows: list[Any], pacin
         return
     assert validated(Workload, found.fields, "again") == found.workload
     if found.workload.rate is None or found.workload.rate < 1e4:
-        likenesses(trace, None, generated_trace(found, trace, 1))
+        compare_figures(trace, None, comparable_trace(found, trace, 1))

@@ -28,12 +28,12 @@ def test_a_stores_log_is_replayed_simulated_and_compared(tmp_path: Path, live_mi
     whole = Trace.read(tmp_path / "site.parquet")
     last_s = float(np.quantile(whole.arrival_s, 0.9))
     trace = cut(whole, last_s - 4, last_s)
-    asked = np.bincount(trace.op, minlength=len(OPS))
-    assert asked.sum() > 100
+    requested = np.bincount(trace.op, minlength=len(OPS))
+    assert requested.sum() > 100
     measured = replay(trace, live_minio.target)
     forecast = simulate(load_spec(EXAMPLES / "minio.yaml"), trace, seed=1)
     for run in (measured, forecast):
-        assert (np.bincount(run.op, minlength=len(OPS)) == asked).all()
+        assert (np.bincount(run.op, minlength=len(OPS)) == requested).all()
         assert not run.failed.any()
     figures = compare(forecast, measured)
-    assert set(figures.ops) == {op for op, count in zip(OPS, asked, strict=True) if count}
+    assert set(figures.ops) == {op for op, count in zip(OPS, requested, strict=True) if count}

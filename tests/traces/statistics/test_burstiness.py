@@ -19,10 +19,10 @@ def test_constant_arrivals_have_none() -> None:
 
 
 def test_an_mmpp_has_the_dispersion_of_its_formula() -> None:
-    process = Mmpp2(burst_factor=10, burst_share=0.2, burst_duration=0.2)
+    process = Mmpp2(burst_factor=10, burst_fraction=0.2, burst_duration=0.2)
     arrival_s = arrival_times(process, 300.0, 2, None, 900.0)
     counts = dispersion(arrival_s, np.array([0.02, 0.2, 2.0]))
-    p, rate = process.burst_share, 1 / process.burst_duration + 1 / process.calm_duration
+    p, rate = process.burst_fraction, 1 / process.burst_duration + 1 / process.calm_duration
     spread = process.calm_rate(300.0) * 9
     rise = 1 + np.expm1(-rate * counts.window_s) / (rate * counts.window_s)
     expected = 1 + 2 * p * (1 - p) * spread**2 / (rate * 300) * rise  # Heffes and Lucantoni 1986

@@ -44,7 +44,7 @@ def test_figures_of_a_trace_made_by_hand() -> None:
     get = figures["ops"]["GET"]
     assert get["count"] == 2
     assert get["size_bytes"] == {"mean": 200, "min": 100, "p50": 200, "p90": 280, "p99": 298, "max": 300}
-    assert figures["keys"] == {"distinct": 3, "top_share": 0.5, "one_hit_share": pytest.approx(2 / 3)}
+    assert figures["keys"] == {"distinct": 3, "top_fraction": 0.5, "one_hit_fraction": pytest.approx(2 / 3)}
     assert (figures["arrivals"]["span_s"], figures["arrivals"]["rate_ops"]) == (4, 1)
     assert figures["arrivals"]["gap_scv"] == pytest.approx(np.var([1, 0.5, 1.5, 1]))
     assert figures["arrivals"]["dispersion"] is None
@@ -79,14 +79,14 @@ def test_a_closed_loop_has_clients_and_no_arrivals() -> None:
 def test_the_top_key_of_a_zipf_law() -> None:
     weights = np.arange(1, 1001) ** -1.2
     keys = described(keys={"kind": "zipf", "count": 1000, "exponent": 1.2})["keys"]
-    assert keys["top_share"] == pytest.approx(weights[0] / weights.sum(), rel=0.05)
+    assert keys["top_fraction"] == pytest.approx(weights[0] / weights.sum(), rel=0.05)
     assert keys["distinct"] <= 1000
 
 
 def test_write_once_read_once_has_no_one_hit_objects() -> None:
     figures = described(keys="write_once_read_once", operations=100)
     assert figures["phases"] == 2
-    assert figures["keys"] == {"distinct": 100, "top_share": 2 / 200, "one_hit_share": 0}
+    assert figures["keys"] == {"distinct": 100, "top_fraction": 2 / 200, "one_hit_fraction": 0}
 
 
 @pytest.mark.parametrize(

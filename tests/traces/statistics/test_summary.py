@@ -14,13 +14,13 @@ from traces.statistics.bootstrap import interval, resample
 from traces.statistics.summary import (
     QUANTILES,
     latencies,
+    merged_latencies,
     ops_of,
-    pooled,
     quantiles,
     summarise,
     tail_points,
     timeline,
-    tukey_classes,
+    tukey_outliers,
 )
 
 samples_of = arrays(np.float64, st.integers(1, 300), elements=st.floats(1e-6, 10))
@@ -89,7 +89,7 @@ def test_latencies_come_in_order_of_time():
 
 def test_pooled_merges_samples_and_does_not_average_quantiles():
     fast, slow = run_of(np.full(90, 0.1)), run_of(np.full(10, 1.0), op=["GET"] * 9 + ["PUT"])
-    merged = pooled([fast, slow])
+    merged = merged_latencies([fast, slow])
     assert {op: len(samples) for op, samples in merged.items()} == {"GET": 99, "PUT": 1}
     assert quantiles(merged["GET"], 0.5) == pytest.approx(0.1)
 
@@ -133,23 +133,23 @@ def test_tukey_classes_of_a_sample_worked_by_hand():
     odd = np.array([-9.5, -9.0, -3.5, -3.0, 13.0, 13.5, 19.0, 19.5])
     samples = np.concatenate([base, odd])
     assert np.quantile(samples, [0.25, 0.75]).tolist() == [3.0, 7.0]
-    assert tukey_classes(samples) == {"low_severe": 1, "low_mild": 2, "high_mild": 2, "high_severe": 1}
-    assert set(tukey_classes(np.empty(0)).values()) == {0}
+    assert tukey_outliers(samples) == {"low_severe": 1, "low_mild": 2, "high_mild": 2, "high_severe": 1}
+    assert set(tukey_outliers(np.empty(0)).values()) == {0}
 
 
 @given(samples_of)
 def test_tail_points_are_exact_shares_of_the_samples(samples):
-    values, share = tail_points(samples, extremes=5, points=20)
+    values, fraction = tail_points(samples, extremes=5, points=20)
     assert (np.diff(values) > 0).all()
-    assert share.tolist() == [(samples >= value).mean() for value in values]
+    assert fraction.tolist() == [(samples >= value).mean() for value in values]
     assert (values[0], values[-1]) == (samples.min(), samples.max())
     assert set(np.sort(samples)[-5:]) <= set(values)
 
 
 def test_tail_points_of_a_million_samples_are_some_hundred():
-    values, share = tail_points(np.random.default_rng(0).exponential(size=1_000_000))
+    values, fraction = tail_points(np.random.default_rng(0).exponential(size=1_000_000))
     assert 200 < len(values) < 600
-    assert share[-1] == 1e-6
+    assert fraction[-1] == 1e-6
 
 
 def test_timeline_puts_starts_and_ends_into_their_windows():

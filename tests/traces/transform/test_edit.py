@@ -85,9 +85,9 @@ def test_a_sample_keeps_whole_histories() -> None:
 def test_a_sample_of_everything_and_of_nothing() -> None:
     trace = reads(50, 1.0)
     assert sample_keys(trace, 1.0).table.equals(trace.table)
-    for share in (0.0, 1.5):
+    for fraction in (0.0, 1.5):
         with pytest.raises(InputError, match="keys is"):
-            sample_keys(trace, share)
+            sample_keys(trace, fraction)
     with pytest.raises(InputError, match="1 objects"):
         sample_keys(trace_of(["GET"], ["a"]), 1e-9)
 
@@ -124,7 +124,7 @@ def test_a_merge_loses_nothing(times: list[list[float]]) -> None:
     assert both.arrival_s.tolist() == sorted(x for t in times for x in t)
 
 
-BURSTS = {"kind": "mmpp2", "burst_factor": 5, "burst_share": 0.1, "burst_duration": 2}
+BURSTS = {"kind": "mmpp2", "burst_factor": 5, "burst_fraction": 0.1, "burst_duration": 2}
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 3.5])

@@ -88,9 +88,9 @@ def test_the_percentile_table_is_hdrhistograms(tmp_path: Path) -> None:
     assert [float(row[1]) for row in table[:13]] == pytest.approx(
         [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.775, 0.8]
     )
-    for value, share, count, *beyond in table:
-        assert float(value) == int(count) == max(np.ceil(float(share) * 100 - 1e-9), 1)
-        assert not beyond or float(beyond[0]) == pytest.approx(1 / (1 - float(share)), abs=0.01)
+    for value, fraction, count, *beyond in table:
+        assert float(value) == int(count) == max(np.ceil(float(fraction) * 100 - 1e-9), 1)
+        assert not beyond or float(beyond[0]) == pytest.approx(1 / (1 - float(fraction)), abs=0.01)
     assert table[-1] == ["100.000", "1.000000000000", "100"]
     assert rows[-2:] == [
         "#[Mean    =       50.500, StdDeviation   =       28.866]",
@@ -100,7 +100,7 @@ def test_the_percentile_table_is_hdrhistograms(tmp_path: Path) -> None:
 
 def test_percentiles_of_equal_and_single_samples() -> None:
     assert list(percentiles(np.array([2.0, 2.0, 2.0]))) == [(0.0, 2.0, 3), (1.0, 2.0, 3)]
-    shares = [share for share, _, _ in percentiles(np.arange(10_000.0))]
+    shares = [fraction for fraction, _, _ in percentiles(np.arange(10_000.0))]
     assert shares == sorted(shares)
     assert len(shares) < 80
 

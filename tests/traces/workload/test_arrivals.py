@@ -12,7 +12,7 @@ from scipy import stats
 from traces.errors import InputError
 from traces.workload.arrivals import Constant, Diurnal, Mmpp2, Poisson, Profile, RateStep, arrival_times
 
-BURSTY = Mmpp2(burst_factor=10, burst_share=0.2, burst_duration=0.5)
+BURSTY = Mmpp2(burst_factor=10, burst_fraction=0.2, burst_duration=0.5)
 DAILY = Diurnal(period=10, amplitude=0.9)
 PROCESSES: list[Any] = [Poisson(), Constant(), BURSTY, DAILY]
 
@@ -52,7 +52,7 @@ def test_mmpp_keeps_its_mean_rate_and_has_the_dispersion_of_theory() -> None:
 
 
 def test_mmpp_is_in_burst_for_its_share_of_time() -> None:
-    process = Mmpp2(burst_factor=1000, burst_share=0.3, burst_duration=1)
+    process = Mmpp2(burst_factor=1000, burst_fraction=0.3, burst_duration=1)
     times = arrival_times(process, 500, 2, None, 1000)
     busy, _ = np.histogram(times, bins=20_000, range=(0, 1000))
     assert 0.25 < np.mean(busy > 5) < 0.35

@@ -57,7 +57,7 @@ SIZES: list[tuple[Any, float]] = [
 ]
 
 shapes = st.sampled_from(SHAPES)
-laws = st.sampled_from(SHAPES + [size for size, _ in SIZES])
+costs = st.sampled_from(SHAPES + [size for size, _ in SIZES])
 probabilities = st.lists(st.integers(0, 2**52 - 1).map(lambda i: (i + 0.5) * 2.0**-52), min_size=2, max_size=40)
 
 
@@ -73,7 +73,7 @@ def test_sizes_have_their_stated_mean(size: Any, mean: float) -> None:
     assert size.quantile(MIDDLES).mean() == pytest.approx(mean, rel=2e-3)
 
 
-@given(laws, probabilities)
+@given(costs, probabilities)
 @settings(max_examples=200)
 def test_values_are_finite_and_not_negative(law: Any, u: list[float]) -> None:
     values = law.quantile(np.array(u))
@@ -82,7 +82,7 @@ def test_values_are_finite_and_not_negative(law: Any, u: list[float]) -> None:
     assert (values >= 0).all()
 
 
-@given(laws, st.floats(2.0**-53, 1 - 2.0**-53), st.floats(2.0**-53, 1 - 2.0**-53))
+@given(costs, st.floats(2.0**-53, 1 - 2.0**-53), st.floats(2.0**-53, 1 - 2.0**-53))
 @settings(max_examples=200)
 def test_inverse_cdfs_ascend_within_a_component(law: Any, a: float, b: float) -> None:
     """Mixtures ascend in each component, not over all."""

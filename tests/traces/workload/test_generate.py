@@ -38,7 +38,7 @@ WORKLOADS = st.fixed_dictionaries(
     optional={"rate": st.floats(1, 1e4), "duration": st.floats(0.01, 2), "think_time": st.floats(0, 1)}
     | {
         "own_objects": st.dictionaries(st.sampled_from(["GET", "PUT", "HEAD"]), st.just({"object_size": 10})),
-        "ranges": st.just({"share": 0.5, "size": 100}),
+        "ranges": st.just({"fraction": 0.5, "size": 100}),
     },
 )
 
@@ -192,7 +192,7 @@ def test_own_objects_leave_those_of_others_as_they_were() -> None:
 
 def test_ranges_lie_within_the_object() -> None:
     sizes = {"kind": "lognormal", "mean": 5000, "cv": 1}
-    ranges = {"share": 0.5, "size": {"kind": "lognormal", "mean": 2000, "cv": 2}}
+    ranges = {"fraction": 0.5, "size": {"kind": "lognormal", "mean": 2000, "cv": 2}}
     fields = {"mix": {"GET": 3, "PUT": 1}, "operations": 4000, "object_size": sizes, "ranges": ranges}
     trace = traced(3, **fields)
     rows = [row for row in trace.table.to_pylist() if row["range_bytes"] is not None]

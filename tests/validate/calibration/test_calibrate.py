@@ -63,7 +63,7 @@ def test_hidden_values_are_found_with_other_random_numbers(profile):
         assert estimate.value == pytest.approx(truth, rel=0.06), path
         assert estimate.high / estimate.low < 1.25
         assert estimate.identified
-    assert profile.misfit < 0.01
+    assert profile.discrepancy < 0.01
     assert profile.rms_log_error < 0.05
 
 
@@ -116,7 +116,7 @@ def test_what_the_runs_cannot_tell_is_said():
 def test_a_model_that_lacks_something_is_found_out_and_is_less_sure(profile):
     other = [("one", RUNS[0][1]), ("four", measured(4, 12, "host.cores=4"))]
     found = calibrate(SPEC, other, FITTED)
-    assert found.misfit > 0.05
+    assert found.discrepancy > 0.05
     path = "host.cpu.GET.constant"
     widths = [p.parameters[path].high / p.parameters[path].low for p in (profile, found)]
     assert np.log(widths[1]) > 2 * np.log(widths[0])
@@ -166,12 +166,12 @@ def test_parameters_are_added_bounded_and_fixed():
 def test_a_run_depends_on_what_its_requests_take():
     trace = RUNS[0][1].trace
     by_path = {p.path: p for p in parameters_of(SPEC)}
-    asked = [by_path[path] for path in ("host.cpu.GET.per_byte", "host.cpu.PUT.constant", "drives.commit.constant")]
-    assert matters(SPEC, asked, trace).tolist() == [True, False, False]
+    requested = [by_path[path] for path in ("host.cpu.GET.per_byte", "host.cpu.PUT.constant", "drives.commit.constant")]
+    assert matters(SPEC, requested, trace).tolist() == [True, False, False]
 
 
 def test_a_run_is_fitted_with_the_policies_it_was_made_with():
-    hedge = {"after": 0.002, "share": None, "cancel": False}
+    hedge = {"after": 0.002, "budget": None, "cancel": False}
     run = measured(2, 11, f"client.hedge={json.dumps(hedge)}")
     told = replace(run, info=run.info | {"client_policies": {"hedge": hedge}})
     known = with_values(SPEC, {"host.cpu.GET.constant": TRUTH["host.cpu.GET.constant"]})
@@ -206,7 +206,7 @@ def test_a_ceph_with_gateways_is_fitted_without_the_cpu_times_that_its_model_lac
     runs = [("run", replace(hidden, info=hidden.info | {"cpu": {"client_per_op_s": 0.003}}))]
     told = calibrate(spec, runs, [Parameter(path, 0.0001, 0.1)], anyway=True)
     assert told.parameters[path].value == pytest.approx(0.004, rel=0.1)
-    assert told.misfit < 0.02
+    assert told.discrepancy < 0.02
     assert any("CPU times were not fitted: a ceph's model" in finding for finding in told.findings)
 
 
@@ -265,7 +265,7 @@ def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
     (tmp_path / "runs").mkdir()
     RUNS[0][1].write(tmp_path / "runs" / "one")
     out, page = tmp_path / "p.yaml", tmp_path / "p.html"
-    asked = [
+    requested = [
         "calibrate",
         str(spec_file(tmp_path)),
         str(tmp_path / "runs"),
@@ -277,7 +277,7 @@ def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
         "1",
     ]
     fixed = [x for path in ("client", "host.cpu.GET.per_byte") for x in ("--fix", path)]
-    code, said, err = tailcast(capsys, *asked, *fixed, "--json")
+    code, said, err = tailcast(capsys, *requested, *fixed, "--json")
     assert code == 0, err
     profile = Profile.read(out)
     assert json.loads(said) == json.loads(profile.model_dump_json())

@@ -24,10 +24,10 @@ class Noisy:
     def __init__(self, slopes: Floats, of_seed: float = 0.0) -> None:
         self.slopes, self.of_seed = slopes, of_seed
         self.random = np.random.default_rng(1)
-        self.asked: list[Point] = []
+        self.requested: list[Point] = []
 
     def figures(self, points: Sequence[Point]) -> list[Floats]:
-        self.asked += points
+        self.requested += points
         at = [np.log(list(point.values.values())) for point in points]
         common = [self.of_seed * np.random.default_rng(point.seed).standard_normal(3) for point in points]
         return [
@@ -37,7 +37,7 @@ class Noisy:
 
     def alike(self, count: int) -> int:
         """How many of the last simulations had been done before, among these."""
-        return count - len({(*point.values.items(), point.seed) for point in self.asked[-count:]})
+        return count - len({(*point.values.items(), point.seed) for point in self.requested[-count:]})
 
 
 def noisy_problem(truth: Floats = SLOPES, of_seed: float = 0.0) -> tuple[Problem, Noisy]:
@@ -60,7 +60,7 @@ def test_slopes_are_taken_again_where_their_noise_hides_what_is_told() -> None:
     problem, simulations = noisy_problem()
     variance = np.full(3, 1e-3)
     found = near(problem, variance)
-    simulations.asked.clear()
+    simulations.requested.clear()
     sharp = problem.sharpened(found, variance)
     assert sharp.errors.mean() < 0.7 * found.errors.mean()
     assert np.abs(sharp.slopes - SLOPES).max() < 4 * sharp.errors.max()
@@ -80,25 +80,25 @@ def test_errors_of_slopes_are_those_of_differences(of_seed: float) -> None:
 def test_no_simulation_comes_twice_in_repeated_slopes(width: int) -> None:
     problem, simulations = noisy_problem(np.tile(SLOPES, (1, 6))[:, :width])
     problem.slopes(np.zeros(width), repeats=2)
-    assert len(simulations.asked) > 4 * width
-    assert simulations.alike(len(simulations.asked)) == 0
+    assert len(simulations.requested) > 4 * width
+    assert simulations.alike(len(simulations.requested)) == 0
 
 
 def test_slopes_are_left_where_the_misfit_is_greater_than_their_noise() -> None:
     problem, simulations = noisy_problem()
     variance = np.full(3, 1.0)
     found = near(problem, variance)
-    asked = len(simulations.asked)
+    requested = len(simulations.requested)
     assert problem.sharpened(found, variance) is found
-    assert len(simulations.asked) == asked
+    assert len(simulations.requested) == requested
 
 
 def test_a_point_that_comes_again_is_not_simulated_again() -> None:
-    asked: list[Point] = []
+    requested: list[Point] = []
 
     def mapping(simulate: Any, points: Sequence[Point]) -> Iterator[Floats]:
         for point in points:
-            asked.append(point)
+            requested.append(point)
             yield np.array([point.values["a"], point.seed])
 
     simulated = Simulations(mapping, lambda count: None)
@@ -106,5 +106,5 @@ def test_a_point_that_comes_again_is_not_simulated_again() -> None:
     expected = [(1, 1), (1, 2), (2, 1), (1, 1)]
     assert [tuple(figures) for figures in simulated.figures(points)] == expected
     assert [tuple(figures) for figures in simulated.figures(points[::-1])] == expected[::-1]
-    assert asked == points[:3]
+    assert requested == points[:3]
     assert simulated.count == 3

@@ -36,8 +36,8 @@ TRUTH = {
 
 
 def measured(clients: int, mix: str, size: str, with_cpu: bool = True, seed: int = 5) -> Measured:
-    asked = [f"workload.clients={clients}", f"workload.mix={mix}", f"workload.object_size={size}"]
-    spec = with_values(spec_of(minio("workload.operations=3000", *asked), "spec"), TRUTH)
+    requested = [f"workload.clients={clients}", f"workload.mix={mix}", f"workload.object_size={size}"]
+    spec = with_values(spec_of(minio("workload.operations=3000", *requested), "spec"), TRUTH)
     trace = generate(spec.workload, seed=1)
     run = simulate(spec, trace, seed=seed)
     if with_cpu:
@@ -98,13 +98,13 @@ def test_batching_and_the_size_break_are_told():
     assert "131,072 B of an object, lies between" in said
 
 
-@given(share=st.floats(0.01, 0.1), factor=st.floats(15, 60), seed=st.integers(0, 1000))
-def test_slow_modes_are_found_in_samples(share, factor, seed):
+@given(fraction=st.floats(0.01, 0.1), factor=st.floats(15, 60), seed=st.integers(0, 1000))
+def test_slow_modes_are_found_in_samples(fraction, factor, seed):
     rng = np.random.default_rng(seed)
-    slow = rng.random(20_000) < share
+    slow = rng.random(20_000) < fraction
     samples = rng.lognormal(0, 0.2, 20_000) + np.where(slow, rng.exponential(factor, 20_000), 0)
     found = slow_mode(samples)
-    assert found[0] == pytest.approx(share, rel=0.3)
+    assert found[0] == pytest.approx(fraction, rel=0.3)
     assert found[1] == pytest.approx(factor, rel=0.3)
 
 

@@ -38,7 +38,7 @@ def profile_of(values: dict[str, float], store: str = "minio") -> Profile:
             Residual(run="light", op="GET", figure="p50", measured=1e-3, fitted=1.1e-3, log_ratio=0.095, noise=0.01),
         ),
         noise={"p50": 0.01},
-        misfit=0.02,
+        discrepancy=0.02,
         rms_log_error=0.095,
         findings=("the Runs do not tell host.cpu.GET.per_byte",),
         seed=3,
@@ -111,16 +111,24 @@ def test_a_missing_profile_is_refused(tmp_path):
 def test_simulate_takes_a_profile_and_set_goes_before_it(capsys, tmp_path):
     path = tmp_path / "p.yaml"
     profile_of({"host.cpu.GET.constant": 0.05}).write(path)
-    asked = ["simulate", str(EXAMPLE), "--set", "workload.duration=null", "--set", "workload.operations=300"]
-    asked += ["--set", "workload.clients=1", "--set", "workload.mix={GET: 1}", "--set", "host.after_answer=0", "--json"]
+    requested = ["simulate", str(EXAMPLE), "--set", "workload.duration=null", "--set", "workload.operations=300"]
+    requested += [
+        "--set",
+        "workload.clients=1",
+        "--set",
+        "workload.mix={GET: 1}",
+        "--set",
+        "host.after_response=0",
+        "--json",
+    ]
     p50 = []
     for more in ([], ["--profile", str(path)], ["--profile", str(path), "--set", "host.cpu.GET.constant=0.2"]):
-        code, out, _ = tailcast(capsys, *asked, *more)
+        code, out, _ = tailcast(capsys, *requested, *more)
         assert code == 0
         p50.append(json.loads(out)["ops"]["GET"]["latency_s"]["p50"])
     assert p50[0] < 0.002
     assert 0.02 < p50[1] < 0.08
     assert 0.1 < p50[2] < 0.3
-    code, _, err = tailcast(capsys, *asked, "--profile", str(tmp_path / "absent.yaml"))
+    code, _, err = tailcast(capsys, *requested, "--profile", str(tmp_path / "absent.yaml"))
     assert code == 2
     assert "absent.yaml: no such file" in err

@@ -52,7 +52,7 @@ def asked_openly(n: int = 2000, seed: int = 0, lag_s=0.0, **info) -> Run:
 def test_a_quiet_measurement_is_usable_and_its_figures_are_told():
     judgement = judge(steady(info={"cpu": CPU}))
     assert judgement.usable and judgement.reasons == []
-    assert judgement.figures["errors"] == {"failed": 0, "share": 0.0}
+    assert judgement.figures["errors"] == {"failed": 0, "fraction": 0.0}
     assert judgement.figures["disturbed"] == {"other_share": 0.01, "steal_share": 0.0}
     assert {change["figure"] for change in judgement.figures["drifted"]["changes"]} == {"median latency", "throughput"}
 

@@ -123,8 +123,8 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
     trace = generate(spec.workload, seed=1)
     run, server_s = simulate_shares(spec, *compile_spec(spec, trace), trace, seed=2)
     rest_s = (run.latency_s - server_s).mean()
-    alone_s = 2 * spec.network.latency + (0.24e-3 + 4096 * 0.3e-9 if spec.client.cpu else 0)
-    assert rest_s == pytest.approx(alone_s, rel=0.02, abs=1e-9), "one client waits for nobody"
+    no_contention_s = 2 * spec.network.latency + (0.24e-3 + 4096 * 0.3e-9 if spec.client.cpu else 0)
+    assert rest_s == pytest.approx(no_contention_s, rel=0.02, abs=1e-9), "one client waits for nobody"
     assert run.latency_s.mean() == pytest.approx(simulate(spec, trace, seed=3).latency_s.mean(), rel=0.05)
 
 

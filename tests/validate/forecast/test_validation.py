@@ -25,7 +25,7 @@ from traces.statistics.summary import latencies, summarise
 from traces.workload.generate import generate
 from validate.calibration.profile import Estimate, FittedRun, Profile
 from validate.compare import measured as measured_module
-from validate.forecast.configurations import asked_of, asked_trace, cells_of, labels_of
+from validate.forecast.configurations import cells_of, labels_of, requested_of, requested_trace
 from validate.forecast.prediction import end_to_end, pair_errors
 from validate.forecast.validation import TOLERANCES, Validation, validate
 from validate.replay.recorded_policies import recorded_policies
@@ -85,7 +85,7 @@ def test_the_right_model_is_within_tolerance(right):
     assert [len(cell.runs) for cell in right.cells] == [2, 2, 2, 2]
     assert {row.verdict for row in right.summary.values()} <= {"within", "noise"}
     assert right.summary["p50"].median < 0.03
-    assert right.summary["p50"].noise_band < 0.1
+    assert right.summary["p50"].repeatability < 0.1
 
 
 def test_a_model_with_wrong_demands_fails_and_the_worst_cell_is_named(wrong):
@@ -138,7 +138,7 @@ def test_the_noise_band_is_the_distance_of_repetitions(right):
         cell = next(cell for cell in right.cells if cell.runs[0] == f"{load}-1")
         for op, errors in pair_errors(a, b).items():
             found = cell.ops[op].measures
-            assert {name: found[name].noise_band for name in errors} == pytest.approx(errors)
+            assert {name: found[name].repeatability for name in errors} == pytest.approx(errors)
             x, y = latencies(a, op), latencies(b, op)
             assert errors["w1"] == pytest.approx(stats.wasserstein_distance(x, y) / y.mean())
             assert errors["ks"] == pytest.approx(stats.ks_2samp(x, y).statistic)
@@ -153,11 +153,11 @@ def test_a_cell_without_repetition_takes_the_noise_band_of_the_others(folder):
     for op in ("GET", "PUT"):
         for figure, measure in alone.ops[op].measures.items():
             assert measure.noise_pairs == 0
-            assert measure.noise_band == repeated.ops[op].measures[figure].noise_band
+            assert measure.repeatability == repeated.ops[op].measures[figure].repeatability
             assert repeated.ops[op].measures[figure].noise_pairs == 1
     only = validate(load_spec(EXAMPLE), {"c1-1": runs["c1-1"]})
-    assert only.cells[0].ops["GET"].distances["w1"].noise_band is None
-    assert only.summary["p50"].noise_band is None
+    assert only.cells[0].ops["GET"].distances["w1"].repeatability is None
+    assert only.summary["p50"].repeatability is None
 
 
 def test_noise_excuses_what_tolerance_does_not(folder, right):
@@ -166,7 +166,7 @@ def test_noise_excuses_what_tolerance_does_not(folder, right):
         for found in cell.ops.values():
             for figure, measure in found.measures.items():
                 if figure in TOLERANCES:
-                    excused = measure.error <= 1.5 * measure.noise_band
+                    excused = measure.error <= 1.5 * measure.repeatability
                     assert measure.verdict == ("noise" if excused else "beyond")
     assert [m.error for c in strict.cells for m in c.ops["GET"].measures.values()] == [
         m.error for c in right.cells for m in c.ops["GET"].measures.values()
@@ -235,13 +235,13 @@ def test_seeds_of_a_workload_are_one_cell_and_other_workloads_are_others():
         "duration": ["workload.clients=4", "workload.duration=2s"],
     }
     loads = {"base": ["workload.clients=4"]} | changes
-    asked = [
-        asked_of(measured(f"other {name}", seed, *assignments))
+    requested = [
+        requested_of(measured(f"other {name}", seed, *assignments))
         for name, assignments in loads.items()
         for seed in (1, 2, 3)
     ]
-    assert cells_of(asked) == [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(len(loads))]
-    labels = labels_of([asked[3 * i] for i in range(len(loads))])
+    assert cells_of(requested) == [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(len(loads))]
+    labels = labels_of([requested[3 * i] for i in range(len(loads))])
     assert len(set(labels)) == len(labels)
     assert labels[0] == "4 clients, GET 70% PUT 30%, 32KiB"
     assert "/s, GET" in labels[list(loads).index("higher rate")]
@@ -249,11 +249,11 @@ def test_seeds_of_a_workload_are_one_cell_and_other_workloads_are_others():
 
 def test_a_replay_at_another_speed_was_asked_at_that_speed():
     run = measured("open", 1)
-    fast = asked_trace(replace(run, info=run.info | {"speed": 2.0}))
+    fast = requested_trace(replace(run, info=run.info | {"speed": 2.0}))
     assert fast.arrival_s == pytest.approx(run.trace.arrival_s / 2)
     assert fast.pacing.duration_s == 1.5 and fast.issued == run.trace.issued
-    asked = [asked_of(run), asked_of(replace(run, info=run.info | {"speed": 2.0}))]
-    assert cells_of(asked) == [[0], [1]]
+    requested = [requested_of(run), requested_of(replace(run, info=run.info | {"speed": 2.0}))]
+    assert cells_of(requested) == [[0], [1]]
 
 
 def test_runs_put_end_to_end_keep_their_requests_and_their_rates():
@@ -266,7 +266,7 @@ def test_runs_put_end_to_end_keep_their_requests_and_their_rates():
         assert both[op]["latency_s"]["p50"] == pytest.approx(one[op]["latency_s"]["p50"])
 
 
-HEDGED = ["client.hedge.after=3ms", "client.hedge.share=null", "client.hedge.cancel=false"]
+HEDGED = ["client.hedge.after=3ms", "client.hedge.budget=null", "client.hedge.cancel=false"]
 SLOW_READS = ["workload.clients=2", "workload.mix={GET: 1}", "drives.read={constant: 0.2ms, distribution: "
               "{kind: slow_mode, probability: 0.05, factor: 100}}", "drives.queue_depth=8"]  # fmt: skip
 
@@ -320,7 +320,7 @@ def profile_of(run: Run, path: Path) -> Path:
     fitted = FittedRun(name="c1-1", cell="", started_at=run.info["started_at"], requests=len(run))
     profile = Profile(
         store="minio", spec="minio.yaml", confidence=0.95, parameters={"host.cpu.GET.constant": estimate},
-        runs=(fitted,), residuals=(), noise={}, misfit=0.0, rms_log_error=0.0, findings=(), seed=0, simulations=1,
+        runs=(fitted,), residuals=(), noise={}, discrepancy=0.0, rms_log_error=0.0, findings=(), seed=0, simulations=1,
         versions={},
     )  # fmt: skip
     profile.write(path)
@@ -343,7 +343,7 @@ def test_the_command_checks_and_writes_what_it_prints(folder, tmp_path, capsys):
     get = result["cells"][0]["ops"]["GET"]
     assert set(get) == {"count", "errors", "throughput_ops", "latency_s", "w1", "ks"}
     assert set(get["latency_s"]["p50"]) == {
-        "predicted", "measured", "log_ratio", "interval", "error", "noise_pairs", "noise_band", "verdict"
+        "predicted", "measured", "log_ratio", "interval", "error", "noise_pairs", "repeatability", "verdict"
     }  # fmt: skip
     assert "Predicted against measured" in page.read_text() and str(page) in said
 

@@ -89,24 +89,24 @@ def test_credentials_are_only_in_their_file(server, lab_state: Path, capfd: pyte
 def test_json_of_all_commands(server, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
 
-    def answer(*arguments: str) -> dict[str, object]:
+    def response(*arguments: str) -> dict[str, object]:
         with pytest.raises(SystemExit) as ended:
             main(["lab", *arguments, "--json"])
         assert not ended.value.code
         printed: dict[str, object] = json.loads(capsys.readouterr().out)
         return printed
 
-    assert answer("status") == {"name": "minio", "up": False}
-    up = answer("up", "minio", "--nodes", "4")
-    assert up == answer("status", "minio")
+    assert response("status") == {"name": "minio", "up": False}
+    up = response("up", "minio", "--nodes", "4")
+    assert up == response("status", "minio")
     assert up["up"] is True and up["drives"] == 4 and isinstance(up["pid"], int)
     nodes = up["nodes"]
     assert isinstance(nodes, list) and len(nodes) == 4 and all(node["up"] for node in nodes)
     assert len({node["pid"] for node in nodes}) == len({node["endpoint_url"] for node in nodes}) == 4
     assert (nodes[0]["pid"], nodes[0]["endpoint_url"]) == (up["pid"], up["endpoint_url"])
-    assert answer("install")["version"] == "minio version of a test"
-    assert answer("down") == {"name": "minio", "up": False, "stopped": True}
-    assert answer("down") == {"name": "minio", "up": False, "stopped": False}
+    assert response("install")["version"] == "minio version of a test"
+    assert response("down") == {"name": "minio", "up": False, "stopped": True}
+    assert response("down") == {"name": "minio", "up": False, "stopped": False}
 
 
 def test_a_server_that_ends_at_once_is_told_by_its_log(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]

@@ -10,32 +10,32 @@ import pytest
 
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
 from validate.replay.attempts import Attempts, Outcome, retryable
-from validate.s3.account import Answer
+from validate.s3.account import Response
 
-GOOD = Answer(200, 10)
-BUSY = Answer(503, error="SlowDown: Please reduce your request rate.")
-GONE = Answer(404, error="NoSuchKey: The specified key does not exist.")
+GOOD = Response(200, 10)
+BUSY = Response(503, error="SlowDown: Please reduce your request rate.")
+GONE = Response(404, error="NoSuchKey: The specified key does not exist.")
 
 
 class Store:
     """Answers attempt n of any row with the n-th of `answers` (the last for all further ones) after its time."""
 
-    def __init__(self, *answers: tuple[float, Answer]):
+    def __init__(self, *answers: tuple[float, Response]):
         self.answers = answers
         self.begun: list[tuple[int, int, float]] = []
 
-    def __call__(self, row: int, attempt: int) -> Answer:
+    def __call__(self, row: int, attempt: int) -> Response:
         self.begun.append((row, attempt, time.perf_counter()))
-        takes_s, answer = self.answers[min(attempt, len(self.answers) - 1)]
+        takes_s, response = self.answers[min(attempt, len(self.answers) - 1)]
         time.sleep(takes_s)
-        return answer
+        return response
 
 
 @pytest.fixture
 def attempts() -> Callable[..., Attempts]:
     made: list[Attempts] = []
 
-    def make(policy: Policy, store: Callable[[int, int], Answer], rows: int = 1000, workers: int = 4) -> Attempts:
+    def make(policy: Policy, store: Callable[[int, int], Response], rows: int = 1000, workers: int = 4) -> Attempts:
         made.append(Attempts({"GET": policy}, ["GET"] * rows, store, workers, threading.Event()))
         return made[-1]
 
@@ -61,8 +61,8 @@ def test_without_a_policy_there_is_one_attempt(attempts: Make) -> None:
 
 def test_a_late_answer_is_overtaken_by_the_second_attempt(attempts: Make) -> None:
     store = Store((0.5, GOOD), (0.02, GOOD._replace(status=206)))
-    (answer, begun, winner), took_s = timed(attempts(Policy(hedge_after_s=0.1), store))
-    assert (answer.status, begun, winner) == (206, 2, 2)
+    (response, begun, winner), took_s = timed(attempts(Policy(hedge_after_s=0.1), store))
+    assert (response.status, begun, winner) == (206, 2, 2)
     assert 0.12 <= took_s < 0.4, "the worker does not wait for the loser"
 
 
@@ -77,7 +77,7 @@ def test_an_answer_in_time_is_not_hedged(attempts: Make) -> None:
 
 
 def test_hedges_keep_to_their_share(attempts: Make) -> None:
-    hedged = attempts(Policy(hedge_after_s=0.005, hedge_share=0.1), Store((0.02, GOOD)))
+    hedged = attempts(Policy(hedge_after_s=0.005, hedge_budget=0.1), Store((0.02, GOOD)))
     counts = [hedged(row).attempts for row in range(50)]
     assert [row + 1 for row, count in enumerate(counts) if count == 2] == [10, 20, 30, 40, 50]
 
@@ -85,7 +85,7 @@ def test_hedges_keep_to_their_share(attempts: Make) -> None:
 def test_a_quantile_is_known_only_after_some_answers(attempts: Make) -> None:
     slow = threading.Event()
 
-    def store(row: int, attempt: int) -> Answer:
+    def store(row: int, attempt: int) -> Response:
         time.sleep(0.3 if slow.is_set() and not attempt else 0.001)
         return GOOD
 
@@ -108,7 +108,7 @@ def test_as_many_losers_as_workers_may_be_under_way(attempts: Make) -> None:
 def test_the_loser_is_taken_back_where_it_can_be() -> None:
     ended: list[tuple[int, int]] = []
 
-    async def issue(row: int, attempt: int) -> Answer:
+    async def issue(row: int, attempt: int) -> Response:
         try:
             await asyncio.sleep(0.02 if attempt else 5)
         except asyncio.CancelledError:
@@ -127,7 +127,7 @@ def test_the_loser_is_taken_back_where_it_can_be() -> None:
 
 
 def test_a_bug_in_an_attempt_that_can_be_taken_back_reaches_the_worker() -> None:
-    async def broken(row: int, attempt: int) -> Answer:
+    async def broken(row: int, attempt: int) -> Response:
         raise ZeroDivisionError
 
     hedged = Attempts({"GET": Policy(hedge_after_s=1)}, ["GET"], Store((0, GOOD)), 1, threading.Event(), 0, broken)
@@ -160,14 +160,14 @@ def test_retries_end(attempts: Make) -> None:
 
 
 def test_retries_keep_to_their_share(attempts: Make) -> None:
-    retried = attempts(Policy(retries=1, retry_share=0.25), Store((0, BUSY)))
+    retried = attempts(Policy(retries=1, retry_budget=0.25), Store((0, BUSY)))
     assert [retried(row).attempts for row in range(8)] == [1, 1, 1, 2, 1, 1, 1, 2]
 
 
 def test_what_is_wrong_with_the_request_is_not_retried(attempts: Make) -> None:
     assert attempts(Policy(retries=2), Store((0, GONE)))(0) == Outcome(GONE, 1, 0)
-    broken = Answer(200, error="the connection was reset")
-    assert [retryable(a) for a in (GOOD, GONE, BUSY, broken, Answer(0, error="refused"))] == [
+    broken = Response(200, error="the connection was reset")
+    assert [retryable(a) for a in (GOOD, GONE, BUSY, broken, Response(0, error="refused"))] == [
         False, False, True, True, True,
     ]  # fmt: skip
 
@@ -192,7 +192,7 @@ def test_operations_have_policies_of_their_own() -> None:
 
 
 def test_a_bug_in_an_attempt_reaches_the_worker(attempts: Make) -> None:
-    def broken(row: int, attempt: int) -> Answer:
+    def broken(row: int, attempt: int) -> Response:
         raise ZeroDivisionError
 
     for policy in (Policy(), Policy(retries=1), Policy(hedge_after_s=1)):

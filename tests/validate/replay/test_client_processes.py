@@ -18,7 +18,7 @@ from validate.replay.attempts import Outcome
 from validate.replay.issue import Clock, ClosedLoop, OpenLoop, Share, Turn, drive
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import replay
-from validate.s3.account import Answer, Target
+from validate.s3.account import Response, Target
 
 Stub = Callable[..., StubStore]
 
@@ -42,7 +42,7 @@ def test_a_light_open_loop_is_done_by_few_of_many_workers() -> None:
     def issue(row: int) -> Outcome:
         threads.append(threading.get_ident())
         time.sleep(1e-3)
-        return Outcome.of(Answer(200), 1, 0)
+        return Outcome.of(Response(200), 1, 0)
 
     records, interrupted = drive(OpenLoop(trace, clock, 1.0, 40), clock, issue, lambda done, seconds: None)
     assert [record.due.row for record in records] == list(range(60)) and not interrupted

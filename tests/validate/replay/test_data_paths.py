@@ -14,7 +14,7 @@ from traces.trace import Pacing
 from validate.replay.buckets import Payload
 from validate.replay.plan import MOST_PARTS, Options, plan_of
 from validate.replay.replay import replay
-from validate.s3.account import Account, Answer, Target
+from validate.s3.account import Account, Response, Target
 from validate.s3.clients import DATA_PATHS, connect
 
 Stub = Callable[..., StubStore]
@@ -102,7 +102,7 @@ def test_what_can_be_taken_back_answers_alike(stub: Stub, aws_environment: None)
         ("delete", ["small"]), ("get", ["small", None]),
     ]  # fmt: skip
 
-    async def answers(cancellable: Any) -> list[Answer]:
+    async def answers(cancellable: Any) -> list[Response]:
         return [await getattr(cancellable, name)("b", *arguments) for name, arguments in calls]
 
     one = [getattr(path, name)("b", *arguments) for name, arguments in calls]

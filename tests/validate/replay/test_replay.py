@@ -155,7 +155,7 @@ def test_requests_go_to_the_nodes_in_turn_and_a_second_attempt_to_the_next(stub:
     target = Target(first.url, node_urls=(first.url, second.url))
     run = replay(trace_of(["GET"] * 4, keys, Pacing("closed")), target)
     assert run.column("status").tolist() == [200, 404, 200, 404], "only the first of these has the bucket"
-    hedged = ClientPolicies(hedge=Hedge(after=0.1, share=None))
+    hedged = ClientPolicies(hedge=Hedge(after=0.1, fraction=None))
     run = replay(trace_of(["GET"] * 2, ["slow9", "k1"], Pacing("closed")), target, Options(policies=hedged))
     assert run.column("attempts").tolist() == [2, 1] and run.column("status").tolist() == [404, 404]
 
@@ -305,7 +305,7 @@ def test_the_command_prints_the_contract_and_writes_the_run(
 @pytest.mark.parametrize(("cancel", "data_path"), [(True, "obstore"), (False, "obstore"), (True, "boto3")])
 def test_a_loser_is_taken_back_where_policy_and_client_allow(stub: Stub, cancel: bool, data_path: str) -> None:
     store, taken_back = stub(slow=1.0), cancel and data_path == "obstore"
-    hedge = Hedge(after=0.3, share=None, cancel=cancel)
+    hedge = Hedge(after=0.3, fraction=None, cancel=cancel)
     options = Options(policies=ClientPolicies(hedge=hedge), data_path=data_path)
     run = replay(trace_of(["GET"] * 3, ["k0", "slow1", "k2"], Pacing("closed")), Target(store.url), options)
     assert run.column("attempts").tolist() == [1, 2, 1] and run.column("winner").tolist() == [1, 2, 1]
@@ -334,8 +334,13 @@ def test_the_command_hedges_and_retries(stub: Stub, tmp_path: Path, capsys: pyte
     store = stub(slow=1.0)
     keys = [f"{'slow' if i % 10 == 5 else 'flaky' if i % 10 == 7 else 'k'}{i}" for i in range(40)]
     trace_of(["GET"] * 40, keys, arrival_s=np.arange(40) / 50).write(tmp_path / "t.parquet")
-    asked = ["client.hedge.after=0.2s", "client.hedge.share=0.5", "client.retry.retries=1", "client.retry.backoff=20ms"]
-    sets = [part for path in asked for part in ("--set", path)]
+    requested = [
+        "client.hedge.after=0.2s",
+        "client.hedge.budget=0.5",
+        "client.retry.retries=1",
+        "client.retry.backoff=20ms",
+    ]
+    sets = [part for path in requested for part in ("--set", path)]
     command = ["replay", tmp_path / "t.parquet", "--endpoint-url", store.url, "--out", tmp_path / "run", "--json"]
     assert cli(*command, *sets) == 0
     printed = capsys.readouterr()

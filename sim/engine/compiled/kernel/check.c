@@ -17,8 +17,8 @@ static int check_stations(const Program *p, int64_t *at)
         if (!WITHIN(s->discipline, 0, DISCIPLINES) || !WITHIN(s->role, 0, p->roles) || s->servers < 1 ||
             (HAS_ONE_SERVER(s->discipline) && s->servers != 1) || s->queue_limit < 0 ||
             s->poll_limit < 1 || !is_duration(s->batch_item_s) || !is_duration(s->poll_s) ||
-            !is_duration(s->setup_s) || !(s->fairness >= 0 && s->fairness <= 1) || !is_duration(s->refill_s) ||
-            !(s->warming_s > 0) || !(s->cooling_s > 0))
+            !is_duration(s->setup_s) || !(s->age_bias >= 0 && s->age_bias <= 1) || !is_duration(s->cold_penalty_s) ||
+            !(s->warm_up_s > 0) || !(s->decay_s > 0))
             return FAULT_STATION;
         for (int64_t c = 0; c < p->classes; c++)
             if (!(p->weights[*at * p->classes + c] > 0))
@@ -35,7 +35,7 @@ static int check_route(const Program *p, const RouteLayout *r)
         !WITHIN(r->priority, 0, p->classes) || r->attempts < 1 || r->attempts > INT64_C(1) << p->attempt_bits ||
         r->attempts > INT16_MAX || !WITHIN(r->retries, 0, r->attempts) || !(r->timeout_s > 0) ||
         !(r->backoff_s >= 0) || !(r->backoff_max_s >= 0) || !(r->jitter >= 0 && r->jitter <= 1) ||
-        !(r->retry_share >= 0) || !(r->hedge_share >= 0) || !(r->second_s >= 0) ||
+        !(r->retry_budget >= 0) || !(r->hedge_budget >= 0) || !(r->second_s >= 0) ||
         !(r->quantile >= 0 && r->quantile < 1))
         return FAULT_ROUTE;
     bool has_second = r->second_s < INFINITY || r->quantile > 0;

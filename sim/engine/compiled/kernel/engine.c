@@ -99,8 +99,8 @@ static bool make_stations(Engine *e)
         at->discipline = (uint8_t)of->discipline;
         at->servers = of->servers < INT32_MAX ? (int32_t)of->servers : INT32_MAX;
         at->sets_up = of->setup_s != 0;
-        at->caches = of->refill_s > 0;
-        at->speed = e->extras[i].warmth = 1.0;
+        at->caches = of->cold_penalty_s > 0;
+        at->speed = e->extras[i].warm_fraction = 1.0;
         if (HAS_CLASSES(at->discipline)) {
             e->extras[i].classes = classes;
             classes += program->classes;
@@ -161,7 +161,7 @@ static bool make_state(Engine *e)
     return make_stations(e) && make_routes(e) && add_slots(e);
 }
 
-/* Put the first events on the clock: the agenda, background loads, then clients or the first arrival. */
+/* Put the first events on the clock: the scenario, background loads, then clients or the first arrival. */
 static void start(Engine *e)
 {
     const Program *program = e->program;

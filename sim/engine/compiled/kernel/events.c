@@ -1,6 +1,6 @@
-/* What happens at each event; the agenda, clients and background loads. */
+/* What happens at each event; the scenario, clients and background loads. */
 
-/* The agenda has something done. */
+/* The scenario has something done. */
 static RARE void act(Engine *e, int64_t action)
 {
     CHECK(action >= 0 && action < e->program->actions_count);
@@ -167,7 +167,7 @@ static void arrive(Engine *e, const Sheet *sheet)
 #define LOOK_AHEAD_SLOTS 1024
 
 /* Have what the next events touch on its way from memory. The next one stands among the two children of the top, the one
- * after it at most a level below them: of those only the tokens are asked for, of the children what a departure needs,
+ * after it at most a level below them: of those only the tokens are requested for, of the children what a departure needs,
  * whose tokens have come by then. Always inline: GCC drops calls of functions that do nothing but prefetch. */
 static inline __attribute__((always_inline)) void look_ahead(Engine *e)
 {

@@ -92,8 +92,8 @@ static RARE int64_t dequeue_in_random_order(Engine *e, Station *at)
     int32_t *waiting = extra_of(e, at)->waiting;
     int64_t last = --at->queued;
     int64_t chosen = (int64_t)(draw_choice(e, at) % (uint64_t)(last + 1));
-    double fairness = layout_of(e, at)->fairness;
-    if (fairness != 0 && fraction(draw_choice(e, at)) < fairness) {
+    double age_bias = layout_of(e, at)->age_bias;
+    if (age_bias != 0 && fraction(draw_choice(e, at)) < age_bias) {
         int64_t other = (int64_t)(draw_choice(e, at) % (uint64_t)(last + 1));
         if (token_at(e, waiting[other])->since_s < token_at(e, waiting[chosen])->since_s)
             chosen = other;

@@ -14,11 +14,11 @@
 #define UNBOUNDED INT64_C(1099511627776)
 
 enum { /* Discipline */
-    DISCIPLINE_DELAY = 0,
+    DISCIPLINE_INFINITE_SERVER = 0,
     DISCIPLINE_FIFO = 1,
     DISCIPLINE_PROCESSOR_SHARING = 2,
     DISCIPLINE_GROUP_COMMIT = 3,
-    DISCIPLINE_RANDOM_ORDER = 4,
+    DISCIPLINE_SIRO = 4,
     DISCIPLINE_PRIORITY = 5,
     DISCIPLINE_WEIGHTED_SHARE = 6,
     DISCIPLINE_POOL = 7,
@@ -103,10 +103,10 @@ typedef struct {
     double batch_item_s;
     double poll_s; /* 0: waiting jobs do not poll */
     double setup_s;
-    double fairness;
-    double refill_s; /* 0: no caches */
-    double warming_s;
-    double cooling_s;
+    double age_bias;
+    double cold_penalty_s; /* 0: no caches */
+    double warm_up_s;
+    double decay_s;
 } StationLayout;
 _Static_assert(sizeof(StationLayout) == 96, "StationLayout is laid out as in Python");
 
@@ -125,8 +125,8 @@ typedef struct {
     double backoff_s;
     double backoff_max_s;
     double jitter;
-    double retry_share;
-    double hedge_share;
+    double retry_budget;
+    double hedge_budget;
     double second_s; /* when a second attempt starts; infinity: never, or by a quantile */
     double quantile; /* 0: none */
 } RouteLayout;
@@ -162,7 +162,7 @@ typedef struct {
 } GroupLayout;
 _Static_assert(sizeof(GroupLayout) == 56, "GroupLayout is laid out as in Python");
 
-/* An entry of the agenda. */
+/* An entry of the scenario. */
 typedef struct {
     int64_t kind;
     int64_t target;

@@ -163,7 +163,7 @@ static RARE void give_up(Engine *e, int64_t attempt, int why)
     const RouteLayout *layout = route_layout(e, request);
     Route *route = &e->routes[request->route];
     if (request->retries < layout->retries &&
-        (double)(route->retried + 1) <= layout->retry_share * (double)route->begun) {
+        (double)(route->retried + 1) <= layout->retry_budget * (double)route->begun) {
         route->retried++;
         double pause_s = layout->backoff_s * ldexp(1.0, request->retries);
         pause_s = pause_s < layout->backoff_max_s ? pause_s : layout->backoff_max_s;
@@ -253,7 +253,7 @@ static void second(Engine *e, int64_t slot)
     Route *route = &e->routes[request->route];
     if (request->ended || request->tied)
         return;
-    if ((double)(route->hedged + 1) > route_layout(e, request)->hedge_share * (double)route->begun)
+    if ((double)(route->hedged + 1) > route_layout(e, request)->hedge_budget * (double)route->begun)
         return;
     route->hedged++;
     begin_attempt(e, slot);

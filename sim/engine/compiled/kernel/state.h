@@ -47,7 +47,7 @@ typedef struct {
     uint32_t detail;
 } Entry;
 
-/* The two children of an entry share a cache line: the root stands in the second half of one. */
+/* The two children of an entry fraction a cache line: the root stands in the second half of one. */
 typedef struct {
     Entry *entries;
     int64_t size, capacity;
@@ -86,16 +86,16 @@ typedef struct {
     double attained_s;   /* PROCESSOR_SHARING: of each job present */
     uint32_t version;    /* PROCESSOR_SHARING: outdates departures on the clock */
     int32_t waiting_capacity;
-    int32_t *waiting;    /* RANDOM_ORDER: the queue */
-    int64_t choices;     /* RANDOM_ORDER: random words taken */
-    double warmth, warm_at_s; /* of the caches, and up to when it is known */
+    int32_t *waiting;    /* SIRO: the queue */
+    int64_t choices;     /* SIRO: random words taken */
+    double warm_fraction, warm_at_s; /* of the caches, and up to when it is known */
     double *death_s;     /* when it died, each time */
     int64_t death_capacity;
 } StationExtra;
 
 typedef enum { IDLE, WAITING, CANCELLED, HOLDING } TokenState;
 
-/* Half a cache line: two visits in a row share one. */
+/* Half a cache line: two visits in a row fraction one. */
 typedef struct {
     double demand_s;
     double since_s; /* the visit began */

@@ -2,12 +2,12 @@
 
 /* The caches of a station's servers, as `sim/engine/cpu_caches.py` has them. */
 
-/* Bring the warmth up to now, before servers turn idle or busy. */
+/* Bring the warm_fraction up to now, before servers turn idle or busy. */
 static RARE void cool(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
     double idle_s = (e->now_s - extra->warm_at_s) * (double)(at->servers - at->busy) / (double)at->servers;
-    extra->warmth = extra->warmth * exp(-idle_s / layout_of(e, at)->cooling_s);
+    extra->warm_fraction = extra->warm_fraction * exp(-idle_s / layout_of(e, at)->decay_s);
     extra->warm_at_s = e->now_s;
 }
 
@@ -16,9 +16,9 @@ static RARE void warm(Engine *e, Station *at, Token *job)
 {
     const StationLayout *of = layout_of(e, at);
     StationExtra *extra = extra_of(e, at);
-    double work_s = job->demand_s, warmth = extra->warmth;
-    job->demand_s += of->refill_s * (1 - warmth) * (1 - exp(-work_s / of->warming_s));
-    extra->warmth = 1 - (1 - warmth) * exp(-(work_s / (double)at->servers) / of->warming_s);
+    double work_s = job->demand_s, warm_fraction = extra->warm_fraction;
+    job->demand_s += of->cold_penalty_s * (1 - warm_fraction) * (1 - exp(-work_s / of->warm_up_s));
+    extra->warm_fraction = 1 - (1 - warm_fraction) * exp(-(work_s / (double)at->servers) / of->warm_up_s);
 }
 
 static RARE void serve_by_weight(Engine *e, Station *at, int64_t token)
@@ -125,7 +125,7 @@ static RARE void enter_gate(Engine *e, Station *at, int64_t token)
 static inline void admit(Engine *e, Station *at, int64_t token)
 {
     switch (at->discipline) {
-    case DISCIPLINE_DELAY:
+    case DISCIPLINE_INFINITE_SERVER:
         serve(e, at, token);
         return;
     case DISCIPLINE_PROCESSOR_SHARING:

@@ -1,6 +1,6 @@
 """How often the judgement of a Run calls a good one bad: false alarms on simulated Runs that are stationary.
 
-    .venv/bin/python benchmarks/judgement.py [--trials 200]
+    .venv/bin/python benchmarks/run_quality.py [--trials 200]
 
 Prints, for each load, the share of Runs with a fault of each kind, and of Runs that change half-way (the store's CPU
 demand grows by the given factor) the share that is found out.
@@ -46,8 +46,8 @@ def loads(duration: str) -> Iterator[tuple[str, dict[str, object]]]:
     base = {"object_size": "32KiB", "mix": MIX, "duration": duration, "keys": {"kind": "uniform", "count": 500}}
     for clients in (1, 4, 16, 32):
         yield f"{clients} clients, {duration}", base | {"clients": clients}
-    for share in (0.3, 0.6, 0.8, 0.9):
-        yield f"open at {share:.0%}, {duration}", base | {"rate": CAPACITY_OPS * share}
+    for fraction in (0.3, 0.6, 0.8, 0.9):
+        yield f"open at {fraction:.0%}, {duration}", base | {"rate": CAPACITY_OPS * fraction}
 
 
 def run_of(workload: dict[str, object], seed: int, slower: float = 1.0) -> Run:

@@ -1,4 +1,4 @@
-"""Latency laws through published quantiles, and networks that are nothing but such a law."""
+"""Latency laws through published quantiles, and networks that are nothing but such a distribution."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Points = Mapping[float, float]
 
 
 class Scale(NamedTuple):
-    """An axis on which a law's quantiles are joined by straight lines, and go on straight beyond the last ones."""
+    """An axis on which a distribution's quantiles are joined by straight lines, continued beyond the last ones."""
 
     of: Callable[[Floats], Floats]
     back: Callable[[Floats], Floats]
@@ -45,8 +45,8 @@ TAILS = {
 }
 
 
-def law(points_ms: Points, tail: str = "lognormal") -> ServiceDemand:
-    """The latency law through these quantiles; `tail` says how it runs between and beyond them."""
+def distribution(points_ms: Points, tail: str = "lognormal") -> ServiceDemand:
+    """The latency distribution through these quantiles; `tail` says how it runs between and beyond them."""
     scale = TAILS[tail]
     x, y = scale.of(np.array(list(points_ms))), np.array(list(points_ms.values())) / 1000
     y = np.log(y) if scale.logarithmic else y
@@ -60,12 +60,12 @@ def law(points_ms: Points, tail: str = "lognormal") -> ServiceDemand:
     return ServiceDemand(constant=float(np.trapezoid(value, p)), distribution=shape)
 
 
-def law_quantile_ms(demand: ServiceDemand, p: float) -> float:
-    """A quantile of a law."""
+def distribution_quantile_ms(demand: ServiceDemand, p: float) -> float:
+    """A quantile of a distribution."""
     return float(1000 * demand.constant * demand.distribution.quantile(np.array([p]))[0])
 
 
-def asked(arrival_s: Floats, pacing: Pacing = Pacing()) -> Requests:  # noqa: B008
+def requested(arrival_s: Floats, pacing: Pacing = Pacing()) -> Requests:  # noqa: B008
     """Requests of the first route at these times."""
     zeros = np.zeros(len(arrival_s))
     none = zeros.astype(np.int32)
@@ -74,12 +74,12 @@ def asked(arrival_s: Floats, pacing: Pacing = Pacing()) -> Requests:  # noqa: B0
 
 def poisson(n: int, rate_ops: float, seed: int) -> Requests:
     """Requests with Poisson arrivals."""
-    return asked(np.cumsum(Exponential().quantile(uniforms(seed, stream_id("arrival"), 0, n)) / rate_ops))
+    return requested(np.cumsum(Exponential().quantile(uniforms(seed, stream_id("arrival"), 0, n)) / rate_ops))
 
 
 def never_queued(*stages: Stage, policy: Policy = NO_POLICY) -> Network:
     """A route whose visits are all at one infinite server: station 0."""
-    station = Station("leaf", "leaf", Discipline.DELAY)
+    station = Station("leaf", "leaf", Discipline.INFINITE_SERVER)
     return Network((station,), (Route("read", stages, policy=policy),))
 
 

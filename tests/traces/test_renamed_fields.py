@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from models import store
+from models.ceph.faults.faults import Fault as CephFault
+from models.field_paths import paths_of
+from models.minio.faults import Fault as MinioFault
+from models.store import load_spec
+from sim.capacity.growth import Growth, Objects, Range
+from tests.paths import EXAMPLES
+from traces.errors import InputError
+from traces.renamed_fields import RENAMED
+
+
+def test_a_former_name_gets_one_line_with_the_present_one() -> None:
+    for path, present in (
+        ("events=[]", "faults"),
+        ("host.wake=1us", "setup_time"),
+        ("client.hedge.share=0.1", "budget"),
+        ("host.cpu.GET.later_bytes=1", "later_byte_factor"),
+        ("workload.ranges={share: 1, size: 1KiB}", "fraction"),
+    ):
+        with pytest.raises(InputError, match=f"is now called {present}$"):
+            load_spec(EXAMPLES / "minio.yaml", [path])
+
+
+def test_present_names_are_fields_and_former_ones_are_not() -> None:
+    fields = {
+        part for name in store.names() for path in paths_of(store.store_named(name).Spec) for part in path.split(".")
+    }
+    fields |= set(Range.model_fields) | set(Growth.model_fields) | set(Objects.model_fields)
+    kinds = get_args(get_args(MinioFault)[0]) + get_args(get_args(CephFault)[0])
+    fields |= {name for kind in kinds for name in kind.model_fields}
+    assert set(RENAMED.values()) <= fields
+    assert not {path for path in RENAMED if "." not in path} & (fields - {"after"})

@@ -1,0 +1,41 @@
+"""Former names of fields in specs, and their present ones: for messages, as specs with former names are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+RENAMED = {
+    "a_month": "per_month",
+    "access.rewritten": "coalesced_fraction",
+    "after_answer": "after_response",
+    "burst_share": "burst_fraction",
+    "collector": "garbage_collector",
+    "cooling": "decay",
+    "events": "faults",
+    "fairness": "age_bias",
+    "garbage": "allocations",
+    "garbage_collector.after": "allocation_interval",
+    "hedge.share": "budget",
+    "host.caches": "cpu_caches",
+    "host.slice": "quantum",
+    "host.wake": "setup_time",
+    "inline_garbage": "inline_allocations",
+    "later_bytes": "later_byte_factor",
+    "law": "distribution",
+    "lock_refused": "lock_conflict_fraction",
+    "mark": "mark_work",
+    "noticed_after": "detected_after",
+    "osd.scattered": "random_write_fraction",
+    "refill": "cold_penalty",
+    "retry.share": "budget",
+    "share": "fraction",
+    "takes": "resource",
+    "trusted_after": "readmitted_after",
+    "warming": "warm_up",
+}
+"""The end of a former path, and the present name of its last part."""
+
+
+def present_name(path: Sequence[str]) -> str | None:
+    """The present name of the field that a path ended in formerly; None if no field had that name."""
+    return RENAMED.get(".".join(path[-2:])) or RENAMED.get(".".join(path[-1:]))
