@@ -282,7 +282,7 @@ def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
         {"kind": "noisy_neighbour", "host": 1, "resource": what, "fraction": 0.25, "at": 1, "until": 2}
         for what in ("cpu", "drives", "network")
     ]
-    spec = spec_of(ceph(events=neighbours, gateways={"count": 2, "collocated": True, "cores": 1}), "test")
+    spec = spec_of(ceph(faults=neighbours, gateways={"count": 2, "collocated": True, "cores": 1}), "test")
     network, _ = compile_spec(spec, generate(spec.workload, 0))
     slowed = {
         network.stations[a.target].name for a in network.scenario if (a.kind, a.at_s, a.value) == (Kind.SPEED, 1, 0.75)
