@@ -28,7 +28,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: a heading, paragraphs, tables, then charts; all text is plain and is escaped by the template."""
+    """A part of a page: a heading, paragraphs, tables, then charts; all text is plain; the template escapes it."""
 
     heading: str
     paragraphs: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""When a store of the lab can be used: it says that it is healthy, and all of its drives take part."""
+"""When a MinIO can be used: it says that it is healthy, and all of its drives take part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from validate.lab.minio import HEALTH
 from validate.s3.account import Account, Target
+
+_HEALTH = "/minio/health/cluster"
+"""Answers 200 when the store takes writes; ``live`` and ``ready`` only say that the process is up."""
 
 _ANSWERS_WITHIN_S = 5.0
 _BUCKET = "tailcast-lab"
@@ -20,7 +22,7 @@ def is_healthy(endpoint_url: str) -> bool:
     """Whether a node says that the cluster is healthy: that it takes writes, be it with a drive missing."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # past any proxy of the environment
     try:
-        with opener.open(f"{endpoint_url}{HEALTH}", timeout=_ANSWERS_WITHIN_S) as answer:
+        with opener.open(f"{endpoint_url}{_HEALTH}", timeout=_ANSWERS_WITHIN_S) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
@@ -47,8 +49,7 @@ def is_complete(target: Target, data: Path, drives: int) -> bool:
         complete = sum(len(list(data.glob(f"n*/d*/{_BUCKET}/{key}"))) for key in clients) == drives * len(clients)
         for key in clients:
             account.buckets.delete_object(Bucket=_BUCKET, Key=key)
-        if complete:
-            account.buckets.delete_bucket(Bucket=_BUCKET)
+        account.buckets.delete_bucket(Bucket=_BUCKET)  # made without a drive, it would go on lacking that drive
         return complete
     except (BotoCoreError, ClientError):
         return False
