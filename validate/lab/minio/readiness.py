@@ -41,15 +41,16 @@ def is_complete(target: Target, data: Path, drives: int) -> bool:
     """
     account = Account(target)
     clients = {secrets.token_hex(8): account.client(url, 1, _ANSWERS_WITHIN_S) for url in target.node_urls}
-    with contextlib.suppress(ClientError):  # there from the try before
-        account.buckets.create_bucket(Bucket=_BUCKET)
     try:
+        account.buckets.create_bucket(Bucket=_BUCKET)
         for key, client in clients.items():
             client.put_object(Bucket=_BUCKET, Key=key)
-        complete = sum(len(list(data.glob(f"n*/d*/{_BUCKET}/{key}"))) for key in clients) == drives * len(clients)
-        for key in clients:
-            account.buckets.delete_object(Bucket=_BUCKET, Key=key)
-        account.buckets.delete_bucket(Bucket=_BUCKET)  # made without a drive, it would go on lacking that drive
-        return complete
+        return sum(len(list(data.glob(f"n*/d*/{_BUCKET}/{key}"))) for key in clients) == drives * len(clients)
     except (BotoCoreError, ClientError):
         return False
+    finally:  # a bucket that was made without one of the drives would go on lacking it
+        with contextlib.suppress(BotoCoreError, ClientError):
+            for key in clients:
+                account.buckets.delete_object(Bucket=_BUCKET, Key=key)
+        with contextlib.suppress(BotoCoreError, ClientError):
+            account.buckets.delete_bucket(Bucket=_BUCKET)
