@@ -78,6 +78,7 @@ def _as_mc(told: dict[str, Any]) -> dict[str, Any]:
     calls = http.get("stats") or {}
     return {
         "time": told["time"],
+        "host": told.get("nodename", ""),
         "api": told["funcname"],
         "path": told["path"],
         "statusCode": (http.get("response") or {}).get("statuscode", 0),
