@@ -140,6 +140,7 @@ class StoreKind(Protocol):
         forms: the topologies it can be started in, by name; the first is the default.
         request_trace: begins to record the requests of a target; None where the store does not tell of them. Raises
             `InputError` where the target refuses, or is another store.
+        trace_format: the format of that record, as `traces.readers.registry` names it; None where there is none.
     """
 
     name: str
@@ -147,6 +148,7 @@ class StoreKind(Protocol):
     installation: str
     forms: Mapping[str, Form]
     request_trace: Callable[[Target], RequestTrace] | None
+    trace_format: str | None
 
     def find(self) -> Path | None:
         """The server's program, if it is installed.

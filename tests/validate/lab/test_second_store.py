@@ -29,6 +29,7 @@ class StubS3:
     installation = "nothing"
     forms: Mapping[str, Form] = {"one": Form(1), "two": Form(2, 2)}
     request_trace = None
+    trace_format = None
 
     def find(self) -> Path | None:
         return Path(sys.executable)

@@ -20,6 +20,7 @@ class Minio:
     installation = "some ten minutes, needs Go"
     forms: Mapping[str, Form] = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(4, 4)}
     request_trace: Callable[[Target], RequestTrace] | None = AdminTrace
+    trace_format: str | None = "minio-trace"
 
     def find(self) -> Path | None:
         return program.find()
