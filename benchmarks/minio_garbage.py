@@ -24,8 +24,8 @@ from minio_sweep import lab_store
 from traces.spec_file import validated
 from traces.workload.generate import generate
 from traces.workload.workload import Workload
-from validate.lab.lab import Store
-from validate.lab.minio import FORMS
+from validate.lab.minio.store import Minio
+from validate.lab.store import Store
 from validate.replay.replay import replay
 
 SIZES = ("4KiB", "32KiB", "128KiB", "256KiB", "1MiB", "8MiB")
@@ -94,7 +94,7 @@ def rows(form: str, seconds: float) -> Iterator[Row]:
 def main() -> None:
     """Print a line for each operation and size, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--form", choices=FORMS, default="one-drive")
+    parser.add_argument("--form", choices=Minio.forms, default="one-drive")
     parser.add_argument("--seconds", type=float, default=3.0, help="longest for each")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

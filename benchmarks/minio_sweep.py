@@ -38,8 +38,8 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import quantiles
 from validate.lab import lab
-from validate.lab.lab import Store
-from validate.lab.minio import FORMS
+from validate.lab.minio.store import Minio
+from validate.lab.store import Store
 from validate.replay.replay import replay
 
 TRIES = 3
@@ -85,7 +85,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--form", choices=list(FORMS), default="one-drive", help="how the lab's MinIO is started")
+    parser.add_argument("--form", choices=list(Minio.forms), default="one-drive", help="how the lab's MinIO is started")
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a window")
     parser.add_argument("--repeats", type=int, default=3, help="windows of each cell")
@@ -198,13 +198,13 @@ def _settle(stage: str, done: float, total: float) -> None:
 @contextlib.contextmanager
 def lab_store(form: str) -> Iterator[Store]:
     """The lab's store in that form; one that was not up is taken down afterwards."""
-    running = lab.status()
-    store = lab.up(FORMS[form], say)
+    running = lab.status("minio")
+    store = lab.up("minio", Minio.forms[form], say)
     try:
         yield store
     finally:
         if running is None:
-            lab.down()
+            lab.down("minio")
 
 
 def print_table(rows: Sequence[dict[str, Any]]) -> None:

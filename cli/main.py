@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from traces.errors import InputError
 
 SUMMARIES = {
-    "demo": "Fit MinIO's model to light loads, forecast a heavier one, and compare that with its measurement.",
+    "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",
     "simulate": "Simulate a store and print latencies, throughput and the load of each station.",
     "bounds": "Compute the bottleneck, bounds of throughput and response time, and exact means where they exist.",
     "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",

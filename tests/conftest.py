@@ -17,8 +17,11 @@ import pytest
 from hypothesis import settings
 
 from tests.profiles import PROFILE
-from validate.lab import lab, minio
-from validate.lab.lab import Store
+from validate.lab import lab
+from validate.lab.minio import program
+from validate.lab.minio.store import Minio
+from validate.lab.registry import STORES
+from validate.lab.store import Store
 
 ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characters0000"
 
@@ -110,12 +113,13 @@ def lab_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]
     """A lab of its own for a test; whatever runs in it is stopped afterwards."""
     monkeypatch.setenv("TAILCAST_STATE", str(tmp_path / "state"))
     yield tmp_path / "state" / "lab" / "minio"
-    lab.down()
+    for name in STORES:
+        lab.down(name)
 
 
 @pytest.fixture(params=["one-drive", "erasure-set"])
 def live_minio(request: pytest.FixtureRequest, lab_state: Path) -> Store:
     """A real MinIO with one drive, and with four of one process."""
-    if minio.find() is None:
+    if program.find() is None:
         pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
-    return lab.up(minio.FORMS[request.param])
+    return lab.up("minio", Minio.forms[request.param])

@@ -1,4 +1,4 @@
-"""An S3 server for tests with a latency that is known: run as a process of its own, prints its port.
+"""An S3 server for tests with a latency that is known: run as a process of its own, prints its port (`--port`).
 
 Every object request waits `--latency` seconds. A GET of `--stall-key` begins a stall: what arrives in the next
 `--stall` seconds waits for its end first. A GET of `--die-key` ends the process. Requests signed by another key than
@@ -171,7 +171,9 @@ async def main() -> None:
     parser.add_argument("--die-key")
     parser.add_argument("--slow", type=float, default=0.0)
     parser.add_argument("--access-key", default="")
-    server = await asyncio.start_server(Stub(parser.parse_args()).serve, "127.0.0.1", 0, limit=1 << 20)
+    parser.add_argument("--port", type=int, default=0)
+    options = parser.parse_args()
+    server = await asyncio.start_server(Stub(options).serve, "127.0.0.1", options.port, limit=1 << 20)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

@@ -45,17 +45,10 @@ STORE_NAMES = re.compile(r"(?<![a-z])(minio|ceph)(?![a-z])|Minio|Ceph")
 
 KNOWN_HERE = {
     "validate/lab": "how a real store is started",
-    "cli/commands/lab.py": "the lab's command",
-    "cli/commands/demo.py": "the demo measures a store of the lab",
-    "validate/demo.py": "the demo's own spec",
-    "validate/replay/readiness.py": "asks a store of the lab whether it is ready",
-    "validate/compare/admin_trace.py": "the format of a server's own trace",
-    "validate/compare/server_trace.py": "the format of a server's own trace",
     "validate/reference/cases.py": "data: names, sources and examples of published cases",
     "validate/reference/redhat.py": "data: published statements by case",
     "validate/reference/redhat_stores.py": "data: published statements, and the examples they are about",
     "validate/reference/redhat_gateways.py": "data: published statements; those on resharding are of its arithmetic",
-    "cli/commands/replay.py": "help: how to start the lab's store",
 }
 """Files above `models` that may name a store, and why."""
 

@@ -19,9 +19,8 @@ OF_OTHER_PROGRAMS = {
     },  # its own
     "traces/readers/elbencho.py": {"--opslog"},
     "traces/readers/minio_trace.py": {"--json"},  # mc admin trace
-    "validate/compare/admin_trace.py": {"--json"},  # mc admin trace
-    "validate/compare/server_trace.py": {"--json"},  # mc admin trace
-    "validate/lab/minio.py": {"--version", "--quiet", "--address"},  # minio server
+    "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace
+    "validate/lab/minio/program.py": {"--version", "--quiet", "--address"},  # minio server
 }
 
 

@@ -1,4 +1,4 @@
-"""The demonstration: fit MinIO's model to light loads, then forecast a heavier one that it has not seen."""
+"""The demonstration: fit a store's model to light loads, then forecast a heavier one that it has not seen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from validate.replay.replay import Progress, replay
 from validate.s3.account import Target
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "demo"
-"""The demo's spec, and Runs that were recorded on a real MinIO."""
+"""The demo's spec, its one YAML file, and Runs that were recorded on a real store of its kind."""
 
 LIGHT_CLIENTS, HEAVY_CLIENTS = (1, 4), 16
 """Closed-loop clients of the loads that are fitted, and of the one that is forecast."""
@@ -46,13 +46,18 @@ class Demonstration:
     comparison: Comparison
 
 
+def store_name() -> str:
+    """The store that the demo's spec is of."""
+    return _spec().store
+
+
 def run_name(clients: int) -> str:
     """What a measured Run's folder is called."""
     return f"measured-{clients}"
 
 
 def recorded(clients: int) -> Run:
-    """The Run with so many clients that was recorded on a real MinIO.
+    """The Run with so many clients that was recorded on a real store.
 
     Raises:
         InputError: there is no recording.
@@ -78,20 +83,25 @@ def demonstrate(
     """
     runs = [(run_name(clients), run) for clients, run in zip(LIGHT_CLIENTS, light, strict=True)]
     spec = _spec()
-    profile = calibrate(spec, runs, source=str(_SPEC), seed=seed, workers=workers, anyway=True, progress=progress)
+    profile = calibrate(
+        spec, runs, source=str(_spec_file()), seed=seed, workers=workers, anyway=True, progress=progress
+    )
     forecast = simulate(with_values(spec, profile.values), heavy.trace, seed=seed)
     comparison = compare(forecast, heavy, tolerance=TOLERANCE, seed=seed)
     return Demonstration(light, profile, heavy, forecast, comparison)
 
 
-_SPEC = FOLDER / "minio.yaml"
 _TRACE_SEED = 0  # that of the recorded Runs
 
 
+def _spec_file() -> Path:
+    for path in FOLDER.glob("*.yaml"):
+        return path
+    raise InputError(f"{FOLDER}: has no spec; the demo runs from a checkout of the project, which has its examples")
+
+
 def _spec(clients: int = HEAVY_CLIENTS) -> Spec:
-    if not _SPEC.is_file():
-        raise InputError(f"{_SPEC}: no such file; the demo runs from a checkout of the project, which has its examples")
-    return load_spec(_SPEC, [f"workload.clients={clients}"])
+    return load_spec(_spec_file(), [f"workload.clients={clients}"])
 
 
 def _trace(clients: int) -> Trace:

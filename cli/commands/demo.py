@@ -23,7 +23,9 @@ from traces.run import Run
 from traces.statistics.summary import summarise
 from validate import demo
 from validate.demo import HEAVY_CLIENTS, LIGHT_CLIENTS, Demonstration
-from validate.lab import lab, minio
+from validate.lab import lab
+from validate.lab.registry import kind_of
+from validate.lab.store import StoreKind
 from validate.s3.account import Target
 
 _NAMES = f"forecast of {HEAVY_CLIENTS} clients", "measured"
@@ -35,9 +37,9 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit MinIO's model to light loads, forecast a heavier one, and compare that with its measurement.
+    """Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.
 
-    Measures a live MinIO on loopback where the server is built already; else takes Runs recorded on a real one.
+    Measures a live store on loopback where its server is installed; else takes Runs recorded on a real one.
     """
     source, measurements = _measurements(use_recorded)
     *light, heavy = measurements
@@ -57,36 +59,34 @@ def command(
 def _measurements(use_recorded: bool) -> tuple[str, list[Run]]:
     """Where the measurements come from, and those of the light loads and the heavy one."""
     loads = (*LIGHT_CLIENTS, HEAVY_CLIENTS)
-    if use_recorded or minio.find() is None:
+    kind = kind_of(demo.store_name())
+    if use_recorded or kind.find() is None:
         if not use_recorded:
-            say("MinIO is not built here, so the demo takes Runs that were recorded on a real MinIO.")
+            say(f"{kind.title} is not installed, so the demo takes Runs that were recorded on a real {kind.title}.")
             say(
-                "To measure a live one: 'tailcast lab install minio' (some ten minutes, needs Go), then the demo again."
+                f"To measure a live one: 'tailcast lab install {kind.name}' ({kind.installation}), then the demo again."
             )
         measurements = [demo.recorded(clients) for clients in loads]
-        return f"Runs recorded on a real MinIO at {measurements[-1].info['started_at'][:10]}", measurements
+        return f"Runs recorded on a real {kind.title} at {measurements[-1].info['started_at'][:10]}", measurements
     measurements = []
-    with _store() as target:
+    with _store(kind) as target:
         for clients in loads:
-            say(f"measuring a live MinIO with {clients} client{'s' if clients > 1 else ''}")
+            say(f"measuring a live {kind.title} with {clients} client{'s' if clients > 1 else ''}")
             with bars() as report:
                 measurements.append(demo.measured(clients, target, report))
-    return "a live MinIO on this machine", measurements
+    return f"a live {kind.title} on this machine", measurements
 
 
 @contextlib.contextmanager
-def _store() -> Iterator[Target]:
-    """The lab's store; one that was not up is taken down afterwards."""
-    running = lab.status()
-    form = minio.FORMS["one-drive"]
-    if running is not None and running.form != form:
-        raise InputError(f"the lab's store is up with {running.form}, the demo needs {form}; 'tailcast lab down' first")
-    store = lab.up(form, say)
+def _store(kind: StoreKind) -> Iterator[Target]:
+    """The lab's store in its first form; one that was not up is taken down afterwards."""
+    running = lab.status(kind.name)
+    store = lab.up(kind.name, progress=say)
     try:
         yield store.target
     finally:
         if running is None:
-            lab.down()
+            lab.down(kind.name)
 
 
 def _write(found: Demonstration, measurements: list[Run], out: Path, source: str) -> Path:
@@ -101,8 +101,8 @@ def _write(found: Demonstration, measurements: list[Run], out: Path, source: str
     page = out / "report.html"
     light = " and ".join(map(str, LIGHT_CLIENTS))
     note = (
-        f"The model of one MinIO was fitted to {light} clients on {source}; with {HEAVY_CLIENTS} clients, which it had "
-        "not seen, it forecast what is compared here with the measurement."
+        f"The model of one {kind_of(demo.store_name()).title} was fitted to {light} clients on {source}; "
+        f"with {HEAVY_CLIENTS} clients, which it had not seen, it forecast what is compared here with the measurement."
     )
     write_report(
         [(_NAMES[0], found.forecast), (_NAMES[1], found.measured)], page, "tailcast demo",

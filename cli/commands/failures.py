@@ -75,7 +75,7 @@ def command(
     from cli.tables.failures import failure_grids, findings
     from sim.experiments.failures import Question, failures
     from sim.experiments.sweep import Settings
-    from sim.experiments.sweep_folder import SweepFolder
+    from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
     question = Question(
@@ -87,7 +87,7 @@ def command(
         parse_slos(slos),
         Settings(seed or 0, replications, None if precision is None else Precision(precision)),
     )
-    folder = None if out is None else SweepFolder(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     known = None if precision is not None else len(kinds) * replications

@@ -71,8 +71,8 @@ def command(
     from cli.tables.find import best_grid, limit_grid
     from sim.experiments.find import Best, Limit, find_best, find_limit
     from sim.experiments.sweep import Settings
-    from sim.experiments.sweep_folder import SweepFolder
     from sim.experiments.variants import Variants
+    from sim.parallel.result_cache import ResultFolder
 
     wanted = parse_goal(goal)
     is_best = wanted.kind == "best"
@@ -83,7 +83,7 @@ def command(
     objectives = parse_slos(slos)
     settings = Settings(seed or 0, replications, steady=steady)
     variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
-    folder = None if out is None else SweepFolder(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     result: Best | Limit

@@ -46,11 +46,12 @@ def command(
     from cli.tables.plan import evidence, found, plan_grids
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
-    from sim.capacity.plan_folder import PlanFolder
+    from sim.capacity.tables import changes_table
+    from sim.parallel.result_cache import ResultFolder
 
     objectives = parse_slos(slos)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
-    folder = None if out is None else PlanFolder(out)
+    folder = None if out is None else ResultFolder(out)
     warn_if_slow()
     with kept_in(out), progress("looking at the store") as update:
         result = plan(
@@ -66,7 +67,8 @@ def command(
             progress=update,
         )
     if folder is not None:
-        folder.write(result, json_text(result.to_json()))
+        folder.write_table("changes.parquet", changes_table(result))
+        folder.write_text("plan.json", json_text(result.to_json()))
         say(f"plan written to {out}")
     pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}"))
     if as_json:

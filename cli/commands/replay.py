@@ -23,9 +23,9 @@ from traces.statistics.summary import summarise
 from traces.tables import check_folder
 from traces.trace import Trace
 from traces.units import parse_bytes
-from validate.compare.admin_trace import recording
 from validate.compare.server_trace import IN_RUN
 from validate.lab import lab
+from validate.lab.request_trace import recording
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import Progress, replay, resume
 from validate.replay.resume import left_of
@@ -73,7 +73,10 @@ def command(
     ] = None,
     server_trace: Annotated[
         bool,
-        typer.Option("--server-trace", help="MinIO: record the server's own times of each request; costs CPU."),
+        typer.Option(
+            "--server-trace",
+            help="Record the server's own times of each request; costs its CPU.",
+        ),
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the buckets and objects in the store.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and do nothing.")] = False,
@@ -154,9 +157,9 @@ def _target(endpoint_url: str | None, profile: str | None, use_lab: bool, server
         return Target(endpoint_url, profile, server_pids=server_pids)
     if endpoint_url is not None or profile is not None:
         raise InputError("--lab has its own endpoint and credentials; give either it or --endpoint-url and --profile")
-    store = lab.status()
+    store = lab.running()
     if store is None:
-        raise InputError("the lab's store is not up; start it by 'tailcast lab up minio'")
+        raise InputError("no store of the lab is up; start one by 'tailcast lab up'")
     return store.target
 
 

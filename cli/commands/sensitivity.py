@@ -62,13 +62,13 @@ def command(
     from cli.tables.find import sensitivity_grid
     from sim.experiments.sensitivity import sensitivity
     from sim.experiments.sweep import Settings
-    from sim.experiments.sweep_folder import SweepFolder
     from sim.experiments.variants import Variants
+    from sim.parallel.result_cache import ResultFolder
 
     ranges, latency = [parse_range(text) for text in vary], parse_target(target)
     settings = Settings(seed or 0, replications, steady=steady)
     variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
-    folder = None if out is None else SweepFolder(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     with kept_in(out), progress("screening", trajectories * (len(ranges) + 1)) as update:

@@ -55,12 +55,13 @@ def command(
     from cli.parse.spec import spec_mapping
     from cli.tables.timeline import events_grids, state_grids
     from models.store import spec_of
+    from sim.capacity.tables import states_table
     from sim.capacity.timeline import Plan, timeline
-    from sim.capacity.timeline_folder import TimelineFolder
+    from sim.parallel.result_cache import ResultFolder
 
     plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window) or 0.0)
     store = spec_of(spec_mapping(spec, profile, assignments), str(spec))
-    folder = None if out is None else TimelineFolder(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     if engine == "compiled":
         warn_if_slow()
@@ -75,7 +76,8 @@ def command(
             progress=update,
         )
     if folder is not None:
-        folder.write(result, json_text(result.to_json()))
+        folder.write_table("timeline.parquet", states_table(result))
+        folder.write_text("timeline.json", json_text(result.to_json()))
         say(f"Timeline written to {out}")
     pages.write(lambda path: write_timeline_page(result, path, f"{spec.stem} as it fills"))
     if as_json:

@@ -96,8 +96,9 @@ def command(
     from cli.parse.vary import parse_base, parse_variation
     from cli.tables.whatif import findings, points_grids
     from sim.experiments.sweep import Settings
-    from sim.experiments.sweep_folder import SweepFolder
     from sim.experiments.whatif import Question, whatif
+    from sim.experiments.whatif_table import points_table
+    from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
     if scheduler is not None and workers is not None:
@@ -111,7 +112,7 @@ def command(
         parse_base(base or ()),
         Settings(seed or 0, replications, None if precision is None else Precision(precision), steady),
     )
-    folder = None if out is None else SweepFolder(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     with kept_in(out), progress("simulating points", 1.0) as update:
@@ -123,7 +124,8 @@ def command(
             progress=lambda done, points: update(done / points),
         )
     if folder is not None:
-        folder.write(result, json_text(result))
+        folder.write_table("points.parquet", points_table(result))
+        folder.write_text("whatif.json", json_text(result))
         say(f"What-if written to {folder.path}")
     pages.write(lambda path: write_whatif_page(result, path))
     if as_json:

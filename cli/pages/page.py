@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,6 +12,9 @@ from plotly.offline import get_plotlyjs
 
 from cli.tables.grid import Grid
 from traces.tables import atomic_file
+
+_MARKS = "differs", "unsure", "beyond"
+"""Last cells of a row that the style marks."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: a heading, paragraphs, tables, then charts; all text is plain and is escaped here."""
+    """A part of a page: a heading, paragraphs, tables, then charts; all text is plain; the template escapes it."""
 
     heading: str
     paragraphs: Sequence[str] = ()
@@ -44,16 +46,21 @@ def write_page(path: Path, title: str, header: Header, sections: Sequence[Sectio
     Raises:
         InputError: the file cannot be written.
     """
-    body = _header(header) + "".join(_section(section) for section in sections)
-    page = "".join([
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<link rel="icon" href="data:,">',
-        f"<title>{html.escape(title)}</title><style>{_asset('page.css')}</style></head>",
-        f"<body><main><h1>{html.escape(title)}</h1>",
-        # The library is in the page before the first chart asks for it.
-        f"<script>{get_plotlyjs()}</script>{body}</main><script>{_asset('page.js')}</script></body></html>\n",
-    ])  # fmt: skip
+    # Commands import this module whether they write a page or not.
+    from jinja2 import Environment, PackageLoader
+    from markupsafe import Markup
+
+    environment = Environment(loader=PackageLoader("cli.pages"), autoescape=True, keep_trailing_newline=True)
+    environment.filters["data"] = lambda figure: Markup(_data(figure))
+    page = environment.get_template("page.html").render(
+        title=title,
+        header=[("Requested", header.requested), ("Found", header.found), ("How sure", header.sure)],
+        sections=sections,
+        marks=_MARKS,
+        style=Markup(_asset("page.css")),
+        script=Markup(_asset("page.js")),
+        library=Markup(get_plotlyjs()),
+    )
     with atomic_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return [chart for section in sections for chart in section.charts]
@@ -63,39 +70,7 @@ def _asset(name: str) -> str:
     return files("cli.pages").joinpath(name).read_text(encoding="utf-8")
 
 
-def _header(header: Header) -> str:
-    sentences = {"Requested": header.requested, "Found": header.found, "How sure": header.sure}
-    rows = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in sentences.items())
-    return f'<dl class="answer">{rows}</dl>'
-
-
-def _section(section: Section) -> str:
-    heading = f"<h2>{html.escape(section.heading)}</h2>" if section.heading else ""
-    paragraphs = "".join(f"<p>{html.escape(text)}</p>" for text in section.paragraphs)
-    grids = "".join(_table(grid) for grid in section.grids)
-    charts = "".join(_chart(chart) for chart in section.charts)
-    return f'<section>{heading}{paragraphs}{grids}<div class="charts">{charts}</div></section>'
-
-
-def _table(grid: Grid) -> str:
-    def cells(tag: str, row: Sequence[str]) -> str:
-        return "".join(
-            f'<{tag} class="{"label" if i < grid.labels else "figure"}">{html.escape(cell)}</{tag}>'
-            for i, cell in enumerate(row)
-        )
-
-    caption = f"<caption>{html.escape(grid.title)}</caption>" if grid.title else ""
-    marks = [row[-1] if row[-1] in ("differs", "unsure", "beyond") else "" for row in grid.rows]
-    rows = "".join(f'<tr class="{mark}">{cells("td", row)}</tr>' for mark, row in zip(marks, grid.rows, strict=True))
-    head = f"<thead><tr>{cells('th', grid.columns)}</tr></thead>"
-    return f'<div class="scroll"><table>{caption}{head}<tbody>{rows}</tbody></table></div>'
-
-
-def _chart(figure: go.Figure) -> str:
-    # "<" stands escaped, lest a name in the data end the element.
-    data = figure.to_json().replace("<", "\\u003c")
-    height = (
-        f"height: {figure.layout.height}px"  # else it is nothing until drawn, and when the page is laid out to print
-    )
-    chart = f'<div class="chart" style="{height}"></div><script type="application/json">{data}</script>'
-    return f'<div class="card">{chart}<button type="button" title="save this figure\'s data">CSV</button></div>'
+def _data(figure: go.Figure) -> str:
+    """A figure as JSON that a script element can hold: "<" stands escaped, lest a name in the data end the element."""
+    text: str = figure.to_json().replace("<", "\\u003c")
+    return text

@@ -17,8 +17,7 @@ from models.store import Spec, compile_spec, store_of
 from sim.analysis.bounds import bounds
 from sim.capacity.timeline import WARM_UP, phases
 from sim.experiments.measures import Measures
-from sim.experiments.sweep import Cache
-from sim.parallel.result_cache import content_key
+from sim.parallel.result_cache import ResultFolder, content_key
 from sim.replication.replicate import replicate
 from sim.replication.slo import UTILIZATION, Judgement, Slo
 from sim.replication.warm_up import settled
@@ -109,7 +108,7 @@ class Examiner:
         self,
         mapping: Callable[..., Iterator[Any]],
         progress: Callable[[int], None] = lambda done: None,
-        cache: Cache | None = None,
+        cache: ResultFolder | None = None,
     ):
         self._map, self._progress, self._cache = mapping, progress, cache
         self._known: dict[str, Finding] = {}

@@ -16,8 +16,8 @@ from sim.capacity.growth import Growth, Scenario, check_growth, likely, scenario
 from sim.capacity.health import Examiner, HealthCheck
 from sim.capacity.limits import RANGE, Course, Limit, Look, find_limits
 from sim.capacity.remedies import SURE, Search, Trial
-from sim.experiments.sweep import Cache
 from sim.parallel.process_pool import process_map
+from sim.parallel.result_cache import ResultFolder
 from sim.replication.slo import Slo
 from traces.errors import InputError
 
@@ -106,7 +106,7 @@ def plan(
     window_s: float = 2.0,
     replications: int = 3,
     workers: int = 1,
-    cache: Cache | None = None,
+    cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> CapacityPlan:
     """When the store reaches its limits, and what to do about it.

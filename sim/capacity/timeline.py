@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
 from models.capabilities import Effect, Growth
 from models.store import Spec, required, store_of
 from sim.parallel.process_pool import process_map
+from sim.parallel.result_cache import ResultFolder, content_key
 from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
@@ -94,6 +95,11 @@ class Window:
     seed: int
     engine: EngineName
 
+    @property
+    def key(self) -> str:
+        """A hash of the window, and of the code that simulates it."""
+        return content_key((self.spec.model_dump_json(), self.window_s, self.seed, self.engine))
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -133,16 +139,6 @@ class Timeline:
         }
 
 
-class Cache(Protocol):
-    """Results of windows that are already known."""
-
-    def find(self, window: Window) -> State | None:
-        """The result of this window, if it is there."""
-
-    def keep(self, window: Window, result: State) -> None:
-        """Keep the result of a window."""
-
-
 def timeline(
     spec: Spec,
     plan: Plan,
@@ -150,7 +146,7 @@ def timeline(
     seed: int = 0,
     engine: EngineName = "compiled",
     workers: int = 1,
-    cache: Cache | None = None,
+    cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Timeline:
     """Throughput and latency against the number of objects stored.
@@ -167,7 +163,7 @@ def timeline(
     """
     growth = growth_of(spec)
     windows = [Window(growth.grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
-    results: list[State | None] = [cache.find(window) if cache else None for window in windows]
+    results: list[State | None] = [cache.find(window.key) if cache else None for window in windows]
     missing = [i for i, result in enumerate(results) if result is None]
     progress(len(results) - len(missing))
     workers = max(1, min(workers, len(missing)))
@@ -175,7 +171,7 @@ def timeline(
         for i, result in zip(missing, mapping(simulated, [windows[i] for i in missing]), strict=True):
             results[i] = result
             if cache:
-                cache.keep(windows[i], result)
+                cache.keep(windows[i].key, result)
             progress(len(results) - results.count(None))
     states = [result for result in results if result is not None]
     engines = [state.pop("engine") for state in states]

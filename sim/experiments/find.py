@@ -15,9 +15,9 @@ from sim.analysis.bounds import bounds
 from sim.experiments.goal import Goal, Target, hedge_delays, limits_of, start_of
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, difference
-from sim.experiments.sweep import Cache
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
+from sim.parallel.result_cache import ResultFolder
 from sim.replication.slo import UTILIZATION, Judgement, Slo
 from sim.replication.summaries import Interval, OpIntervals
 from traces.errors import InputError
@@ -161,7 +161,7 @@ def find_limit(
     slos: Sequence[Slo],
     *,
     tolerance: float = 0.01,
-    cache: Cache | None = None,
+    cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> Limit:
     """The greatest (``max``) or the least (``min``) value that keeps all objectives.
@@ -234,7 +234,7 @@ def find_best(
     *,
     most_extra_load: float | None = None,
     tolerance: float = _BEST_TOLERANCE,
-    cache: Cache | None = None,
+    cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> Best:
     """The value of least latency, among those that add no more load than allowed: by a scan, then golden section.

@@ -18,8 +18,9 @@ import numpy as np
 
 from models.field_paths import resolved
 from sim.experiments.goal import Target
-from sim.experiments.sweep import Cache, Job, Point, sweep
+from sim.experiments.sweep import Job, Point, sweep
 from sim.experiments.variants import Variants, assignment
+from sim.parallel.result_cache import ResultFolder
 from sim.replication.summaries import CONFIDENCE, Figure, Interval
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
@@ -111,7 +112,7 @@ def sensitivity(
     *,
     trajectories: int = 10,
     confidence: float = CONFIDENCE,
-    cache: Cache | None = None,
+    cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Screening:
     """How strongly each number moves a latency, over the whole of the ranges.

@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from models.store import Spec
 from sim.experiments.measures import Measures
 from sim.parallel.dask_pool import completed_on
-from sim.parallel.result_cache import content_key
+from sim.parallel.result_cache import ResultFolder, content_key
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate_over
 from sim.simulate import EngineName, simulate
@@ -49,16 +49,6 @@ class Job:
         return content_key((self.spec.model_dump_json(exclude={"prices"}), self.settings))
 
 
-class Cache(Protocol):
-    """Results of jobs that are already done."""
-
-    def find(self, key: str) -> dict[str, Any] | None:
-        """The result of the job with this key, if it is there."""
-
-    def keep(self, key: str, result: dict[str, Any]) -> None:
-        """Keep the result of a job."""
-
-
 Point = Measures | InputError
 """What came of a job; the error is of a store that cannot be, as one that is too full."""
 
@@ -68,7 +58,7 @@ def sweep(
     *,
     workers: int = 1,
     scheduler: str | None = None,
-    cache: Cache | None = None,
+    cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[Point]:
     """The results of all jobs, in their order; whoever does them, the numbers are the same.
@@ -109,7 +99,7 @@ def _point(result: dict[str, Any]) -> Point:
     return InputError(result["error"]) if "error" in result else Measures.from_json(result)
 
 
-def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: Cache | None = None) -> Point:
+def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: ResultFolder | None = None) -> Point:
     """The result of one job, its replications over the workers of a `WorkerMap`; found and kept as by `sweep`."""
     result = cache.find(job.key) if cache else None
     if result is None:

@@ -13,7 +13,8 @@ from pydantic import BaseModel, BeforeValidator
 from models.client_policy import Delay
 from models.store import Spec, spec_of
 from sim.experiments.measures import Measures
-from sim.experiments.sweep import Cache, Job, Settings, measured
+from sim.experiments.sweep import Job, Settings, measured
+from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
@@ -95,7 +96,7 @@ class Variants:
         return next((_UNITS[parser] for parser in parsers if parser in _UNITS), "")
 
     @contextlib.contextmanager
-    def simulations(self, cache: Cache | None = None) -> Iterator[Simulations]:
+    def simulations(self, cache: ResultFolder | None = None) -> Iterator[Simulations]:
         """How its variants are simulated, while the workers live; `cache` has those that are done already.
 
         Raises:

@@ -11,8 +11,9 @@ from models.field_paths import resolved
 from models.prices import cost
 from models.store import Spec, compile_spec, spec_of
 from sim.experiments.measures import Measures, difference
-from sim.experiments.sweep import Cache, Job, Point, Settings, sweep
+from sim.experiments.sweep import Job, Point, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
+from sim.parallel.result_cache import ResultFolder
 from sim.replication.slo import UTILIZATION, Slo, Verdict, overall
 from sim.replication.summaries import CONFIDENCE, Differences, EngineWork, Figure, Interval
 from traces.errors import InputError
@@ -171,7 +172,7 @@ def whatif(
     *,
     workers: int = 1,
     scheduler: str | None = None,
-    cache: Cache | None = None,
+    cache: ResultFolder | None = None,
     progress: Callable[[int, int], None] = lambda done, points: None,
 ) -> WhatIf:
     """The points of a sweep, and what they say of the objectives.

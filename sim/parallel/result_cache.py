@@ -1,4 +1,4 @@
-"""A folder of results that are found again by the hash of all that they depend on, so that long work can go on."""
+"""Results of parts of a long work, found again by the hash of all that they depend on, so that it can go on."""
 
 from __future__ import annotations
 
@@ -20,21 +20,16 @@ _SOURCES = ".py", ".c", ".h"
 
 
 class ResultFolder:
-    """A folder, made where it is not there yet.
-
-    Args:
-        path: of the folder.
-        kind: what it holds, for messages: ``timeline``.
-        parts: what its parts are called, and their folder in it: ``windows``.
+    """A folder, made where it is not there yet: what came of the whole work, and ``finished/`` with its parts.
 
     Raises:
         InputError: there is something else of that name, or it cannot be written to.
     """
 
-    def __init__(self, path: Path, kind: str, parts: str):
-        self.path, self._parts = path, path / parts
+    def __init__(self, path: Path):
+        self.path, self._parts = path, path / "finished"
         if path.exists() and not self._parts.is_dir() and not (path.is_dir() and not any(path.iterdir())):
-            raise InputError(f"{path}: exists and is not a {kind}; give a folder that does not exist yet")
+            raise InputError(f"{path}: exists and holds no results; give a folder that does not exist yet")
         try:
             self._parts.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -56,14 +51,13 @@ class ResultFolder:
         with atomic_file(self._file(key)) as temporary:
             temporary.write_text(json.dumps(result))
 
-    def write(self, table_name: str, table: pa.Table, text_name: str, text: str) -> None:
-        """Write what came of all parts: a parquet file and a JSON file."""
-        with atomic_file(self.path / table_name) as temporary:
+    def write_table(self, name: str, table: pa.Table) -> None:
+        """Write what came of all parts as a parquet file."""
+        with atomic_file(self.path / name) as temporary:
             pq.write_table(table, temporary)
-        self.write_text(text_name, text)
 
     def write_text(self, name: str, text: str) -> None:
-        """Write what came of all parts as one file of text."""
+        """Write what came of all parts as a file of text."""
         with atomic_file(self.path / name) as temporary:
             temporary.write_text(text)
 

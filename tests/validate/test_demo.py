@@ -9,7 +9,8 @@ import pytest
 from tests.cli.commands.test_simulate import tailcast
 from traces.run import Run
 from validate import demo
-from validate.lab import lab, minio
+from validate.lab import lab
+from validate.lab.minio import program
 
 
 def test_recorded_runs_are_those_of_the_traces():
@@ -40,8 +41,8 @@ def test_demo_forecasts_the_recorded_heavy_load(capsys, tmp_path):
 
 
 def test_demo_without_a_server_says_that_it_takes_recorded_runs(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(minio, "find", lambda: None)
-    monkeypatch.setattr(lab, "up", lambda *_: pytest.fail("the demo must not start anything"))
+    monkeypatch.setattr(program, "find", lambda: None)
+    monkeypatch.setattr(lab, "up", lambda *_, **__: pytest.fail("the demo must not start anything"))
     code, out, err = tailcast(capsys, "demo", "--out", str(tmp_path / "demo"))
     assert code == 0
     assert "recorded on a real MinIO" in err
@@ -51,11 +52,11 @@ def test_demo_without_a_server_says_that_it_takes_recorded_runs(capsys, tmp_path
 
 @pytest.mark.live
 def test_demo_on_a_live_store(capsys, tmp_path, lab_state):
-    if minio.find() is None:
+    if program.find() is None:
         pytest.skip("the MinIO server is not built here; 'make minio' builds it")
     code, said, _ = tailcast(capsys, "demo", "--out", str(tmp_path / "demo"), "--json")
     result = json.loads(said)
     assert code == 0
     assert "live" in result["source"]
     assert result["measured"]["ops"]["GET"]["errors"] == 0
-    assert lab.status() is None
+    assert lab.running() is None

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
-_PROC = Path("/proc")
+_CPUINFO = Path("/proc/cpuinfo")
+_BUSY = "user", "nice", "system", "irq", "softirq"
 _PR_SET_TIMERSLACK = 29  # prctl(2)
 
 
 @dataclass(frozen=True)
 class CpuSample:
-    """CPU seconds used up to now; None where the system does not say (no Linux /proc, or the process is gone).
+    """CPU seconds used up to now; None where the system does not tell them, or the process is gone.
 
     Attributes:
         client_s: by this process, all threads.
@@ -36,44 +38,29 @@ class CpuSample:
     @staticmethod
     def take(server_pids: Sequence[int] = ()) -> CpuSample:
         """The figures of now."""
-        machine = machine_cpu_s()
         of_each = [s for pid in server_pids if (s := process_cpu_s(pid)) is not None]
         server_s = sum(of_each) if server_pids and len(of_each) == len(server_pids) else None
-        return CpuSample(time.process_time(), server_s, *(machine or (None, None, None)))
+        return CpuSample(time.process_time(), server_s, *machine_cpu_s())
 
 
-def machine_cpu_s() -> tuple[float, float, float] | None:
-    """Busy, stolen and total CPU seconds of all cores since boot, from /proc/stat (proc(5)); None without it."""
-    try:
-        fields = (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]
-    except OSError:
-        return None
-    user, nice, system, idle, iowait, irq, softirq, steal = (int(f) / os.sysconf("SC_CLK_TCK") for f in fields)
-    busy = user + nice + system + irq + softirq
-    return busy, steal, busy + idle + iowait + steal
+def machine_cpu_s() -> tuple[float, float | None, float]:
+    """Busy, stolen and total CPU seconds of all cores since boot; no stolen ones where the system does not tell them.
 
-
-def _process_stat(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat from the third (state) on; None for a process that is gone."""
-    try:
-        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
+    What guests of this machine use is part of its user time.
+    """
+    times = psutil.cpu_times()._asdict()
+    busy_s = sum(times.get(name, 0.0) for name in _BUSY)
+    steal_s = times.get("steal")
+    return busy_s, steal_s, busy_s + times["idle"] + times.get("iowait", 0.0) + (steal_s or 0.0)
 
 
 def process_cpu_s(pid: int) -> float | None:
-    """User and system CPU seconds of a process with all its threads; None if it is gone."""
-    stat = _process_stat(pid)
-    return None if stat is None else (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def process_start_ticks(pid: int) -> int | None:
-    """When a running process started, in clock ticks since boot; None if it is gone or a zombie.
-
-    With the PID it names a process for good: a PID is used again, the pair is not.
-    """
-    stat = _process_stat(pid)
-    return None if stat is None or stat[0] in "ZX" else int(stat[19])
+    """User and system CPU seconds of a process with all its threads, to the clock tick; None if it is gone."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.NoSuchProcess:
+        return None
+    return float(times.user + times.system)
 
 
 def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, float | None]:
@@ -117,7 +104,7 @@ def environment() -> dict[str, Any]:
 
 def _cpu_model() -> str:
     try:
-        lines = (_PROC / "cpuinfo").read_text().splitlines()
+        lines = _CPUINFO.read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,4 +1,4 @@
-"""What a MinIO server says of the requests of a Run: how long each took there, from ``mc admin trace --json``.
+"""What a server says of the requests of a Run: how long each took there, as it tells itself.
 
 A request's time is its arrival at the server, its duration lasts until the handler was done. The clock is the server's,
 and buckets have the names that a replay made up. So requests are first matched by operation, key and order, which tells
@@ -38,18 +38,24 @@ class Handled(NamedTuple):
 
 
 def read_server_trace(path: Path) -> list[Handled]:
-    """The requests for objects in the output of ``mc admin trace --json``; all else in it is left out.
+    """The requests for objects in a store's own trace of its requests; all else in it is left out.
 
     Raises:
-        InputError: the file cannot be read, or a line is not what mc prints.
+        InputError: the file cannot be read, is in the format of no store of the lab, or a line is unreadable.
     """
-    # The readers' kernels take a second to load, and few Runs have such a trace.
+    # These take a second to load, and few Runs have such a trace.
     from traces.logs.import_report import ImportReport
-    from traces.readers import minio_trace
+    from traces.readers.formats import detect
+    from traces.readers.registry import FORMATS
     from traces.readers.source import Source
+    from validate.lab.registry import STORES
 
     found: list[Handled] = []
-    for records in minio_trace.FORMAT.read(Source(path), ImportReport(strict=True)):
+    source = Source(path)
+    told = {kind.trace_format for kind in STORES.values()}
+    formats = tuple(known for known in FORMATS if known.name in told)
+    its_format = formats[0] if len(formats) == 1 else detect(source, formats)
+    for records in its_format.read(source, ImportReport(strict=True)):
         names = ("op", "bucket", "key", "time_ns", "latency_ns")
         found += [
             Handled(OPS[op], bucket, key, time_ns * 1e-9, latency_ns * 1e-9)

@@ -1,217 +1,171 @@
 """The lab: a real store on loopback, started and stopped by tailcast, never by hand.
 
-One store at a time runs in the state folder (`$TAILCAST_STATE`, else ``tailcast`` in the XDG state home): its data, the
-logs of its servers, its credentials in a file that only its owner can read, and its state. What the store is to be is
-written before its servers are started, and each server's process notes itself before it becomes the server; so whenever
-a command is broken off, the next one knows all processes there are.
+One store at a time runs, as stores would disturb each other's measurements. The state folder (`$TAILCAST_STATE`, else
+``tailcast`` in the XDG state home) has a folder for it: its data, the logs of its servers, its credentials in a file
+that only its owner can read, and its state. What the store is to be is written before its servers are started, and
+their processes are marked from their first moment; so whenever a command is broken off, the next one knows all
+processes there are.
 """
 
 from __future__ import annotations
 
-import configparser
 import contextlib
 import fcntl
 import json
 import os
 import secrets
 import shutil
-import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from traces.errors import InputError
 from traces.tables import atomic_file
-from validate.compare.machine import process_start_ticks
-from validate.lab import minio
-from validate.lab.minio import FORMS, Form
-from validate.replay.readiness import is_complete, is_healthy
-from validate.s3.account import Target
+from validate.lab import processes
+from validate.lab.registry import STORES, kind_of
+from validate.lab.store import PROFILE, Form, Node, Progress, Store, StoreKind
 
-PROFILE = "tailcast-lab"
 _HEALTHY_WITHIN_S = 60.0
 _STOPS_WITHIN_S = 15.0
 _POLL_S = 0.1
 _LOG_LINES = 5
 
-_NOTED = 'ticks=$(cut -d" " -f22 "/proc/$$/stat") && echo "$$ $ticks" >"$0" && exec "$@"'
-"""A shell that writes its PID and start time (proc(5)) into the file $0 and then becomes the program."""
 
-
-@dataclass(frozen=True)
-class Node:
-    """A server of a store.
-
-    Attributes:
-        pid, started_ticks: its process; both together name it for good (a PID is used again). 0 where there is none.
-    """
-
-    endpoint_url: str
-    pid: int = 0
-    started_ticks: int = 0
-
-    @property
-    def alive(self) -> bool:
-        """Whether the very process that was started still runs."""
-        return self.pid > 0 and process_start_ticks(self.pid) == self.started_ticks
-
-
-@dataclass(frozen=True)
-class Store:
-    """A store of the lab.
-
-    Attributes:
-        version: as the server's program says.
-    """
-
-    name: str
-    form: Form
-    version: str
-    nodes: tuple[Node, ...]
-
-    @property
-    def endpoint_url(self) -> str:
-        """The first node's."""
-        return self.nodes[0].endpoint_url
-
-    @property
-    def credentials_file(self) -> Path:
-        """The AWS shared-credentials file with the profile ``tailcast-lab``."""
-        return _folder() / "credentials"
-
-    @property
-    def data_folder(self) -> Path:
-        """The folder under which its drives are."""
-        return _folder() / "data"
-
-    @property
-    def target(self) -> Target:
-        """The store as a target of requests, with the processes and the endpoints of all its nodes."""
-        pids, urls = tuple(node.pid for node in self.nodes), tuple(node.endpoint_url for node in self.nodes)
-        return Target(self.endpoint_url, PROFILE, self.credentials_file, pids, urls, self.version)
-
-    @property
-    def alive(self) -> bool:
-        """Whether any of its processes still runs."""
-        return any(node.alive for node in self.nodes)
-
-
-def up(form: Form = FORMS["one-drive"], progress: Callable[[str], None] = lambda line: None) -> Store:
-    """Start MinIO, or give the one that runs already; builds the server where it is missing.
+def up(name: str, form: Form | None = None, progress: Progress = lambda line: None) -> Store:
+    """Start a store, or return the one that runs already; installs the server where it is missing.
 
     Where some of its processes have died they are started again on their data; where all have, the store begins anew.
 
     Args:
-        form: one of `FORMS`.
+        name: of a store of the registry.
+        form: one of the store's forms (default: the first).
         progress: called with a line now and then.
 
     Raises:
-        InputError: there is no such form, MinIO runs in another one, cannot be built, or does not become healthy in
-            time.
+        InputError: there is no such store or form, a store runs that is another one or in another form, the server
+            cannot be installed, or does not become healthy in time.
     """
-    if form not in FORMS.values():
-        raise InputError(f"minio cannot have {form}; allowed are {', '.join(map(str, FORMS.values()))}")
+    kind = kind_of(name)
+    forms = tuple(kind.forms.values())
+    form = form or forms[0]
+    if form not in forms:
+        raise InputError(f"{name} cannot have {form}; allowed are {', '.join(map(str, forms))}")
     with _locked():
-        running = status()
-        if running is None:
-            return _begin(form, minio.find() or minio.install(progress))
-        if running.form != form:
-            raise InputError(f"minio is up with {running.form}, not {form}; first stop it: tailcast lab down minio")
-        if all(node.alive for node in running.nodes):
-            return running
-        return _start(running, minio.find() or minio.install(progress))
+        store = running()
+        if store is None:
+            return _begin(kind, form, kind.find() or kind.install(progress))
+        if (store.name, store.form) != (name, form):
+            raise InputError(
+                f"{store.name} is up with {store.form}, not {name} with {form}; "
+                f"first stop it: tailcast lab down {store.name}"
+            )
+        if all(node.alive for node in store.nodes):
+            return store
+        return _start(kind, store, kind.find() or kind.install(progress))
 
 
-def down() -> bool:
-    """Stop the store and remove its data; whether one was running.
+def down(name: str) -> bool:
+    """Stop a store and remove its data; whether it was running.
 
     Raises:
-        InputError: a process does not end.
+        InputError: there is no such store, or a process does not end.
     """
+    folder = _folder(kind_of(name))
     with _locked():
-        running = status()
-        if running is not None:
-            _stop(running)
-        shutil.rmtree(_folder(), ignore_errors=True)
-        return running is not None
+        store = status(name)
+        if store is not None:
+            _stop(store)
+        shutil.rmtree(folder, ignore_errors=True)
+        return store is not None
 
 
-def status() -> Store | None:
-    """The running store, with those of its nodes that have died; None where no process of it runs."""
+def status(name: str) -> Store | None:
+    """The store, with those of its nodes that have died; None where no process of it runs.
+
+    Raises:
+        InputError: there is no such store.
+    """
+    kind = kind_of(name)
     try:
-        state = json.loads((_folder() / "state.json").read_text())
-        nodes = tuple(_noted(url, index) for index, url in enumerate(state["endpoint_urls"]))
-        store = Store(state["name"], Form(state["drives"], len(nodes)), state["version"], nodes)
+        state = json.loads((_folder(kind) / "state.json").read_text())
+        nodes = tuple(map(Node, state["endpoint_urls"]))
+        store = Store(kind.name, Form(state["drives"], len(nodes)), state["version"], _folder(kind), nodes)
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return store if store.alive else None
+    return store if (store := _looked_at(store)).alive else None
 
 
-def _noted(endpoint_url: str, index: int) -> Node:
-    """The node with the process that has noted itself, if any."""
-    try:
-        pid, ticks = map(int, _note(index).read_text().split())
-    except (OSError, ValueError):
-        return Node(endpoint_url)
-    return Node(endpoint_url, pid, ticks)
+def running() -> Store | None:
+    """The store that is up, whichever it is; None where none is."""
+    return next((store for name in STORES if (store := status(name)) is not None), None)
 
 
-def _folder() -> Path:
+def _lab_folder() -> Path:
     state = os.environ.get("TAILCAST_STATE")
-    if state:
-        return Path(state).resolve() / "lab" / "minio"
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home).resolve() / "tailcast" / "lab" / "minio"
+    return (Path(state) if state else Path(home) / "tailcast").resolve() / "lab"
 
 
-def _note(index: int) -> Path:
-    return _folder() / f"node-{index + 1}"
+def _folder(kind: StoreKind) -> Path:
+    return _lab_folder() / kind.name
 
 
-def _log(index: int) -> Path:
-    return _folder() / f"server-{index + 1}.log"
+def _mark(store: Store, node: Node) -> str:
+    """What the processes of a node are marked by."""
+    return f"{store.folder} {node.endpoint_url}"
+
+
+def _log(store: Store, node: Node) -> Path:
+    return store.folder / f"server-{[one.endpoint_url for one in store.nodes].index(node.endpoint_url) + 1}.log"
+
+
+def _looked_at(store: Store) -> Store:
+    """The store with the processes that its nodes have now."""
+    found = processes.marked(_mark(store, node) for node in store.nodes)
+    return replace(store, nodes=tuple(Node(n.endpoint_url, found[_mark(store, n)]) for n in store.nodes))
 
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    """One `up` or `down` at a time; the folder of the state is there."""
-    folder = _folder()
+    """One `up` or `down` at a time; the folder of the lab's state is there."""
+    folder = _lab_folder()
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with (folder.parent / "lock").open("w") as lock:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
     except OSError as error:
         raise InputError(f"{error.filename or folder}: the lab cannot be kept there: {error.strerror}") from error
 
 
-def _begin(form: Form, binary: Path) -> Store:
+def _begin(kind: StoreKind, form: Form, program: Path) -> Store:
     """Start a new store; if it does not become healthy, nothing is left of it."""
-    folder = _folder()
+    folder = _folder(kind)
     shutil.rmtree(folder, ignore_errors=True)  # of a store that died
     folder.mkdir(mode=0o700)
-    store = _lay_out(folder, form, minio.version(binary))
+    urls = [f"http://127.0.0.1:{port}" for port in _free_ports(form.nodes)]
+    store = Store(kind.name, form, kind.version(program), folder, tuple(map(Node, urls)))
+    _lay_out(store)
     try:
-        return _start(store, binary)
+        return _start(kind, store, program)
     except BaseException:
-        _stop(status() or store)
+        _stop(_looked_at(store))
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _lay_out(folder: Path, form: Form, version: str) -> Store:
+def _lay_out(store: Store) -> None:
     """Write down a store none of whose servers has been started."""
-    credentials = os.open(folder / "credentials", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    credentials = os.open(store.credentials_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(credentials, "w") as file:
         keys = f"aws_access_key_id = tc{secrets.token_hex(8)}\naws_secret_access_key = {secrets.token_urlsafe(30)}\n"
         file.write(f"[{PROFILE}]\n{keys}")
-    urls = [f"http://127.0.0.1:{port}" for port in _free_ports(form.nodes)]
-    state = {"name": "minio", "drives": form.drives, "version": version, "endpoint_urls": urls}
-    with atomic_file(folder / "state.json") as temporary:
+    urls = [node.endpoint_url for node in store.nodes]
+    state = {"name": store.name, "drives": store.form.drives, "version": store.version, "endpoint_urls": urls}
+    with atomic_file(store.folder / "state.json") as temporary:
         temporary.write_text(json.dumps(state, indent=1) + "\n")
-    return Store("minio", form, version, tuple(map(Node, urls)))
 
 
 def _free_ports(count: int) -> list[int]:
@@ -222,61 +176,31 @@ def _free_ports(count: int) -> list[int]:
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
-def _start(store: Store, binary: Path) -> Store:
-    """Start those servers of the store that do not run, and wait until all are ready."""
-    nodes = tuple(node if node.alive else _spawn(store, index, binary) for index, node in enumerate(store.nodes))
-    store = Store(store.name, store.form, store.version, nodes)
-    _await_ready(store)
-    return store
-
-
-def _spawn(store: Store, index: int, binary: Path) -> Node:
-    """Start a server that outlives this process, in a session of its own, with its output in a file."""
-    addresses = [node.endpoint_url.removeprefix("http://") for node in store.nodes]
-    keys = configparser.RawConfigParser()
-    keys.read(store.credentials_file)
-    user, password = keys[PROFILE]["aws_access_key_id"], keys[PROFILE]["aws_secret_access_key"]
-    command = minio.arguments(binary, addresses, index, store.data_folder, store.form.drives)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, str(_log(index)), flags, 0o600),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-    ]
-    pid = os.posix_spawn(
-        "/bin/sh",
-        ["/bin/sh", "-c", _NOTED, str(_note(index)), *command],
-        minio.server_environment(user, password, addresses[index]),
-        file_actions=actions,
-        setsid=True,
-    )
-    return Node(store.nodes[index].endpoint_url, pid, process_start_ticks(pid) or 0)
-
-
-def _await_ready(store: Store) -> None:
-    """Wait until every node says that the whole cluster is healthy, and reaches all drives.
+def _start(kind: StoreKind, store: Store, program: Path) -> Store:
+    """Start those servers of the store that do not run, and wait until all are ready.
 
     Raises:
         InputError: a server ended or it took too long; with the last lines of its log.
     """
+
+    def spawn(node: Node, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        if not node.alive:
+            processes.start(_mark(store, node), command, environment, _log(store, node))
+
+    kind.start(program, store, spawn)
     limit_s = time.monotonic() + _HEALTHY_WITHIN_S
-    while (index := _not_ready(store)) is not None:
-        ended = [n for n, node in enumerate(store.nodes) if not node.alive]
-        if ended or time.monotonic() > limit_s:
-            what = "ended at once" if ended else f"was not healthy within {_HEALTHY_WITHIN_S:.0f} s"
-            log = _log(ended[0] if ended else index).read_text(errors="replace")
-            tail = " | ".join(log.split("\n")[-_LOG_LINES - 1 :]).strip(" |")
-            raise InputError(f"minio {what}; its log ends: {tail or '(nothing)'}")
+    while (unready := kind.unready(store := _looked_at(store))) is not None:
+        ended = next((node for node in store.nodes if not node.alive), None)
+        if ended is not None or time.monotonic() > limit_s:
+            what = f"was not healthy within {_HEALTHY_WITHIN_S:.0f} s" if ended is None else "ended at once"
+            raise InputError(f"{store.name} {what}; its log ends: {_last_lines(_log(store, ended or unready))}")
         time.sleep(_POLL_S)
+    return store
 
 
-def _not_ready(store: Store) -> int | None:
-    """The index of a node that is not ready; None where all are."""
-    for index, node in enumerate(store.nodes):
-        if not is_healthy(node.endpoint_url):
-            return index
-    one = len(store.nodes) == 1
-    return None if one or is_complete(store.target, store.data_folder, store.form.drives) else 0
+def _last_lines(log: Path) -> str:
+    text = log.read_text(errors="replace") if log.exists() else ""
+    return " | ".join(text.split("\n")[-_LOG_LINES - 1 :]).strip(" |") or "(nothing)"
 
 
 def _stop(store: Store) -> None:
@@ -285,18 +209,6 @@ def _stop(store: Store) -> None:
     Raises:
         InputError: one does not end.
     """
-    for way in (signal.SIGTERM, signal.SIGKILL):
-        for node in store.nodes:
-            if node.alive:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(node.pid, way)
-        limit_s = time.monotonic() + _STOPS_WITHIN_S
-        while store.alive and time.monotonic() < limit_s:
-            time.sleep(_POLL_S / 2)
-    for node in store.nodes:
-        if node.pid > 0:
-            with contextlib.suppress(ChildProcessError):  # not ours when an earlier command started it
-                os.waitpid(node.pid, os.WNOHANG)
-    left = [str(node.pid) for node in store.nodes if node.alive]
+    left = processes.end([process for node in store.nodes for process in node.processes], _STOPS_WITHIN_S)
     if left:
-        raise InputError(f"minio (PID {', '.join(left)}) does not end")
+        raise InputError(f"{store.name} (PID {', '.join(str(process.pid) for process in left)}) does not end")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 LEAST_SERVER_CORES = 2
 """With fewer, the store would be another one than the one that is to be measured."""
@@ -55,8 +56,8 @@ def pinned(pids: Sequence[int], cores: Sequence[int]) -> Iterator[None]:
 def _put(pid: int, cores: set[int]) -> None:
     """Linux binds threads, not processes: done again until no thread has come that was not bound."""
     done: set[int] = set()
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process has ended
-        while threads := {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()} - done:
+    with contextlib.suppress(psutil.NoSuchProcess):  # it has ended
+        while threads := {thread.id for thread in psutil.Process(pid).threads()} - done:
             for thread in threads:
                 with contextlib.suppress(ProcessLookupError):
                     os.sched_setaffinity(thread, cores)

@@ -43,6 +43,7 @@ class Target:
         server_pids: the store's processes, where they run on this machine and their CPU time is wanted.
         node_urls: the endpoints of all nodes, where the store has several; `endpoint_url` is one of them.
         server_version: as the server's program says; no answer tells it.
+        store: the name of the store's kind (`validate.lab.registry`), where it is known.
     """
 
     endpoint_url: str | None = None
@@ -51,6 +52,7 @@ class Target:
     server_pids: tuple[int, ...] = ()
     node_urls: tuple[str, ...] = ()
     server_version: str | None = None
+    store: str | None = None
 
 
 class Response(NamedTuple):

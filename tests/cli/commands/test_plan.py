@@ -86,9 +86,9 @@ def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
     assert (code, text) == (130, "")
     # Where a second has passed, an empty line of the progress bar stands before it.
     assert said.lstrip() == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
-    assert {file.stem for file in (out / "moments").iterdir()} == {health_check.key for health_check in looked_at}
+    assert {file.stem for file in (out / "finished").iterdir()} == {health_check.key for health_check in looked_at}
     whole = json.loads(tailcast(capsys, *requested, "--json", "--out", str(out))[1])
-    assert len(list((out / "moments").iterdir())) > 5
+    assert len(list((out / "finished").iterdir())) > 5
     monkeypatch.setattr("sim.capacity.health.examine", None)  # nothing is left to look at, be prices what they are
     again = tailcast(capsys, *requested, "--json", "--out", str(out))
     assert json.loads(again[1]) == whole

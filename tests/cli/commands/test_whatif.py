@@ -116,7 +116,7 @@ def test_an_interrupted_sweep_goes_on(spec, tmp_path):
         # Whoever was started in the background ignores interrupts, and so would this process.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    while running.poll() is None and len(list(out.glob("points/*.json"))) < 3:
+    while running.poll() is None and len(list(out.glob("finished/*.json"))) < 3:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
     printed, said = running.communicate(timeout=60)
@@ -125,7 +125,7 @@ def test_an_interrupted_sweep_goes_on(spec, tmp_path):
         f"tailcast: interrupted; what is done is in {out}; the same command goes on from there"
     )
     assert "Traceback" not in said
-    files = sorted(path.name for path in (out / "points").iterdir())
+    files = sorted(path.name for path in (out / "finished").iterdir())
     assert 3 <= len(files) < 300
     assert all(name.endswith(".json") and not name.startswith(".") for name in files), "whole files only"
 
@@ -150,7 +150,7 @@ def test_an_interrupted_search_goes_on(capsys, spec, tmp_path, monkeypatch):
         code, printed, said = tailcast(capsys, "find", spec, "--workers", 1, *find, "--out", out)
     assert (code, printed) == (130, "")
     assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
-    assert len(list((out / "points").iterdir())) == 2
+    assert len(list((out / "finished").iterdir())) == 2
     whole = json.loads(whatif(capsys, spec, *find, verb="find")[0])
     with monkeypatch.context() as patch:
         patch.setattr("sim.experiments.sweep.simulated", interrupted_after(len(whole["trials"]) - 2, simulated))
@@ -222,7 +222,7 @@ def test_samples_and_precision(capsys, spec):
         (["--vary", "host.cores=1,2", "--workers", "2", "--scheduler", "tcp://x"], "give one"),
         (["--vary", "host.cores=1,2", "--base", "host.cores"], "--base host.cores: write it like"),
         (["--vary", "host.cores=1,2", "--precision", "0"], "precision is 0.0"),
-        (["--vary", "host.cores=1,2", "--out", "store.yaml"], "is not a what-if"),
+        (["--vary", "host.cores=1,2", "--out", "store.yaml"], "holds no results"),
     ],
 )
 def test_mistakes_are_one_line(capsys, spec, monkeypatch, arguments, said):

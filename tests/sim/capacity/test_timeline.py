@@ -17,8 +17,9 @@ from cli.pages import timeline as timeline_page
 from cli.tables.timeline import millions
 from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
 from models.store import load_spec, spec_of
+from sim.capacity.tables import states_table
 from sim.capacity.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simulated, timeline
-from sim.capacity.timeline_folder import TimelineFolder, table
+from sim.parallel.result_cache import ResultFolder
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
 from tests.cli.pages.test_report import answers
@@ -270,37 +271,37 @@ def test_windows_that_are_done_are_found_again(tmp_path, found, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        timeline(small(), PLAN, cache=TimelineFolder(tmp_path / "t"), progress=until_two)
-    assert len(list((tmp_path / "t" / "windows").iterdir())) == 2
+        timeline(small(), PLAN, cache=ResultFolder(tmp_path / "t"), progress=until_two)
+    assert len(list((tmp_path / "t" / "finished").iterdir())) == 2
     requested = []
     monkeypatch.setattr(
         sim.capacity.timeline, "simulated", lambda window: requested.append(window) or simulated(window)
     )
-    resumed = timeline(small(), PLAN, cache=TimelineFolder(tmp_path / "t"))
+    resumed = timeline(small(), PLAN, cache=ResultFolder(tmp_path / "t"))
     assert len(requested) == 1
     assert without_times(resumed) == without_times(found)
 
 
 @pytest.mark.parametrize("change", ["seed", "engine", "window_s", "spec"])
 def test_a_window_of_anything_else_is_not_found(tmp_path, change):
-    folder = TimelineFolder(tmp_path / "t")
+    folder = ResultFolder(tmp_path / "t")
     mine = Window(small(), 1.0, 0, "compiled")
-    folder.keep(mine, {"objects": 1.0})
-    assert folder.find(mine) == {"objects": 1.0}
+    folder.keep(mine.key, {"objects": 1.0})
+    assert folder.find(mine.key) == {"objects": 1.0}
     others = {"seed": 1, "engine": "simpy", "window_s": 2.0, "spec": small("stored.objects=3")}
-    assert folder.find(Window(**(vars(mine) | {change: others[change]}))) is None
+    assert folder.find(Window(**(vars(mine) | {change: others[change]})).key) is None
 
 
 def test_what_is_no_timeline_is_not_overwritten(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="is not a timeline"):
-        TimelineFolder(tmp_path)
+    with pytest.raises(InputError, match="holds no results"):
+        ResultFolder(tmp_path)
     with pytest.raises(InputError, match="cannot be written"):
-        TimelineFolder(tmp_path / "mine.txt" / "t")
+        ResultFolder(tmp_path / "mine.txt" / "t")
 
 
 def test_the_table_has_a_row_for_each_state_and_operation(found):
-    rows = table(found).to_pylist()
+    rows = states_table(found).to_pylist()
     assert [(row["objects"], row["op"]) for row in rows[:2]] == [(1e5, "GET"), (1e5, "PUT")]
     assert len(rows) == 6
     assert rows[0]["latency_p99_s"] == found.states[0]["ops"]["GET"]["latency_s"]["p99"]

@@ -21,10 +21,11 @@ from models.minio.spec import MinioSpec
 from models.store import spec_of
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Job, Settings, simulated, sweep
-from sim.experiments.sweep_folder import SweepFolder
 from sim.experiments.variation import grid, sampled
 from sim.experiments.whatif import Question, whatif
+from sim.experiments.whatif_table import points_table
 from sim.json_form import to_json
+from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate
 from sim.replication.summaries import FIGURES, Interval, paired
@@ -201,15 +202,15 @@ def test_what_is_interrupted_goes_on(tmp_path, monkeypatch, found):
 
     monkeypatch.setattr(sim.experiments.sweep, "simulated", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        sweep(jobs, cache=SweepFolder(tmp_path / "out"))
-    assert len(list((tmp_path / "out" / "points").iterdir())) == 2
+        sweep(jobs, cache=ResultFolder(tmp_path / "out"))
+    assert len(list((tmp_path / "out" / "finished").iterdir())) == 2
     done.clear()
     monkeypatch.setattr(sim.experiments.sweep, "simulated", lambda one: done.append(one) or simulated(one))
     told: list[int] = []
-    assert same(sweep(jobs, cache=SweepFolder(tmp_path / "out"), progress=told.append), found)
+    assert same(sweep(jobs, cache=ResultFolder(tmp_path / "out"), progress=told.append), found)
     assert len(done) == 4
     assert told == [2, 3, 4, 5, 6]
-    again = sweep([*jobs, job("host.cores=2", "workload.clients=5")], cache=SweepFolder(tmp_path / "out"))
+    again = sweep([*jobs, job("host.cores=2", "workload.clients=5")], cache=ResultFolder(tmp_path / "out"))
     assert len(done) == 5
     assert same(again[:6], found)
 
@@ -300,9 +301,9 @@ def test_questions_without_sense_are_refused_before_the_work(monkeypatch, varied
 
 
 def test_a_folder_has_whole_results(tmp_path):
-    folder = SweepFolder(tmp_path / "out")
+    folder = ResultFolder(tmp_path / "out")
     result = whatif(question("host.cores=1,2", "client.hedge.after=none,p95,10ms", slos=["GET.p99<3ms"]), cache=folder)
-    folder.write(result, json.dumps(to_json(result)))
+    folder.write_table("points.parquet", points_table(result))
     rows = pq.read_table(tmp_path / "out" / "points.parquet").to_pylist()
     assert [(row["host.cores"], row["client.hedge.after"], row["op"]) for row in rows] == [
         (n, after, op) for n in (1, 2) for after in (None, "p95", "10ms") for op in ("GET", "PUT")
@@ -314,15 +315,12 @@ def test_a_folder_has_whole_results(tmp_path):
         assert row["latency_p99_s"] == figures.latency_s["p99"]
         assert [row["latency_p99_s_low"], row["latency_p99_s_high"]] == figures.interval.latency_s["p99"]
         assert row["GET.p99<3ms"] == point.slo["GET.p99<3ms"]
-    assert json.loads((tmp_path / "out" / "whatif.json").read_text())["points"] == to_json(result)["points"]
-    with pytest.raises(InputError, match="exists and is not a what-if"):
+    with pytest.raises(InputError, match="exists and holds no results"):
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "file").touch()
-        SweepFolder(tmp_path / "other")
+        ResultFolder(tmp_path / "other")
 
 
-def test_values_of_several_types_are_json_in_a_table(tmp_path):
-    folder = SweepFolder(tmp_path / "out")
-    folder.write(whatif(question("client.hedge.after=none,p95,0.01")), "{}")
-    column = pq.read_table(tmp_path / "out" / "points.parquet").column("client.hedge.after").to_pylist()
+def test_values_of_several_types_are_json_in_a_table():
+    column = points_table(whatif(question("client.hedge.after=none,p95,0.01"))).column("client.hedge.after").to_pylist()
     assert column[::2] == ["null", '"p95"', "0.01"]

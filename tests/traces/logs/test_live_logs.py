@@ -15,7 +15,7 @@ from traces.tables import OPS
 from traces.trace import Trace
 from traces.transform.edit import cut
 from validate.compare.compare import compare
-from validate.lab.lab import Store
+from validate.lab.store import Store
 from validate.replay.replay import replay
 
 pytestmark = pytest.mark.live

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -26,21 +27,27 @@ def test_cpu_time_of_another_process_and_of_the_machine() -> None:
         after = machine.machine_cpu_s()
         child.communicate(b"\n")
     assert used_s is not None and 0.28 <= used_s < 2
-    assert before is not None and after is not None
-    busy, steal, total = (b - a for a, b in zip(before, after, strict=True))
+    busy, steal, total = ((b or 0.0) - (a or 0.0) for a, b in zip(before, after, strict=True))
     assert busy >= 0.28
     assert busy + steal <= total + 0.02
 
 
-def test_a_process_is_named_by_pid_and_start() -> None:
-    ticks = machine.process_start_ticks(os.getpid())
-    assert ticks is not None and ticks == machine.process_start_ticks(os.getpid())
+def test_figures_are_those_of_the_system_to_the_clock_tick() -> None:
+    """See proc(5)."""
+    ticks_per_s = os.sysconf("SC_CLK_TCK")
+    user, system = map(int, Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[11:13])
+    assert machine.process_cpu_s(os.getpid()) == pytest.approx((user + system) / ticks_per_s, abs=2.1 / ticks_per_s)
+    ticks = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
+    _, steal_s, total_s = machine.machine_cpu_s()
+    assert total_s == pytest.approx(sum(ticks) / ticks_per_s, abs=1.0)
+    assert steal_s == pytest.approx(ticks[7] / ticks_per_s, abs=1.0)
+
+
+def test_a_process_that_has_ended_has_no_figure() -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert machine.process_start_ticks(child.pid) is None, "a zombie does not run"
     child.wait()
-    assert machine.process_start_ticks(child.pid) is None
     assert machine.process_cpu_s(child.pid) is None
+    assert CpuSample.take([os.getpid(), child.pid]).server_s is None
 
 
 def test_usage_is_what_lies_between_two_samples() -> None:

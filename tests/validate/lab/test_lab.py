@@ -13,11 +13,14 @@ import pytest
 
 from cli.main import main
 from traces.errors import InputError
-from validate.compare.machine import process_cpu_s, process_start_ticks
-from validate.lab import lab, minio
-from validate.lab.lab import Store
-from validate.lab.minio import FORMS
+from validate.compare.machine import process_cpu_s
+from validate.lab import lab
+from validate.lab.minio import program
+from validate.lab.minio.store import Minio
+from validate.lab.store import Form, Store
 from validate.s3.account import Account
+
+FORMS = Minio.forms
 
 HEALTHY = """
 import http.server, pathlib, sys, urllib.parse
@@ -57,20 +60,20 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lab_state: Path) -> 
 
 def test_up_twice_then_down(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
-    assert lab.status() is None
-    store = lab.up()
-    assert store == lab.up() == lab.status()
+    assert lab.status("minio") is None
+    store = lab.up("minio")
+    assert store == lab.up("minio") == lab.status("minio")
     assert store.version == "minio version of a test"
-    with pytest.raises(InputError, match="up with --drives 1, not --drives 4"):
-        lab.up(FORMS["erasure-set"])
-    with pytest.raises(InputError, match="up with --drives 1, not --nodes 4 --drives 4"):
-        lab.up(FORMS["four-processes"])
+    with pytest.raises(InputError, match="up with 1 drive, not minio with 4 drives"):
+        lab.up("minio", FORMS["erasure-set"])
+    with pytest.raises(InputError, match="up with 1 drive, not minio with 4 drives on 4 nodes"):
+        lab.up("minio", FORMS["four-processes"])
     assert store.alive
     assert store.credentials_file.stat().st_mode & 0o777 == 0o600
     assert lab_state.stat().st_mode & 0o777 == 0o700
-    assert lab.down()
-    assert not store.alive and lab.status() is None and not lab_state.exists()
-    assert not lab.down()
+    assert lab.down("minio")
+    assert not store.alive and lab.status("minio") is None and not lab_state.exists()
+    assert not lab.down("minio")
 
 
 def test_credentials_are_only_in_their_file(server, lab_state: Path, capfd: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
@@ -112,7 +115,7 @@ def test_json_of_all_commands(server, capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_server_that_ends_at_once_is_told_by_its_log(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
     server(BROKEN)
     with pytest.raises(InputError, match=r"ended at once; its log ends: one \| FATAL drive on fire"):
-        lab.up()
+        lab.up("minio")
     assert not lab_state.exists()
 
 
@@ -122,8 +125,8 @@ def test_a_server_that_does_not_become_healthy_is_stopped(
     server("import sys, time\nprint('waiting for a quorum', flush=True)\n'--version' in sys.argv or time.sleep(60)")
     monkeypatch.setattr(lab, "_HEALTHY_WITHIN_S", 1.0)
     with pytest.raises(InputError, match="not healthy within 1 s; its log ends: waiting for a quorum"):
-        lab.up()
-    assert lab.status() is None and not lab_state.exists()
+        lab.up("minio")
+    assert lab.status("minio") is None and not lab_state.exists()
 
 
 def test_a_healthy_store_that_misses_a_drive_is_not_ready(
@@ -132,27 +135,29 @@ def test_a_healthy_store_that_misses_a_drive_is_not_ready(
     server(HEALTHY.replace("in drives:", "in drives[1:]:"))
     monkeypatch.setattr(lab, "_HEALTHY_WITHIN_S", 2.0)
     with pytest.raises(InputError, match="not healthy within 2 s"):
-        lab.up(FORMS["four-processes"])
-    assert lab.status() is None and not lab_state.exists()
+        lab.up("minio", FORMS["four-processes"])
+    assert lab.status("minio") is None and not lab_state.exists()
 
 
 def test_a_server_that_ignores_sigterm_is_killed(server, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     server(STUBBORN)
     monkeypatch.setattr(lab, "_STOPS_WITHIN_S", 0.5)
-    store = lab.up()
-    assert lab.down() and not store.alive
+    store = lab.up("minio")
+    assert lab.down("minio") and not store.alive
 
 
-def test_a_used_again_pid_is_not_killed(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
+def test_processes_of_another_lab_are_left_alone(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
-    kill(lab.up(), 0)
-    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    store = lab.up("minio")
+    mark = f"{lab_state}-of-another {store.endpoint_url}"
+    kill(store, 0)
+    environment = os.environ | {"TAILCAST_LAB_PROCESS": mark}
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=environment)
     try:
-        (lab_state / "node-1").write_text(f"{bystander.pid} {(process_start_ticks(bystander.pid) or 0) - 1}\n")
-        assert lab.status() is None
-        assert not lab.down()
+        assert lab.status("minio") is None
+        assert not lab.down("minio")
         assert bystander.poll() is None
-        assert lab.up().alive
+        assert lab.up("minio").alive
     finally:
         bystander.kill()
         bystander.wait()
@@ -160,10 +165,10 @@ def test_a_used_again_pid_is_not_killed(server, lab_state: Path) -> None:  # typ
 
 def test_a_store_that_died_is_started_anew(server) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
-    first = lab.up()
+    first = lab.up("minio")
     kill(first, 0)
-    assert lab.status() is None
-    second = lab.up(FORMS["erasure-set"])
+    assert lab.status("minio") is None
+    second = lab.up("minio", FORMS["erasure-set"])
     assert second.alive and second.nodes[0].pid != first.nodes[0].pid
 
 
@@ -174,42 +179,41 @@ def kill(store: Store, index: int) -> None:
 
 def test_a_process_of_several_that_died_is_started_again(server, capfd: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
-    first = lab.up(FORMS["four-processes"])
+    first = lab.up("minio", FORMS["four-processes"])
     kill(first, 2)
-    degraded = lab.status()
+    degraded = lab.status("minio")
     assert degraded is not None and [node.alive for node in degraded.nodes] == [True, True, False, True]
     with pytest.raises(SystemExit):
         main(["lab", "status"])
     assert f"{first.nodes[2].endpoint_url}, ended" in capfd.readouterr().err
-    second = lab.up(FORMS["four-processes"])
+    second = lab.up("minio", FORMS["four-processes"])
     assert all(node.alive for node in second.nodes)
     assert [a == b for a, b in zip(first.nodes, second.nodes, strict=True)] == [True, True, False, True]
     assert [node.endpoint_url for node in first.nodes] == [node.endpoint_url for node in second.nodes]
     assert second.target.server_pids == tuple(node.pid for node in second.nodes)
-    assert lab.down() and not second.alive
+    assert lab.down("minio") and not second.alive
 
 
 def test_down_ends_what_an_up_that_was_killed_had_started(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
     """Its servers never become healthy; it is killed while it waits for them."""
     server("import sys, time\n'--version' in sys.argv or time.sleep(60)")
-    program = "from validate.lab import lab, minio; lab.up(minio.FORMS['four-processes'])"
-    starting = subprocess.Popen([sys.executable, "-c", program])
+    code = "from validate.lab import lab; from validate.lab.store import Form; lab.up('minio', Form(4, 4))"
+    starting = subprocess.Popen([sys.executable, "-c", code])
     try:
-        while starting.poll() is None and len(list(lab_state.glob("node-*"))) < 4:
+        while starting.poll() is None and len(list(lab_state.glob("server-*.log"))) < 4:
             time.sleep(0.02)
-        time.sleep(0.2)  # the last one is being written
     finally:
         starting.kill()
         starting.wait()
-    left = lab.status()
+    left = lab.status("minio")
     assert left is not None and [node.alive for node in left.nodes] == [True] * 4
-    assert lab.down() and not left.alive and not lab_state.exists()
+    assert lab.down("minio") and not left.alive and not lab_state.exists()
 
 
 def test_two_at_once_start_one(server) -> None:  # type: ignore[no-untyped-def]
     server(HEALTHY)
-    stores: list[lab.Store] = []
-    threads = [threading.Thread(target=lambda: stores.append(lab.up())) for _ in range(2)]
+    stores: list[Store] = []
+    threads = [threading.Thread(target=lambda: stores.append(lab.up("minio"))) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -221,23 +225,23 @@ def test_bad_input_is_one_clear_line(
     lab_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for form in ((3, 1), (1, 4), (4, 2)):
-        with pytest.raises(InputError, match="allowed are --drives 1, --drives 4, --nodes 4 --drives 4"):
-            lab.up(minio.Form(*form))
+        with pytest.raises(InputError, match="allowed are 1 drive, 4 drives, 4 drives on 4 nodes"):
+            lab.up("minio", Form(*form))
     with pytest.raises(SystemExit) as ended:
         main(["lab", "up", "ceph"])
     assert ended.value.code == 2 and "minio" in capsys.readouterr().err
     monkeypatch.setenv("TAILCAST_MINIO", "/absent/minio")
     with pytest.raises(InputError, match="/absent/minio"):
-        lab.up()
+        lab.up("minio")
 
 
 def test_without_the_server_and_without_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lab_state: Path) -> None:
     monkeypatch.delenv("TAILCAST_MINIO", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert minio.find() is None
+    assert program.find() is None
     with pytest.raises(InputError, match="no Go to build it"):
-        lab.up()
+        lab.up("minio")
 
 
 def test_install_builds_the_pinned_version_and_tells_what_failed(
@@ -249,16 +253,16 @@ def test_install_builds_the_pinned_version_and_tells_what_failed(
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     lines: list[str] = []
     with pytest.raises(InputError, match="no route to proxy"):
-        minio.install(lines.append)
-    assert lines[1].endswith(f"-buildvcs=false install -v {minio.MODULE}")
+        program.install(lines.append)
+    assert lines[1].endswith(f"-buildvcs=false install -v {program.MODULE}")
 
 
 @pytest.mark.live
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_the_forms_of_a_real_store(form: minio.Form, lab_state: Path) -> None:
-    if minio.find() is None:
+def test_the_forms_of_a_real_store(form: Form, lab_state: Path) -> None:
+    if program.find() is None:
         pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
-    store = lab.up(form)
+    store = lab.up("minio", form)
     assert len(store.nodes) == len(store.target.server_pids) == form.nodes
     assert store.target.endpoint_url == store.target.node_urls[0]
     account = Account(store.target)
@@ -274,6 +278,6 @@ def test_the_forms_of_a_real_store(form: minio.Form, lab_state: Path) -> None:
     if form.nodes > 1:
         kill(store, 0)
         assert last.get_object(Bucket="forms", Key="object")["Body"].read() == body, "three drives hold it still"
-        store = lab.up(form)
+        store = lab.up("minio", form)
         assert first.get_object(Bucket="forms", Key="object")["Body"].read() == body, "it came back with its data"
-    assert lab.down() and not store.alive
+    assert lab.down("minio") and not store.alive

@@ -15,10 +15,10 @@ from models.client_policy import ClientPolicies, Hedge
 from tests.small_traces import reads, trace_of
 from traces.statistics.summary import summarise
 from traces.trace import Pacing
-from validate.compare.admin_trace import recording
 from validate.compare.server_trace import read_server_trace, server_times
 from validate.lab import lab
-from validate.lab.lab import Store
+from validate.lab.request_trace import recording
+from validate.lab.store import Store
 from validate.replay.plan import Options
 from validate.replay.replay import replay
 from validate.s3.account import Account
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.live
 
 @pytest.mark.parametrize("data_path", DATA_PATHS)
 def test_a_mix_on_a_real_store(live_minio: Store, data_path: str) -> None:
-    assert lab.up(live_minio.form) == live_minio
+    assert lab.up(live_minio.name, live_minio.form) == live_minio
     draw = np.random.default_rng(1)
     op = draw.choice(["GET", "PUT", "HEAD", "LIST"], 200, p=[0.5, 0.3, 0.1, 0.1]).tolist()
     key = ["object" if o == "LIST" else f"object-{k}" for o, k in zip(op, draw.integers(0, 40, 200), strict=True)]
@@ -60,7 +60,7 @@ def test_a_real_store_killed_in_mid_replay(live_minio: Store) -> None:
     assert len(run) == 300
     assert not run.failed[:20].any() and run.failed[-50:].all()
     assert run.info["left_behind"]
-    assert lab.status() is None
+    assert lab.running() is None
 
 
 one_drive = pytest.mark.parametrize("live_minio", ["one-drive"], indirect=True)

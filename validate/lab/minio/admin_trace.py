@@ -12,8 +12,6 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -30,8 +28,12 @@ _LATER_S = 1.0  # a request is told of when it is over; the server says somethin
 _SILENCE_S = 5.0
 
 
-class ServerTrace:
-    """A server's trace while it is recorded, and after."""
+class AdminTrace:
+    """A server's trace while it is recorded, and after.
+
+    Raises:
+        InputError: the server refuses, or is no MinIO.
+    """
 
     def __init__(self, target: Target):
         account = Account(target)
@@ -70,29 +72,13 @@ class ServerTrace:
                     lines.write(json.dumps(_as_mc(json.loads(line))) + "\n")
 
 
-@contextmanager
-def recording(target: Target, wanted: bool) -> Iterator[ServerTrace | None]:
-    """The server's trace, recorded meanwhile; None where it is not wanted.
-
-    Raises:
-        InputError: the server refuses.
-    """
-    if not wanted:
-        yield None
-        return
-    trace = ServerTrace(target)
-    try:
-        yield trace
-    finally:
-        trace.end()
-
-
 def _as_mc(told: dict[str, Any]) -> dict[str, Any]:
     """What of an entry is of use, with mc's names (its own are madmin-go's, of v3 at least)."""
     http = told.get("http") or {}
     calls = http.get("stats") or {}
     return {
         "time": told["time"],
+        "host": told.get("nodename", ""),
         "api": told["funcname"],
         "path": told["path"],
         "statusCode": (http.get("response") or {}).get("statuscode", 0),

@@ -7,31 +7,12 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 from traces.errors import InputError
 
 MODULE = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 """A pseudo-version of February 2026: the Go module proxy has no release tags of it."""
-
-
-class Form(NamedTuple):
-    """How many drives a store has in all, and over how many processes they are spread."""
-
-    drives: int
-    nodes: int = 1
-
-    def __str__(self) -> str:
-        drives = f"{self.drives} drive{'s' if self.drives > 1 else ''}"
-        return f"{drives} on {self.nodes} nodes" if self.nodes > 1 else drives
-
-
-FORMS = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(4, 4)}
-"""A single drive; four in one erasure set (EC 2+2); such a set with a process for each drive."""
-
-HEALTH = "/minio/health/cluster"
-"""Answers 200 when the store takes writes; ``live`` and ``ready`` only say that the process is up."""
 
 
 def find() -> Path | None:

@@ -1,40 +1,17 @@
-"""A what-if on disk: its result, and the points that are done, so that one that was interrupted goes on.
-
-``whatif.json`` is what the command prints, ``points.parquet`` a row for each point and operation, and ``points/`` has a
-file for each point that was simulated. A search leaves ``find.json``, a screening ``sensitivity.json``.
-"""
+"""A what-if as a table, for programs that read parquet."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from sim.experiments.whatif import SimulatedPoint, WhatIf
-from sim.parallel.result_cache import ResultFolder
 
 
-class SweepFolder:
-    """A folder for a what-if; made where it is not there yet.
-
-    Raises:
-        InputError: there is something else of that name, or it cannot be written to.
-    """
-
-    def __init__(self, path: Path):
-        self._folder = ResultFolder(path, "what-if", "points")
-        self.find, self.keep, self.write_text = self._folder.find, self._folder.keep, self._folder.write_text
-        self.path = path
-
-    def write(self, result: WhatIf, text: str) -> None:
-        """Write a what-if's result as parquet, and as the JSON `text`."""
-        self._folder.write("points.parquet", table(result), "whatif.json", text)
-
-
-def table(result: WhatIf) -> pa.Table:
+def points_table(result: WhatIf) -> pa.Table:
     """A row for each point and operation: what was set, the figures, their intervals, the verdicts.
 
     Values of a path that are of several types are JSON. Points that cannot be have no operation, and so no row.

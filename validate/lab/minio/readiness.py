@@ -1,4 +1,4 @@
-"""When a store of the lab can be used: it says that it is healthy, and all of its drives take part."""
+"""When a MinIO can be used: it says that it is healthy, and all of its drives take part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from validate.lab.minio import HEALTH
 from validate.s3.account import Account, Target
+
+_HEALTH = "/minio/health/cluster"
+"""Answers 200 when the store takes writes; ``live`` and ``ready`` only say that the process is up."""
 
 _ANSWERS_WITHIN_S = 5.0
 _BUCKET = "tailcast-lab"
@@ -20,7 +22,7 @@ def is_healthy(endpoint_url: str) -> bool:
     """Whether a node says that the cluster is healthy: that it takes writes, be it with a drive missing."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # past any proxy of the environment
     try:
-        with opener.open(f"{endpoint_url}{HEALTH}", timeout=_ANSWERS_WITHIN_S) as response:
+        with opener.open(f"{endpoint_url}{_HEALTH}", timeout=_ANSWERS_WITHIN_S) as response:
             return bool(response.status == 200)
     except OSError:
         return False
@@ -39,16 +41,16 @@ def is_complete(target: Target, data: Path, drives: int) -> bool:
     """
     account = Account(target)
     clients = {secrets.token_hex(8): account.client(url, 1, _ANSWERS_WITHIN_S) for url in target.node_urls}
-    with contextlib.suppress(ClientError):  # there from the try before
-        account.buckets.create_bucket(Bucket=_BUCKET)
     try:
+        account.buckets.create_bucket(Bucket=_BUCKET)
         for key, client in clients.items():
             client.put_object(Bucket=_BUCKET, Key=key)
-        complete = sum(len(list(data.glob(f"n*/d*/{_BUCKET}/{key}"))) for key in clients) == drives * len(clients)
-        for key in clients:
-            account.buckets.delete_object(Bucket=_BUCKET, Key=key)
-        if complete:
-            account.buckets.delete_bucket(Bucket=_BUCKET)
-        return complete
+        return sum(len(list(data.glob(f"n*/d*/{_BUCKET}/{key}"))) for key in clients) == drives * len(clients)
     except (BotoCoreError, ClientError):
         return False
+    finally:  # a bucket that was made without one of the drives would go on lacking it
+        with contextlib.suppress(BotoCoreError, ClientError):
+            for key in clients:
+                account.buckets.delete_object(Bucket=_BUCKET, Key=key)
+        with contextlib.suppress(BotoCoreError, ClientError):
+            account.buckets.delete_bucket(Bucket=_BUCKET)

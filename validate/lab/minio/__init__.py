@@ -1,0 +1,1 @@
+"""MinIO, started with drives that are folders."""

@@ -1,0 +1,81 @@
+"""The processes of the lab: started so that they outlive the command, found again by a mark, and ended.
+
+The mark is a variable of their environment. It is there from the first moment and passes to all processes that they
+start, so whenever a command is broken off, the next one finds all processes there are; and no other process is taken
+for one of them, though it has the PID that one of them had.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+_MARK = "TAILCAST_LAB_PROCESS"
+_POLL_S = 0.05
+
+
+def start(mark: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    """Start a process in a session of its own, which Ctrl-C does not reach; its output is appended to a file.
+
+    Raises:
+        OSError: there is no such program.
+    """
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    pid = os.posix_spawn(command[0], list(command), {**environment, _MARK: mark}, file_actions=actions, setsid=True)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        while is_alive(process) and _mark_of(process) != mark:  # the system shows an environment a moment later
+            time.sleep(0.001)
+
+
+def marked(marks: Iterable[str]) -> dict[str, tuple[psutil.Process, ...]]:
+    """The processes of each mark that run, the oldest first."""
+    found: dict[str, list[psutil.Process]] = {mark: [] for mark in marks}
+    for process in psutil.process_iter():
+        mark = _mark_of(process)
+        if mark in found and is_alive(process):
+            found[mark].append(process)
+    return {mark: tuple(sorted(each, key=_age)) for mark, each in found.items()}
+
+
+def _mark_of(process: psutil.Process) -> str:
+    try:
+        return process.environ().get(_MARK, "")
+    except (psutil.Error, OSError):  # it has ended, or is another user's
+        return ""
+
+
+def _age(process: psutil.Process) -> tuple[float, int]:
+    return process.create_time(), process.pid
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether the very process runs; a zombie does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def end(processes: Sequence[psutil.Process], within_s: float) -> list[psutil.Process]:
+    """End processes: each is asked, and killed where it has not ended in time; those that do not end."""
+    for way in (psutil.Process.terminate, psutil.Process.kill):
+        for process in filter(is_alive, processes):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                way(process)
+        limit_s = time.monotonic() + within_s
+        while any(map(is_alive, processes)) and time.monotonic() < limit_s:
+            time.sleep(_POLL_S)
+    for process in processes:
+        with contextlib.suppress(psutil.Error):  # not ours to wait for when an earlier command started it
+            process.wait(timeout=0)
+    return list(filter(is_alive, processes))

@@ -1,0 +1,20 @@
+"""The stores that the lab can start, by the name that the specs of their models have."""
+
+from __future__ import annotations
+
+from traces.errors import InputError
+from validate.lab.minio.store import Minio
+from validate.lab.store import StoreKind
+
+STORES: dict[str, StoreKind] = {kind.name: kind for kind in (Minio(),)}
+
+
+def kind_of(name: str) -> StoreKind:
+    """The kind of store with that name.
+
+    Raises:
+        InputError: the lab has none.
+    """
+    if name not in STORES:
+        raise InputError(f"store: the lab cannot start {name!r}; allowed are {', '.join(STORES)}")
+    return STORES[name]

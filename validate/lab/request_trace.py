@@ -1,0 +1,41 @@
+"""What a store says of its requests, recorded while a replay runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from traces.errors import InputError
+from validate.lab.registry import STORES, kind_of
+from validate.lab.store import RequestTrace
+from validate.s3.account import Target
+
+
+@contextmanager
+def recording(target: Target, wanted: bool) -> Iterator[RequestTrace | None]:
+    """The store's trace of its requests, recorded meanwhile; None where it is not wanted.
+
+    Raises:
+        InputError: the store refuses, or does not tell of its requests.
+    """
+    if not wanted:
+        yield None
+        return
+    trace = _begun(target)
+    try:
+        yield trace
+    finally:
+        trace.end()
+
+
+def _begun(target: Target) -> RequestTrace:
+    """The trace of the target's kind of store; where that is not known, of the first kind that it may be."""
+    kinds = STORES.values() if target.store is None else (kind_of(target.store),)
+    refusal = InputError("the store does not tell of its requests")
+    for kind in kinds:
+        if kind.request_trace is not None:
+            try:
+                return kind.request_trace(target)
+            except InputError as error:
+                refusal = error
+    raise refusal
