@@ -82,8 +82,9 @@ def test_a_store_that_becomes_slower_or_faster_has_drifted(when, factor, seed):
     assert list(judgement.faults) == ["drifted"]
     assert ("rose" if factor > 1 else "fell") in judgement.faults["drifted"] or "throughput" in judgement.reasons[0]
     change = next(c for c in judgement.figures["drifted"]["changes"] if c["figure"] == "median latency")
-    assert change["log_ratio"] == pytest.approx(np.log(factor), abs=0.1)
-    assert change["at_s"] == pytest.approx(latency[: int(when * 3000)].sum(), rel=0.25)
+    # A change within one of the 20 blocks is found at one of its ends, and the block mixes both levels.
+    assert change["log_ratio"] == pytest.approx(np.log(factor), abs=0.2)
+    assert np.searchsorted(latency.cumsum(), change["at_s"]) / 3000 == pytest.approx(when, abs=0.1)
 
 
 def test_a_small_change_and_a_cold_start_are_no_drift():
