@@ -64,7 +64,7 @@ class Flow:
             "spec_of": calls_by_name["spec_of"],
             "deep copies": self.copies,
             "judge": calls_by_name["judge"],
-            "compile": sum(n for (_, name), n in self.functions.items() if name.endswith("Spec.compile") or name == "compile_spec"),
+            "compile": sum(calls for name, calls in calls_by_name.items() if name in ("compile_spec", "Spec.compile")),
             "Runs read": self.folders.total(),
             "most of one": max(self.folders.values(), default=0),
         }
