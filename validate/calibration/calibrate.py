@@ -1,8 +1,7 @@
-"""Fits a spec's parameters to measured Runs and says how sure the values are.
+"""Calibration: fits a spec's parameters to measured Runs, with confidence intervals.
 
-Three steps: staged estimates without simulation (`initial_estimates`); a global fit of simulated to measured
-log-quantiles, log-throughputs and CPU times (`fit`); intervals of the values (`uncertainty`). The result
-is a `Profile`.
+It has three steps: staged estimates without simulation (`initial_estimates`); a global fit of simulated to measured
+log-quantiles, log-throughputs and CPU times (`fit`); intervals of the values (`uncertainty`). The result is a `Profile`.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from validate.compare.measured import Measured
 from validate.forecast.configurations import labels_of
 from validate.replay.cpu_usage import measured_cpu_s, tells_cpu
 
-_ALIKE = 0.1  # log-values that begin a search at the same place
-_FIRST_DISCREPANCY = 0.03  # of the model, as long as nothing is known of it
-_FAR = 20.0  # by so much more in weighted squares, the end of a search is no solution
+_ALIKE = 0.1  # largest difference of log-values that are the same starting point
+_FIRST_DISCREPANCY = 0.03  # model discrepancy before it is estimated
+_FAR = 20.0  # excess of weighted squares beyond which the end of a search is no solution
 
 
 def calibrate(
@@ -50,27 +49,26 @@ def calibrate(
     server_s: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Profile:
-    """The values of the parameters with which simulated Runs come nearest to the measured ones.
+    """Fit the parameters so that simulated Runs are closest to the measured ones.
 
     The same input and seed give the same profile, whatever the number of workers.
 
     Args:
-        spec: the store; its workload plays no part, each Run's own trace is simulated, and what its clients did about
-            late and failed answers, where the Run says so.
-        runs: what to fit, by name; failed requests are left out.
-        parameters: what may change; None: what `parameters_of` finds in the spec. Of these, those that matter for the
-            Runs are fitted.
-        source: the spec's file.
-        seed: of all simulations, and of the bootstrap.
-        confidence: of the intervals.
-        workers: processes for the simulations.
-        anyway: fit also Runs that were judged unfit (`validate.compare.run_quality`); the profile says so.
-        server_s: by the names of Runs, how long each request took at the server (`server_trace.matched`); its
-            quantiles, and those of the rest of the latency, are fitted too.
-        progress: told about which share is done.
+        spec: the store; its workload is ignored, as the trace of each Run is simulated, with its recorded timeouts,
+            retries and hedging if any.
+        runs: the Runs to fit, by name; failed requests are left out.
+        parameters: the parameters to fit, as far as the Runs depend on them; None: `parameters_of` the spec.
+        source: the file of the spec.
+        seed: seed of all simulations and of the bootstrap.
+        confidence: confidence level of the intervals.
+        workers: number of processes for the simulations.
+        anyway: also fit Runs that fail the run-quality check (`validate.compare.run_quality`); the profile lists them.
+        server_s: seconds that each request took at the server (`server_trace.matched`), by name of the Run; quantiles
+            of these, and of the rest of the latency, are fitted too.
+        progress: called with the approximate fraction done.
 
     Raises:
-        InputError: nothing to fit, a parameter or a bound of it does not suit the spec, or a Run cannot be fitted.
+        InputError: there is nothing to fit, a parameter or its bounds do not suit the spec, or a Run cannot be fitted.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
@@ -100,7 +98,7 @@ def calibrate(
         solution = _solve(problem, begins, confidence)
     findings = [*first.findings, *_unfit(measured)]
     if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
-        findings.append(f"CPU times were not fitted: a {spec.store}'s model does not say what its processes take")
+        findings.append(f"CPU times were not fitted: the model of {spec.store} has no CPU times of its processes")
     return Profile(
         store=spec.store,
         spec=Path(source).name,
@@ -121,12 +119,12 @@ def calibrate(
 
 @dataclass(frozen=True)
 class _Solution:
-    """The problem at its solution.
+    """The solution of the problem.
 
     Attributes:
-        near: the solution.
-        variance: of the log-errors, which its weights were made from, shape (figures,).
-        misfit: as in a `Profile`.
+        near: the problem, linearised at the solution.
+        variance: variance of the log-errors, from which the weights are derived, shape (figures,).
+        discrepancy: as in a `Profile`.
         low, high: intervals of the log-parameters, shape (parameters,).
     """
 
@@ -138,21 +136,21 @@ class _Solution:
 
 
 def _expected(matter: NDArray[np.bool_], begins: int) -> float:
-    """About how many simulations a fit takes, for a bar of progress."""
+    """Return the approximate number of simulations of a fit, for the progress bar."""
     centre, slopes = len(matter), sum(2 << int(n).bit_length() for n in matter.sum(axis=1))
     return begins * 1.5 * (6 * (2 * centre + slopes) + 3 * (SEEDS * centre + 2 * slopes))
 
 
 def _check_run(m: Measured, anyway: bool) -> None:
-    """Check that a Run can be fitted; `anyway`: though it was judged unfit.
+    """Check that a Run can be fitted; `anyway`: also if it fails the run-quality check.
 
     Raises:
-        InputError: it was judged unfit, nothing succeeded, or nobody knows what it was asked.
+        InputError: it fails the run-quality check, has no successful request, or its workload is unknown.
     """
     if not m.succeeded:
         raise InputError(f"{m.name}: has no successful request; there is nothing to fit")
     if not (m.judgement.usable or anyway):
-        raise InputError(f"{m.name}: {'; '.join(m.judgement.reasons)}; leave it out, or fit it anyway")
+        raise InputError(f"{m.name}: {'; '.join(m.judgement.reasons)}; leave it out, or use --anyway to fit it")
     try:
         m.requested  # noqa: B018 - found here, so that the message has the Run's name
     except InputError as error:
@@ -166,9 +164,9 @@ def _unfit(measured: Sequence[Measured]) -> list[str]:
 
 
 def _begins(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[Floats]:
-    """Where to search from: the staged estimates, and the same with the spec's slow modes.
+    """Return the starting points of the search: the staged estimates, and the same with the spec's slow modes.
 
-    Of a tail that few requests are in, staged estimates may be so far off that no slope leads back.
+    The staged estimate of a tail with few requests may be too far off for the search to leave it.
     """
     tail = np.array([(fit := fit_at(spec, p.path)) is not None and fit.tail for p in parameters])
     given = np.log([value_at(spec, p.path) for p in parameters])
@@ -176,9 +174,9 @@ def _begins(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[
 
 
 def _solve(problem: Problem, begins: Sequence[Floats], confidence: float) -> _Solution:
-    """Search from each beginning, see how far the model misses at the best end, and go on with weights for that.
+    """Search from each starting point, estimate the model discrepancy at the best end, and continue with its weights.
 
-    Where the ends fit about equally well, the intervals hold them all.
+    If several ends fit about equally well, the intervals contain them all.
     """
     noise = problem.targets.covariance
     variance = np.diag(noise) + _FIRST_DISCREPANCY**2
@@ -204,15 +202,15 @@ def _cost(end: Linear) -> float:
 def _that_matter(
     spec: Spec, parameters: Sequence[Parameter], measured: Sequence[Measured]
 ) -> tuple[list[Parameter], NDArray[np.bool_]]:
-    """The parameters that any Run depends on, and which of the Runs do on which of them, shape (runs, parameters).
+    """Return the parameters on which any Run depends, and which Run depends on which, shape (runs, parameters).
 
     Raises:
-        InputError: a Run depends on none.
+        InputError: a Run depends on no parameter.
     """
     matter = np.array([matters(spec, parameters, m.trace, m.policies) for m in measured])
     for m, own in zip(measured, matter, strict=True):
         if not np.any(own):
-            raise InputError(f"{m.name}: nothing that may be fitted matters for what it was asked; leave it out")
+            raise InputError(f"{m.name}: its workload depends on none of the parameters to fit; leave it out")
     kept: list[bool] = np.any(matter, axis=0).tolist()
     return [p for p, keep in zip(parameters, kept, strict=True) if keep], matter[:, kept]
 

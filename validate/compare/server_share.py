@@ -1,7 +1,7 @@
-"""A request's latency split into the server's share and all else, of measured and of simulated Runs.
+"""Latencies split into the server part and the rest, for measured and simulated Runs.
 
-The server's share lasts from the request's arrival at the server until its handler is done. All else is the network and
-the client's work, and the waiting for a core to do it.
+The server part lasts from the arrival of a request at the server until its handler has finished. The rest is the
+network, the work of the client, and the wait for a core to do it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ SHARES = ("server", "rest")
 
 
 def shares_of(run: Run, server_s: Floats) -> dict[str, Run]:
-    """Runs of the same requests whose latencies are the share of the server, and the rest.
+    """Return Runs of the same requests whose latencies are the server part and the rest.
 
-    `server_s`: shape (requests,); requests with NaN are left out.
+    Args:
+        server_s: shape (requests,); requests with NaN are left out.
     """
     known = np.isfinite(server_s)
     return {
@@ -40,15 +41,15 @@ def _lasting(run: Run, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], latency
 
 
 def simulate_shares(spec: Spec, network: Network, requests: Requests, trace: Trace, seed: int) -> tuple[Run, Floats]:
-    """The Run of `sim.simulate.requests_only`, and the seconds that each request was at the server.
+    """Simulate a Run (`sim.simulate.requests_only`) with the seconds that each request took at the server.
 
-    A request with several attempts has NaN, as has a failed one.
+    Requests with several attempts and failed ones have NaN.
 
     Args:
-        network, requests: what the spec makes of the trace (`compile_spec`).
+        network, requests: the compiled spec and trace (`compile_spec`).
 
     Raises:
-        InputError: the spec's model does not say where the server begins.
+        InputError: the store's model does not define the server part.
     """
     part = required(store_of(spec).server_part, spec, "server part of latencies")
     run = requests_only(part.stamped(spec, network), requests, trace, seed)

@@ -1,8 +1,8 @@
-"""A model held against measurements it was not fitted on, and those against their own repetitions.
+"""Validation of a model on measurements to which it was not fitted, compared with the repeatability of those.
 
-The *noise band* of a figure is how far one measurement of a cell is from another of the same cell, in the median over
-pairs of its Runs; where a cell has no repetition, in the median over the cells that have. A forecast cannot be expected
-to be nearer to a measurement than a second measurement is.
+The *repeatability* of a figure is the difference between two measurements of the same configuration, as the median over
+pairs of its Runs, or over the other configurations if it has no repetition. A forecast cannot be expected to be more
+accurate than a second measurement.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from validate.forecast.configurations import cells_of, labels_of
 from validate.forecast.prediction import Deviation, OpPrediction, Prediction, predict
 
 TOLERANCES: Mapping[str, float] = {"throughput_ops": 0.05, "p50": 0.10, "p99": 0.15, "w1": 0.10}
-"""The error of each judged figure that is good enough whatever the noise."""
+"""Tolerated error of each figure, whatever its repeatability."""
 
 REPEATABILITY_FACTOR = 1.5
-"""An error up to so many noise bands is good enough, too."""
+"""An error up to this multiple of the repeatability is accepted, too."""
 
 VERDICTS = ("within", "noise", "beyond")
-"""Within the tolerance; beyond it, but within `REPEATABILITY_FACTOR` noise bands; beyond both."""
+"""Within the tolerance; beyond it, but within `REPEATABILITY_FACTOR` times the repeatability; beyond both."""
 
 AnyDeviation = TypeVar("AnyDeviation", bound=Deviation)
 
 _UNKNOWN = "unknown workload"
 
 Identity = tuple[str, int]
-"""When a Run began, and how many requests it had: the same Run in another folder is still that Run."""
+"""Start time and number of requests, which identify a Run in any folder."""
 
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A Run, what speaks against it, the label of its cell if that was predicted, and whether it was fitted."""
+    """A Run, its quality, the label of its configuration if that was predicted, and whether it was fitted."""
 
     run: str
     judgement: Judgement
@@ -52,21 +52,21 @@ class JudgedRun:
     fitted: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """Return the fields as JSON values."""
         judged = {"usable": self.judgement.usable, **asdict(self.judgement)}
         return {"run": self.run, **judged, "cell": self.cell, "fitted": self.fitted}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that was predicted.
+    """A predicted configuration.
 
     Attributes:
         cell: its label.
-        runs: its usable Runs.
+        runs: the names of its usable Runs.
         loop: ``open`` or ``closed``.
         fitted: whether a Run of it was fitted.
-        ops: what was predicted of each operation.
+        ops: the prediction for each operation.
     """
 
     cell: str
@@ -76,14 +76,14 @@ class Cell:
     ops: Mapping[str, OpPrediction]
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """Return the fields as JSON values."""
         ops = {op: prediction.to_json() for op, prediction in self.ops.items()}
         return {"cell": self.cell, "runs": list(self.runs), "loop": self.loop, "fitted": self.fitted, "ops": ops}
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The greatest error of a figure, and where it is."""
+    """The greatest error of a figure, with its configuration and operation."""
 
     error: float
     cell: str
@@ -92,14 +92,14 @@ class Worst:
 
 @dataclass(frozen=True)
 class FigureSummary:
-    """A judged figure over the operations of the held-out cells; of throughput, those of closed loops.
+    """A figure over the operations of the held-out configurations (throughput: of closed loops only).
 
     Attributes:
-        count: how many there are.
-        noise_band: the median over all cells that were repeated.
-        tolerance: the error that is good enough.
-        median, worst: of the errors; None where nothing was held out, as is `verdict`.
-        verdict: one of `VERDICTS`, of the median.
+        count: number of values.
+        repeatability: median over all repeated configurations.
+        tolerance: the tolerated error.
+        median, worst: of the errors; None if nothing was held out, and so is `verdict`.
+        verdict: one of `VERDICTS`, for the median.
     """
 
     count: int
@@ -110,13 +110,13 @@ class FigureSummary:
     verdict: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What measured Runs say of a model."""
+    """The result of a validation."""
 
     runs: tuple[JudgedRun, ...]
     cells: tuple[Cell, ...]
@@ -126,14 +126,14 @@ class Validation:
 
     @property
     def verdict(self) -> str:
-        """``fail`` where that of a figure is ``beyond``, ``nothing held out`` where none has one, else ``pass``."""
+        """``fail`` if the verdict of a figure is ``beyond``, ``nothing held out`` if there is none, else ``pass``."""
         verdicts = [row.verdict for row in self.summary.values() if row.verdict is not None]
         if not verdicts:
             return "nothing held out"
         return "fail" if "beyond" in verdicts else "pass"
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields, the factor of the noise bands, and the verdict."""
+        """Return the fields, the factor of the repeatability, and the verdict as JSON values."""
         return {
             "runs": [run.to_json() for run in self.runs],
             "cells": [cell.to_json() for cell in self.cells],
@@ -147,7 +147,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class _Group:
-    """A cell before it is predicted: its Runs, and the usable ones among them, by their places."""
+    """A configuration before its prediction, with the indices of its Runs and of the usable ones."""
 
     label: str
     members: Sequence[int]
@@ -157,10 +157,10 @@ class _Group:
 
 
 def examined(named: tuple[str, Path]) -> tuple[Measured, Judgement]:
-    """Read a Run and judge it; a workload that is not known counts against it.
+    """Read a Run and check its quality; an unknown workload is a quality issue.
 
     Raises:
-        InputError: there is no Run, or it is broken.
+        InputError: the Run is missing or invalid.
     """
     name, folder = named
     measured = Measured(name, Run.read(folder))
@@ -183,21 +183,21 @@ def validate(
     workers: int = 1,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Validation:
-    """Judge the Runs, predict each cell of the usable ones, and say how far off the predictions are.
+    """Check the quality of the Runs, predict each configuration of the usable ones, and return the errors.
 
-    A cell of which a Run was fitted is predicted like the others, but does not count in the summary, even if it has
-    further Runs: its workload was seen. Each Run is read once, and kept.
+    A configuration with a fitted Run is predicted like the others, but is not in the summary, even if it has further
+    Runs, because the fit has seen its workload. Each Run is read once and kept in memory.
 
     Args:
-        spec: the store; its workload does not count, each Run has its own trace; nor do its clients' policies where
-            a Run has its own.
-        runs: the folders of Runs, by the names to call them by.
-        fitted: which Runs the spec was fitted on.
-        tolerances: of the figures in `JUDGED`.
-        seeds: simulations of each cell, at least 2.
-        seed: from which all seeds are made.
-        workers: processes.
-        progress: told the share done.
+        spec: the store; its workload is ignored, as each Run has its own trace, and so are its client policies if
+            a Run has recorded ones.
+        runs: the folders of Runs, by name.
+        fitted: the Runs to which the spec was fitted.
+        tolerances: tolerated errors of the figures in `JUDGED`.
+        seeds: number of simulations per configuration, at least 2.
+        seed: the seed from which all seeds are derived.
+        workers: number of processes.
+        progress: called with the fraction done.
 
     Raises:
         InputError: a value is out of range, a Run cannot be read, or the spec cannot serve one.
@@ -242,7 +242,7 @@ def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
 def _groups(
     measured: Sequence[Measured], judgements: Sequence[Judgement], fitted: Collection[Identity]
 ) -> list[_Group]:
-    """The cells that have a usable Run."""
+    """Return the configurations that have a usable Run."""
     known = [
         (i, m.requested) for i, (m, j) in enumerate(zip(measured, judgements, strict=True)) if _UNKNOWN not in j.faults
     ]
@@ -259,7 +259,7 @@ def _groups(
 
 
 def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, float]) -> list[dict[str, OpPrediction]]:
-    """The operations of each cell with noise bands, of the cell or else of all that have some, and verdicts."""
+    """Return each configuration's operations with repeatability (its own, or else that of all) and verdicts."""
     pairs = [
         {
             (op, figure): [pair[op][figure] for pair in prediction.repetitions if figure in pair.get(op, {})]
