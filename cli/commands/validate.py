@@ -1,4 +1,4 @@
-"""`tailcast validate`: a model held against measured Runs that it was not fitted on."""
+"""`tailcast validate`: forecasts compared with measured Runs to which the model was not fitted."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def command(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge measured Runs, predict those that the model was not fitted on, and say how far off it is.
+    """Check the quality of measured Runs, predict those to which the model was not fitted, and show the errors.
 
-    Errors are shown beside the noise band: how far a measurement is from its own repetition.
+    Next to the errors is the repeatability: how much two measurements of the same configuration differ.
     """
     data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()
     if profile is not None:

@@ -1,7 +1,7 @@
 """Calibration: fits a spec's parameters to measured Runs, with confidence intervals.
 
-It has three steps: staged estimates without simulation (`initial_estimates`); a global fit of simulated to measured
-log-quantiles, log-throughputs and CPU times (`fit`); intervals of the values (`uncertainty`). The result is a `Profile`.
+Its three steps are staged estimates without simulation (`initial_estimates`); a global fit of simulated to measured
+log-quantiles, log-throughputs and CPU times (`fit`); intervals of the values (`uncertainty`). It returns a `Profile`.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Problem:
         return [mixed(self._seed, stream_id("calibrate"), i) for i in range(count)]
 
     def centre(self, point: Floats, seeds: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return the figures at a point, averaged over seeds, and their covariance in one simulation (0 for one seed)."""
+        """Return the figures at a point, averaged over seeds, and the covariance of one simulation (0 for one seed)."""
         cells = range(len(self.matters))
         drawn = self._simulations.figures([Point(c, self._values(point), seed) for c in cells for seed in seeds])
         figures = np.empty(len(self.targets.values))
@@ -231,7 +231,7 @@ class Problem:
         return slopes, errors
 
     def _design(self, point: Floats, cell: int) -> Floats:
-        """Return the points to simulate for a configuration's slopes, shape (rows, parameters); mirror images second."""
+        """Return points for a configuration's slopes, shape (rows, parameters); the second half mirrors the first."""
         moved = np.flatnonzero(self.matters[cell])
         order = 1 << len(moved).bit_length()
         signs = scipy.linalg.hadamard(order)[:, 1 : len(moved) + 1]

@@ -75,7 +75,7 @@ def rate_changes(run: Run) -> list[Change]:
 
 
 def _blocks(run: Run) -> list[tuple[str, Floats, NDArray[np.int64]]]:
-    """Return each operation's sorted intended starts, and the index of the first request of each block (and the end)."""
+    """Return each operation's sorted intended starts, and the index of each block's first request (and the end)."""
     blocks = []
     for op in ops_of(run):
         arrival_s = np.sort(run.column("arrival_s")[(run.op == OPS.index(op)) & ~run.failed])

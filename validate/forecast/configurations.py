@@ -161,7 +161,7 @@ def requested_of(run: Run) -> Requested:
 
 
 def cells_of(requested: Sequence[Requested]) -> list[list[int]]:
-    """Return the indices of each configuration's members; each joins the first one whose first member has its workload."""
+    """Return the indices of each configuration's members; each joins the first one whose first member is the same."""
     cells: list[list[int]] = []
     for i, own in enumerate(requested):
         home = next((cell for cell in cells if own.same_workload(requested[cell[0]])), None)

@@ -1,4 +1,4 @@
-"""Predicts the rows of a reference case and holds them against what was published."""
+"""Predicts the rows of a reference case and compares them with the published figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from validate.reference.redhat import statements_of
 from validate.reference.statements import Statement, Wanted
 
 RANGE = (0.05, 0.95)
-"""Quantiles over the replications that a figure's range has for its ends."""
+"""Quantiles over the replications that are the ends of a figure's range."""
 
 Samples = dict[str, list[float]]
 
@@ -36,23 +36,23 @@ def forecast(
     """Predict all rows of a case.
 
     Args:
-        case: what to predict.
-        assignments: changes of the spec, on top of each row's settings.
-        seed: of all simulations.
-        replications: simulations of a row, with seeds of their own; None: the case's.
-        workers: processes.
-        progress: told what share is done.
+        case: the case to predict.
+        assignments: changes of the spec in addition to each row's settings.
+        seed: seed of all simulations.
+        replications: number of simulations per row, with different seeds; None: that of the case.
+        workers: number of processes.
+        progress: called with the fraction done.
 
     Returns:
         ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "remark",
         "measured", "predicted", "range", "ratio"}], "error": {"figure", "all", "used_in_fit", "held_out"},
         "statements": [{"text", "part", "holds", "evidence"}]}``.
         `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted /
-        measured, all by figure. Errors are exp(|log ratio|) - 1 of the judged figures: ``{"rows", "median",
-        "worst"}``, nulls without a row; `figure` is null where not one figure alone judges all rows.
+        measured, all by figure. Errors are exp(|log ratio|) - 1 of the evaluated figures: ``{"rows", "median",
+        "worst"}``, null without rows; `figure` is null if more than one figure is evaluated.
 
     Raises:
-        InputError: the spec is missing or an assignment is wrong.
+        InputError: the spec is missing, or an assignment is invalid.
     """
     count = case.replications if replications is None else replications
     seeds = tuple(seed_of(seed, k) for k in range(count))
@@ -81,13 +81,13 @@ def forecast(
 
 
 def duration_s(spec: Spec, op: str, seed: int) -> float:
-    """How long an operation's requests take in one simulation, first start to last end."""
+    """Return the seconds from the first start to the last end of an operation's requests in one simulation."""
     return figure(simulate(spec, seed=seed), op, DURATION)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """Figures that the same simulations tell, and the seeds of those."""
+    """Figures from the same simulations, and the seeds of those."""
 
     spec: Path
     assignments: tuple[str, ...]
@@ -104,7 +104,7 @@ def _samples(
     workers: int,
     progress: Callable[[float], None] | None,
 ) -> list[Samples]:
-    """The figures that are wanted, in that order; what has the same settings is simulated once."""
+    """Return the wanted figures in order; equal settings are simulated once."""
     alike: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for i, one in enumerate(wanted):
         alike.setdefault((one.spec_name or case.spec_name, (*one.assignments, *assignments)), []).append(i)
@@ -122,7 +122,7 @@ def _samples(
 
 
 def _predicted(job: _Job) -> list[Samples]:
-    """For each that wants figures those of each simulation."""
+    """Return the figures of each simulation for each of the job's requests."""
     spec = load_spec(job.spec, job.assignments)
     result: list[Samples] = [
         {name: [value] for name, value in figures_of_spec(spec, one.figures).items()} for one in job.wanted

@@ -1,4 +1,4 @@
-"""What the Red Hat series of 2019 says of gateways and of the bucket index (parts 1 to 4)."""
+"""Statements of the Red Hat series of 2019 on gateways and on the bucket index (parts 1 to 4)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from validate.reference.statements import Statement, Values, Wanted, is_steady, 
 
 SMALL, LARGE = "64KiB", "32MB"
 _OPERATIONS = {("PUT", SMALL): 20_000, ("GET", SMALL): 10_000, ("PUT", LARGE): 1000, ("GET", LARGE): 1000}
-_LARGE_OBJECTS = 1_200_000  # as many as there were is not published; as in the rows
-_CLIENTS = 8  # of a gateway, as in the rows
+_LARGE_OBJECTS = 1_200_000  # not published; as in the rows
+_CLIENTS = 8  # per gateway, as in the rows
 
 
 def requested(
     op: str, size: str, gateways: int = 7, *more: str, figure: str = "", spec_name: str | None = None
 ) -> Wanted:
-    """A workload of one operation, as in the rows: small in op/s, large in GB/s unless told."""
+    """Return a workload of one operation, as in the rows; default figure: op/s for small, GB/s for large objects."""
     settings = (
         f"gateways.count={gateways}",
         f"workload.clients={_CLIENTS * gateways}",
@@ -157,7 +157,7 @@ def _bucket(objects: int, shards: int) -> Wanted:
 
 
 def _reshards(shards: int) -> tuple[Reshard, ...]:
-    """Of a bucket that grows from 0.8 to 30 M objects, in rounds of an hour of writing."""
+    """Return the reshards of a bucket that grows from 0.8 to 30 M objects, in rounds of an hour of writing."""
     return schedule(0.8e6, 30e6, _GROWTH_OPS, Resharding(), "luminous", shards=shards)
 
 
@@ -200,7 +200,7 @@ RESHARDING = (
         _aging,
     ),
     Statement("They stop for a short time at each reshard.", "4", {}, _dips),
-    Statement("Buckets that are written alike are resharded together, which makes it worse.", "4", {}, _together),
+    Statement("Buckets with equal writes are resharded at the same time, which is worse.", "4", {}, _together),
     Statement(
         f"Sharded before (here in {_PRE_SHARDED}), a bucket is steadier: it stops twice.",
         "4",

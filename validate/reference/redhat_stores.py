@@ -1,4 +1,4 @@
-"""What the Red Hat series of 2019 says of compression, FileStore, and a billion objects (parts 5 to 7)."""
+"""Statements of the Red Hat series of 2019 on compression, FileStore, and a billion objects (parts 5 to 7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OLD = "ceph/redhat-210-filestore"
 
 # FileStore: part 6
 
-_FEW, _MANY = 50_000_000, 240_000_000  # not published: before RocksDB spills
+_FEW, _MANY = 50_000_000, 240_000_000  # not published; before RocksDB spills
 
 
 def _at(objects: int, op: str, spec_name: str | None = None) -> Wanted:
@@ -70,7 +70,7 @@ _STATES = {"start": 290_000_000, "half": 500_000_000, "late": 850_000_000, "end"
 
 
 def _filled(objects: int, op: str, *more: str, figure: str = "throughput_ops") -> Wanted:
-    """A round of writes and reads, with so many objects in the cluster; more clients read than write (assumed)."""
+    """Return a round of writes or reads with `objects` in the cluster; more clients read than write (assumed)."""
     clients = (f"workload.clients={_READERS}",) if op == "GET" else ()
     return Wanted((f"stored.objects={objects}", "workload.operations=10000", *clients, *more), op, (figure,))
 

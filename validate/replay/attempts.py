@@ -1,12 +1,12 @@
-"""A request's attempts on a real store: the simulator's client policies, live.
+"""The attempts of a request on a real store, by the client policies of the simulator.
 
-The rules are the simulated machine's: a failed attempt is retried after a pause; a second one starts when the answer is
-late; the first good answer ends the request. What an attempt may take at most is the client library's own timeout.
-The attempt that lost is taken back by closing its connection, where policy and client library allow that; else it
-runs to its end and its answer is dropped.
+The rules are those of the simulator: a failed attempt is retried after a pause; a second one starts when the response
+is late; the first successful response ends the request. The timeout of an attempt is that of the client library. The
+losing attempt is cancelled by closing its connection, if policy and client library allow it; otherwise it runs to its
+end and its response is dropped.
 
-A request that may be hedged runs beside its worker (``launchers.py``), so that the worker is free again when the second
-answer wins. That costs two changes of thread for each request, hedged or not.
+A request that may be hedged runs outside its worker's thread (``launchers.py``), so that the worker is free when the
+second response wins. That costs two thread switches per request, hedged or not.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from traces.random_streams import mixed
 from validate.replay.launchers import InThreads, Issue, IssueAsync, Launcher, OnLoop
 from validate.s3.account import Response
 
-_ASK_AGAIN = (408, 429)  # of the 4xx, those that do not say that the request itself is wrong
+_ASK_AGAIN = (408, 429)  # the 4xx codes that do not mean that the request is wrong
 
 
 class Outcome(NamedTuple):
-    """What became of a request: the answer that counted, the attempts begun, and which of them it was (0: none)."""
+    """The outcome of a request: its response, the number of attempts, and the one that succeeded (0: none)."""
 
     response: Response
     attempts: int
@@ -38,21 +38,21 @@ class Outcome(NamedTuple):
 
     @staticmethod
     def of(response: Response, attempts: int, number: int) -> Outcome:
-        """The outcome where the answer to attempt `number` (from 0) ends the request."""
+        """Return the outcome when the response to attempt `number` (from 0) ends the request."""
         return Outcome(response, attempts, 0 if response.error else number + 1)
 
     def since(self, zero_s: float) -> Outcome:
-        """The same with the answer's time stamp counted from `zero_s`."""
+        """Return the same with the time stamp of the response relative to `zero_s`."""
         return self._replace(response=self.response._replace(first_byte_s=self.response.first_byte_s - zero_s))
 
 
 def retryable(response: Response) -> bool:
-    """Whether a further attempt could go better: no answer, a broken one, or the server's fault."""
+    """Whether a further attempt could succeed: no response, a broken one, or a server error."""
     return response.error is not None and (not 400 <= response.status < 500 or response.status in _ASK_AGAIN)
 
 
 class _Book:
-    """What the requests of one operation have spent of their policy's budgets, and the latencies seen so far."""
+    """The retry and hedging budgets of one operation, and its latencies so far."""
 
     def __init__(self, policy: Policy):
         self.policy = policy
@@ -61,7 +61,7 @@ class _Book:
         self._seen = LatencyBins(policy.hedge_quantile)
 
     def begin(self) -> float:
-        """One request more; after how many seconds its second attempt is due."""
+        """Count a request, and return the seconds after which its second attempt is due."""
         with self._lock:
             self._begun += 1
             if not self.policy.hedge_quantile:
@@ -89,15 +89,15 @@ class _Book:
 
 
 class Attempts:
-    """Does requests by their operation's policy; for use by several workers at once.
+    """Issues requests by the policy of their operation; used by several workers concurrently.
 
     Args:
-        policies: by operation; one not named has none.
+        policies: by operation; an operation without one has no retries or hedging.
         ops: the operation of each row.
-        workers: how many there are. As many losers may still be under way; beyond that nothing is hedged.
+        workers: number of workers. At most as many losing attempts may be in progress; beyond that nothing is hedged.
         stopped: when set, nothing is retried any more.
-        seed: of the pauses' jitter.
-        cancellable: what does the attempts that can be taken back; None: all run to their end.
+        seed: seed of the jitter of pauses.
+        cancellable: issues attempts that can be cancelled; None: all run to their end.
     """
 
     def __init__(
@@ -123,12 +123,12 @@ class Attempts:
         return _Request(self, book, row).outcome()
 
     def close(self) -> None:
-        """Wait for the attempts that lost."""
+        """Wait for the losing attempts."""
         self.launcher.close()
 
 
 class _Request:
-    """One request under way."""
+    """A request in progress."""
 
     def __init__(self, attempts: Attempts, book: _Book, row: int):
         self._attempts, self._book, self._row = attempts, book, row
@@ -139,7 +139,7 @@ class _Request:
         self._take_back: list[Callable[[], object]] = []
 
     def outcome(self) -> Outcome:
-        """Begin, hedge and retry until an answer ends the request; take back what is still under way."""
+        """Start, hedge and retry until a response ends the request; cancel the attempts still in progress."""
         try:
             return self._outcome()
         finally:
@@ -171,7 +171,7 @@ class _Request:
                     retries += 1
 
     def _answer_by(self, time_s: float) -> tuple[int, Response] | None:
-        """The next answer, or None when there is none by then."""
+        """Return the next response, or None if there is none by `time_s`."""
         left_s = time_s - time.perf_counter()
         try:
             number, response = self._answers.get(timeout=None if left_s == math.inf else max(0.0, left_s))

@@ -1,4 +1,4 @@
-"""Threads that work side by side while this one waits for them and listens to Ctrl-C."""
+"""A group of threads; the calling thread waits for them and handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ POLL_S = 0.1
 
 
 class ThreadGroup:
-    """Threads, each doing one of `works`. When one fails, or Ctrl-C comes, `stop` asks the others to end.
+    """Threads, one for each of `works`. When one fails, or on Ctrl-C, `stop` is called to end the others.
 
-    It does not rely on `Thread.join`, which may take a running thread for ended when an interrupt comes in it
-    (python/cpython#90882).
+    It does not use `Thread.join`, which may mistake a running thread for ended when interrupted (python/cpython#90882).
     """
 
     def __init__(self, works: Sequence[Callable[[], None]], stop: Callable[[], None]):
@@ -35,10 +34,11 @@ class ThreadGroup:
             self._bell.put(None)
 
     def wait(self, poll: Callable[[], None]) -> bool:
-        """Wait for all, calling `poll` now and then. Whether there was an interrupt; a second one is not waited out.
+        """Wait for all threads, calling `poll` regularly, and return whether there was an interrupt.
 
         Raises:
-            Exception: what one of them failed with.
+            Exception: the exception of a thread that failed.
+            KeyboardInterrupt: there was a second interrupt.
         """
         interrupted = False
         while len(self._ended) < self._count:
@@ -57,7 +57,7 @@ class ThreadGroup:
     def _await_bell(self) -> None:
         try:
             self._bell.get(timeout=POLL_S)
-            while True:  # those that ended at the same time
+            while True:  # drain: others may have ended at the same time
                 self._bell.get_nowait()
         except Empty:
             pass
