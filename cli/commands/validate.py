@@ -25,7 +25,7 @@ from cli.options import (
 )
 from cli.pages.validation import write_validation_page
 from cli.parse.spec import overridden
-from cli.tables.validation import cell_grids, left_out_grid, summary_grid, verdict, worst_cases
+from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
 from models.store import spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping
@@ -95,7 +95,7 @@ def command(
     if as_json:
         print_json(shown)
     else:
-        for grid in (*left_out_grid(result), *cell_grids(result), summary_grid(result)):
+        for grid in (*left_out_grid(result), *configuration_grids(result), summary_grid(result)):
             print_grid(grid)
         stdout.print(verdict(result), worst_cases(result), sep="\n", markup=False)
     if check and result.verdict != "pass":

@@ -46,7 +46,7 @@ def residuals_grid(profile: Profile, title: str = "Fitted over measured") -> Gri
         cpu = {r.figure: percent(r.log_ratio) for r in of_run if r.figure in _CPU}
         for op in dict.fromkeys(r.op for r in of_run if r.figure not in _CPU):
             ratios = {r.figure: percent(r.log_ratio) for r in of_run if r.op == op} | cpu
-            rows.append([run.cell, op, *(ratios.get(name, number(None)) for name in (*_SHOWN, *_CPU))])
+            rows.append([run.configuration, op, *(ratios.get(name, number(None)) for name in (*_SHOWN, *_CPU))])
     return Grid(title, ["Runs of", "op", *(LABELS[name] for name in _SHOWN), *_CPU.values()], rows, labels=2)
 
 
@@ -59,7 +59,7 @@ def words(profile: Profile) -> list[str]:
     missed = f"model discrepancy (beyond noise) {percent(profile.discrepancy).removeprefix('+')}"
     return [
         f"{fit}, {missed if profile.discrepancy > 0 else 'explained by noise'}.",
-        *map(_sentence, profile.findings),
+        *map(_sentence, profile.notes),
     ]
 
 
@@ -75,9 +75,9 @@ def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
         "time per request are closest to the measured ones. Intervals include the noise of the Runs and of the "
         "simulations, and the model discrepancy."
     )
-    fit, *findings = words(profile)
+    fit, *notes = words(profile)
     sections = [
-        Section("", [*findings, about], [values_grid(profile)], [_intervals(profile)]),
+        Section("", [*notes, about], [values_grid(profile)], [_intervals(profile)]),
         Section(
             "Measured and fitted",
             ["Points are measured, with error bars of two standard deviations of noise; lines are fitted."],
@@ -129,7 +129,7 @@ def _sentence(text: str) -> str:
 
 
 def _runs_grid(profile: Profile) -> Grid:
-    rows = [[run.name, run.cell, run.started_at, f"{run.requests:,}"] for run in profile.runs]
+    rows = [[run.name, run.configuration, run.started_at, f"{run.requests:,}"] for run in profile.runs]
     return Grid("", ["Run", "workload", "started", "requests"], rows, labels=3)
 
 
@@ -184,7 +184,7 @@ def _quantiles(profile: Profile, op: str) -> go.Figure:
     shown = [(run, residuals) for run, residuals in of_runs if residuals]
     for i, (run, residuals) in enumerate(shown):
         colour, x = _RUN_COLOURS[i % len(_RUN_COLOURS)], [LABELS[r.figure] for r in residuals]
-        name = escaped(run.cell)
+        name = escaped(run.configuration)
         error = {"type": "data", "array": [2e3 * r.noise * r.measured for r in residuals], "width": 3}
         figure.add_scatter(
             x=x,
@@ -226,7 +226,7 @@ def _left(profile: Profile) -> Sequence[go.Figure]:
             y=[r.fitted / r.measured for r in of_run],
             mode="markers",
             marker={"size": 8, "color": _RUN_COLOURS[i % len(_RUN_COLOURS)]},
-            name=escaped(run.cell),
+            name=escaped(run.configuration),
             text=[f"{percent(r.log_ratio)}, noise {percent(r.noise)}" for r in of_run],
             hovertemplate="%{x}: %{text}",
         )

@@ -12,24 +12,24 @@ import plotly.graph_objects as go
 
 from cli.figures.figures import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.validation import all_cells_grid, left_out_grid, summary_grid, verdict, worst_cases
+from cli.tables.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
 from traces.tables import OPS
 from validate.forecast.prediction import Deviation, Ratio
-from validate.forecast.validation import REPEATABILITY_FACTOR, Cell, Validation
+from validate.forecast.validation import REPEATABILITY_FACTOR, Configuration, Validation
 
 _SCATTERS = {"throughput_ops": ("operations a second", 1.0), "p50": ("p50 (ms)", 1e3), "p99": ("p99 (ms)", 1e3)}
 _LINES = {"throughput_ops": "#3b82d6", "p50": "#109e78", "p99": "#d5521a", "w1": "#b86aa8"}
 
 
 class _Point(NamedTuple):
-    cell: Cell
+    configuration: Configuration
     op: str
     measure: Deviation
 
 
 class _RatioPoint(NamedTuple):
-    cell: Cell
+    configuration: Configuration
     op: str
     measure: Ratio
 
@@ -57,7 +57,7 @@ def write_validation_page(result: Validation, spec: Path, profile: Path | None, 
         [
             Section("", list(filter(None, [worst_cases(result), noisy])), [summary_grid(result)]),
             Section("Predicted against measured", charts=[*charts, _sorted_errors(result)]),
-            Section("All configurations", (), [all_cells_grid(result)] if result.cells else []),
+            Section("All configurations", (), [all_configurations_grid(result)] if result.configurations else []),
             Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
         ],
     )
@@ -66,30 +66,34 @@ def write_validation_page(result: Validation, spec: Path, profile: Path | None, 
 def _sure(result: Validation) -> str:
     """Return a sentence on the basis of the verdict."""
     repeated = sum(
-        any(measure.noise_pairs for found in cell.ops.values() for measure in found.measures.values())
-        for cell in result.cells
+        any(measure.repetition_pairs for found in configuration.ops.values() for measure in found.measures.values())
+        for configuration in result.configurations
     )
-    left_out = sum(not run.judgement.usable for run in result.runs)
+    left_out = sum(not run.quality.usable for run in result.runs)
     return (
-        f"Each of {len(result.cells)} configurations was simulated {result.seeds} times with the traces of its Runs; "
-        f"{repeated} were measured more than once, which gives the repeatability; {left_out} Runs failed the "
+        f"Each of {len(result.configurations)} configurations was simulated {result.seeds} times with the traces of "
+        f"its Runs; {repeated} were measured more than once, which gives the repeatability; {left_out} Runs failed the "
         "run-quality check."
     )
 
 
 def _points(result: Validation, figure: str) -> list[_Point]:
     return [
-        _Point(cell, op, found.measures[figure])
-        for cell in result.cells
-        for op, found in cell.ops.items()
+        _Point(configuration, op, found.measures[figure])
+        for configuration in result.configurations
+        for op, found in configuration.ops.items()
         if figure in found.measures
     ]
 
 
 def _ratios(result: Validation, figure: str) -> list[_RatioPoint]:
     """Return the values of a figure that both sides have."""
-    found = ((cell, op, prediction.ratios.get(figure)) for cell in result.cells for op, prediction in cell.ops.items())
-    return [_RatioPoint(cell, op, ratio) for cell, op, ratio in found if ratio is not None]
+    found = (
+        (configuration, op, prediction.ratios.get(figure))
+        for configuration in result.configurations
+        for op, prediction in configuration.ops.items()
+    )
+    return [_RatioPoint(configuration, op, ratio) for configuration, op, ratio in found if ratio is not None]
 
 
 def _scatter(result: Validation, figure: str) -> go.Figure:
@@ -107,7 +111,7 @@ def _scatter(result: Validation, figure: str) -> go.Figure:
     chart.add_scatter(x=ends, y=ends, mode="lines", line={"color": "#808080", "width": 1}, showlegend=False)
     for op in OPS:
         for fitted in (False, True):
-            mine = [p for p in points if p.op == op and p.cell.fitted == fitted]
+            mine = [p for p in points if p.op == op and p.configuration.fitted == fitted]
             if mine:
                 chart.add_scatter(**_marks(mine, op, fitted, scale))
     ticks = {"type": "log", "dtick": "D2", "tickformat": "~g"} if ends[1] / ends[0] < 1000 else {"type": "log"}
@@ -132,7 +136,7 @@ def _marks(points: Sequence[_RatioPoint], op: str, fitted: bool, scale: float) -
             "line": {"width": 2 if fitted else 0},
         },
         "name": f"{op}, fitted" if fitted else op,
-        "text": [f"{escaped(p.cell.cell)}: {percent(p.measure.log_ratio)}" for p in points],
+        "text": [f"{escaped(p.configuration.label)}: {percent(p.measure.log_ratio)}" for p in points],
         "hovertemplate": "%{text}<extra></extra>",
     }
 
@@ -150,9 +154,11 @@ def _sorted_errors(result: Validation) -> go.Figure:
     chart = blank("Cumulative errors (dashed: repeatability)", "fraction of the held-out configurations", "error")
     for figure, colour in _LINES.items():
         points = _points(result, figure)
-        held_out = sorted((p for p in points if not p.cell.fitted), key=lambda p: p.measure.error)
+        held_out = sorted((p for p in points if not p.configuration.fitted), key=lambda p: p.measure.error)
         bands = sorted(
-            p.measure.repeatability for p in points if p.measure.noise_pairs and p.measure.repeatability is not None
+            p.measure.repeatability
+            for p in points
+            if p.measure.repetition_pairs and p.measure.repeatability is not None
         )
         if held_out:
             chart.add_scatter(
@@ -161,7 +167,7 @@ def _sorted_errors(result: Validation) -> go.Figure:
                 mode="lines+markers",
                 line={"color": colour, "width": 2},
                 name=LABELS[figure],
-                text=[f"{p.op}: {escaped(p.cell.cell)}" for p in held_out],
+                text=[f"{p.op}: {escaped(p.configuration.label)}" for p in held_out],
                 hovertemplate="%{text}: %{y:.1%}",
             )
         if bands:

@@ -7,7 +7,7 @@ import math
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
 from validate.forecast.prediction import Deviation, Ratio
-from validate.forecast.validation import REPEATABILITY_FACTOR, Cell, Validation
+from validate.forecast.validation import REPEATABILITY_FACTOR, Configuration, Validation
 
 _COLUMNS = ("", "predicted", "measured", "ratio (95%)", "repeatability", "verdict")
 _FARTHEST = math.log(100)  # greater ratios are shown as this one
@@ -19,36 +19,40 @@ def left_out_grid(result: Validation) -> list[Grid]:
     rows = [
         [row.run, kind, sentence]
         for row in result.runs
-        if not row.judgement.usable
-        for kind, sentence in row.judgement.faults.items()
+        if not row.quality.usable
+        for kind, sentence in row.quality.issues.items()
     ]
-    count = sum(not row.judgement.usable for row in result.runs)
+    count = sum(not row.quality.usable for row in result.runs)
     title = f"{count} of {len(result.runs)} Runs failed the run-quality check"
     return [Grid(title, ["Run", "quality issue", "details"], rows, labels=3)] if rows else []
 
 
-def cell_grids(result: Validation) -> list[Grid]:
+def configuration_grids(result: Validation) -> list[Grid]:
     """Return a table for each configuration, with a row for each figure of each operation."""
-    return [Grid(_title(cell), _COLUMNS, _rows(cell)) for cell in result.cells]
+    return [Grid(_title(configuration), _COLUMNS, _rows(configuration)) for configuration in result.configurations]
 
 
-def all_cells_grid(result: Validation) -> Grid:
+def all_configurations_grid(result: Validation) -> Grid:
     """Return all configurations in one table."""
-    rows = [[cell.cell, _part(cell), *row] for cell in result.cells for row in _rows(cell)]
+    rows = [
+        [configuration.label, _part(configuration), *row]
+        for configuration in result.configurations
+        for row in _rows(configuration)
+    ]
     return Grid("", ["configuration", "", *_COLUMNS], rows, labels=3)
 
 
-def _rows(cell: Cell) -> list[list[str]]:
+def _rows(configuration: Configuration) -> list[list[str]]:
     return [
         [f"{op} {_SHORT.get(figure, figure)}", *_row(figure, measure)]
-        for op, found in cell.ops.items()
+        for op, found in configuration.ops.items()
         for figure, measure in found.measures.items()
     ]
 
 
 def _row(figure: str, measure: Deviation) -> list[str]:
     band, verdict = measure.repeatability, measure.verdict or ""
-    noise = f"({_percent(band)})" if band is not None and not measure.noise_pairs else _percent(band)
+    noise = f"({_percent(band)})" if band is not None and not measure.repetition_pairs else _percent(band)
     if not isinstance(measure, Ratio):
         between = "".join(f" … {bound * 100:.0f}" for bound in measure.interval or ()).removeprefix(" … ")
         return ["", "", f"{_percent(measure.error)}{f' ({between})' if between else ''}", noise, verdict]
@@ -71,15 +75,17 @@ def summary_grid(result: Validation) -> Grid:
 def worst_cases(result: Validation) -> str:
     """Return a sentence on where the worst error of each figure is."""
     named = [
-        f"{LABELS[figure]} in {row.worst.op} of {row.worst.cell}" for figure, row in result.summary.items() if row.worst
+        f"{LABELS[figure]} in {row.worst.op} of {row.worst.configuration}"
+        for figure, row in result.summary.items()
+        if row.worst
     ]
     return f"Worst: {'; '.join(named)}." if named else ""
 
 
 def verdict(result: Validation) -> str:
     """Return the result of a validation as a sentence."""
-    cells = result.cells
-    held_out = sum(not cell.fitted for cell in cells)
+    configurations = result.configurations
+    held_out = sum(not configuration.fitted for configuration in configurations)
     if result.verdict == "nothing held out":
         return "Nothing was held out: the model was fitted to the workloads of all usable Runs."
     missed = [LABELS[figure] for figure, row in result.summary.items() if row.verdict == "beyond"]
@@ -92,13 +98,13 @@ def verdict(result: Validation) -> str:
     )
 
 
-def _title(cell: Cell) -> str:
-    count = len(cell.runs)
-    return f"{cell.cell} ({_part(cell)}, {count} Run{'' if count == 1 else 's'})"
+def _title(configuration: Configuration) -> str:
+    count = len(configuration.runs)
+    return f"{configuration.label} ({_part(configuration)}, {count} Run{'' if count == 1 else 's'})"
 
 
-def _part(cell: Cell) -> str:
-    return "fitted" if cell.fitted else "held out"
+def _part(configuration: Configuration) -> str:
+    return "fitted" if configuration.fitted else "held out"
 
 
 def _percent(fraction: float | None) -> str:

@@ -25,13 +25,21 @@ from validate.calibration.parameters import Parameter, check, matters, parameter
 from validate.calibration.profile import Estimate, FittedRun, Profile, Residual
 from validate.calibration.simulations import Requested, simulated_trace, simulations
 from validate.calibration.targets import Targets, targets_of
-from validate.calibration.uncertainty import as_good, discrepancy, identified, intervals, joined, total_noise, untold
+from validate.calibration.uncertainty import (
+    discrepancy,
+    identified,
+    indistinguishable,
+    intervals,
+    joined,
+    total_noise,
+    unidentified,
+)
 from validate.compare.figures import Floats
 from validate.compare.measured import Measured
 from validate.forecast.configurations import labels_of
-from validate.replay.cpu_usage import measured_cpu_s, tells_cpu
+from validate.replay.cpu_usage import measured_cpu_s, models_cpu
 
-_ALIKE = 0.1  # largest difference of log-values that are the same starting point
+_SAME_START = 0.1  # largest difference of log-values that are the same starting point
 _FIRST_DISCREPANCY = 0.03  # model discrepancy before it is estimated
 _FAR = 20.0  # excess of weighted squares beyond which the end of a search is no solution
 
@@ -76,29 +84,29 @@ def calibrate(
     if not runs or not parameters:
         raise InputError("a fit needs at least one Run and one parameter")
     check(spec, parameters, source)
-    with_cpu = tells_cpu(spec)
+    with_cpu = models_cpu(spec)
     measured = [Measured(name, run, (server_s or {}).get(name), with_cpu) for name, run in runs]
     for m in measured:
         _check_run(m, anyway)
     targets = targets_of(measured, seed)
-    parameters, matter = _that_matter(spec, parameters, [measured[members[0]] for members in targets.cells])
+    parameters, matter = _relevant(spec, parameters, [measured[members[0]] for members in targets.configurations])
     first = staged_estimates(spec, parameters, measured)
     guess = np.log([first.values[p.path] for p in parameters])
     requests = np.array([len(m.run) for m in measured])
     requested = [
         Requested(simulated_trace(first_of.trace, requests[list(members)].max()), targets.of(c), first_of.policies)
-        for c, members in enumerate(targets.cells)
+        for c, members in enumerate(targets.configurations)
         for first_of in [measured[members[0]]]
     ]
     begins = _begins(spec, parameters, guess)
     expected = _expected(matter, len(begins))
     with simulations(spec, requested, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
-        lengths = np.array([len(a.trace) for a in requested])[targets.cell] / requests[targets.run]
+        lengths = np.array([len(a.trace) for a in requested])[targets.configuration] / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, begins, confidence)
-    findings = [*first.findings, *_unfit(measured)]
+    notes = [*first.notes, *_unfit(measured)]
     if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
-        findings.append(f"CPU times were not fitted: the model of {spec.store} has no CPU times of its processes")
+        notes.append(f"CPU times were not fitted: the model of {spec.store} has no CPU times of its processes")
     return Profile(
         store=spec.store,
         spec=Path(source).name,
@@ -109,7 +117,7 @@ def calibrate(
         noise=targets.noise,
         discrepancy=solution.discrepancy,
         rms_log_error=float(np.sqrt(np.mean((solution.near.figures - targets.values) ** 2))),
-        findings=(*findings, *untold(problem, solution.near, solution.variance)),
+        notes=(*notes, *unidentified(problem, solution.near, solution.variance)),
         seed=seed,
         simulations=simulated.count,
         versions={"python": platform.python_version()}
@@ -149,8 +157,8 @@ def _check_run(m: Measured, anyway: bool) -> None:
     """
     if not m.succeeded:
         raise InputError(f"{m.name}: has no successful request; there is nothing to fit")
-    if not (m.judgement.usable or anyway):
-        raise InputError(f"{m.name}: {'; '.join(m.judgement.reasons)}; leave it out, or use --anyway to fit it")
+    if not (m.quality.usable or anyway):
+        raise InputError(f"{m.name}: {'; '.join(m.quality.reasons)}; leave it out, or use --anyway to fit it")
     try:
         m.requested  # noqa: B018 - found here, so that the message has the Run's name
     except InputError as error:
@@ -158,9 +166,7 @@ def _check_run(m: Measured, anyway: bool) -> None:
 
 
 def _unfit(measured: Sequence[Measured]) -> list[str]:
-    return [
-        f"{m.name} was fitted although {'; '.join(m.judgement.reasons)}" for m in measured if not m.judgement.usable
-    ]
+    return [f"{m.name} was fitted although {'; '.join(m.quality.reasons)}" for m in measured if not m.quality.usable]
 
 
 def _begins(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[Floats]:
@@ -170,7 +176,7 @@ def _begins(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[
     """
     tail = np.array([(fit := fit_at(spec, p.path)) is not None and fit.tail for p in parameters])
     given = np.log([value_at(spec, p.path) for p in parameters])
-    return [guess, np.where(tail, given, guess)] if np.any(np.abs(given - guess)[tail] > _ALIKE) else [guess]
+    return [guess, np.where(tail, given, guess)] if np.any(np.abs(given - guess)[tail] > _SAME_START) else [guess]
 
 
 def _solve(problem: Problem, begins: Sequence[Floats], confidence: float) -> _Solution:
@@ -185,12 +191,12 @@ def _solve(problem: Problem, begins: Sequence[Floats], confidence: float) -> _So
     variance = np.diag(noise) + discrepancy(problem, least, noise) ** 2
     near_best = (end for end in ends if end.cost < least.cost + _FAR)
     ends = sorted((problem.polish(end.point, variance) for end in near_best), key=_cost)
-    good = as_good([end.cost for end in ends], confidence)
+    good = indistinguishable([end.cost for end in ends], confidence)
     ends = [problem.sharpened(end, variance) for end, ok in zip(ends, good, strict=True) if ok]
     near = ends[0]
     noise = total_noise(problem, near)
     missed = discrepancy(problem, near, noise)
-    covariance = noise + missed**2 * problem.targets.alike
+    covariance = noise + missed**2 * problem.targets.same_figure
     each = [intervals(problem, end, covariance, variance, confidence) for end in ends]
     return _Solution(near, variance, missed, *joined(each))
 
@@ -199,7 +205,7 @@ def _cost(end: Linear) -> float:
     return end.cost
 
 
-def _that_matter(
+def _relevant(
     spec: Spec, parameters: Sequence[Parameter], measured: Sequence[Measured]
 ) -> tuple[list[Parameter], NDArray[np.bool_]]:
     """Return the parameters on which any Run depends, and which Run depends on which, shape (runs, parameters).
@@ -211,18 +217,18 @@ def _that_matter(
     for m, own in zip(measured, matter, strict=True):
         if not np.any(own):
             raise InputError(f"{m.name}: its workload depends on none of the parameters to fit; leave it out")
-    kept: list[bool] = np.any(matter, axis=0).tolist()
-    return [p for p, keep in zip(parameters, kept, strict=True) if keep], matter[:, kept]
+    used: list[bool] = np.any(matter, axis=0).tolist()
+    return [p for p, use in zip(parameters, used, strict=True) if use], matter[:, used]
 
 
 def _estimates(problem: Problem, solution: _Solution) -> dict[str, Estimate]:
-    told = identified(problem, solution.low, solution.high)
+    identifiable = identified(problem, solution.low, solution.high)
     return {
         p.path: Estimate(
             value=float(np.clip(np.exp(solution.near.point[i]), p.low, p.high)),
             low=float(np.clip(np.exp(solution.low[i]), p.low, p.high)),
             high=float(np.clip(np.exp(solution.high[i]), p.low, p.high)),
-            identified=told[i],
+            identified=identifiable[i],
             guess=float(np.exp(problem.guess[i])),
             bounds=(p.low, p.high),
         )
@@ -231,10 +237,15 @@ def _estimates(problem: Problem, solution: _Solution) -> dict[str, Estimate]:
 
 
 def _fitted_runs(measured: Sequence[Measured], targets: Targets) -> tuple[FittedRun, ...]:
-    labels = labels_of([measured[members[0]].requested for members in targets.cells])
-    label_of = {i: label for label, members in zip(labels, targets.cells, strict=True) for i in members}
+    labels = labels_of([measured[members[0]].requested for members in targets.configurations])
+    label_of = {i: label for label, members in zip(labels, targets.configurations, strict=True) for i in members}
     return tuple(
-        FittedRun(name=m.name, cell=label_of[i], started_at=str(m.run.info.get("started_at", "")), requests=len(m.run))
+        FittedRun(
+            name=m.name,
+            configuration=label_of[i],
+            started_at=str(m.run.info.get("started_at", "")),
+            requests=len(m.run),
+        )
         for i, m in enumerate(measured)
     )
 

@@ -187,12 +187,14 @@ class Problem:
 
     def centre(self, point: Floats, seeds: Sequence[int]) -> tuple[Floats, Floats]:
         """Return the figures at a point, averaged over seeds, and the covariance of one simulation (0 for one seed)."""
-        cells = range(len(self.matters))
-        drawn = self._simulations.figures([Point(c, self._values(point), seed) for c in cells for seed in seeds])
+        configurations = range(len(self.matters))
+        drawn = self._simulations.figures(
+            [Point(c, self._values(point), seed) for c in configurations for seed in seeds]
+        )
         figures = np.empty(len(self.targets.values))
         noise = np.zeros((len(figures), len(figures)))
-        for c in cells:
-            mine = np.flatnonzero(self.targets.cell == c)
+        for c in configurations:
+            mine = np.flatnonzero(self.targets.configuration == c)
             of_seeds = self._of_figures(drawn[c * len(seeds) : (c + 1) * len(seeds)], mine)
             figures[mine] = of_seeds.mean(axis=0)
             if len(seeds) > 1:
@@ -217,7 +219,7 @@ class Problem:
         drawn = iter(self._simulations.figures(points))
         slopes, errors = np.zeros((2, len(self.targets.values), len(point)))
         for c, rows in enumerate(designs):
-            mine, moved = np.flatnonzero(self.targets.cell == c), np.flatnonzero(self.matters[c])
+            mine, moved = np.flatnonzero(self.targets.configuration == c), np.flatnonzero(self.matters[c])
             figures = self._of_figures([next(drawn) for _ in rows], mine)
             # Slopes depend only on the difference of mirror images, so the effects that their seed and two-factor
             # interactions have on both are no error.
@@ -230,9 +232,9 @@ class Problem:
             errors[np.ix_(mine, moved)] = spread[:, None] * np.sqrt((inverse**2).sum(axis=1))
         return slopes, errors
 
-    def _design(self, point: Floats, cell: int) -> Floats:
+    def _design(self, point: Floats, configuration: int) -> Floats:
         """Return points for a configuration's slopes, shape (rows, parameters); the second half mirrors the first."""
-        moved = np.flatnonzero(self.matters[cell])
+        moved = np.flatnonzero(self.matters[configuration])
         order = 1 << len(moved).bit_length()
         signs = scipy.linalg.hadamard(order)[:, 1 : len(moved) + 1]
         rows = np.tile(point, (2 * order, 1))

@@ -42,7 +42,7 @@ class Estimates:
     """First guesses by path, in the spec's units, and other observations, as sentences."""
 
     values: dict[str, float]
-    findings: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def staged_estimates(spec: Spec, parameters: Sequence[Parameter], measured: Sequence[Measured]) -> Estimates:
@@ -64,7 +64,7 @@ def _light_load(
 ) -> dict[str, float]:
     """Return the `linear` values that best fit CPU times per request and mean latencies with one client."""
     found = {path: value for path, value in values.items() if path in linear}
-    equations = [m for m in measured if m.cpu_s or _alone(m)]
+    equations = [m for m in measured if m.cpu_s or _single_client(m)]
     if not found or not equations:
         return {}
     target = np.concatenate([_measured_sums(m) for m in equations])
@@ -75,11 +75,11 @@ def _light_load(
 
     for _ in range(_PASSES):
         base = modelled({})
-        shares = np.stack([modelled({p: (1 + _PART) * v}) - base for p, v in found.items()], axis=1) / _PART
+        effects = np.stack([modelled({p: (1 + _PART) * v}) - base for p, v in found.items()], axis=1) / _PART
         # In errors relative to the measured figures, and in multiples of the values so far.
-        held = _HOLD * np.diag([1.0] * len(found))
-        rows, wanted = np.vstack([shares / target[:, None], held]), (target - base + shares.sum(axis=1)) / target
-        scales = scipy.optimize.lsq_linear(rows, np.concatenate([wanted, np.diag(held)]), bounds=(0.02, np.inf)).x
+        weights = _HOLD * np.diag([1.0] * len(found))
+        rows, wanted = np.vstack([effects / target[:, None], weights]), (target - base + effects.sum(axis=1)) / target
+        scales = scipy.optimize.lsq_linear(rows, np.concatenate([wanted, np.diag(weights)]), bounds=(0.02, np.inf)).x
         found = {path: value * float(scale) for (path, value), scale in zip(found.items(), scales, strict=True)}
     return found
 
@@ -90,13 +90,13 @@ def _sums(spec: Spec, m: Measured) -> Floats:
     network, requests = compile_spec(spec, sample)
     cpu_s = modelled_cpu_s(spec, network, requests)
     figures = [cpu_s[side] for side in m.cpu_s]
-    return np.array(figures + (_no_contention_s(network, requests, sample, m) if _alone(m) else []))
+    return np.array(figures + (_no_contention_s(network, requests, sample, m) if _single_client(m) else []))
 
 
 def _measured_sums(m: Measured) -> Floats:
     """Return the CPU time per request of each side and, with one client, the mean latency of each operation (s)."""
     figures = list(m.cpu_s.values())
-    if _alone(m):
+    if _single_client(m):
         figures += [float(samples.mean()) for samples in m.succeeded.values()]
     return np.array(figures)
 
@@ -113,7 +113,7 @@ def _no_contention_s(network: Network, requests: Requests, sample: Trace, m: Mea
     return result
 
 
-def _alone(m: Measured) -> bool:
+def _single_client(m: Measured) -> bool:
     """Whether requests never overlap."""
     return m.trace.pacing.loop == "closed" and m.trace.pacing.clients == 1
 
@@ -121,7 +121,7 @@ def _alone(m: Measured) -> bool:
 def _shapes(spec: Spec, fits: Mapping[str, Fit], measured: Sequence[Measured]) -> dict[str, float]:
     """Return coefficients of variation, and fraction and factor of slow modes, from the latencies of one client."""
     found: dict[str, list[float]] = {}
-    for m in (m for m in measured if _alone(m)):
+    for m in (m for m in measured if _single_client(m)):
         for op in m.succeeded:
             for path, value in _shape_of(spec, fits, op, m).items():
                 found.setdefault(path, []).append(value)
@@ -212,7 +212,7 @@ def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
         return []
     limit = inline_limit_bytes(spec)
     beyond_s: dict[int, list[float]] = {}
-    for m in (m for m in measured if _alone(m) and list(m.succeeded) == ["PUT"] and len(m.cpu_s) == 2):
+    for m in (m for m in measured if _single_client(m) and list(m.succeeded) == ["PUT"] and len(m.cpu_s) == 2):
         sizes = np.unique(m.run.column("size_bytes"))
         if len(sizes) == 1:
             median_s = float(np.median(m.succeeded["PUT"]))

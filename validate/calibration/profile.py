@@ -45,7 +45,7 @@ class FittedRun(Strict):
     """A fitted Run: name of its folder, label of its configuration, start time and number of requests."""
 
     name: str
-    cell: str
+    configuration: str
     started_at: str
     requests: int
 
@@ -80,7 +80,7 @@ class Profile(Strict):
         noise: standard deviation of the log-figure from one Run to the next over all Runs, by figure.
         discrepancy: standard deviation of log-residuals that the noise does not explain: the model discrepancy.
         rms_log_error: root mean square of the log-residuals.
-        findings: quality issues of Runs, parameters that are not identifiable, and other observations, as sentences.
+        notes: quality issues of Runs, parameters that are not identifiable, and other observations, as sentences.
         seed: seed of the simulations.
         simulations: number of simulations.
         versions: versions of the software.
@@ -95,7 +95,7 @@ class Profile(Strict):
     noise: dict[str, float]
     discrepancy: float
     rms_log_error: float
-    findings: tuple[str, ...]
+    notes: tuple[str, ...]
     seed: int
     simulations: int
     versions: dict[str, str]

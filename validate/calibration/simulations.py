@@ -15,8 +15,8 @@ from models.store import Spec, compile_spec
 from sim.parallel.process_pool import process_map
 from sim.simulate import requests_only
 from traces.trace import Trace
-from validate.compare.figures import Floats, Label, figures_of, of_share, parts_of
-from validate.compare.server_share import simulate_shares
+from validate.compare.figures import Floats, Label, figures_of, part_of, parts_of
+from validate.compare.server_part import simulate_server_part
 from validate.replay.cpu_usage import modelled_cpu_s
 from validate.replay.recorded_policies import as_recorded
 
@@ -45,14 +45,14 @@ class Requested:
 class Point:
     """A simulation to run: index of the configuration, values by path in the spec, and seed."""
 
-    cell: int
+    configuration: int
     values: Mapping[str, float]
     seed: int
 
     @property
     def key(self) -> Hashable:
         """A hashable key, equal for equal points."""
-        return self.cell, tuple(self.values.items()), self.seed
+        return self.configuration, tuple(self.values.items()), self.seed
 
 
 class Simulations:
@@ -102,13 +102,13 @@ def _know(spec: Spec, requested: tuple[Requested, ...]) -> None:
 
 def _figures(point: Point) -> Floats:
     spec, requested = _known
-    trace, labels = requested[point.cell].trace, requested[point.cell].labels
-    spec = as_recorded(with_values(spec, point.values), requested[point.cell].policies)
+    trace, labels = requested[point.configuration].trace, requested[point.configuration].labels
+    spec = as_recorded(with_values(spec, point.values), requested[point.configuration].policies)
     network, requests = compile_spec(spec, trace)
     cpu_s = modelled_cpu_s(spec, network, requests)
-    split = any(of_share(label)[0] for label in labels)
+    split = any(part_of(label)[0] for label in labels)
     run, server_s = (
-        simulate_shares(spec, network, requests, trace, point.seed)
+        simulate_server_part(spec, network, requests, trace, point.seed)
         if split
         else (requests_only(network, requests, trace, point.seed), None)
     )

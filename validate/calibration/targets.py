@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from validate.compare.figures import Floats, Label, direction, sampling_noise
 from validate.compare.measured import Measured
-from validate.forecast.configurations import cells_of
+from validate.forecast.configurations import configurations_of
 
 
 @dataclass(frozen=True)
@@ -22,32 +22,34 @@ class Targets:
     Attributes:
         values: log-figures, shape (figures,).
         labels: operation and name of each figure.
-        run, cell: index of the Run and of the configuration of each figure, shape (figures,).
-        cells: the Runs of each configuration; with the same workload, one simulation serves them all.
+        run, configuration: index of the Run and of the configuration of each figure, shape (figures,).
+        configurations: the Runs of each configuration; with the same workload, one simulation serves them all.
         covariance: covariance of the log-figures from one Run to the next, shape (figures, figures).
     """
 
     values: Floats
     labels: tuple[Label, ...]
     run: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    cells: tuple[tuple[int, ...], ...]
+    configuration: NDArray[np.int64]
+    configurations: tuple[tuple[int, ...], ...]
     covariance: Floats
 
-    def of(self, cell: int) -> tuple[Label, ...]:
+    def of(self, configuration: int) -> tuple[Label, ...]:
         """Return the figures that any Run of a configuration has."""
-        return tuple(dict.fromkeys(self.labels[i] for i in np.flatnonzero(self.cell == cell)))
+        return tuple(dict.fromkeys(self.labels[i] for i in np.flatnonzero(self.configuration == configuration)))
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
         """Index of each figure in `of` its configuration, shape (figures,)."""
-        labels = [self.of(c) for c in range(len(self.cells))]
-        return np.array([labels[c].index(label) for c, label in zip(self.cell, self.labels, strict=True)])
+        labels = [self.of(c) for c in range(len(self.configurations))]
+        return np.array([labels[c].index(label) for c, label in zip(self.configuration, self.labels, strict=True)])
 
     @cached_property
-    def alike(self) -> Floats:
+    def same_figure(self) -> Floats:
         """1 if two figures are the same one of the same configuration, else 0, shape (figures, figures)."""
-        same: Floats = ((self.cell[:, None] == self.cell) & (self.place[:, None] == self.place)).astype(np.float64)
+        same: Floats = (
+            (self.configuration[:, None] == self.configuration) & (self.place[:, None] == self.place)
+        ).astype(np.float64)
         return same
 
     @property
@@ -66,26 +68,26 @@ def targets_of(measured: Sequence[Measured], seed: int) -> Targets:
     """
     labels, values = [m.labels for m in measured], [m.figures for m in measured]
     sampled = [sampling_noise(m.parts, m.labels, seed) for m in measured]
-    cells = cells_of([m.requested for m in measured])
-    beyond = _drift(cells, labels, values, [np.diag(block) for block in sampled])
+    configurations = configurations_of([m.requested for m in measured])
+    beyond = _drift(configurations, labels, values, [np.diag(block) for block in sampled])
     for block, own in zip(sampled, labels, strict=True):
         # A machine that is slower during a Run affects all figures of that Run.
         moved = np.array([direction(label) * np.sqrt(beyond.get(label[1], 0.0)) for label in own])
         block += np.outer(moved, moved)
     counts = [len(own) for own in labels]
-    cell_of = {i: c for c, members in enumerate(cells) for i in members}
+    configuration_of = {i: c for c, members in enumerate(configurations) for i in members}
     return Targets(
         np.concatenate(values),
         tuple(label for own in labels for label in own),
         np.repeat(np.arange(len(measured)), counts),
-        np.repeat([cell_of[i] for i in range(len(measured))], counts),
-        tuple(map(tuple, cells)),
+        np.repeat([configuration_of[i] for i in range(len(measured))], counts),
+        tuple(map(tuple, configurations)),
         scipy.linalg.block_diag(*sampled),
     )
 
 
 def _drift(
-    cells: Sequence[Sequence[int]],
+    configurations: Sequence[Sequence[int]],
     labels: Sequence[Sequence[Label]],
     values: Sequence[Floats],
     sampled: Sequence[Floats],
@@ -96,9 +98,9 @@ def _drift(
     Components", 1992, chapter 3). Empty if no configuration was repeated.
     """
     sums: dict[str, list[float]] = {}
-    for cell in cells:
-        for label in labels[cell[0]]:
-            at = [(i, labels[i].index(label)) for i in cell if label in labels[i]]
+    for configuration in configurations:
+        for label in labels[configuration[0]]:
+            at = [(i, labels[i].index(label)) for i in configuration if label in labels[i]]
             if len(at) > 1:
                 degrees = len(at) - 1
                 variance = float(np.var([values[i][j] for i, j in at], ddof=1))

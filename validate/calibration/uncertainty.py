@@ -18,7 +18,7 @@ from validate.calibration.fit import SEEDS, Linear, Problem
 from validate.compare.figures import Floats
 
 _MAX_DISCREPANCY = 2.0
-_TOLD = 3.0
+_IDENTIFIABLE = 3.0
 """A direction of the parameters is identifiable if the figures determine it this many times more precisely than the
 prior does."""
 
@@ -34,7 +34,7 @@ def discrepancy(problem: Problem, near: Linear, covariance: Floats) -> float:
     off = problem.targets.values - near.figures
 
     def excess(variance: float) -> float:
-        whole = covariance + variance * problem.targets.alike
+        whole = covariance + variance * problem.targets.same_figure
         weight = 1 / np.diag(whole)
         left = np.eye(len(off)) - near.slopes @ estimator(problem, near, 1 / weight)[0]
         expected = float(np.trace((left.T * weight) @ left @ whole))
@@ -86,7 +86,7 @@ def joined(several: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     return np.min([low for low, _ in several], axis=0), np.max([high for _, high in several], axis=0)
 
 
-def as_good(costs: Sequence[float], confidence: float) -> list[bool]:
+def indistinguishable(costs: Sequence[float], confidence: float) -> list[bool]:
     """Return which solutions are indistinguishable from the best by a likelihood-ratio test (Wilks 1938)."""
     limit = min(costs) + float(scipy.stats.chi2.ppf(confidence, 1))
     return [cost <= limit for cost in costs]
@@ -98,11 +98,11 @@ def identified(problem: Problem, low: Floats, high: Floats) -> list[bool]:
     return narrow
 
 
-def untold(problem: Problem, near: Linear, variance: Floats) -> list[str]:
+def unidentified(problem: Problem, near: Linear, variance: Floats) -> list[str]:
     """Describe the directions of the parameters that the figures do not identify."""
     values, vectors = problem.information(near, variance)
     found = []
-    for direction in vectors.T[values < _TOLD**2]:
+    for direction in vectors.T[values < _IDENTIFIABLE**2]:
         mixed = sorted(np.flatnonzero(np.abs(direction) > 0.3).tolist(), key=lambda i: -abs(direction[i]))
         names = [problem.parameters[i].path for i in mixed]
         found.append(f"not {'separately ' if len(names) > 1 else ''}identifiable: {' and '.join(names)}")

@@ -24,7 +24,7 @@ from traces.tables import OPS
 COMPARED = ("p50", "p90", "p95", "p99", "p99_9")
 """The quantiles to compare, if both sides have enough samples."""
 
-JUDGED = ("throughput_ops", "p50", "p99", "w1")
+DECISIVE = ("throughput_ops", "p50", "p99", "w1")
 """The measures that decide the verdict."""
 
 _BEYOND = 10  # minimum number of samples beyond a compared quantile
@@ -73,7 +73,7 @@ class OpComparison:
         measures: by name: ``throughput_ops``, then ``mean`` and quantiles of the latency. A quantile is included when
             at least 10 successful requests of each side lie beyond it; empty if a side has no successful request.
         distances: None if a side has no successful request.
-        differs_in, unsure_of: the measures that differ and those that are unsure (`JUDGED`, or ``count``).
+        differs_in, unsure_of: the measures that differ and those that are unsure (`DECISIVE`, or ``count``).
     """
 
     counts: tuple[int, int]
@@ -137,7 +137,7 @@ def compare(
 ) -> Comparison:
     """Compare two Runs by operation; B is the reference.
 
-    A decisive measure (`JUDGED`) is within tolerance if |ln(A / B)| <= ln(1 + tolerance), and `w1` if it is at most the
+    A measure of `DECISIVE` is within tolerance if |ln(A / B)| <= ln(1 + tolerance), and `w1` if it is at most the
     tolerance. It *differs* if its value and its whole confidence interval are beyond the tolerance, so noise alone
     never makes a difference. It is *unsure* if its interval contains the limit, because requests are too few or too
     irregular. An operation differs if a measure differs, or if only one side has (successful) requests of it; the Runs
@@ -171,7 +171,7 @@ def _compare_op(
     done = [count - failed for count, failed in zip(counts, errors, strict=True)]
     if not all(done):
         return OpComparison(counts, errors, {}, None, ("count",) if any(done) or not all(counts) else (), ())
-    names = told_quantiles(min(done))
+    names = comparable_quantiles(min(done))
     noise = [
         resample(a, op, names, seed, f"compare.{op}.a", lambda done: progress(done / 2)),
         resample(b, op, names, seed, f"compare.{op}.b", lambda done: progress((1 + done) / 2)),
@@ -186,13 +186,13 @@ def _compare_op(
         measures[name] = _measure(values, resampled, confidence)
     apart = _distances(latencies(a, op), latencies(b, op), noise, confidence)
     limit = math.log1p(tolerance)
-    judged = {name: _judge(measure.log_ratio, measure.interval, limit) for name, measure in measures.items()}
-    judged["w1"] = _judge(apart.w1, apart.w1_interval, tolerance)
-    differs, unsure = (tuple(n for n in JUDGED if judged.get(n) == word) for word in ("differs", "unsure"))
+    verdicts = {name: _verdict(measure.log_ratio, measure.interval, limit) for name, measure in measures.items()}
+    verdicts["w1"] = _verdict(apart.w1, apart.w1_interval, tolerance)
+    differs, unsure = (tuple(n for n in DECISIVE if verdicts.get(n) == word) for word in ("differs", "unsure"))
     return OpComparison(counts, errors, measures, apart, differs, unsure)
 
 
-def told_quantiles(count: int) -> list[str]:
+def comparable_quantiles(count: int) -> list[str]:
     """Return the quantiles of `COMPARED` beyond which at least 10 of `count` samples lie."""
     return [name for name in COMPARED if count * (1 - QUANTILES[name]) >= _BEYOND - 1e-9]
 
@@ -210,7 +210,7 @@ def distances(a: Floats, b: Floats) -> tuple[float, float]:
     return float(gap.max()), float((gap[:-1] * np.diff(values)).sum()) / max(float(b.mean()), _LEAST)
 
 
-def _judge(value: float, between: tuple[float, float], limit: float) -> str:
+def _verdict(value: float, between: tuple[float, float], limit: float) -> str:
     low, high = between
     if abs(value) > limit and (low > limit or high < -limit):
         return "differs"

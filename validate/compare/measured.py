@@ -11,7 +11,7 @@ from traces.run import Run
 from traces.statistics.summary import latencies, ops_of
 from traces.trace import Trace
 from validate.compare.figures import Floats, Label, figures_of, labels_of, parts_of
-from validate.compare.run_quality import Judgement, judge
+from validate.compare.run_quality import RunQuality, check_quality
 from validate.forecast.configurations import Requested, requested_of, requested_trace
 from validate.replay.cpu_usage import measured_cpu_s
 from validate.replay.recorded_policies import recorded_policies
@@ -33,9 +33,9 @@ class Measured:
     with_cpu: bool = True
 
     @cached_property
-    def judgement(self) -> Judgement:
+    def quality(self) -> RunQuality:
         """The result of the run-quality check."""
-        return judge(self.run)
+        return check_quality(self.run)
 
     @cached_property
     def trace(self) -> Trace:

@@ -44,34 +44,34 @@ _BACKLOG_POINTS = 200
 
 
 @dataclass(frozen=True)
-class Judgement:
+class RunQuality:
     """The result of the run-quality check.
 
     Attributes:
-        faults: a sentence with figures for each quality issue of the Run, by kind: ``aborted``, ``too short``,
+        issues: a sentence with figures for each quality issue of the Run, by kind: ``aborted``, ``too short``,
             ``errors``, ``client-limited``, ``saturated``, ``drifted``, ``disturbed``.
         figures: the figures that were checked, by kind; empty for a kind that does not apply or is not recorded.
     """
 
-    faults: Mapping[str, str]
+    issues: Mapping[str, str]
     figures: Mapping[str, Mapping[str, Any]]
 
     @property
     def usable(self) -> bool:
         """Whether the Run has no quality issue."""
-        return not self.faults
+        return not self.issues
 
     @property
     def reasons(self) -> list[str]:
         """The quality issues as sentences."""
-        return [f"{kind}: {sentence}" for kind, sentence in self.faults.items()]
+        return [f"{kind}: {sentence}" for kind, sentence in self.issues.items()]
 
 
-Finding = tuple[dict[str, Any], str | None]
+CheckResult = tuple[dict[str, Any], str | None]
 """The figures of a check, and the quality issue as a sentence, or None."""
 
 
-def judge(run: Run) -> Judgement:
+def check_quality(run: Run) -> RunQuality:
     """Check the quality of a Run, independently of any model.
 
     *Client-limited*: an open loop that did not keep its schedule (`replay.schedule`) with fewer requests in progress
@@ -85,17 +85,17 @@ def judge(run: Run) -> Judgement:
     *Drifted*: the median latency of an operation, or its throughput in a closed loop, changes during the Run by more
     than `MOST_DRIFT`, and significantly (`compare.drift`). An open loop whose offered load changes is not checked.
     """
-    findings = {kind: check(run) for kind, check in _CHECKS.items()} if len(run) else {"too short": _too_short(run)}
-    faults = {kind: sentence for kind, (_, sentence) in findings.items() if sentence is not None}
-    return Judgement(faults, {kind: figures for kind, (figures, _) in findings.items()})
+    checks = {kind: check(run) for kind, check in _CHECKS.items()} if len(run) else {"too short": _too_short(run)}
+    issues = {kind: sentence for kind, (_, sentence) in checks.items() if sentence is not None}
+    return RunQuality(issues, {kind: figures for kind, (figures, _) in checks.items()})
 
 
-def _aborted(run: Run) -> Finding:
+def _aborted(run: Run) -> CheckResult:
     aborted = bool(run.info.get("aborted", False))
     return {"aborted": aborted}, f"the replay was interrupted after {len(run):,} requests" if aborted else None
 
 
-def _too_short(run: Run) -> Finding:
+def _too_short(run: Run) -> CheckResult:
     done = int((~run.failed).sum())
     figures = {"duration_s": run.duration_s, "successful": done}
     if done < LEAST_REQUESTS:
@@ -105,20 +105,20 @@ def _too_short(run: Run) -> Finding:
     return figures, None
 
 
-def _errors(run: Run) -> Finding:
+def _errors(run: Run) -> CheckResult:
     failed, fraction = int(run.failed.sum()), float(run.failed.mean())
     issue = f"{failed:,} of {len(run):,} requests failed ({_percent(fraction)}); the limit is {_percent(MOST_ERRORS)}"
     return {"failed": failed, "fraction": fraction}, issue if fraction > MOST_ERRORS else None
 
 
-def _client_limited(run: Run) -> Finding:
+def _client_limited(run: Run) -> CheckResult:
     loop = _loop(run)
     if loop == "open":
         return _schedule(run)
     return _client_cpu(run) if loop == "closed" else ({}, None)
 
 
-def _schedule(run: Run) -> Finding:
+def _schedule(run: Run) -> CheckResult:
     schedule = schedule_of(run.requests, "open")
     if schedule["kept"] or _crowded(run, schedule):
         return schedule, None
@@ -135,7 +135,7 @@ def _crowded(run: Run, schedule: dict[str, Any]) -> bool:
     return allowed is not None and schedule["in_flight_max"] >= allowed
 
 
-def _client_cpu(run: Run) -> Finding:
+def _client_cpu(run: Run) -> CheckResult:
     client_s = (run.info.get("cpu") or {}).get("client_s")
     if client_s is None or not run.duration_s:
         return {}, None
@@ -155,7 +155,7 @@ def _client_cpu(run: Run) -> Finding:
     )
 
 
-def _saturated(run: Run) -> Finding:
+def _saturated(run: Run) -> CheckResult:
     if _loop(run) != "open":
         return {}, None
     due_s, end_s = np.sort(run.column("arrival_s")), np.sort(run.column("end_s"))
@@ -180,7 +180,7 @@ def _saturated(run: Run) -> Finding:
     return figures, None
 
 
-def _drifted(run: Run) -> Finding:
+def _drifted(run: Run) -> CheckResult:
     if _loop(run) == "open":
         if any(_matters(change, DRIFT_LEVEL) for change in rate_changes(run)):
             return {}, None
@@ -203,7 +203,7 @@ def _matters(change: Change, level: float) -> bool:
     return change.p_value < level and abs(change.relative) > MOST_DRIFT
 
 
-def _disturbed(run: Run) -> Finding:
+def _disturbed(run: Run) -> CheckResult:
     cpu = run.info.get("cpu") or {}
     other, steal = cpu.get("other_share"), cpu.get("steal_share")
     if cpu.get("server_s") is None and (run.info.get("endpoint") or {}).get("kind") != "remote":
@@ -217,7 +217,7 @@ def _disturbed(run: Run) -> Finding:
     return figures, " and ".join(issues) or None
 
 
-_CHECKS: dict[str, Callable[[Run], Finding]] = {
+_CHECKS: dict[str, Callable[[Run], CheckResult]] = {
     "aborted": _aborted,
     "too short": _too_short,
     "errors": _errors,

@@ -160,16 +160,18 @@ def requested_of(run: Run) -> Requested:
     return Requested(trace.pacing, json.dumps(client, sort_keys=True), distributions)
 
 
-def cells_of(requested: Sequence[Requested]) -> list[list[int]]:
+def configurations_of(requested: Sequence[Requested]) -> list[list[int]]:
     """Return the indices of each configuration's members; each joins the first one whose first member is the same."""
-    cells: list[list[int]] = []
+    configurations: list[list[int]] = []
     for i, own in enumerate(requested):
-        home = next((cell for cell in cells if own.same_workload(requested[cell[0]])), None)
+        home = next(
+            (configuration for configuration in configurations if own.same_workload(requested[configuration[0]])), None
+        )
         if home is None:
-            cells.append([i])
+            configurations.append([i])
         else:
             home.append(i)
-    return cells
+    return configurations
 
 
 def labels_of(requested: Sequence[Requested]) -> list[str]:

@@ -20,7 +20,7 @@ from traces.run import Run
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
 from traces.tables import OPS
-from validate.compare.compare import distances, told_quantiles
+from validate.compare.compare import comparable_quantiles, distances
 from validate.compare.measured import Measured
 from validate.replay.recorded_policies import as_recorded
 
@@ -37,21 +37,26 @@ class Deviation:
     Attributes:
         error: the distance; in a `Ratio`, greater / lesser - 1.
         interval: confidence interval from the noise of both sides; None if unknown.
-        noise_pairs: number of pairs of Runs that give the repeatability; 0: it is that of all configurations.
+        repetition_pairs: number of pairs of Runs that give the repeatability; 0: it is that of all configurations.
         repeatability: the error of one measurement with respect to its repetition; None if nothing was repeated.
         verdict: the verdict, if the figure has one.
     """
 
     error: float
     interval: tuple[float, float] | None = None
-    noise_pairs: int = 0
+    repetition_pairs: int = 0
     repeatability: float | None = None
     verdict: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values; without those that are None, except for the repeatability."""
-        judged = {} if self.verdict is None else {"verdict": self.verdict}
-        return {**self._own(), "noise_pairs": self.noise_pairs, "repeatability": self.repeatability, **judged}
+        verdict = {} if self.verdict is None else {"verdict": self.verdict}
+        return {
+            **self._own(),
+            "repetition_pairs": self.repetition_pairs,
+            "repeatability": self.repeatability,
+            **verdict,
+        }
 
     def _own(self) -> dict[str, Any]:
         return {"error": self.error} | ({} if self.interval is None else {"interval": list(self.interval)})
@@ -188,8 +193,8 @@ def pair_errors(a: Run, b: Run) -> dict[str, dict[str, float]]:
         samples = latencies(a, op), latencies(b, op)
         if not all(map(len, samples)):
             continue
-        told = _told(min(map(len, samples)))
-        latency = {name: _log_ratio(ops_a[op]["latency_s"][name], ops_b[op]["latency_s"][name]) for name in told}
+        names = _predictable(min(map(len, samples)))
+        latency = {name: _log_ratio(ops_a[op]["latency_s"][name], ops_b[op]["latency_s"][name]) for name in names}
         ratios = {"throughput_ops": _log_ratio(ops_a[op]["throughput_ops"], ops_b[op]["throughput_ops"])} | latency
         ks, w1 = distances(*samples)
         errors[op] = {name: _error(log_ratio) for name, log_ratio in ratios.items()} | {"w1": w1, "ks": ks}
@@ -203,18 +208,18 @@ def _predicted(op: str, forecast: Replications, measured: Run, seed: int) -> OpP
     count, errors = (Total(sum(c[name] for c in counts), summary[name]) for name in ("count", "errors"))
     if not len(samples):
         return OpPrediction(count, errors, {}, {})
-    noise = resample(measured, op, told := _told(len(samples)), seed, f"validate.{op}")
+    noise = resample(measured, op, names := _predictable(len(samples)), seed, f"validate.{op}")
     throughput = figures["throughput_ops"] if figures else Figure(0.0, np.zeros(len(forecast)))
     ratios = {"throughput_ops": _ratio(throughput, summary["throughput_ops"], noise.throughput_ops)}
     parts = [run.latency_s[op] for run in forecast.runs if len(run.latency_s.get(op, ()))]
     if figures is None or not parts:
         return OpPrediction(count, errors, ratios, {})
-    ratios |= {name: _ratio(figures[name], summary["latency_s"][name], noise.latency_s[name]) for name in told}
+    ratios |= {name: _ratio(figures[name], summary["latency_s"][name], noise.latency_s[name]) for name in names}
     return OpPrediction(count, errors, ratios, _distances(parts, samples, noise.distance_s))
 
 
-def _told(count: int) -> list[str]:
-    return [name for name in told_quantiles(count) if name in QUANTILES]
+def _predictable(count: int) -> list[str]:
+    return [name for name in comparable_quantiles(count) if name in QUANTILES]
 
 
 def _ratio(figure: Figure, measured: float, resampled: Floats) -> Ratio:

@@ -19,10 +19,10 @@ from models.store import Spec
 from sim.parallel.process_pool import process_map
 from traces.errors import InputError
 from traces.run import Run
-from validate.compare.compare import JUDGED
+from validate.compare.compare import DECISIVE
 from validate.compare.measured import Measured
-from validate.compare.run_quality import Judgement
-from validate.forecast.configurations import cells_of, labels_of
+from validate.compare.run_quality import RunQuality
+from validate.forecast.configurations import configurations_of, labels_of
 from validate.forecast.prediction import Deviation, OpPrediction, Prediction, predict
 
 TOLERANCES: Mapping[str, float] = {"throughput_ops": 0.05, "p50": 0.10, "p99": 0.15, "w1": 0.10}
@@ -43,33 +43,33 @@ Identity = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class JudgedRun:
+class CheckedRun:
     """A Run, its quality, the label of its configuration if that was predicted, and whether it was fitted."""
 
     run: str
-    judgement: Judgement
-    cell: str | None
+    quality: RunQuality
+    configuration: str | None
     fitted: bool
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
-        judged = {"usable": self.judgement.usable, **asdict(self.judgement)}
-        return {"run": self.run, **judged, "cell": self.cell, "fitted": self.fitted}
+        quality = {"usable": self.quality.usable, **asdict(self.quality)}
+        return {"run": self.run, **quality, "configuration": self.configuration, "fitted": self.fitted}
 
 
 @dataclass(frozen=True)
-class Cell:
+class Configuration:
     """A predicted configuration.
 
     Attributes:
-        cell: its label.
+        label: a short name (`Requested.label`).
         runs: the names of its usable Runs.
         loop: ``open`` or ``closed``.
         fitted: whether a Run of it was fitted.
         ops: the prediction for each operation.
     """
 
-    cell: str
+    label: str
     runs: tuple[str, ...]
     loop: str
     fitted: bool
@@ -78,7 +78,13 @@ class Cell:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
         ops = {op: prediction.to_json() for op, prediction in self.ops.items()}
-        return {"cell": self.cell, "runs": list(self.runs), "loop": self.loop, "fitted": self.fitted, "ops": ops}
+        return {
+            "configuration": self.label,
+            "runs": list(self.runs),
+            "loop": self.loop,
+            "fitted": self.fitted,
+            "ops": ops,
+        }
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Worst:
     """The greatest error of a figure, with its configuration and operation."""
 
     error: float
-    cell: str
+    configuration: str
     op: str
 
 
@@ -118,8 +124,8 @@ class FigureSummary:
 class Validation:
     """The result of a validation."""
 
-    runs: tuple[JudgedRun, ...]
-    cells: tuple[Cell, ...]
+    runs: tuple[CheckedRun, ...]
+    configurations: tuple[Configuration, ...]
     summary: Mapping[str, FigureSummary]
     tolerances: Mapping[str, float]
     seeds: int
@@ -136,10 +142,10 @@ class Validation:
         """Return the fields, the factor of the repeatability, and the verdict as JSON values."""
         return {
             "runs": [run.to_json() for run in self.runs],
-            "cells": [cell.to_json() for cell in self.cells],
+            "configurations": [configuration.to_json() for configuration in self.configurations],
             "summary": {figure: row.to_json() for figure, row in self.summary.items()},
             "tolerances": dict(self.tolerances),
-            "noise_factor": REPEATABILITY_FACTOR,
+            "repeatability_factor": REPEATABILITY_FACTOR,
             "seeds": self.seeds,
             "verdict": self.verdict,
         }
@@ -156,7 +162,7 @@ class _Group:
     loop: str
 
 
-def examined(named: tuple[str, Path]) -> tuple[Measured, Judgement]:
+def examined(named: tuple[str, Path]) -> tuple[Measured, RunQuality]:
     """Read a Run and check its quality; an unknown workload is a quality issue.
 
     Raises:
@@ -164,12 +170,12 @@ def examined(named: tuple[str, Path]) -> tuple[Measured, Judgement]:
     """
     name, folder = named
     measured = Measured(name, Run.read(folder))
-    judgement = measured.judgement
+    quality = measured.quality
     try:
         measured.requested  # noqa: B018 - is found here, in a worker
     except InputError as error:
-        judgement = replace(judgement, faults={**judgement.faults, _UNKNOWN: str(error)})
-    return measured, judgement
+        quality = replace(quality, issues={**quality.issues, _UNKNOWN: str(error)})
+    return measured, quality
 
 
 def validate(
@@ -193,7 +199,7 @@ def validate(
             a Run has recorded ones.
         runs: the folders of Runs, by name.
         fitted: the Runs to which the spec was fitted.
-        tolerances: tolerated errors of the figures in `JUDGED`.
+        tolerances: tolerated errors of the figures in `DECISIVE`.
         seeds: number of simulations per configuration, at least 2.
         seed: the seed from which all seeds are derived.
         workers: number of processes.
@@ -204,33 +210,33 @@ def validate(
     """
     _check(tolerances, seeds, workers)
     measured: list[Measured] = []
-    judgements: list[Judgement] = []
+    qualities: list[RunQuality] = []
     with process_map(min(workers, max(len(runs), 1))) as mapping:
-        for run, judgement in mapping(examined, runs.items()):
+        for run, quality in mapping(examined, runs.items()):
             measured.append(run)
-            judgements.append(judgement)
+            qualities.append(quality)
             progress(len(measured) / len(runs) / 2)
-        groups = _groups(measured, judgements, fitted)
+        groups = _groups(measured, qualities, fitted)
         predictions: list[Prediction] = []
         members = [[measured[i] for i in group.usable] for group in groups]
         for prediction in mapping(partial(predict, spec, seeds=seeds, seed=seed), members):
             predictions.append(prediction)
             progress(0.5 + len(predictions) / len(groups) / 2)
-    cells = tuple(
-        Cell(group.label, tuple(measured[i].name for i in group.usable), group.loop, group.fitted, ops)
+    configurations = tuple(
+        Configuration(group.label, tuple(measured[i].name for i in group.usable), group.loop, group.fitted, ops)
         for group, ops in zip(groups, _with_verdicts(predictions, tolerances), strict=True)
     )
     labels = {i: group.label for group in groups for i in group.members}
     rows = tuple(
-        JudgedRun(run.name, judgement, labels.get(i), run.identity in fitted)
-        for i, (run, judgement) in enumerate(zip(measured, judgements, strict=True))
+        CheckedRun(run.name, quality, labels.get(i), run.identity in fitted)
+        for i, (run, quality) in enumerate(zip(measured, qualities, strict=True))
     )
-    summary = {figure: _summary(figure, cells, tolerances[figure]) for figure in JUDGED}
-    return Validation(rows, cells, summary, dict(tolerances), seeds)
+    summary = {figure: _summary(figure, configurations, tolerances[figure]) for figure in DECISIVE}
+    return Validation(rows, configurations, summary, dict(tolerances), seeds)
 
 
 def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
-    for name in JUDGED:
+    for name in DECISIVE:
         if not tolerances.get(name, 0) > 0:
             raise InputError(f"the tolerance of {name} is {tolerances.get(name)}; it must be above 0")
     if seeds < 2:
@@ -240,18 +246,18 @@ def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
 
 
 def _groups(
-    measured: Sequence[Measured], judgements: Sequence[Judgement], fitted: Collection[Identity]
+    measured: Sequence[Measured], qualities: Sequence[RunQuality], fitted: Collection[Identity]
 ) -> list[_Group]:
     """Return the configurations that have a usable Run."""
     known = [
-        (i, m.requested) for i, (m, j) in enumerate(zip(measured, judgements, strict=True)) if _UNKNOWN not in j.faults
+        (i, m.requested) for i, (m, j) in enumerate(zip(measured, qualities, strict=True)) if _UNKNOWN not in j.issues
     ]
-    cells = cells_of([requested for _, requested in known])
-    first = [known[cell[0]][1] for cell in cells]
+    configurations = configurations_of([requested for _, requested in known])
+    first = [known[configuration[0]][1] for configuration in configurations]
     groups = []
-    for cell, requested, label in zip(cells, first, labels_of(first), strict=True):
-        members = [known[k][0] for k in cell]
-        usable = [i for i in members if judgements[i].usable]
+    for configuration, requested, label in zip(configurations, first, labels_of(first), strict=True):
+        members = [known[k][0] for k in configuration]
+        usable = [i for i in members if qualities[i].usable]
         if usable:
             seen = any(measured[i].identity in fitted for i in members)
             groups.append(_Group(label, members, usable, seen, requested.pacing.loop))
@@ -274,18 +280,18 @@ def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, f
             if errors:
                 bands.setdefault(at, []).append(float(np.median(errors)))
 
-    def judged(measure: AnyDeviation, at: tuple[str, str], errors: Sequence[float]) -> AnyDeviation:
+    def with_verdict(measure: AnyDeviation, at: tuple[str, str], errors: Sequence[float]) -> AnyDeviation:
         several = errors or bands.get(at)
         band = float(np.median(several)) if several else None
-        verdict = _judged(measure.error, tolerances[at[1]], band) if at[1] in JUDGED else None
-        return replace(measure, noise_pairs=len(errors), repeatability=band, verdict=verdict)
+        verdict = _verdict(measure.error, tolerances[at[1]], band) if at[1] in DECISIVE else None
+        return replace(measure, repetition_pairs=len(errors), repeatability=band, verdict=verdict)
 
     return [
         {
             op: replace(
                 found,
-                ratios={name: judged(m, (op, name), own[op, name]) for name, m in found.ratios.items()},
-                distances={name: judged(m, (op, name), own[op, name]) for name, m in found.distances.items()},
+                ratios={name: with_verdict(m, (op, name), own[op, name]) for name, m in found.ratios.items()},
+                distances={name: with_verdict(m, (op, name), own[op, name]) for name, m in found.distances.items()},
             )
             for op, found in prediction.ops.items()
         }
@@ -293,24 +299,24 @@ def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, f
     ]
 
 
-def _judged(error: float, tolerance: float, repeatability: float | None) -> str:
+def _verdict(error: float, tolerance: float, repeatability: float | None) -> str:
     if error <= tolerance:
         return "within"
     return "noise" if repeatability is not None and error <= REPEATABILITY_FACTOR * repeatability else "beyond"
 
 
-def _summary(figure: str, cells: Sequence[Cell], tolerance: float) -> FigureSummary:
+def _summary(figure: str, configurations: Sequence[Configuration], tolerance: float) -> FigureSummary:
     counted = [
-        (cell, op, found.measures[figure])
-        for cell in cells
-        for op, found in cell.ops.items()
-        if figure in found.measures and not (figure == "throughput_ops" and cell.loop == "open")
+        (configuration, op, found.measures[figure])
+        for configuration in configurations
+        for op, found in configuration.ops.items()
+        if figure in found.measures and not (figure == "throughput_ops" and configuration.loop == "open")
     ]
-    bands = [m.repeatability for _, _, m in counted if m.noise_pairs and m.repeatability is not None]
-    held_out = [Worst(m.error, cell.cell, op) for cell, op, m in counted if not cell.fitted]
+    bands = [m.repeatability for _, _, m in counted if m.repetition_pairs and m.repeatability is not None]
+    held_out = [Worst(m.error, configuration.label, op) for configuration, op, m in counted if not configuration.fitted]
     band = float(np.median(bands)) if bands else None
     if not held_out:
         return FigureSummary(0, band, tolerance)
     median = float(np.median([one.error for one in held_out]))
     worst = max(held_out, key=lambda one: one.error)
-    return FigureSummary(len(held_out), band, tolerance, median, worst, _judged(median, tolerance, band))
+    return FigureSummary(len(held_out), band, tolerance, median, worst, _verdict(median, tolerance, band))

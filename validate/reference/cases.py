@@ -44,7 +44,7 @@ class Row:
         return tuple(f"{path}={value}" for path, value in self.settings.items())
 
     @property
-    def judged(self) -> tuple[str, ...]:
+    def evaluated(self) -> tuple[str, ...]:
         """The figures from which the error of a prediction is computed."""
         return (DURATION,) if DURATION in self.measured else tuple(self.measured)
 

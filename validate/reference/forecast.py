@@ -60,11 +60,11 @@ def forecast(
     statements = statements_of(case.name)
     wanted += [variant for statement in statements for variant in statement.variants.values()]
     samples = _samples(case, wanted, tuple(assignments), seeds, workers, progress)
-    pairs = [(row, _judged(row, samples[i])) for i, row in enumerate(case.rows)]
+    pairs = [(row, _row_result(row, samples[i])) for i, row in enumerate(case.rows)]
     found = iter(samples[len(case.rows) :])
-    judged = {name for row in case.rows for name in row.judged}
+    evaluated = {name for row in case.rows for name in row.evaluated}
     error = {
-        "figure": judged.pop() if len(judged) == 1 else None,
+        "figure": evaluated.pop() if len(evaluated) == 1 else None,
         "all": _error(pairs),
         "used_in_fit": _error([(row, result) for row, result in pairs if row.used_in_fit]),
         "held_out": _error([(row, result) for row, result in pairs if not row.used_in_fit]),
@@ -76,7 +76,7 @@ def forecast(
         "replications": count,
         "rows": [result for _, result in pairs],
         "error": error,
-        "statements": [_held(statement, found) for statement in statements],
+        "statements": [_checked(statement, found) for statement in statements],
     }
 
 
@@ -105,16 +105,16 @@ def _samples(
     progress: Callable[[float], None] | None,
 ) -> list[Samples]:
     """Return the wanted figures in order; equal settings are simulated once."""
-    alike: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    same_settings: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for i, one in enumerate(wanted):
-        alike.setdefault((one.spec_name or case.spec_name, (*one.assignments, *assignments)), []).append(i)
+        same_settings.setdefault((one.spec_name or case.spec_name, (*one.assignments, *assignments)), []).append(i)
     jobs = [
         _Job(spec_file(name), given, seeds, case.steady, tuple(wanted[i] for i in mine))
-        for (name, given), mine in alike.items()
+        for (name, given), mine in same_settings.items()
     ]
     found: dict[int, Samples] = {}
     with process_map(min(workers, len(jobs))) as mapping:
-        for mine, samples in zip(alike.values(), mapping(_predicted, jobs), strict=True):
+        for mine, samples in zip(same_settings.values(), mapping(_predicted, jobs), strict=True):
             found.update(zip(mine, samples, strict=True))
             if progress:
                 progress(len(found) / len(wanted))
@@ -138,16 +138,16 @@ def _predicted(job: _Job) -> list[Samples]:
     return result
 
 
-def _held(statement: Statement, found: Iterator[Samples]) -> dict[str, Any]:
+def _checked(statement: Statement, found: Iterator[Samples]) -> dict[str, Any]:
     values = {}
     for label, variant in statement.variants.items():
         samples = next(found)
         values[label] = float(np.median(samples[variant.figures[0]]))
-    holds, evidence = statement.judge(values)
+    holds, evidence = statement.check(values)
     return {"text": statement.text, "part": statement.part, "holds": holds, "evidence": evidence}
 
 
-def _judged(row: Row, samples: Samples) -> dict[str, Any]:
+def _row_result(row: Row, samples: Samples) -> dict[str, Any]:
     predicted = {name: float(np.median(samples[name])) for name in row.measured}
     return {
         "table": row.table,
@@ -163,7 +163,7 @@ def _judged(row: Row, samples: Samples) -> dict[str, Any]:
 
 
 def _error(rows: Sequence[tuple[Row, dict[str, Any]]]) -> dict[str, Any]:
-    ratios = [result["ratio"][name] for row, result in rows for name in row.judged]
+    ratios = [result["ratio"][name] for row, result in rows for name in row.evaluated]
     if not ratios:
         return {"rows": 0, "median": None, "worst": None}
     errors = np.expm1(np.abs(np.log(ratios)))

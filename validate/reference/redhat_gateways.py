@@ -33,7 +33,7 @@ _COUNTS = (1, 2, 4, 7, 14)
 
 
 def _scaling(op: str, limit: float) -> Statement:
-    def judge(values: Values) -> tuple[bool, str]:
+    def check(values: Values) -> tuple[bool, str]:
         found = list(values.values())
         per_gateway = [value / count for value, count in zip(found, _COUNTS, strict=True)]
         sublinear = rises([per_gateway[-1], per_gateway[-2], 1.05 * per_gateway[0]]) and found[-1] / found[-2] < 1.3
@@ -46,7 +46,7 @@ def _scaling(op: str, limit: float) -> Statement:
         f"Large {op}s gain less and less with more gateways, up to a limit of the disks near {limit} GB/s.",
         "1, 3",
         {str(count): requested(op, LARGE, count) for count in _COUNTS},
-        judge,
+        check,
     )
 
 

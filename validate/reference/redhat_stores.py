@@ -151,14 +151,14 @@ _MODES = ("none", "aggressive")
 
 
 def _costs(published: float) -> Callable[[Values], tuple[bool, str]]:
-    def judge(values: Values) -> tuple[bool, str]:
+    def check(values: Values) -> tuple[bool, str]:
         found = [values[mode] for mode in _MODES]
         lost = 1 - found[1] / found[0]
         return lost > 0 and abs(lost - published) <= 0.05, (
             f"{listed(found)} a second without and with it: {lost:.1%} less; published: {published:.0%}"
         )
 
-    return judge
+    return check
 
 
 def _writes(spec_name: str, operations: int) -> dict[str, Wanted]:

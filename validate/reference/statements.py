@@ -38,13 +38,13 @@ class Statement:
         text: the statement, paraphrased.
         part: the part of the series in which it is made.
         variants: the simulations to run, by label.
-        judge: returns whether the statement holds, and the evidence as a sentence.
+        check: returns whether the statement holds, and the evidence as a sentence.
     """
 
     text: str
     part: str
     variants: Mapping[str, Wanted]
-    judge: Callable[[Values], tuple[bool, str]]
+    check: Callable[[Values], tuple[bool, str]]
 
 
 def is_steady(values: Sequence[float]) -> bool:

@@ -26,7 +26,7 @@ from traces.random_streams import mixed
 from validate.replay.launchers import InThreads, Issue, IssueAsync, Launcher, OnLoop
 from validate.s3.account import Response
 
-_ASK_AGAIN = (408, 429)  # the 4xx codes that do not mean that the request is wrong
+_RETRYABLE_STATUS = (408, 429)  # the 4xx codes that do not mean that the request is wrong
 
 
 class Outcome(NamedTuple):
@@ -48,10 +48,10 @@ class Outcome(NamedTuple):
 
 def retryable(response: Response) -> bool:
     """Whether a further attempt could succeed: no response, a broken one, or a server error."""
-    return response.error is not None and (not 400 <= response.status < 500 or response.status in _ASK_AGAIN)
+    return response.error is not None and (not 400 <= response.status < 500 or response.status in _RETRYABLE_STATUS)
 
 
-class _Book:
+class _RetryBudget:
     """The retry and hedging budgets of one operation, and its latencies so far."""
 
     def __init__(self, policy: Policy):
@@ -110,17 +110,17 @@ class Attempts:
         seed: int = 0,
         cancellable: IssueAsync | None = None,
     ):
-        self._books = {op: _Book(policies.get(op, NO_POLICY)) for op in set(ops)}
+        self._budgets = {op: _RetryBudget(policies.get(op, NO_POLICY)) for op in set(ops)}
         self._ops = ops
         self.issue, self.stopped, self.seed = issue, stopped, seed
         self.launcher: Launcher = OnLoop(cancellable) if cancellable else InThreads(issue, max(1, 2 * workers))
         self.spare = threading.Semaphore(workers)
 
     def __call__(self, row: int) -> Outcome:
-        book = self._books[self._ops[row]]
-        if book.policy.attempts == 1:
+        budget = self._budgets[self._ops[row]]
+        if budget.policy.attempts == 1:
             return Outcome.of(self.issue(row, 0), 1, 0)
-        return _Request(self, book, row).outcome()
+        return _Request(self, budget, row).outcome()
 
     def close(self) -> None:
         """Wait for the losing attempts."""
@@ -130,28 +130,28 @@ class Attempts:
 class _Request:
     """A request in progress."""
 
-    def __init__(self, attempts: Attempts, book: _Book, row: int):
-        self._attempts, self._book, self._row = attempts, book, row
+    def __init__(self, attempts: Attempts, budget: _RetryBudget, row: int):
+        self._attempts, self._budget, self._row = attempts, budget, row
         self._lock = threading.Lock()
-        self._answers: SimpleQueue[tuple[int, Response | Exception]] = SimpleQueue()
-        self._begun = self._under_way = 0
+        self._responses: SimpleQueue[tuple[int, Response | Exception]] = SimpleQueue()
+        self._begun = self._in_progress = 0
         self._holds_spare = False
-        self._take_back: list[Callable[[], object]] = []
+        self._cancels: list[Callable[[], object]] = []
 
     def outcome(self) -> Outcome:
         """Start, hedge and retry until a response ends the request; cancel the attempts still in progress."""
         try:
             return self._outcome()
         finally:
-            for take_back in self._take_back:
-                take_back()
+            for cancel in self._cancels:
+                cancel()
 
     def _outcome(self) -> Outcome:
         begun_s = time.perf_counter()
-        second_s, retry_s, retries = begun_s + self._book.begin(), math.inf, 0
+        second_s, retry_s, retries = begun_s + self._budget.begin(), math.inf, 0
         self._begin()
         while True:
-            responded = self._answer_by(min(second_s, retry_s))
+            responded = self._response_by(min(second_s, retry_s))
             if responded is None and second_s <= retry_s:
                 second_s = math.inf
                 self._hedge()
@@ -161,20 +161,20 @@ class _Request:
             else:
                 number, response = responded
                 if response.error is None:
-                    self._book.won(time.perf_counter() - begun_s)
+                    self._budget.won(time.perf_counter() - begun_s)
                 if not retryable(response):
                     return Outcome.of(response, self._begun, number)
-                if self._nothing_under_way() and retry_s == math.inf:
-                    if self._attempts.stopped.is_set() or not self._book.may_retry(retries):
+                if self._none_in_progress() and retry_s == math.inf:
+                    if self._attempts.stopped.is_set() or not self._budget.may_retry(retries):
                         return Outcome.of(response, self._begun, number)
                     retry_s = time.perf_counter() + self._pause_s(retries)
                     retries += 1
 
-    def _answer_by(self, time_s: float) -> tuple[int, Response] | None:
+    def _response_by(self, time_s: float) -> tuple[int, Response] | None:
         """Return the next response, or None if there is none by `time_s`."""
         left_s = time_s - time.perf_counter()
         try:
-            number, response = self._answers.get(timeout=None if left_s == math.inf else max(0.0, left_s))
+            number, response = self._responses.get(timeout=None if left_s == math.inf else max(0.0, left_s))
         except Empty:
             return None
         if isinstance(response, Exception):
@@ -185,37 +185,37 @@ class _Request:
         number = self._begun
         self._begun += 1
         with self._lock:
-            self._under_way += 1
+            self._in_progress += 1
             self._holds_spare |= with_spare
-        attempts, over = self._attempts, partial(self._over, number)
-        if self._book.policy.second:
-            self._take_back.append(attempts.launcher.launch(self._row, number, over))
+        attempts, done = self._attempts, partial(self._done, number)
+        if self._budget.policy.second:
+            self._cancels.append(attempts.launcher.launch(self._row, number, done))
         else:
-            over(attempts.issue(self._row, number))
+            done(attempts.issue(self._row, number))
 
-    def _over(self, number: int, response: Response | Exception) -> None:
+    def _done(self, number: int, response: Response | Exception) -> None:
         with self._lock:
-            self._under_way -= 1
-            self._answers.put((number, response))
-            gives_back = self._holds_spare and not self._under_way
-            self._holds_spare &= not gives_back
-        if gives_back:
+            self._in_progress -= 1
+            self._responses.put((number, response))
+            released = self._holds_spare and not self._in_progress
+            self._holds_spare &= not released
+        if released:
             self._attempts.spare.release()
 
     def _hedge(self) -> None:
         spare = self._attempts.spare
         if not spare.acquire(blocking=False):
             return
-        if self._book.may_hedge():
+        if self._budget.may_hedge():
             self._begin(with_spare=True)
         else:
             spare.release()
 
-    def _nothing_under_way(self) -> bool:
+    def _none_in_progress(self) -> bool:
         with self._lock:
-            return not self._under_way and self._answers.empty()
+            return not self._in_progress and self._responses.empty()
 
     def _pause_s(self, retries: int) -> float:
-        policy = self._book.policy
+        policy = self._budget.policy
         fraction = (mixed(self._attempts.seed, JITTER_STREAM + retries, self._row) >> 11) * 2.0**-53
         return min(policy.backoff_s * 2.0**retries, policy.backoff_max_s) * (1.0 - policy.jitter * fraction)

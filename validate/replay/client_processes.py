@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from traces.errors import InputError
-from validate.replay.issue import Clock, Record, Share, Turn, beginning
+from validate.replay.issue import Clock, LoopState, Record, TracePart, beginning
 from validate.replay.thread_group import ThreadGroup
 from validate.s3.account import Account
 from validate.s3.client import Client, Job
@@ -36,13 +36,13 @@ class ClientProcesses:
         context = multiprocessing.get_context("spawn")  # forked, they would share sockets and threads with this one
         closed = job.plan.trace.pacing.loop == "closed"
         # Keep a reference: its semaphores vanish with it, possibly before a child process has opened them.
-        self._turn = turn = Turn(job.plan.trace, context) if closed else None
+        self._state = state = LoopState(job.plan.trace, context) if closed else None
         self._workers = job.plan.workers
         self._attendants: list[_Attendant] = []
         with _interrupts_ignored():  # an interrupt reaches all processes, but only this one handles it
             for index in range(count):
                 here, there = context.Pipe()
-                process = context.Process(target=_main, args=(job, Share(index, count), turn, there), daemon=True)
+                process = context.Process(target=_main, args=(job, TracePart(index, count), state, there), daemon=True)
                 process.start()
                 there.close()
                 self._attendants.append(_Attendant(process, here))
@@ -150,12 +150,12 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _main(job: Job, fraction: Share, turn: Turn | None, link: Connection) -> None:
+def _main(job: Job, part: TracePart, state: LoopState | None, link: Connection) -> None:
     """Run a client process."""
     clock = Clock()
     with contextlib.suppress(EOFError, BrokenPipeError):  # the parent process has ended
         try:
-            client = Client(job, Account(job.target), fraction)
+            client = Client(job, Account(job.target), part)
 
             def progress(done: int, now_s: float) -> None:
                 link.send(("requests", done))
@@ -166,7 +166,7 @@ def _main(job: Job, fraction: Share, turn: Turn | None, link: Connection) -> Non
                 link.send(("ready", None))
                 return float(link.recv())
 
-            records, _ = client.run(clock, progress, turn, zero_s)
+            records, _ = client.run(clock, progress, state, zero_s)
             link.send(("over", time.process_time() - clock.cpu_zero_s))
             while link.recv() != "hand over":
                 pass

@@ -17,7 +17,7 @@ def measured_cpu_s(run: Run) -> dict[Side, float]:
     return {side: float(s) for side in SIDES if (s := recorded.get(f"{side}_per_op_s")) is not None and s > 0}
 
 
-def tells_cpu(spec: Spec) -> bool:
+def models_cpu(spec: Spec) -> bool:
     """Whether the store's model has CPU times of client and server processes."""
     return store_of(spec).cpu is not None
 

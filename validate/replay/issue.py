@@ -23,13 +23,13 @@ _COARSE_S = 0.02  # a longer sleep can be stopped until this much is left
 _THREAD_WAKES_S = 1e-4
 
 
-class Share(NamedTuple):
+class TracePart(NamedTuple):
     """The part of a loop that one process issues: every `of`-th row or client, starting with `number`."""
 
     number: int = 0
     of: int = 1
 
-    def part(self, total: int) -> int:
+    def count(self, total: int) -> int:
         """Return how many of `total` rows or clients are in this part."""
         return len(range(self.number, total, self.of))
 
@@ -97,7 +97,7 @@ def beginning(workers: int) -> float:
     return time.perf_counter() + POLL_S + workers * _THREAD_WAKES_S
 
 
-class _Lead:
+class _LeaderLock:
     """The lock of the leader in the leader/followers pattern; the follower that came last becomes leader first."""
 
     def __init__(self) -> None:
@@ -129,18 +129,18 @@ class OpenLoop:
     of 4 KiB took 0.77 ms of the client's CPU when 256 threads were used in turn, and 0.52 ms with 8 threads (measured).
     """
 
-    def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, fraction: Share = Share()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, part: TracePart = TracePart()):  # noqa: B008
         self._at_s = (trace.arrival_s[: trace.issued] / speed).tolist()
         self._client = trace.table.column("client").fill_null(-1).to_pylist()
-        self._clock, self._share, self._lead, self._next = clock, fraction, _Lead(), fraction.number
-        self.workers = min(fraction.part(max_in_flight), fraction.part(len(self._at_s)))
+        self._clock, self._part, self._leader, self._next = clock, part, _LeaderLock(), part.number
+        self.workers = min(part.count(max_in_flight), part.count(len(self._at_s)))
 
     def take(self, worker: int, free_s: float) -> Due | None:
-        with self._lead:
+        with self._leader:
             row = self._next
             if row >= len(self._at_s) or not self._clock.sleep_until(self._at_s[row]):
                 return None
-            self._next += self._share.of
+            self._next += self._part.of
             return Due(row, row, self._client[row], self._at_s[row])
 
 
@@ -154,7 +154,7 @@ class _Place(ctypes.Structure):
     )
 
 
-class Turn:
+class LoopState:
     """The state of a closed loop, shared by its clients: the next row, the requests outstanding, the phase.
 
     Args:
@@ -174,15 +174,15 @@ class ClosedLoop:
     the waiting clients start staggered again. If rows repeat, the phases of each round follow those of the last one.
     """
 
-    def __init__(self, trace: Trace, clock: Clock, turn: Turn, fraction: Share = Share()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: Clock, state: LoopState, part: TracePart = TracePart()):  # noqa: B008
         self.pacing: Pacing = trace.pacing
-        self.workers = fraction.part(trace.pacing.clients)
-        self._clock, self._share, self._changed, self._place = clock, fraction, turn.changed, turn.place
+        self.workers = part.count(trace.pacing.clients)
+        self._clock, self._part, self._changed, self._place = clock, part, state.changed, state.place
         self._holds = [False] * self.workers
         self._think_s, self._phase_of = trace.think_s.tolist(), trace.phase.tolist()
 
     def take(self, worker: int, free_s: float) -> Due | None:
-        client = self._share.number + worker * self._share.of
+        client = self._part.number + worker * self._part.of
         free_s = max(free_s, client * self.pacing.stagger_s)
         if not self._clock.sleep_until(free_s):
             return None

@@ -24,7 +24,7 @@ from validate.replay.client_processes import ClientProcesses
 from validate.replay.issue import Clock, Record
 from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
 from validate.replay.plan import Options, Plan, plan_of
-from validate.replay.resume import joined, left_of, unissued
+from validate.replay.resume import joined, remaining, unissued
 from validate.replay.schedule import run_table, schedule_of
 from validate.s3.account import Account, DataPath, Target
 from validate.s3.client import Client, Job
@@ -86,10 +86,10 @@ def resume(
     """Issue the remaining requests of an interrupted replay of the trace, and return the Run of both parts.
 
     Raises:
-        InputError: as in `replay` and `left_of`.
+        InputError: as in `replay` and `remaining`.
     """
     options = options or Options()
-    return joined(partial, replay(left_of(trace, options, partial), target, options, progress), trace)
+    return joined(partial, replay(remaining(trace, options, partial), target, options, progress), trace)
 
 
 def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[Record]]:

@@ -35,7 +35,7 @@ def _rows(ranges: list[list[int]]) -> NDArray[np.int64]:
     return np.concatenate([np.arange(first, end) for first, end in ranges] or [np.empty(0, np.int64)])
 
 
-def left_of(trace: Trace, options: Options, partial: Run) -> Trace:
+def remaining(trace: Trace, options: Options, partial: Run) -> Trace:
     """Return the trace of the rows that a partial Run has not issued, shifted to time zero.
 
     Raises:

@@ -25,19 +25,19 @@ MUCH_OTHER = 0.1
 def run_table(trace: Trace, records: list[Record]) -> pa.Table:
     """Return the Run's table: the trace's columns of the issued rows, and their outcomes."""
     taken = trace.table.select(["op", "bucket", "key", "size_bytes"]).take([r.due.row for r in records])
-    answers = [r.outcome.response for r in records]
-    first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in answers]
+    responses = [r.outcome.response for r in records]
+    first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in responses]
     measured: dict[str, Any] = {
         "arrival_s": pa.array([r.due.at_s for r in records], pa.float64()),
         "start_s": pa.array([r.start_s for r in records], pa.float64()),
         "first_byte_s": pa.array(first_byte, pa.float64()),
         "end_s": pa.array([r.end_s for r in records], pa.float64()),
-        "transfer_bytes": pa.array([a.transfer_bytes for a in answers], pa.int64()),
+        "transfer_bytes": pa.array([a.transfer_bytes for a in responses], pa.int64()),
         "client": pa.array([r.due.client for r in records], pa.int32()),
-        "status": pa.array([a.status for a in answers], pa.int16()),
+        "status": pa.array([a.status for a in responses], pa.int16()),
         "attempts": pa.array([r.outcome.attempts for r in records], pa.int16()),
         "winner": pa.array([r.outcome.winner for r in records], pa.int16()),
-        "error": pa.array([a.error for a in answers], pa.string()),
+        "error": pa.array([a.error for a in responses], pa.string()),
     }
     return pa.table(measured | {name: taken.column(name) for name in taken.column_names})
 

@@ -126,9 +126,7 @@ class Account:
 
     def __init__(self, target: Target):
         if "@" in (target.endpoint_url or ""):
-            raise InputError(
-                "the endpoint URL contains credentials; use an AWS profile or AWS_* variables instead"
-            )
+            raise InputError("the endpoint URL contains credentials; use an AWS profile or AWS_* variables instead")
         core = botocore.session.Session(profile=target.profile)
         if target.credentials_file is not None:
             core.set_config_variable("credentials_file", str(target.credentials_file))

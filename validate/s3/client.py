@@ -15,7 +15,7 @@ from traces.errors import InputError
 from traces.trace import Trace
 from validate.replay.attempts import Attempts
 from validate.replay.buckets import Payload
-from validate.replay.issue import Clock, ClosedLoop, Loop, OpenLoop, Record, Share, Turn, drive
+from validate.replay.issue import Clock, ClosedLoop, Loop, LoopState, OpenLoop, Record, TracePart, drive
 from validate.replay.plan import Plan, requests_of
 from validate.s3.account import PARTS_AT_ONCE, Account, Target
 from validate.s3.clients import connect
@@ -43,13 +43,11 @@ class Client:
         InputError: the store is unreachable or refuses.
     """
 
-    def __init__(self, job: Job, account: Account, fraction: Share = Share()):  # noqa: B008
+    def __init__(self, job: Job, account: Account, part: TracePart = TracePart()):  # noqa: B008
         options = job.plan.options
-        self.job, self.fraction = job, fraction
+        self.job, self.part = job, part
         self.payload = Payload(job.plan.longest_piece_bytes, options.multipart_threshold_bytes, options.part_bytes)
-        pool = (
-            fraction.part(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
-        )
+        pool = part.count(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
         names = list(job.buckets.values())
         self.paths = [
             connect(account, options.data_path, url, names, pool, options.limit_s)
@@ -62,23 +60,23 @@ class Client:
                 said = response.error or f"status {response.status} for an object that does not exist"
                 raise InputError(f"{url}: {said}")
 
-    def loop(self, clock: Clock, turn: Turn | None) -> Loop:
-        """Return the loop of this client's part; a closed loop shares `turn`, its state, with other processes."""
+    def loop(self, clock: Clock, state: LoopState | None) -> Loop:
+        """Return the loop of this client's part; a closed loop shares its `state` with other processes."""
         trace, options = self.job.plan.trace, self.job.plan.options
         if trace.pacing.loop == "open":
-            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.fraction)
-        return ClosedLoop(trace, clock, turn or Turn(trace), self.fraction)
+            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.part)
+        return ClosedLoop(trace, clock, state or LoopState(trace), self.part)
 
     def run(
         self,
         clock: Clock,
         progress: Callable[[int, float], None],
-        turn: Turn | None = None,
+        state: LoopState | None = None,
         zero_s: Callable[[], float] | None = None,
     ) -> tuple[list[Record], bool]:
         """Issue the share's requests; arguments and result are those of `drive`."""
         plan = self.job.plan
-        loop = self.loop(clock, turn)
+        loop = self.loop(clock, state)
         call = caller(plan.trace, self.job.buckets, self.payload)
         attempts = Attempts(
             plan.options.policy_of(),

@@ -92,7 +92,7 @@ def test_heavy_runs_without_cpu_leave_the_spec_s_values():
 
 
 def test_batching_and_the_size_break_are_told():
-    said = " | ".join(estimates(*LIGHT, measured(4, "{PUT: 1}", "4KiB")).findings)
+    said = " | ".join(estimates(*LIGHT, measured(4, "{PUT: 1}", "4KiB")).notes)
     assert "PUT of 4,096 B: 4 clients have" in said
     assert "longer for 1,048,576 B than for 4,096 B" in said
     assert "131,072 B of an object, lies between" in said

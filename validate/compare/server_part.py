@@ -17,10 +17,10 @@ from traces.run import Run
 from traces.statistics.summary import Floats
 from traces.trace import Trace
 
-SHARES = ("server", "rest")
+PARTS = ("server", "rest")
 
 
-def shares_of(run: Run, server_s: Floats) -> dict[str, Run]:
+def latency_parts(run: Run, server_s: Floats) -> dict[str, Run]:
     """Return Runs of the same requests whose latencies are the server part and the rest.
 
     Args:
@@ -28,8 +28,8 @@ def shares_of(run: Run, server_s: Floats) -> dict[str, Run]:
     """
     known = np.isfinite(server_s)
     return {
-        fraction: _lasting(run, known, took_s)
-        for fraction, took_s in zip(SHARES, (server_s, run.latency_s - server_s), strict=True)
+        part: _lasting(run, known, took_s)
+        for part, took_s in zip(PARTS, (server_s, run.latency_s - server_s), strict=True)
     }
 
 
@@ -40,7 +40,9 @@ def _lasting(run: Run, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], latency
     return Run(requests.set_column(at, requests.schema.field(at), ends_s), run.info)
 
 
-def simulate_shares(spec: Spec, network: Network, requests: Requests, trace: Trace, seed: int) -> tuple[Run, Floats]:
+def simulate_server_part(
+    spec: Spec, network: Network, requests: Requests, trace: Trace, seed: int
+) -> tuple[Run, Floats]:
     """Simulate a Run (`sim.simulate.requests_only`) with the seconds that each request took at the server.
 
     Requests with several attempts and failed ones have NaN.
