@@ -126,7 +126,7 @@ def test_a_client_that_falls_ever_further_behind_is_client_limited():
     assert quality.figures["client-limited"]["rate_ratio"] < 0.98
 
 
-def test_lateness_with_all_allowed_requests_under_way_is_the_store_s():
+def test_lateness_with_the_maximum_in_progress_is_caused_by_the_store():
     # Four workers and a store that hangs for a second: who is due in it begins late.
     arrival = np.arange(1000) * 0.01
     end = np.where((arrival > 4) & (arrival < 5), 5.001, arrival + 0.002)
@@ -134,7 +134,7 @@ def test_lateness_with_all_allowed_requests_under_way_is_the_store_s():
     run = run_of(end - arrival, info=OPEN | {"max_in_flight": 4}, arrival_s=arrival, start_s=start, end_s=end)
     quality = check_quality(run)
     assert "saturated" in quality.issues and "client-limited" not in quality.issues
-    assert "all 4 allowed" in quality.issues["saturated"]
+    assert "maximum of 4 requests" in quality.issues["saturated"]
 
 
 def busy_client(cores: float, data_path: str, endpoint: str, processes: int = 1) -> Run:
@@ -163,9 +163,10 @@ def test_a_closed_loop_s_client_may_use_what_the_models_know_of(cores, data_path
     assert quality.figures["client-limited"]["client_cores"] == pytest.approx(cores)
 
 
-def test_errors_beyond_one_percent_are_told():
+def test_errors_beyond_one_percent_are_an_issue():
     failing = steady(error=["timeout" if i % 50 == 0 else None for i in range(3000)])
-    assert check_quality(failing).reasons == ["errors: 60 of 3,000 requests failed (2 %), at most 1 % may"]
+    assert list(check_quality(failing).issues) == ["errors"]
+    assert check_quality(failing).figures["errors"] == {"failed": 60, "fraction": 0.02}
     assert check_quality(steady(error=["timeout" if i % 200 == 0 else None for i in range(3000)])).usable
 
 

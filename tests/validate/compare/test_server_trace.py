@@ -101,7 +101,7 @@ def test_what_is_not_known_stays_so() -> None:
 def test_a_trace_of_other_requests_is_refused(tmp_path: Path) -> None:
     run, path = run_of(np.full(20, 0.004)), tmp_path / "t.json"
     path.write_text(line(Handled("GET", "b", "elsewhere", BEGAN_S, 0.001)))
-    with pytest.raises(InputError, match=r"t\.json: tells of no request of one"):
+    with pytest.raises(InputError, match=r"t\.json: has no request of one"):
         matched([("one", run)], [path])
 
 

@@ -322,11 +322,11 @@ def test_what_cannot_be_taken_back_is_known_beforehand() -> None:
 
     four = ["GET", "PUT", "HEAD", "DELETE"]
     assert plan(four, four).cancels and plan([*four, "LIST"], four).cancels
-    assert plan([*four, "LIST"], [*four, "LIST"]).uncancelled == "a LIST cannot be taken back"
+    assert plan([*four, "LIST"], [*four, "LIST"]).uncancelled == "a LIST cannot be cancelled"
     in_parts = {"multipart_threshold_bytes": 8 << 20}
-    assert plan(four, four, **in_parts).uncancelled == "an upload in parts cannot be taken back"
+    assert plan(four, four, **in_parts).uncancelled == "a multipart upload cannot be cancelled"
     assert plan(four, ["GET"], **in_parts).cancels
-    assert plan(["GET"], ["GET"], data_path="boto3").uncancelled == "boto3 cannot take a request back"
+    assert plan(["GET"], ["GET"], data_path="boto3").uncancelled == "boto3 cannot cancel a request"
     assert plan(["PUT"], ["GET"], data_path="boto3").uncancelled is None
 
 
