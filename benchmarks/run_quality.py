@@ -1,9 +1,9 @@
-"""How often the quality of a Run calls a good one bad: false alarms on simulated Runs that are stationary.
+"""False alarms of the run-quality check on simulated stationary Runs.
 
     .venv/bin/python benchmarks/run_quality.py [--trials 200]
 
-Prints, for each load, the share of Runs with a issue of each kind, and of Runs that change half-way (the store's CPU
-demand grows by the given factor) the share that is found out.
+Prints, for each load, the fraction of Runs with each quality issue, and the fraction of detected changes among Runs in
+which the store's CPU demand grows by a factor half-way.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _spec(workload: dict[str, object], slower: float) -> Spec:
 
 
 def faults_of(workload: dict[str, object], trials: int, slower: float = 1.0) -> list[Mapping[str, str]]:
-    """The issues found in each of so many Runs."""
+    """Return the quality issues of each of `trials` Runs."""
     return [check_quality(run_of(workload, seed, slower)).issues for seed in range(trials)]
 
 
