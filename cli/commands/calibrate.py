@@ -63,7 +63,7 @@ def command(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit a model to measured Runs; the values go into a profile for --profile of other commands.
+    """Fit a model to measured Runs, and write the values to a profile for --profile of other commands.
 
     The fitted parameters are the demands and distributions in the spec on which the Runs depend.
     """

@@ -43,14 +43,15 @@ def command(
         list[Path], typer.Argument(metavar="RUN...", help="Folders of measured Runs, or folders that hold such.")
     ],
     profile: Annotated[
-        Path | None, typer.Option("--profile", help="Calibrated values; its own Runs are not counted as held out.")
+        Path | None,
+        typer.Option("--profile", help="Calibrated values; Runs to which they were fitted are not held out."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 unless the held-out errors are within tolerance or noise.")
+        bool, typer.Option("--check", help="Exit with code 1 if a held-out error is beyond tolerance and noise.")
     ] = False,
     tolerances: Annotated[
         list[str] | None,
-        typer.Option("--tolerance", metavar="FIGURE=SHARE", help=f"Median error allowed; repeatable. [{_DEFAULTS}]"),
+        typer.Option("--tolerance", metavar="FIGURE=FRACTION", help=f"Median error allowed; repeatable. [{_DEFAULTS}]"),
     ] = None,
     seeds: Annotated[int, typer.Option(min=2, help="Number of simulations per workload.")] = 5,
     workers: WorkersOption = None,
@@ -103,18 +104,18 @@ def command(
 
 
 def run_folders(paths: Sequence[Path]) -> list[Path]:
-    """The folders of Runs among paths: a Run's own, or all beneath it; each once.
+    """Return the folders of Runs at or below the paths, each once.
 
     Raises:
-        InputError: there is no Run in one of them.
+        InputError: there is no Run at or below a path.
     """
     found: dict[Path, Path] = {}
     for path in paths:
         inside = [path] if (path / "run.json").is_file() else sorted(file.parent for file in path.rglob("run.json"))
-        # A folder that is still being written has a name that begins with a dot.
+        # The name of a folder that is still being written begins with a dot.
         inside = [f for f in inside if f == path or not any(p.startswith(".") for p in f.relative_to(path).parts)]
         if not inside:
-            raise InputError(f"{path}: there is no Run in it: no folder with a run.json")
+            raise InputError(f"{path}: no Run found: no folder with a run.json")
         for folder in inside:
             found.setdefault(folder.resolve(), folder)
     return list(found.values())
@@ -131,6 +132,6 @@ def _tolerances(given: Sequence[str]) -> dict[str, float]:
         except ValueError:
             fraction = math.nan
         if not 0 < fraction < math.inf:
-            raise InputError(f"--tolerance {text}: {value!r} is no share above 0, such as 0.1 for 10 %")
+            raise InputError(f"--tolerance {text}: {value!r} is not a fraction above 0, such as 0.1 for 10 %")
         tolerances[_FIGURES[name]] = fraction
     return tolerances

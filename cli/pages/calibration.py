@@ -87,16 +87,16 @@ def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
             "Residuals",
             [f"Standard deviation from one Run to the next: {noise}."],
             [residuals_grid(profile)],
-            _left(profile),
+            _residual_figures(profile),
         ),
         Section("The Runs", (), [_runs_grid(profile)]),
     ]
     question = f"Which values of {_count(len(profile.parameters), 'parameter')} of {profile.spec} best fit "
-    header = Header(f"{question}{_count(len(profile.runs), 'measured Run')}?", fit, _sure(profile))
+    header = Header(f"{question}{_count(len(profile.runs), 'measured Run')}?", fit, _identifiable(profile))
     return write_page(path, f"Calibration of {profile.spec}", header, sections)
 
 
-def _sure(profile: Profile) -> str:
+def _identifiable(profile: Profile) -> str:
     """Return a sentence on how many of the values are identifiable."""
     count = sum(estimate.identified for estimate in profile.parameters.values())
     level = f"{profile.confidence * 100:g}% intervals"
@@ -216,7 +216,7 @@ def _quantiles_of(profile: Profile, run: str, op: str) -> list[Residual]:
     return [r for r in profile.residuals if r.run == run and r.op == op and r.figure.startswith("p")]
 
 
-def _left(profile: Profile) -> Sequence[go.Figure]:
+def _residual_figures(profile: Profile) -> Sequence[go.Figure]:
     """Return a figure of the residuals by figure, with a colour per Run."""
     figure = blank("Fitted over measured", "", "ratio")
     for i, run in enumerate(profile.runs):

@@ -48,7 +48,7 @@ def write_validation_page(result: Validation, spec: Path, profile: Path | None, 
         f"({REPEATABILITY_FACTOR:g} times the repeatability), or beyond both."
     )
     question = f"How accurate are forecasts of {name}{values} for {len(result.runs)} measured Runs?"
-    header = Header(question, verdict(result), _sure(result))
+    header = Header(question, verdict(result), _basis(result))
     charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
     return write_page(
         path,
@@ -63,7 +63,7 @@ def write_validation_page(result: Validation, spec: Path, profile: Path | None, 
     )
 
 
-def _sure(result: Validation) -> str:
+def _basis(result: Validation) -> str:
     """Return a sentence on the basis of the verdict."""
     repeated = sum(
         any(measure.repetition_pairs for found in configuration.ops.values() for measure in found.measures.values())

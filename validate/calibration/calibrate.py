@@ -98,13 +98,13 @@ def calibrate(
         for c, members in enumerate(targets.configurations)
         for first_of in [measured[members[0]]]
     ]
-    begins = _begins(spec, parameters, guess)
-    expected = _expected(matter, len(begins))
+    starts = _starting_points(spec, parameters, guess)
+    expected = _expected(matter, len(starts))
     with simulations(spec, requested, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
         lengths = np.array([len(a.trace) for a in requested])[targets.configuration] / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
-        solution = _solve(problem, begins, confidence)
-    notes = [*first.notes, *_unfit(measured)]
+        solution = _solve(problem, starts, confidence)
+    notes = [*first.notes, *_ignored_issues(measured)]
     if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
         notes.append(f"CPU times were not fitted: the model of {spec.store} has no CPU times of its processes")
     return Profile(
@@ -143,10 +143,10 @@ class _Solution:
     high: Floats
 
 
-def _expected(matter: NDArray[np.bool_], begins: int) -> float:
+def _expected(matter: NDArray[np.bool_], starts: int) -> float:
     """Return the approximate number of simulations of a fit, for the progress bar."""
     centre, slopes = len(matter), sum(2 << int(n).bit_length() for n in matter.sum(axis=1))
-    return begins * 1.5 * (6 * (2 * centre + slopes) + 3 * (SEEDS * centre + 2 * slopes))
+    return starts * 1.5 * (6 * (2 * centre + slopes) + 3 * (SEEDS * centre + 2 * slopes))
 
 
 def _check_run(m: Measured, anyway: bool) -> None:
@@ -165,11 +165,11 @@ def _check_run(m: Measured, anyway: bool) -> None:
         raise InputError(f"{m.name}: {error}") from error
 
 
-def _unfit(measured: Sequence[Measured]) -> list[str]:
+def _ignored_issues(measured: Sequence[Measured]) -> list[str]:
     return [f"{m.name} was fitted although {'; '.join(m.quality.reasons)}" for m in measured if not m.quality.usable]
 
 
-def _begins(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[Floats]:
+def _starting_points(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[Floats]:
     """Return the starting points of the search: the staged estimates, and the same with the spec's slow modes.
 
     The staged estimate of a tail with few requests may be too far off for the search to leave it.
@@ -179,14 +179,14 @@ def _begins(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[
     return [guess, np.where(tail, given, guess)] if np.any(np.abs(given - guess)[tail] > _SAME_START) else [guess]
 
 
-def _solve(problem: Problem, begins: Sequence[Floats], confidence: float) -> _Solution:
+def _solve(problem: Problem, starts: Sequence[Floats], confidence: float) -> _Solution:
     """Search from each starting point, estimate the model discrepancy at the best end, and continue with its weights.
 
     If several ends fit about equally well, the intervals contain them all.
     """
     noise = problem.targets.covariance
     variance = np.diag(noise) + _FIRST_DISCREPANCY**2
-    ends = [problem.polish(problem.search(begin, variance), variance) for begin in begins]
+    ends = [problem.polish(problem.search(start, variance), variance) for start in starts]
     least = min(ends, key=_cost)
     variance = np.diag(noise) + discrepancy(problem, least, noise) ** 2
     near_best = (end for end in ends if end.cost < least.cost + _FAR)

@@ -28,15 +28,15 @@ def latency_parts(run: Run, server_s: Floats) -> dict[str, Run]:
     """
     known = np.isfinite(server_s)
     return {
-        part: _lasting(run, known, took_s)
+        part: _with_latency(run, known, took_s)
         for part, took_s in zip(PARTS, (server_s, run.latency_s - server_s), strict=True)
     }
 
 
-def _lasting(run: Run, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], latency_s: Floats) -> Run:
-    requests = run.requests.filter(pa.array(kept))
+def _with_latency(run: Run, known: np.ndarray[tuple[int], np.dtype[np.bool_]], latency_s: Floats) -> Run:
+    requests = run.requests.filter(pa.array(known))
     at = requests.schema.get_field_index("end_s")
-    ends_s = pa.array((run.column("arrival_s") + latency_s)[kept])
+    ends_s = pa.array((run.column("arrival_s") + latency_s)[known])
     return Run(requests.set_column(at, requests.schema.field(at), ends_s), run.info)
 
 

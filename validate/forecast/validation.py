@@ -162,7 +162,7 @@ class _Group:
     loop: str
 
 
-def examined(named: tuple[str, Path]) -> tuple[Measured, RunQuality]:
+def read_and_check(named: tuple[str, Path]) -> tuple[Measured, RunQuality]:
     """Read a Run and check its quality; an unknown workload is a quality issue.
 
     Raises:
@@ -212,7 +212,7 @@ def validate(
     measured: list[Measured] = []
     qualities: list[RunQuality] = []
     with process_map(min(workers, max(len(runs), 1))) as mapping:
-        for run, quality in mapping(examined, runs.items()):
+        for run, quality in mapping(read_and_check, runs.items()):
             measured.append(run)
             qualities.append(quality)
             progress(len(measured) / len(runs) / 2)

@@ -16,7 +16,7 @@ from sim.simulate import simulate
 from validate.reference.cases import DURATION, Case, Row, spec_file
 from validate.reference.figures import figure, figures_of_spec
 from validate.reference.redhat import statements_of
-from validate.reference.statements import Statement, Wanted
+from validate.reference.statements import Statement, Variant
 
 RANGE = (0.05, 0.95)
 """Quantiles over the replications that are the ends of a figure's range."""
@@ -56,7 +56,7 @@ def forecast(
     """
     count = case.replications if replications is None else replications
     seeds = tuple(seed_of(seed, k) for k in range(count))
-    wanted = [Wanted(row.assignments, row.op, tuple(row.measured)) for row in case.rows]
+    wanted = [Variant(row.assignments, row.op, tuple(row.measured)) for row in case.rows]
     statements = statements_of(case.name)
     wanted += [variant for statement in statements for variant in statement.variants.values()]
     samples = _samples(case, wanted, tuple(assignments), seeds, workers, progress)
@@ -93,12 +93,12 @@ class _Job:
     assignments: tuple[str, ...]
     seeds: tuple[int, ...]
     steady: bool
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[Variant, ...]
 
 
 def _samples(
     case: Case,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[Variant],
     assignments: tuple[str, ...],
     seeds: tuple[int, ...],
     workers: int,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from validate.reference.redhat_gateways import LARGE, SMALL, requested
-from validate.reference.statements import STEADY, Statement, Values, Wanted, is_steady, listed
+from validate.reference.redhat_gateways import LARGE, SMALL, variant
+from validate.reference.statements import STEADY, Statement, Values, Variant, is_steady, listed
 
 _OLD = "ceph/redhat-210-filestore"
 
@@ -14,9 +14,9 @@ _OLD = "ceph/redhat-210-filestore"
 _FEW, _MANY = 50_000_000, 240_000_000  # not published; before RocksDB spills
 
 
-def _at(objects: int, op: str, spec_name: str | None = None) -> Wanted:
+def _at(objects: int, op: str, spec_name: str | None = None) -> Variant:
     gateways = 4 if spec_name else 7
-    return requested(op, SMALL, gateways, f"stored.objects={objects}", spec_name=spec_name)
+    return variant(op, SMALL, gateways, f"stored.objects={objects}", spec_name=spec_name)
 
 
 def _collapse(values: Values) -> tuple[bool, str]:
@@ -58,7 +58,7 @@ FILESTORE = (
     Statement(
         "BlueStore writes large objects twice as fast.",
         "6",
-        {"file": requested("PUT", LARGE, 4, spec_name=_OLD), "blue": requested("PUT", LARGE)},
+        {"file": variant("PUT", LARGE, 4, spec_name=_OLD), "blue": variant("PUT", LARGE)},
         _twice,
     ),
 )
@@ -69,10 +69,10 @@ _READERS = 224
 _STATES = {"start": 290_000_000, "half": 500_000_000, "late": 850_000_000, "end": 1_014_912_090}
 
 
-def _filled(objects: int, op: str, *more: str, figure: str = "throughput_ops") -> Wanted:
+def _filled(objects: int, op: str, *more: str, figure: str = "throughput_ops") -> Variant:
     """Return a round of writes or reads with `objects` in the cluster; more clients read than write (assumed)."""
     clients = (f"workload.clients={_READERS}",) if op == "GET" else ()
-    return Wanted((f"stored.objects={objects}", "workload.operations=10000", *clients, *more), op, (figure,))
+    return Variant((f"stored.objects={objects}", "workload.operations=10000", *clients, *more), op, (figure,))
 
 
 def _steady_reads(values: Values) -> tuple[bool, str]:
@@ -161,9 +161,9 @@ def _costs(published: float) -> Callable[[Values], tuple[bool, str]]:
     return check
 
 
-def _writes(spec_name: str, operations: int) -> dict[str, Wanted]:
+def _writes(spec_name: str, operations: int) -> dict[str, Variant]:
     settings = {mode: (f"bluestore.compression.mode={mode}", f"workload.operations={operations}") for mode in _MODES}
-    return {mode: Wanted(settings[mode], "PUT", ("throughput_ops",), spec_name) for mode in _MODES}
+    return {mode: Variant(settings[mode], "PUT", ("throughput_ops",), spec_name) for mode in _MODES}
 
 
 COMPRESSION = (

@@ -14,7 +14,7 @@ Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Variant:
     """Figures of one operation in one variant of a case's spec.
 
     Attributes:
@@ -43,7 +43,7 @@ class Statement:
 
     text: str
     part: str
-    variants: Mapping[str, Wanted]
+    variants: Mapping[str, Variant]
     check: Callable[[Values], tuple[bool, str]]
 
 

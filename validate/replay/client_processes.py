@@ -38,62 +38,62 @@ class ClientProcesses:
         # Keep a reference: its semaphores vanish with it, possibly before a child process has opened them.
         self._state = state = LoopState(job.plan.trace, context) if closed else None
         self._workers = job.plan.workers
-        self._attendants: list[_Attendant] = []
+        self._clients: list[_ClientProcess] = []
         with _interrupts_ignored():  # an interrupt reaches all processes, but only this one handles it
             for index in range(count):
                 here, there = context.Pipe()
                 process = context.Process(target=_main, args=(job, TracePart(index, count), state, there), daemon=True)
                 process.start()
                 there.close()
-                self._attendants.append(_Attendant(process, here))
+                self._clients.append(_ClientProcess(process, here))
 
     def __enter__(self) -> ClientProcesses:
         try:
-            for attendant in self._attendants:
-                attendant.hear("ready")
+            for client in self._clients:
+                client.receive("ready")
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        for attendant in self._attendants:
-            attendant.end()
+        for client in self._clients:
+            client.end()
 
     @property
     def pids(self) -> list[int]:
         """The process ids."""
-        return [attendant.pid for attendant in self._attendants]
+        return [client.pid for client in self._clients]
 
     @property
     def cpu_s(self) -> float:
         """CPU seconds of the processes during the loop."""
-        return sum(attendant.cpu_s for attendant in self._attendants)
+        return sum(client.cpu_s for client in self._clients)
 
     def run(self, progress: Callable[[int, float], None]) -> bool:
         """Run the loop to its end and return whether it was interrupted (arguments as in `drive`)."""
         zero_s = beginning(self._workers)
-        for attendant in self._attendants:
-            attendant.say(zero_s)
-        thread_group = ThreadGroup([attendant.attend for attendant in self._attendants], self._stop)
+        for client in self._clients:
+            client.send(zero_s)
+        thread_group = ThreadGroup([client.listen for client in self._clients], self._stop)
         return thread_group.wait(
-            lambda: progress(sum(a.requests for a in self._attendants), time.perf_counter() - zero_s),
+            lambda: progress(sum(a.requests for a in self._clients), time.perf_counter() - zero_s),
         )
 
     def _stop(self) -> None:
-        for attendant in self._attendants:
-            attendant.say("stop")
+        for client in self._clients:
+            client.send("stop")
 
     def records(self) -> list[Record]:
         """Return the record of each request, in the order in which they were taken."""
         records: list[Record] = []
-        for attendant in self._attendants:
-            attendant.say("hand over")
-            records += attendant.hear("records")
+        for client in self._clients:
+            client.send("hand over")
+            records += client.receive("records")
         return sorted(records, key=lambda record: record.due.number)
 
 
-class _Attendant:
+class _ClientProcess:
     """The parent's end of the connection to a client process."""
 
     def __init__(self, process: multiprocessing.process.BaseProcess, link: Connection):
@@ -101,15 +101,15 @@ class _Attendant:
         self.pid = process.pid or 0
         self.requests, self.cpu_s = 0, 0.0
 
-    def attend(self) -> None:
+    def listen(self) -> None:
         """Listen until the loop of the process has finished."""
-        self.cpu_s = self.hear("over")
+        self.cpu_s = self.receive("over")
 
-    def say(self, message: object) -> None:
-        with contextlib.suppress(OSError):  # the process has ended, which `hear` reports
+    def send(self, message: object) -> None:
+        with contextlib.suppress(OSError):  # the process has ended, which `receive` reports
             self._link.send(message)
 
-    def hear(self, awaited: str) -> Any:
+    def receive(self, awaited: str) -> Any:
         """Return the value of the next message of a kind; update the request count until then."""
         while True:
             try:

@@ -43,7 +43,7 @@ class InThreads:
         self._issue, self._threads = issue, ThreadPoolExecutor(threads, "attempt")
 
     def launch(self, row: int, attempt: int, done: Done) -> Callable[[], object]:
-        self._threads.submit(self._issue, row, attempt).add_done_callback(partial(_tell, done))
+        self._threads.submit(self._issue, row, attempt).add_done_callback(partial(_report, done))
         return lambda: None
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class OnLoop:
 
     def launch(self, row: int, attempt: int, done: Done) -> Callable[[], object]:
         future = asyncio.run_coroutine_threadsafe(self._issue(row, attempt), self._loop)
-        future.add_done_callback(partial(_tell, done))
+        future.add_done_callback(partial(_report, done))
         return future.cancel
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ async def _all_others() -> None:
     await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
 
 
-def _tell(done: Done, future: Future[Response]) -> None:
+def _report(done: Done, future: Future[Response]) -> None:
     try:
         done(future.result())
     except CancelledError:

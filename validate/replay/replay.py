@@ -122,7 +122,9 @@ def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[R
         clients = None
         if options.processes > 1:
             clients = stack.enter_context(ClientProcesses(client.job, options.processes))
-        info["pinning"] = stack.enter_context(_apart(options, clients.pids if clients else [os.getpid()], target))
+        info["pinning"] = stack.enter_context(
+            _separate_cores(options, clients.pids if clients else [os.getpid()], target)
+        )
         before, clock = CpuSample.take(target.server_pids), Clock()
         if clients is None:
             records, aborted = client.run(clock, report)
@@ -137,7 +139,7 @@ def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[R
 
 
 @contextmanager
-def _apart(options: Options, clients: Sequence[int], target: Target) -> Iterator[dict[str, Any] | None]:
+def _separate_cores(options: Options, clients: Sequence[int], target: Target) -> Iterator[dict[str, Any] | None]:
     """Pin clients and store to separate cores, if requested and possible; yield the cores, or why not."""
     if not options.pin:
         yield None

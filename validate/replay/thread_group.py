@@ -19,7 +19,7 @@ class ThreadGroup:
         self._count, self._stop = len(works), stop
         self._failures: list[Exception] = []
         self._ended: list[int] = []
-        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._notifications: SimpleQueue[None] = SimpleQueue()
         for number, work in enumerate(works):
             threading.Thread(target=self._do, args=(number, work), daemon=True).start()
 
@@ -31,7 +31,7 @@ class ThreadGroup:
             self._stop()
         finally:
             self._ended.append(number)
-            self._bell.put(None)
+            self._notifications.put(None)
 
     def wait(self, poll: Callable[[], None]) -> bool:
         """Wait for all threads, calling `poll` regularly, and return whether there was an interrupt.
@@ -43,7 +43,7 @@ class ThreadGroup:
         interrupted = False
         while len(self._ended) < self._count:
             try:
-                self._await_bell()
+                self._await_notification()
                 poll()
             except KeyboardInterrupt:
                 self._stop()
@@ -54,10 +54,10 @@ class ThreadGroup:
             raise self._failures[0]
         return interrupted
 
-    def _await_bell(self) -> None:
+    def _await_notification(self) -> None:
         try:
-            self._bell.get(timeout=POLL_S)
+            self._notifications.get(timeout=POLL_S)
             while True:  # drain: others may have ended at the same time
-                self._bell.get_nowait()
+                self._notifications.get_nowait()
         except Empty:
             pass

@@ -74,7 +74,7 @@ class Client:
         state: LoopState | None = None,
         zero_s: Callable[[], float] | None = None,
     ) -> tuple[list[Record], bool]:
-        """Issue the share's requests; arguments and result are those of `drive`."""
+        """Issue the requests of this client's part; arguments and result are those of `drive`."""
         plan = self.job.plan
         loop = self.loop(clock, state)
         call = caller(plan.trace, self.job.buckets, self.payload)

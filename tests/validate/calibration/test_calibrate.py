@@ -1,4 +1,4 @@
-"""Calibration: hidden values come back, the intervals say how sure they are, and what cannot be told is said."""
+"""Calibration recovers hidden values with intervals, and names the parameters that are not identifiable."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_intervals_cover_the_truth_as_often_as_they_claim():
     assert all(row["median_half_width"] < 0.5 for row in rows.values())
 
 
-def test_what_the_runs_cannot_tell_is_said():
+def test_parameters_that_are_not_identifiable_are_named():
     """Of one size, a time per byte is as good as a constant."""
     pair = [Parameter("host.cpu.GET.constant", 1e-5, 1e-1), Parameter("host.cpu.GET.per_byte", 1e-11, 1e-5)]
     both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"host.cpu.GET.per_byte": 1.2e-9}))]

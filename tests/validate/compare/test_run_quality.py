@@ -42,8 +42,8 @@ def one_after_the_other(latency, info=None, **columns) -> Run:
     return run_of(latency, info=CLOSED | (info or {}), arrival_s=arrival, start_s=arrival, **columns)
 
 
-def asked_openly(n: int = 2000, seed: int = 0, lag_s=0.0, **info) -> Run:
-    """An open loop that an endlessly fast store answers in a millisecond."""
+def open_loop(n: int = 2000, seed: int = 0, lag_s=0.0, **info) -> Run:
+    """Return an open loop on an infinitely fast store with response times of a millisecond."""
     arrival = np.cumsum(np.random.default_rng(seed).exponential(0.005, n))
     start = arrival + lag_s
     return run_of(start + 0.001 - arrival, info=OPEN | info, arrival_s=arrival, start_s=start, end_s=start + 0.001)
@@ -69,7 +69,7 @@ def test_independent_blocks_are_called_changed_as_rarely_as_the_level_says():
     found = sum(
         any(change.p_value < 0.05 for change in drift.latency_changes(steady(400, seed=seed))) for seed in range(300)
     )
-    # The test is exact for a law without atoms: 5 % of 300 are 15.
+    # The test is exact for a distribution without atoms: 5 % of 300 are 15.
     assert stats.binomtest(found, 300, 0.05).pvalue > 1e-3
 
 
@@ -114,14 +114,14 @@ def test_more_than_the_store_can_do_is_saturated():
 
 def test_a_late_client_is_client_limited():
     late = np.where(np.arange(2000) % 20 == 0, 0.02, 0.0)
-    quality = check_quality(asked_openly(lag_s=late))
+    quality = check_quality(open_loop(lag_s=late))
     assert list(quality.issues) == ["client-limited"]
     assert "5 % of the requests" in quality.issues["client-limited"]
-    assert check_quality(asked_openly(lag_s=late / 10)).usable
+    assert check_quality(open_loop(lag_s=late / 10)).usable
 
 
 def test_a_client_that_falls_ever_further_behind_is_client_limited():
-    quality = check_quality(asked_openly(lag_s=np.linspace(0, 1, 2000)))
+    quality = check_quality(open_loop(lag_s=np.linspace(0, 1, 2000)))
     assert "client-limited" in quality.issues
     assert quality.figures["client-limited"]["rate_ratio"] < 0.98
 

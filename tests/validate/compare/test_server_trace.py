@@ -124,7 +124,7 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
     run, server_s = simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=2)
     rest_s = (run.latency_s - server_s).mean()
     no_contention_s = 2 * spec.network.latency + (0.24e-3 + 4096 * 0.3e-9 if spec.client.cpu else 0)
-    assert rest_s == pytest.approx(no_contention_s, rel=0.02, abs=1e-9), "one client waits for nobody"
+    assert rest_s == pytest.approx(no_contention_s, rel=0.02, abs=1e-9), "requests of one client do not wait"
     assert run.latency_s.mean() == pytest.approx(simulate(spec, trace, seed=3).latency_s.mean(), rel=0.05)
 
 

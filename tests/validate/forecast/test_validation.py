@@ -1,4 +1,4 @@
-"""Models that are right and models that are wrong, held against measurements that a known model made."""
+"""Right and wrong models, validated on measurements that a known model generated."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_an_interrupt_waits_for_what_is_under_way(stub: Stub, processes: int) ->
 
     run = replay(reads(200, rate=100), Target(store.url), Options(processes=processes), interrupt)
     assert run.info["aborted"] and 60 <= len(run) < 190 and not run.failed.any()
-    assert sorted(run.requests.column("key").to_pylist()) == store.told("read"), "what the store was asked is there"
+    assert sorted(run.requests.column("key").to_pylist()) == store.told("read"), "the Run has the requests of the store"
     issued = {int(key[1:]) for key in run.requests.column("key").to_pylist()}
     owed = {row for first, end in run.info["unissued"] for row in range(first, end)}
     assert issued | owed == set(range(200)) and not issued & owed

@@ -27,7 +27,7 @@ Stub = Callable[..., StubStore]
 
 
 def interrupt_after(requests: int) -> Progress:
-    """One Ctrl-C, once so many requests are done."""
+    """One Ctrl-C, after a number of requests."""
     sent: list[float] = []
 
     def progress(stage: str, done: float, total: float) -> None:
