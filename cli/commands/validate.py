@@ -44,7 +44,7 @@ def command(
     ],
     profile: Annotated[
         Path | None,
-        typer.Option("--profile", help="Calibrated values; Runs to which they were fitted are not held out."),
+        typer.Option("--profile", help="Calibrated values; their Runs do not count as held out."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with code 1 if a held-out error is beyond tolerance and noise.")

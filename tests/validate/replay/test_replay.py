@@ -219,7 +219,7 @@ def test_wrong_key_is_one_clear_line_without_credentials(stub: Stub, data_path: 
     [
         ({}, "http://127.0.0.1:1", "Could not connect"),
         ({}, "127.0.0.1:9000", "Invalid endpoint"),
-        ({}, "http://user:word@127.0.0.1:1", "holds credentials"),
+        ({}, "http://user:word@127.0.0.1:1", "contains credentials"),
         ({"AWS_PROFILE": "absent"}, "http://127.0.0.1:1", "absent"),
         ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "http://127.0.0.1:1", "no credentials"),
     ],
