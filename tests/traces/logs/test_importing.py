@@ -184,7 +184,7 @@ def test_an_imported_run_is_judged_compared_and_validated(imported: Any, tmp_pat
     assert check_quality(run).usable
     assert compare(run, run).verdict == "agree"
     found = validate(load_spec(Path("examples/minio.yaml"), ()), {"r": tmp_path / "r"}, seeds=2)
-    assert found.cells[0].ops["GET"]
+    assert found.configurations[0].ops["GET"]
     with pytest.raises(SystemExit) as caught:
         main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")])
     assert not caught.value.code
