@@ -233,7 +233,7 @@ LATENCY = np.full(200, 0.01)
         (run_of(LATENCY), "bad: the Run has no trace.parquet"),
         (run_of(LATENCY, trace=TRACE, error=["timeout"] * 200), "bad: has no successful request"),
         (run_of(LATENCY, trace=TRACE, info={"aborted": True}), "bad: aborted: .*anyway"),
-        (measured(1, 1, "workload.mix={LIST: 1}"), "bad: nothing that may be fitted matters"),
+        (measured(1, 1, "workload.mix={LIST: 1}"), "bad: its workload depends on none"),
     ],
 )
 def test_runs_that_cannot_be_fitted_are_refused_in_one_line(run, said):
