@@ -63,7 +63,7 @@ class Flow:
             "calls": self.functions.total(),
             "spec_of": calls_by_name["spec_of"],
             "deep copies": self.copies,
-            "judge": calls_by_name["judge"],
+            "check_quality": calls_by_name["check_quality"] + calls_by_name["judge"],
             "compile": sum(calls for name, calls in calls_by_name.items() if name in ("compile_spec", "Spec.compile")),
             "Runs read": self.folders.total(),
             "most of one": max(self.folders.values(), default=0),

@@ -1,9 +1,9 @@
-"""How often the judgement of a Run calls a good one bad: false alarms on simulated Runs that are stationary.
+"""False alarms of the run-quality check on simulated stationary Runs.
 
     .venv/bin/python benchmarks/run_quality.py [--trials 200]
 
-Prints, for each load, the share of Runs with a fault of each kind, and of Runs that change half-way (the store's CPU
-demand grows by the given factor) the share that is found out.
+Prints, for each load, the fraction of Runs with each quality issue, and the fraction of detected changes among Runs in
+which the store's CPU demand grows by a factor half-way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from models.store import Spec, spec_of
 from sim.simulate import simulate
 from traces.run import Run
 from traces.workload.generate import generate
-from validate.compare.run_quality import judge
+from validate.compare.run_quality import check_quality
 
 STORE = {
     "store": "minio",
@@ -70,8 +70,8 @@ def _spec(workload: dict[str, object], slower: float) -> Spec:
 
 
 def faults_of(workload: dict[str, object], trials: int, slower: float = 1.0) -> list[Mapping[str, str]]:
-    """The faults found in each of so many Runs."""
-    return [judge(run_of(workload, seed, slower)).faults for seed in range(trials)]
+    """Return the quality issues of each of `trials` Runs."""
+    return [check_quality(run_of(workload, seed, slower)).issues for seed in range(trials)]
 
 
 def main() -> None:
@@ -79,16 +79,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=200)
     trials = parser.parse_args().trials
-    print(f"{'load':26} {'any fault':>9}  faults; drift found of a change by {', '.join(f'x{c}' for c in CHANGES)}")
+    print(f"{'load':26} {'any issue':>9}  issues; drift found of a change by {', '.join(f'x{c}' for c in CHANGES)}")
     total = []
     for duration in ("3s", "10s"):
         for name, workload in loads(duration):
-            faults = [judge(run_of(workload, seed)).faults for seed in range(trials)]
-            total += [bool(f) for f in faults]
-            kinds = Counter(kind for fault in faults for kind in fault)
+            issues = [check_quality(run_of(workload, seed)).issues for seed in range(trials)]
+            total += [bool(f) for f in issues]
+            kinds = Counter(kind for issue in issues for kind in issue)
             power = [
                 np.mean(
-                    ["drifted" in judge(run_of(workload, seed, factor)).faults for seed in range(max(trials // 4, 1))]
+                    [
+                        "drifted" in check_quality(run_of(workload, seed, factor)).issues
+                        for seed in range(max(trials // 4, 1))
+                    ]
                 )
                 for factor in CHANGES
             ]

@@ -1,1 +1,1 @@
-"""The forecast against reality: replay on real stores, the lab, comparison and fits."""
+"""Validation on real stores: replay, the lab, comparison, calibration, forecasts and reference cases."""

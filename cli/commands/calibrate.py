@@ -49,8 +49,8 @@ def command(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help=f"What the server says of the same requests: output of 'mc admin trace --json'. A Run's own {IN_RUN} "
-            "is taken too.",
+            help="Server times of the same requests: output of 'mc admin trace --json'. The file "
+            f"{IN_RUN} of a Run is read, too.",
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
@@ -63,9 +63,9 @@ def command(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit a model to measured Runs; the values go into a profile for --profile of other commands.
+    """Fit a model to measured Runs, and write the values to a profile for --profile of other commands.
 
-    What is fitted are the demands and distributions that the spec names and the Runs depend on.
+    The fitted parameters are the demands and distributions in the spec on which the Runs depend.
     """
     store = load_spec(spec, assignments or ())
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())

@@ -1,4 +1,4 @@
-"""`tailcast compare`: two Runs held against each other."""
+"""`tailcast compare`: compares two Runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cli.common import print_grid, print_json, progress, stdout
 from cli.options import JsonOption, SeedOption
 
 ToleranceOption = Annotated[
-    float, typer.Option("--tolerance", help="By what share throughput, p50, p99 and the whole distribution may differ.")
+    float, typer.Option("--tolerance", help="Relative difference allowed in throughput, p50, p99 and distribution.")
 ]
 
 

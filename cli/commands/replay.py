@@ -28,7 +28,7 @@ from validate.lab import lab
 from validate.lab.request_trace import recording
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import Progress, replay, resume
-from validate.replay.resume import left_of
+from validate.replay.resume import remaining
 from validate.replay.schedule import sentence
 from validate.s3.account import Target
 
@@ -98,7 +98,7 @@ def command(
     requested = Trace.read(trace)
     partial = None if resumed is None else Run.read(resumed)
     if dry_run:
-        facts = plan_of(requested if partial is None else left_of(requested, options, partial), options).facts()
+        facts = plan_of(requested if partial is None else remaining(requested, options, partial), options).facts()
         print_json({"dry_run": facts}) if json else _print_plan(facts)
         return 0
     if out is not None:

@@ -1,4 +1,4 @@
-"""`tailcast validate`: a model held against measured Runs that it was not fitted on."""
+"""`tailcast validate`: forecasts compared with measured Runs to which the model was not fitted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cli.options import (
 )
 from cli.pages.validation import write_validation_page
 from cli.parse.spec import overridden
-from cli.tables.validation import cell_grids, left_out_grid, summary_grid, verdict, worst_cases
+from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
 from models.store import spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping
@@ -43,14 +43,15 @@ def command(
         list[Path], typer.Argument(metavar="RUN...", help="Folders of measured Runs, or folders that hold such.")
     ],
     profile: Annotated[
-        Path | None, typer.Option("--profile", help="Calibrated values; its own Runs are not counted as held out.")
+        Path | None,
+        typer.Option("--profile", help="Calibrated values; their Runs do not count as held out."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 unless the held-out errors are within tolerance or noise.")
+        bool, typer.Option("--check", help="Exit with code 1 if a held-out error is beyond tolerance and noise.")
     ] = False,
     tolerances: Annotated[
         list[str] | None,
-        typer.Option("--tolerance", metavar="FIGURE=SHARE", help=f"Median error allowed; repeatable. [{_DEFAULTS}]"),
+        typer.Option("--tolerance", metavar="FIGURE=FRACTION", help=f"Median error allowed; repeatable. [{_DEFAULTS}]"),
     ] = None,
     seeds: Annotated[int, typer.Option(min=2, help="Number of simulations per workload.")] = 5,
     workers: WorkersOption = None,
@@ -62,9 +63,9 @@ def command(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge measured Runs, predict those that the model was not fitted on, and say how far off it is.
+    """Check the quality of measured Runs, predict those to which the model was not fitted, and show the errors.
 
-    Errors are shown beside the noise band: how far a measurement is from its own repetition.
+    Next to the errors is the repeatability: how much two measurements of the same configuration differ.
     """
     data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()
     if profile is not None:
@@ -95,7 +96,7 @@ def command(
     if as_json:
         print_json(shown)
     else:
-        for grid in (*left_out_grid(result), *cell_grids(result), summary_grid(result)):
+        for grid in (*left_out_grid(result), *configuration_grids(result), summary_grid(result)):
             print_grid(grid)
         stdout.print(verdict(result), worst_cases(result), sep="\n", markup=False)
     if check and result.verdict != "pass":
@@ -103,18 +104,18 @@ def command(
 
 
 def run_folders(paths: Sequence[Path]) -> list[Path]:
-    """The folders of Runs among paths: a Run's own, or all beneath it; each once.
+    """Return the folders of Runs at or below the paths, each once.
 
     Raises:
-        InputError: there is no Run in one of them.
+        InputError: there is no Run at or below a path.
     """
     found: dict[Path, Path] = {}
     for path in paths:
         inside = [path] if (path / "run.json").is_file() else sorted(file.parent for file in path.rglob("run.json"))
-        # A folder that is still being written has a name that begins with a dot.
+        # The name of a folder that is still being written begins with a dot.
         inside = [f for f in inside if f == path or not any(p.startswith(".") for p in f.relative_to(path).parts)]
         if not inside:
-            raise InputError(f"{path}: there is no Run in it: no folder with a run.json")
+            raise InputError(f"{path}: no Run found: no folder with a run.json")
         for folder in inside:
             found.setdefault(folder.resolve(), folder)
     return list(found.values())
@@ -131,6 +132,6 @@ def _tolerances(given: Sequence[str]) -> dict[str, float]:
         except ValueError:
             fraction = math.nan
         if not 0 < fraction < math.inf:
-            raise InputError(f"--tolerance {text}: {value!r} is no share above 0, such as 0.1 for 10 %")
+            raise InputError(f"--tolerance {text}: {value!r} is not a fraction above 0, such as 0.1 for 10 %")
         tolerances[_FIGURES[name]] = fraction
     return tolerances

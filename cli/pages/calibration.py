@@ -1,4 +1,4 @@
-"""What a calibration found, as tables, words and a page."""
+"""The result of a calibration as tables, sentences and a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6"
 
 
 def values_grid(profile: Profile, title: str = "Fitted values") -> Grid:
-    """The parameters with their intervals; those that the Runs do not tell are marked ``unsure``."""
+    """Return the parameters with their intervals; those that are not identifiable are marked ``unsure``."""
     units = _units(profile)
     rows = [
         [
@@ -34,72 +34,73 @@ def values_grid(profile: Profile, title: str = "Fitted values") -> Grid:
         ]
         for path, estimate in profile.parameters.items()
     ]
-    return Grid(title, ["parameter", "value", f"{profile.confidence * 100:g}% interval", "first guess", "told"], rows)
+    interval = f"{profile.confidence * 100:g}% interval"
+    return Grid(title, ["parameter", "value", interval, "first guess", "identifiable"], rows)
 
 
 def residuals_grid(profile: Profile, title: str = "Fitted over measured") -> Grid:
-    """How far the fitted model is from each Run, by operation."""
+    """Return the ratios of fitted to measured figures of each Run, by operation."""
     rows = []
     for run in profile.runs:
         of_run = [r for r in profile.residuals if r.run == run.name]
         cpu = {r.figure: percent(r.log_ratio) for r in of_run if r.figure in _CPU}
         for op in dict.fromkeys(r.op for r in of_run if r.figure not in _CPU):
             ratios = {r.figure: percent(r.log_ratio) for r in of_run if r.op == op} | cpu
-            rows.append([run.cell, op, *(ratios.get(name, number(None)) for name in (*_SHOWN, *_CPU))])
+            rows.append([run.configuration, op, *(ratios.get(name, number(None)) for name in (*_SHOWN, *_CPU))])
     return Grid(title, ["Runs of", "op", *(LABELS[name] for name in _SHOWN), *_CPU.values()], rows, labels=2)
 
 
 def words(profile: Profile) -> list[str]:
-    """How good the fit is, and what else there is to know of it."""
+    """Return sentences on the quality of the fit."""
     fit = (
-        f"{_count(len(profile.runs), 'Run')} fitted with {len(profile.parameters)} parameters: the figures are off "
-        f"by {percent(profile.rms_log_error).removeprefix('+')} (root mean square)"
+        f"{_count(len(profile.runs), 'Run')} fitted with {len(profile.parameters)} parameters: root-mean-square error "
+        f"{percent(profile.rms_log_error).removeprefix('+')}"
     )
-    missed = f"{percent(profile.discrepancy).removeprefix('+')} beyond their noise: what the model lacks"
+    missed = f"model discrepancy (beyond noise) {percent(profile.discrepancy).removeprefix('+')}"
     return [
-        f"{fit}, {missed if profile.discrepancy > 0 else 'which is their noise'}.",
-        *map(_sentence, profile.findings),
+        f"{fit}, {missed if profile.discrepancy > 0 else 'explained by noise'}.",
+        *map(_sentence, profile.notes),
     ]
 
 
 def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
-    """Write a page about a calibration; its figures.
+    """Write a page about a calibration and return its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
     noise = ", ".join(f"{_label(name)} {percent(sd).removeprefix('+')}" for name, sd in profile.noise.items())
     about = (
-        "What the Runs were asked was simulated, and the values were chosen with which quantiles, throughput and CPU "
-        "time per request come nearest to the measured ones. Intervals hold the noise of the Runs and of the "
-        "simulations, and what the model lacks."
+        "The workloads of the Runs were simulated, and the values are those for which quantiles, throughput and CPU "
+        "time per request are closest to the measured ones. Intervals include the noise of the Runs and of the "
+        "simulations, and the model discrepancy."
     )
-    fit, *findings = words(profile)
+    fit, *notes = words(profile)
     sections = [
-        Section("", [*findings, about], [values_grid(profile)], [_intervals(profile)]),
+        Section("", [*notes, about], [values_grid(profile)], [_intervals(profile)]),
         Section(
             "Measured and fitted",
-            ["Points are measured, with bars of two standard deviations of noise; lines are fitted."],
+            ["Points are measured, with error bars of two standard deviations of noise; lines are fitted."],
             charts=[_quantiles(profile, op) for op in OPS if any(r.op == op for r in profile.residuals)],
         ),
         Section(
-            "What is left", [f"Noise from one Run to the next: {noise}."], [residuals_grid(profile)], _left(profile)
+            "Residuals",
+            [f"Standard deviation from one Run to the next: {noise}."],
+            [residuals_grid(profile)],
+            _residual_figures(profile),
         ),
         Section("The Runs", (), [_runs_grid(profile)]),
     ]
-    requested = f"With which values of {_count(len(profile.parameters), 'parameter')} {profile.spec} comes nearest to "
-    header = Header(f"{requested}{_count(len(profile.runs), 'Run')}.", fit, _sure(profile))
+    question = f"Which values of {_count(len(profile.parameters), 'parameter')} of {profile.spec} best fit "
+    header = Header(f"{question}{_count(len(profile.runs), 'measured Run')}?", fit, _identifiable(profile))
     return write_page(path, f"Calibration of {profile.spec}", header, sections)
 
 
-def _sure(profile: Profile) -> str:
-    """How many of the values the Runs tell."""
-    told = sum(estimate.identified for estimate in profile.parameters.values())
-    untold = len(profile.parameters) - told
-    rest = f"; the other {untold} they do not tell" if untold else ""
-    return (
-        f"The Runs tell {told} of {len(profile.parameters)} values, with {profile.confidence * 100:g}% intervals{rest}."
-    )
+def _identifiable(profile: Profile) -> str:
+    """Return a sentence on how many of the values are identifiable."""
+    count = sum(estimate.identified for estimate in profile.parameters.values())
+    level = f"{profile.confidence * 100:g}% intervals"
+    return f"{count} of {len(profile.parameters)} values are identifiable from the Runs; the table has {level}."
 
 
 def _count(number_of: int, noun: str) -> str:
@@ -113,7 +114,7 @@ def _value(unit: str, value: float) -> str:
 
 
 def _units(profile: Profile) -> dict[str, str]:
-    """The unit of each parameter, as its field in the store's spec has it."""
+    """Return the unit of each parameter, from its field in the store's spec."""
     spec = store_named(profile.store).Spec
     fits = {path: declared_fit(spec, path.split(".")) for path in profile.parameters}
     return {path: fit.unit if fit else "" for path, fit in fits.items()}
@@ -128,16 +129,17 @@ def _sentence(text: str) -> str:
 
 
 def _runs_grid(profile: Profile) -> Grid:
-    rows = [[run.name, run.cell, run.started_at, f"{run.requests:,}"] for run in profile.runs]
-    return Grid("", ["Run", "requested", "begun", "requests"], rows, labels=3)
+    rows = [[run.name, run.configuration, run.started_at, f"{run.requests:,}"] for run in profile.runs]
+    return Grid("", ["Run", "workload", "started", "requests"], rows, labels=3)
 
 
 def _intervals(profile: Profile) -> go.Figure:
-    """Each value's interval and first guess, as shares of the value, on a logarithmic axis."""
+    """Return a figure of each value's interval and first guess, relative to the value, on a logarithmic axis."""
     figure = blank(f"Values: {profile.confidence * 100:g}% intervals and first guesses", "over the fitted value", "")
     units = _units(profile)
-    for told, colour, name in ((True, COLOURS["GET"], "told by the Runs"), (False, COLOURS["DELETE"], "not told")):
-        chosen = {path: e for path, e in profile.parameters.items() if e.identified is told}
+    kinds = ((True, COLOURS["GET"], "identifiable"), (False, COLOURS["DELETE"], "not identifiable"))
+    for identified, colour, name in kinds:
+        chosen = {path: e for path, e in profile.parameters.items() if e.identified is identified}
         if chosen:
             _interval_points(figure, chosen, units, colour, name)
     guesses = [e.guess / e.value for e in profile.parameters.values()]
@@ -176,13 +178,13 @@ def _interval_points(
 
 
 def _quantiles(profile: Profile, op: str) -> go.Figure:
-    """Quantiles of an operation's latency in each Run: measured as points, fitted as lines."""
+    """Return a figure of an operation's latency quantiles in each Run: measured as points, fitted as lines."""
     figure = blank(f"{op}: latency quantiles", "", "latency (ms)")
     of_runs = [(run, _quantiles_of(profile, run.name, op)) for run in profile.runs]
     shown = [(run, residuals) for run, residuals in of_runs if residuals]
     for i, (run, residuals) in enumerate(shown):
         colour, x = _RUN_COLOURS[i % len(_RUN_COLOURS)], [LABELS[r.figure] for r in residuals]
-        name = escaped(run.cell)
+        name = escaped(run.configuration)
         error = {"type": "data", "array": [2e3 * r.noise * r.measured for r in residuals], "width": 3}
         figure.add_scatter(
             x=x,
@@ -214,8 +216,8 @@ def _quantiles_of(profile: Profile, run: str, op: str) -> list[Residual]:
     return [r for r in profile.residuals if r.run == run and r.op == op and r.figure.startswith("p")]
 
 
-def _left(profile: Profile) -> Sequence[go.Figure]:
-    """Residuals by figure, each Run a line of points."""
+def _residual_figures(profile: Profile) -> Sequence[go.Figure]:
+    """Return a figure of the residuals by figure, with a colour per Run."""
     figure = blank("Fitted over measured", "", "ratio")
     for i, run in enumerate(profile.runs):
         of_run = [r for r in profile.residuals if r.run == run.name]
@@ -224,7 +226,7 @@ def _left(profile: Profile) -> Sequence[go.Figure]:
             y=[r.fitted / r.measured for r in of_run],
             mode="markers",
             marker={"size": 8, "color": _RUN_COLOURS[i % len(_RUN_COLOURS)]},
-            name=escaped(run.cell),
+            name=escaped(run.configuration),
             text=[f"{percent(r.log_ratio)}, noise {percent(r.noise)}" for r in of_run],
             hovertemplate="%{x}: %{text}",
         )

@@ -1,4 +1,4 @@
-"""The page about a validation: predicted against measured, cell by cell."""
+"""The page about a validation: predicted against measured figures by configuration."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import plotly.graph_objects as go
 
 from cli.figures.figures import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.validation import all_cells_grid, left_out_grid, summary_grid, verdict, worst_cases
+from cli.tables.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
 from traces.tables import OPS
 from validate.forecast.prediction import Deviation, Ratio
-from validate.forecast.validation import REPEATABILITY_FACTOR, Cell, Validation
+from validate.forecast.validation import REPEATABILITY_FACTOR, Configuration, Validation
 
 _SCATTERS = {"throughput_ops": ("operations a second", 1.0), "p50": ("p50 (ms)", 1e3), "p99": ("p99 (ms)", 1e3)}
 _LINES = {"throughput_ops": "#3b82d6", "p50": "#109e78", "p99": "#d5521a", "w1": "#b86aa8"}
 
 
 class _Point(NamedTuple):
-    cell: Cell
+    configuration: Configuration
     op: str
     measure: Deviation
 
 
 class _RatioPoint(NamedTuple):
-    cell: Cell
+    configuration: Configuration
     op: str
     measure: Ratio
 
 
 def write_validation_page(result: Validation, spec: Path, profile: Path | None, path: Path) -> list[go.Figure]:
-    """Write a page about what Runs say of a spec, with the values of a profile if there is one; its figures.
+    """Write a page about the validation of a spec (with a profile, if given) and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -43,55 +43,61 @@ def write_validation_page(result: Validation, spec: Path, profile: Path | None, 
     values = f" with {profile.name}" if profile else ""
     name = spec.name
     noisy = (
-        "The noise band is how far a measurement is from its own repetition, in the median; in parentheses that of "
-        "other workloads, where there was no repetition. A figure is within its tolerance, within noise "
-        f"({REPEATABILITY_FACTOR:g} noise bands), or beyond both."
+        "Repeatability is the median difference between two measurements of the same configuration; in parentheses "
+        "that of other configurations, if it was not repeated. An error is within the tolerance, within noise "
+        f"({REPEATABILITY_FACTOR:g} times the repeatability), or beyond both."
     )
-    header = Header(f"How far {name}{values} is from {len(result.runs)} measured Runs.", verdict(result), _sure(result))
+    question = f"How accurate are forecasts of {name}{values} for {len(result.runs)} measured Runs?"
+    header = Header(question, verdict(result), _basis(result))
     charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
     return write_page(
         path,
-        f"{name} against measurements",
+        f"Validation of {name}",
         header,
         [
             Section("", list(filter(None, [worst_cases(result), noisy])), [summary_grid(result)]),
             Section("Predicted against measured", charts=[*charts, _sorted_errors(result)]),
-            Section("All cells", (), [all_cells_grid(result)] if result.cells else []),
+            Section("All configurations", (), [all_configurations_grid(result)] if result.configurations else []),
             Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
         ],
     )
 
 
-def _sure(result: Validation) -> str:
-    """What the verdict rests on."""
+def _basis(result: Validation) -> str:
+    """Return a sentence on the basis of the verdict."""
     repeated = sum(
-        any(measure.noise_pairs for found in cell.ops.values() for measure in found.measures.values())
-        for cell in result.cells
+        any(measure.repetition_pairs for found in configuration.ops.values() for measure in found.measures.values())
+        for configuration in result.configurations
     )
-    left_out = sum(not run.judgement.usable for run in result.runs)
+    left_out = sum(not run.quality.usable for run in result.runs)
     return (
-        f"Each of {len(result.cells)} workloads was simulated {result.seeds} times with the trace of its Runs; "
-        f"{repeated} of them measured more than once, which tells the noise; {left_out} Runs could not be judged by."
+        f"Each of {len(result.configurations)} configurations was simulated {result.seeds} times with the traces of "
+        f"its Runs; {repeated} were measured more than once, which gives the repeatability; {left_out} Runs failed the "
+        "run-quality check."
     )
 
 
 def _points(result: Validation, figure: str) -> list[_Point]:
     return [
-        _Point(cell, op, found.measures[figure])
-        for cell in result.cells
-        for op, found in cell.ops.items()
+        _Point(configuration, op, found.measures[figure])
+        for configuration in result.configurations
+        for op, found in configuration.ops.items()
         if figure in found.measures
     ]
 
 
 def _ratios(result: Validation, figure: str) -> list[_RatioPoint]:
-    """Those of a figure that both sides have."""
-    found = ((cell, op, prediction.ratios.get(figure)) for cell in result.cells for op, prediction in cell.ops.items())
-    return [_RatioPoint(cell, op, ratio) for cell, op, ratio in found if ratio is not None]
+    """Return the values of a figure that both sides have."""
+    found = (
+        (configuration, op, prediction.ratios.get(figure))
+        for configuration in result.configurations
+        for op, prediction in configuration.ops.items()
+    )
+    return [_RatioPoint(configuration, op, ratio) for configuration, op, ratio in found if ratio is not None]
 
 
 def _scatter(result: Validation, figure: str) -> go.Figure:
-    """Predicted against measured on logarithmic axes, with the diagonal, the tolerance and the noise band about it."""
+    """Return a figure of predicted against measured on logarithmic axes, with tolerance and repeatability."""
     unit, scale = _SCATTERS[figure]
     points, row = _ratios(result, figure), result.summary[figure]
     chart = blank(f"{LABELS[figure]}: predicted against measured", f"measured {unit}", f"predicted {unit}")
@@ -100,12 +106,12 @@ def _scatter(result: Validation, figure: str) -> go.Figure:
     ends = np.array([min(values) / 1.3, max(values) * 1.3])
     if row.repeatability is not None:
         wide = REPEATABILITY_FACTOR * row.repeatability
-        _band(chart, ends, wide, "rgba(59,130,214,0.16)", f"{REPEATABILITY_FACTOR:g} × noise band")
+        _band(chart, ends, wide, "rgba(59,130,214,0.16)", f"{REPEATABILITY_FACTOR:g} × repeatability")
     _band(chart, ends, row.tolerance, "rgba(128,128,128,0.25)", "tolerance")
     chart.add_scatter(x=ends, y=ends, mode="lines", line={"color": "#808080", "width": 1}, showlegend=False)
     for op in OPS:
         for fitted in (False, True):
-            mine = [p for p in points if p.op == op and p.cell.fitted == fitted]
+            mine = [p for p in points if p.op == op and p.configuration.fitted == fitted]
             if mine:
                 chart.add_scatter(**_marks(mine, op, fitted, scale))
     ticks = {"type": "log", "dtick": "D2", "tickformat": "~g"} if ends[1] / ends[0] < 1000 else {"type": "log"}
@@ -130,13 +136,13 @@ def _marks(points: Sequence[_RatioPoint], op: str, fitted: bool, scale: float) -
             "line": {"width": 2 if fitted else 0},
         },
         "name": f"{op}, fitted" if fitted else op,
-        "text": [f"{escaped(p.cell.cell)}: {percent(p.measure.log_ratio)}" for p in points],
+        "text": [f"{escaped(p.configuration.label)}: {percent(p.measure.log_ratio)}" for p in points],
         "hovertemplate": "%{text}<extra></extra>",
     }
 
 
 def _band(chart: go.Figure, ends: Any, wide: float, colour: str, name: str) -> None:
-    """The area in which predicted and measured are no further apart than a share."""
+    """Add the area in which predicted and measured differ by at most a fraction."""
     x = [ends[0], ends[1], ends[1], ends[0]]
     y = [ends[0] * (1 + wide), ends[1] * (1 + wide), ends[1] / (1 + wide), ends[0] / (1 + wide)]
     line = {"width": 0}
@@ -144,13 +150,15 @@ def _band(chart: go.Figure, ends: Any, wide: float, colour: str, name: str) -> N
 
 
 def _sorted_errors(result: Validation) -> go.Figure:
-    """Each figure's held-out errors in ascending order, and dashed the noise bands of all cells in theirs."""
-    chart = blank("Errors in order (dashed: noise bands)", "share of the held-out cells", "error")
+    """Return a figure of the cumulative distributions of held-out errors and (dashed) of repeatability."""
+    chart = blank("Cumulative errors (dashed: repeatability)", "fraction of the held-out configurations", "error")
     for figure, colour in _LINES.items():
         points = _points(result, figure)
-        held_out = sorted((p for p in points if not p.cell.fitted), key=lambda p: p.measure.error)
+        held_out = sorted((p for p in points if not p.configuration.fitted), key=lambda p: p.measure.error)
         bands = sorted(
-            p.measure.repeatability for p in points if p.measure.noise_pairs and p.measure.repeatability is not None
+            p.measure.repeatability
+            for p in points
+            if p.measure.repetition_pairs and p.measure.repeatability is not None
         )
         if held_out:
             chart.add_scatter(
@@ -159,13 +167,13 @@ def _sorted_errors(result: Validation) -> go.Figure:
                 mode="lines+markers",
                 line={"color": colour, "width": 2},
                 name=LABELS[figure],
-                text=[f"{p.op}: {escaped(p.cell.cell)}" for p in held_out],
+                text=[f"{p.op}: {escaped(p.configuration.label)}" for p in held_out],
                 hovertemplate="%{text}: %{y:.1%}",
             )
         if bands:
             line = {"color": colour, "width": 1.5, "dash": "dash"}
             y = [_shown(band) for band in bands]
-            name = f"{LABELS[figure]}, noise"
+            name = f"{LABELS[figure]}, repeatability"
             chart.add_scatter(x=_ranks(len(y)), y=y, mode="lines", line=line, name=name, showlegend=False)
     chart.update_xaxes(range=[0, 1], tickformat=".0%")
     chart.update_yaxes(type="log", dtick="D2", tickformat="~p")
@@ -177,5 +185,5 @@ def _ranks(count: int) -> Any:
 
 
 def _shown(error: float) -> float:
-    """An error for a logarithmic axis."""
+    """Return an error limited to the range of the logarithmic axis."""
     return min(max(error, 1e-3), math.exp(5))

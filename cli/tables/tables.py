@@ -15,7 +15,7 @@ from sim.replication.summaries import Interval, StationSummary, Summary
 from traces.run import Run
 from traces.statistics.summary import latencies, summarise, tukey_outliers
 from traces.tables import OPS
-from validate.compare.compare import JUDGED, Comparison, OpComparison
+from validate.compare.compare import DECISIVE, Comparison, OpComparison
 
 _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
@@ -209,7 +209,7 @@ def _op_rows(op: str, result: OpComparison) -> list[list[str]]:
     def judged(name: str) -> str:
         if name in result.differs_in:
             return "differs"
-        return "unsure" if name in result.unsure_of else "within" if name in JUDGED else ""
+        return "unsure" if name in result.unsure_of else "within" if name in DECISIVE else ""
 
     rows = [
         [op, "requests", *(f"{count:,}" for count in result.counts), "", "", judged("count")],

@@ -23,7 +23,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.spec_file import override
 from traces.workload.generate import generate
-from validate.compare.server_share import simulate_shares
+from validate.compare.server_part import simulate_server_part
 
 WAY_S, READ_S, LOOK_UP_S = 0.2e-3, 5e-3, 1e-3
 
@@ -242,7 +242,7 @@ def test_calibrate_finds_a_disk_s_time_and_validate_agrees(name, tmp_path, capsy
         capsys, "validate", guess, *runs, "--profile", profile, "--seeds", "2", "--workers", "1", "--json"
     )
     assert code == 0, err
-    cells = json.loads(out)["cells"]
+    cells = json.loads(out)["configurations"]
     assert len(cells) == 2
 
 
@@ -251,7 +251,7 @@ def test_a_server_s_own_times_need_a_model_of_its_part(name):
     spec = spec_of(STORES[name](), "test")
     trace = generate(spec.workload, 0)
     with pytest.raises(InputError, match=f"^store {name}: its model has no server part of latencies$"):
-        simulate_shares(spec, *compile_spec(spec, trace), trace, seed=0)
+        simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=0)
 
 
 @pytest.mark.parametrize("name", STORES)

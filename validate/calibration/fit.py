@@ -1,11 +1,11 @@
 """The fit of simulated figures to measured ones: weighted nonlinear least squares whose model is a simulation.
 
-All is in logarithms: of the figures, and of the parameters. Every simulation takes the same random numbers, so figures
-are nearly smooth in the parameters; but a job that overtakes another makes them jump. So slopes are taken over a
-distance on which many do, and from a two-level design that moves all parameters at once (Plackett and Burman, "The
-design of optimum multifactorial experiments", Biometrika 33(4), 1946), each row with its mirror image: for the same
-number of simulations a slope is far less noisy than with one parameter at a time, and products of two parameters
-leave it alone (Box, Hunter and Hunter, "Statistics for Experimenters", 2nd ed. 2005, chapters 5 and 6).
+Figures and parameters are in logarithms. All simulations use common random numbers, so figures are nearly smooth in the
+parameters, but jump when a job overtakes another. Slopes are therefore taken over a distance with many such jumps, and
+from a two-level design that changes all parameters at once (Plackett and Burman, "The design of optimum multifactorial
+experiments", Biometrika 33(4), 1946), each row with its mirror image. For the same number of simulations, slopes are
+far less noisy than with one parameter at a time, and free of two-factor interactions (Box, Hunter and Hunter,
+"Statistics for Experimenters", 2nd ed. 2005, chapters 5 and 6).
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from validate.calibration.targets import Targets
 from validate.compare.figures import Floats
 
 _STEP = 0.15
-"""Of slopes, in the logarithm of a parameter."""
+"""Step of the slopes, in the logarithm of a parameter."""
 
 _LOST = 5.0
-"""The log-error of a figure that a simulation does not have, as no request of its operation succeeded."""
+"""The log-error of a figure that a simulation lacks because no request of its operation succeeded."""
 
 _PRIOR = 0.25
-"""Standard deviation of the prior about the first guess, in widths of the bounds: ± 2 of them reach from one bound to
-the other, so it shows only where the Runs say nothing."""
+"""Standard deviation of the prior about the first guess, relative to the width of the bounds. As ± 2 of them cover the
+bounds, it has an effect only where the Runs have no information."""
 
 _SEARCHES, _TRIES = 12, 5  # evaluations of a search, and of the last steps
-_LITTLE = 0.3  # lessening the weighted squares by less is within the noise of the simulations
+_LITTLE = 0.3  # smaller reductions of the weighted squares are within the noise of the simulations
 _FEW_SEEDS, _REPEATS, _MOST_REPEATS = 2, 2, 8
 _HIDDEN = 9.0
-"""Information, in units of the prior, that the noise of slopes may stand for; more needs better slopes."""
+"""Maximum information, in units of the prior, that noise in the slopes may imitate; above it, slopes are repeated."""
 
 SEEDS = 16
-"""Simulations with other random numbers of each Run, over which the last steps average."""
+"""Number of seeds per Run over which the last steps average."""
 
 
 @dataclass(frozen=True)
 class Linear:
-    """The problem near its solution.
+    """The problem linearised at a point.
 
     Attributes:
         point: log-parameters, shape (parameters,).
-        figures: simulated log-figures there, the mean over seeds, shape (figures,).
+        figures: simulated log-figures there, mean over seeds, shape (figures,).
         noise: covariance of one simulation's log-figures, shape (figures, figures).
-        slopes, errors: of the figures, and their standard errors, shape (figures, parameters).
-        cost: weighted sum of squares, that of the prior included.
+        slopes, errors: slopes of the figures and their standard errors, shape (figures, parameters).
+        cost: weighted sum of squares, including the prior.
     """
 
     point: Floats
@@ -76,12 +76,12 @@ class Problem:
         lengths: Floats,
         seed: int,
     ):
-        """The problem of some Runs and parameters.
+        """Define the problem for some Runs and parameters.
 
         Args:
             guess: log-parameters, shape (parameters,).
-            matters: whether a cell's figures depend on a parameter, shape (cells, parameters).
-            lengths: requests of the simulations over those of a figure's Run, shape (figures,).
+            matters: whether a configuration's figures depend on a parameter, shape (configurations, parameters).
+            lengths: requests per simulation over requests of the figure's Run, shape (figures,).
         """
         self._simulations, self._seed = simulations, seed
         self.parameters = tuple(parameters)
@@ -90,7 +90,7 @@ class Problem:
         self.prior = _PRIOR * (self.high - self.low)
 
     def search(self, begin: Floats, variance: Floats) -> Floats:
-        """The point of least squares with few seeds; `variance` of the log-errors, shape (figures,)."""
+        """Return the least-squares point with few seeds; `variance` of the log-errors, shape (figures,)."""
         weight = 1 / np.sqrt(variance)
         seeds = self.seeds(_FEW_SEEDS)
 
@@ -110,14 +110,14 @@ class Problem:
         return result
 
     def polish(self, begin: Floats, variance: Floats) -> Linear:
-        """Gauss-Newton steps with figures averaged over seeds, from a point that is nearly the solution.
+        """Take Gauss-Newton steps with figures averaged over seeds, from a point near the solution.
 
-        A step that does not lessen the sum of squares is halved.
+        A step that does not reduce the sum of squares is halved.
         """
         seeds = self.seeds(SEEDS)
         best = self._near(begin, variance, seeds)
         (step, gain), tries = self._step(best, variance), _TRIES
-        # Where the model misses much, so do its simulations: then less is little.
+        # With a large discrepancy, the simulations are noisier, too, so the threshold is higher.
         while tries and gain > _LITTLE * max(1.0, best.cost / len(variance)):
             tries -= 1
             point = np.clip(best.point + step, self.low, self.high)
@@ -134,8 +134,10 @@ class Problem:
         return Linear(point, figures, noise, slopes, errors, self._cost(point, figures, variance))
 
     def sharpened(self, near: Linear, variance: Floats) -> Linear:
-        """The same with slopes good enough for the variance of the log-errors, shape (figures,), as far as that takes
-        not too long: what their noise may stand for does not count as told (`information`)."""
+        """Return the same with slopes precise enough for the variance of the log-errors, shape (figures,).
+
+        The effort is limited; information that noise in the slopes may imitate is not counted (`information`).
+        """
         repeats = _REPEATS
         while repeats < _MOST_REPEATS and np.any(self._doubt(near, variance) * self.prior**2 > _HIDDEN):
             repeats *= 2
@@ -144,22 +146,22 @@ class Problem:
         return near
 
     def _doubt(self, near: Linear, variance: Floats) -> Floats:
-        """What the noise of the slopes adds to the information on each parameter, shape (parameters,)."""
+        """Return the information on each parameter that noise in the slopes adds, shape (parameters,)."""
         doubt: Floats = (near.errors**2 / variance[:, None]).sum(axis=0)
         return doubt
 
     def information(self, near: Linear, variance: Floats) -> tuple[Floats, Floats]:
-        """What the figures tell of the parameters, in units of the prior: its eigenvalues and eigenvectors (columns).
+        """Return the information of the figures on the parameters, in units of the prior: eigenvalues and eigenvectors.
 
-        ``J' W J`` less what the noise of the slopes J adds to it: else a direction in which nothing changes would seem
-        to be told.
+        It is ``J' W J`` minus what noise in the slopes J adds; otherwise a direction in which nothing changes would
+        seem to be identifiable. Eigenvectors are columns.
         """
-        told = (near.slopes.T / variance) @ near.slopes - np.diag(self._doubt(near, variance))
-        values, vectors = np.linalg.eigh(told * np.outer(self.prior, self.prior))
+        known = (near.slopes.T / variance) @ near.slopes - np.diag(self._doubt(near, variance))
+        values, vectors = np.linalg.eigh(known * np.outer(self.prior, self.prior))
         return np.fmax(values, 0.0), vectors
 
     def precision(self, near: Linear, variance: Floats) -> Floats:
-        """The information of figures and prior together, shape (parameters, parameters)."""
+        """Return the information of figures and prior together, shape (parameters, parameters)."""
         values, vectors = self.information(near, variance)
         scaled = vectors / self.prior[:, None]
         whole: Floats = (scaled * (1 + values)) @ scaled.T
@@ -170,7 +172,7 @@ class Problem:
         return float(off @ (off / variance) + prior @ prior)
 
     def _step(self, near: Linear, variance: Floats) -> tuple[Floats, float]:
-        """The step to the least squares of the linear problem, within the bounds, and by how much it lessens them."""
+        """Return the least-squares step of the linear problem, within the bounds, and its reduction of the squares."""
         precision = self.precision(near, variance)
         off = (self.targets.values - near.figures) / variance
         descent = near.slopes.T @ off + (self.guess - near.point) / self.prior**2
@@ -180,17 +182,19 @@ class Problem:
         return step, float(2 * descent @ step - step @ precision @ step)
 
     def seeds(self, count: int) -> list[int]:
-        """Seeds of simulations that are none of the measured Runs' own."""
+        """Return seeds of simulations that differ from those of the Runs."""
         return [mixed(self._seed, stream_id("calibrate"), i) for i in range(count)]
 
     def centre(self, point: Floats, seeds: Sequence[int]) -> tuple[Floats, Floats]:
-        """The figures at a point, averaged over seeds, and the covariance of one simulation's (0 with one seed)."""
-        cells = range(len(self.matters))
-        drawn = self._simulations.figures([Point(c, self._values(point), seed) for c in cells for seed in seeds])
+        """Return the figures at a point, averaged over seeds, and the covariance of one simulation (0 for one seed)."""
+        configurations = range(len(self.matters))
+        drawn = self._simulations.figures(
+            [Point(c, self._values(point), seed) for c in configurations for seed in seeds]
+        )
         figures = np.empty(len(self.targets.values))
         noise = np.zeros((len(figures), len(figures)))
-        for c in cells:
-            mine = np.flatnonzero(self.targets.cell == c)
+        for c in configurations:
+            mine = np.flatnonzero(self.targets.configuration == c)
             of_seeds = self._of_figures(drawn[c * len(seeds) : (c + 1) * len(seeds)], mine)
             figures[mine] = of_seeds.mean(axis=0)
             if len(seeds) > 1:
@@ -198,12 +202,12 @@ class Problem:
         return figures, noise
 
     def slopes(self, point: Floats, seeds: Sequence[int] = (), repeats: int = 1) -> tuple[Floats, Floats]:
-        """The slopes of the figures at a point and their standard errors, each of shape (figures, parameters).
+        """Return the slopes of the figures at a point and their standard errors, each of shape (figures, parameters).
 
         Args:
-            seeds: each pair of mirror images takes one, in turn; none: each has its own, without which simulations of
-                repeated designs come again, and the noise only seems to be less.
-            repeats: how often the design is simulated.
+            seeds: used by the pairs of mirror images in turn; empty: each pair has its own, so that repetitions of the
+                design are independent simulations.
+            repeats: number of simulations of the design.
         """
         designs = [np.tile(self._design(point, c), (repeats, 1)) for c in range(len(self.matters))]
         seeds = seeds or self.seeds(max(map(len, designs)) // 2)
@@ -215,10 +219,10 @@ class Problem:
         drawn = iter(self._simulations.figures(points))
         slopes, errors = np.zeros((2, len(self.targets.values), len(point)))
         for c, rows in enumerate(designs):
-            mine, moved = np.flatnonzero(self.targets.cell == c), np.flatnonzero(self.matters[c])
+            mine, moved = np.flatnonzero(self.targets.configuration == c), np.flatnonzero(self.matters[c])
             figures = self._of_figures([next(drawn) for _ in rows], mine)
-            # Of mirror images only the difference tells slopes: what their seed and products of parameters do to both
-            # is no error of them.
+            # Slopes depend only on the difference of mirror images, so the effects that their seed and two-factor
+            # interactions have on both are no error.
             design, differences = (_mirrored(values, len(rows) // repeats) for values in (rows[:, moved], figures))
             inverse = np.linalg.pinv(design)
             fitted = inverse @ differences
@@ -228,9 +232,9 @@ class Problem:
             errors[np.ix_(mine, moved)] = spread[:, None] * np.sqrt((inverse**2).sum(axis=1))
         return slopes, errors
 
-    def _design(self, point: Floats, cell: int) -> Floats:
-        """The points to simulate for a cell's slopes, shape (rows, parameters): the second half mirrors the first."""
-        moved = np.flatnonzero(self.matters[cell])
+    def _design(self, point: Floats, configuration: int) -> Floats:
+        """Return points for a configuration's slopes, shape (rows, parameters); the second half mirrors the first."""
+        moved = np.flatnonzero(self.matters[configuration])
         order = 1 << len(moved).bit_length()
         signs = scipy.linalg.hadamard(order)[:, 1 : len(moved) + 1]
         rows = np.tile(point, (2 * order, 1))
@@ -241,18 +245,18 @@ class Problem:
         return dict(zip((p.path for p in self.parameters), np.exp(point).tolist(), strict=True))
 
     def _of_figures(self, drawn: Sequence[Floats], mine: NDArray[np.int64]) -> Floats:
-        """Simulations of a cell as rows, its figures of all its Runs as columns."""
+        """Return an array of the simulations of a configuration (rows) and the figures of all its Runs (columns)."""
         figures = np.array(drawn)[:, self.targets.place[mine]]
         return np.where(np.isnan(figures), self.targets.values[mine] + _LOST, figures)
 
 
 def _pair(row: int, size: int) -> int:
-    """The number of a row's pair, of rows in designs of `size` whose second halves mirror the first."""
+    """Return the pair number of a row, in designs of `size` rows whose second halves mirror the first."""
     design, place = divmod(row, size)
     return design * (size // 2) + place % (size // 2)
 
 
 def _mirrored(values: Floats, size: int) -> Floats:
-    """Rows of designs of `size` less those that mirror them, shape (pairs, columns)."""
+    """Return the rows of designs of `size` rows minus their mirror images, shape (pairs, columns)."""
     designs = values.reshape(-1, 2, size // 2, values.shape[1])
     return (designs[:, 0] - designs[:, 1]).reshape(-1, values.shape[1])

@@ -1,9 +1,9 @@
-"""Staged estimates: what Runs say of a spec's values without simulation. They are the first guesses of a fit.
+"""Staged estimates of a spec's values from Runs, without simulation. They are the first guesses of a fit.
 
-Where a request meets nobody, times add up: CPU time per request is linear in the spec's constants and times per byte,
-and so is the mean latency with one client. So the first stage is one linear least-squares problem over all Runs: it
-gives CPU per operation and per byte of client and server, and from what is left of a PUT's latency the commit. The
-second reads the shape of distributions from one client's latencies: spread, and a slow mode far beyond the median.
+Without contention, times add up: CPU time per request is linear in the spec's constants and times per byte, and so is
+the mean latency with one client. The first stage is therefore one linear least-squares problem over all Runs. It gives
+CPU time per operation and per byte of client and server, and from the rest of a PUT's latency the commit. The second
+stage estimates the shapes of distributions from one client's latencies: spread, and a slow mode far beyond the median.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from validate.calibration.parameters import Parameter
 from validate.compare.measured import Measured
 from validate.replay.cpu_usage import modelled_cpu_s
 
-_SAMPLE = 1000  # rows of a trace that stand for all of them
-_PART, _PASSES = 0.1, 3  # where work overlaps, sums are linear only piece by piece: so in parts, and more than once
-_HOLD = 0.02  # how strongly values stay at the spec's where the Runs say nothing, against relative errors of figures
+_SAMPLE = 1000  # rows of a trace that represent all of them
+_PART, _PASSES = 0.1, 3  # relative step and passes: where work overlaps, sums are only piecewise linear
+_HOLD = 0.02  # weight of the spec's values, relative to that of the figures' relative errors
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """First guesses by path, in the spec's units, and what else was seen, in words."""
+    """First guesses by path, in the spec's units, and other observations, as sentences."""
 
     values: dict[str, float]
-    findings: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def staged_estimates(spec: Spec, parameters: Sequence[Parameter], measured: Sequence[Measured]) -> Estimates:
-    """First guesses of the parameters, within their bounds; one that the stages do not reach has the spec's value.
+    """Return first guesses of the parameters, within their bounds; the spec's value if no stage estimates one.
 
     Raises:
         InputError: a parameter is not in the spec.
@@ -62,9 +62,9 @@ def staged_estimates(spec: Spec, parameters: Sequence[Parameter], measured: Sequ
 def _light_load(
     spec: Spec, values: dict[str, float], linear: Collection[str], measured: Sequence[Measured]
 ) -> dict[str, float]:
-    """The `linear` values with which CPU per request, and mean latencies with one client, come nearest."""
+    """Return the `linear` values that best fit CPU times per request and mean latencies with one client."""
     found = {path: value for path, value in values.items() if path in linear}
-    equations = [m for m in measured if m.cpu_s or _alone(m)]
+    equations = [m for m in measured if m.cpu_s or _single_client(m)]
     if not found or not equations:
         return {}
     target = np.concatenate([_measured_sums(m) for m in equations])
@@ -75,34 +75,34 @@ def _light_load(
 
     for _ in range(_PASSES):
         base = modelled({})
-        shares = np.stack([modelled({p: (1 + _PART) * v}) - base for p, v in found.items()], axis=1) / _PART
+        effects = np.stack([modelled({p: (1 + _PART) * v}) - base for p, v in found.items()], axis=1) / _PART
         # In errors relative to the measured figures, and in multiples of the values so far.
-        held = _HOLD * np.diag([1.0] * len(found))
-        rows, wanted = np.vstack([shares / target[:, None], held]), (target - base + shares.sum(axis=1)) / target
-        scales = scipy.optimize.lsq_linear(rows, np.concatenate([wanted, np.diag(held)]), bounds=(0.02, np.inf)).x
+        weights = _HOLD * np.diag([1.0] * len(found))
+        rows, wanted = np.vstack([effects / target[:, None], weights]), (target - base + effects.sum(axis=1)) / target
+        scales = scipy.optimize.lsq_linear(rows, np.concatenate([wanted, np.diag(weights)]), bounds=(0.02, np.inf)).x
         found = {path: value * float(scale) for (path, value), scale in zip(found.items(), scales, strict=True)}
     return found
 
 
 def _sums(spec: Spec, m: Measured) -> Floats:
-    """What the spec says of the figures in `_measured_sums`."""
+    """Return the figures of `_measured_sums` according to the spec."""
     sample = Trace(m.trace.table.slice(0, _SAMPLE), m.trace.pacing)
     network, requests = compile_spec(spec, sample)
     cpu_s = modelled_cpu_s(spec, network, requests)
     figures = [cpu_s[side] for side in m.cpu_s]
-    return np.array(figures + (_no_contention_s(network, requests, sample, m) if _alone(m) else []))
+    return np.array(figures + (_no_contention_s(network, requests, sample, m) if _single_client(m) else []))
 
 
 def _measured_sums(m: Measured) -> Floats:
-    """CPU time per request of each side; with one client also the mean latency of each operation. Seconds."""
+    """Return the CPU time per request of each side and, with one client, the mean latency of each operation (s)."""
     figures = list(m.cpu_s.values())
-    if _alone(m):
+    if _single_client(m):
         figures += [float(samples.mean()) for samples in m.succeeded.values()]
     return np.array(figures)
 
 
 def _no_contention_s(network: Network, requests: Requests, sample: Trace, m: Measured) -> list[float]:
-    """The mean latency of each operation that succeeded when a request meets nobody."""
+    """Return the mean no-contention latency of each operation with successful requests."""
     routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
     demands = mean_demands(replace(network, routes=routes, scenario=()), requests)
     result = []
@@ -113,15 +113,15 @@ def _no_contention_s(network: Network, requests: Requests, sample: Trace, m: Mea
     return result
 
 
-def _alone(m: Measured) -> bool:
-    """No request meets another."""
+def _single_client(m: Measured) -> bool:
+    """Whether requests never overlap."""
     return m.trace.pacing.loop == "closed" and m.trace.pacing.clients == 1
 
 
 def _shapes(spec: Spec, fits: Mapping[str, Fit], measured: Sequence[Measured]) -> dict[str, float]:
-    """Coefficients of variation, and share and factor of slow modes, from the latencies of one client."""
+    """Return coefficients of variation, and fraction and factor of slow modes, from the latencies of one client."""
     found: dict[str, list[float]] = {}
-    for m in (m for m in measured if _alone(m)):
+    for m in (m for m in measured if _single_client(m)):
         for op in m.succeeded:
             for path, value in _shape_of(spec, fits, op, m).items():
                 found.setdefault(path, []).append(value)
@@ -154,11 +154,11 @@ def _shape_of(spec: Spec, fits: Mapping[str, Fit], op: str, m: Measured) -> dict
 
 
 def slow_mode(samples: Floats) -> tuple[float, float]:
-    """The share of samples to which a slow mode added something, and its mean, as if it were exponential.
+    """Estimate a slow mode: the fraction of samples that it affects, and the mean that it adds, if exponential.
 
-    Taken from what lies beyond Tukey's outer fence, the upper quartile and 3 interquartile ranges, and more than a
-    lognormal distribution with the same quartiles has there: an exponential tail goes on beyond any point with the same
-    mean, and its share there is less by a known factor. 0 and 0 where chance could have put the samples there.
+    The estimate uses the samples beyond Tukey's outer fence (upper quartile plus 3 interquartile ranges), as far as
+    they exceed those of a lognormal distribution with the same quartiles. Beyond any point, an exponential tail has the
+    same mean, and its fraction is smaller by a known factor. Returns 0 and 0 if the excess is not significant.
     """
     q25, median, q75 = quantiles(samples, [0.25, 0.5, 0.75])
     fence = q75 + 3 * (q75 - q25)
@@ -174,18 +174,18 @@ def slow_mode(samples: Floats) -> tuple[float, float]:
 
 
 def _requested_by(path: str, op: str) -> bool:
-    """Whether a demand is an operation's: by name, or where it names none, a read's or a write's."""
+    """Whether a demand belongs to an operation: by its name in the path, else as a read or a write."""
     named = [part for part in path.split(".") if part in OPS]
     return op in named if named else (op in ("PUT", "DELETE")) == (".read." not in path)
 
 
 def _demands_of(spec: Spec, path: str) -> list[ServiceDemand]:
-    """The innermost demand that a path leads through; none where it leads through none."""
+    """Return the innermost demand on a path; empty if there is none."""
     return [place for place in sections_of(spec, path) if isinstance(place, ServiceDemand)][-1:]
 
 
 def _batching(measured: Sequence[Measured]) -> list[str]:
-    """How throughput grows from one client to several, of Runs that differ in nothing else: what batching gives."""
+    """Describe how throughput grows from one client to several in otherwise equal Runs, which shows batching."""
     rates: dict[tuple[str, str, str], dict[int, list[float]]] = {}
     for m in (m for m in measured if m.trace.pacing.loop == "closed"):
         ops = summarise(m.run)["ops"]
@@ -193,8 +193,8 @@ def _batching(measured: Sequence[Measured]) -> list[str]:
             of_clients = rates.setdefault((op, _size_text(m, op), " ".join(ops)), {})
             of_clients.setdefault(m.trace.pacing.clients, []).append(ops[op]["throughput_ops"])
     return [
-        f"{op} of {size}: {clients} clients have {np.median(several) / np.median(of_clients[1]):.2f} times the "
-        "throughput of one"
+        f"{op} of {size}: the throughput of {clients} clients is "
+        f"{np.median(several) / np.median(of_clients[1]):.2f} times that of one"
         for (op, size, _), of_clients in rates.items()
         for clients, several in sorted(of_clients.items())
         if clients > 1 and 1 in of_clients
@@ -206,13 +206,13 @@ def _size_text(m: Measured, op: str) -> str:
 
 
 def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
-    """Between which sizes a PUT's latency beyond its CPU leaps: where the store's objects stop being inlined."""
+    """Describe between which sizes a PUT's latency minus its CPU time jumps, which shows the store's inline limit."""
     inline_limit_bytes = store_of(spec).inline_limit_bytes
     if inline_limit_bytes is None:
         return []
     limit = inline_limit_bytes(spec)
     beyond_s: dict[int, list[float]] = {}
-    for m in (m for m in measured if _alone(m) and list(m.succeeded) == ["PUT"] and len(m.cpu_s) == 2):
+    for m in (m for m in measured if _single_client(m) and list(m.succeeded) == ["PUT"] and len(m.cpu_s) == 2):
         sizes = np.unique(m.run.column("size_bytes"))
         if len(sizes) == 1:
             median_s = float(np.median(m.succeeded["PUT"]))
@@ -224,6 +224,6 @@ def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
     step_s, below, above = max(steps)
     inside = below <= limit < above
     return [
-        f"beyond its CPU a PUT takes {step_s * 1e3:.2g} ms longer for {above:,} B than for {below:,} B; the spec's "
-        f"inline limit, {limit:,} B of an object, lies {'between' if inside else 'elsewhere'}"
+        f"without its CPU time, a PUT of {above:,} B takes {step_s * 1e3:.2g} ms longer than one of {below:,} B; the "
+        f"spec's inline limit of {limit:,} B is {'between these sizes' if inside else 'elsewhere'}"
     ]

@@ -1,4 +1,4 @@
-"""Which values of a spec a calibration may choose, and between which bounds."""
+"""The values of a spec that a calibration may fit, and their bounds."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from traces.errors import InputError
 from traces.trace import Trace
 from validate.replay.recorded_policies import as_recorded
 
-_SPREAD = 30.0  # bounds lie so far from the spec's value, as a factor
+_SPREAD = 30.0  # default bounds: the spec's value divided and multiplied by this
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A value of the spec that a fit may choose.
+    """A value of the spec to fit.
 
     Attributes:
-        path: where it stands in the spec, as in `traces.spec_file.override`.
+        path: its path in the spec, as in `traces.spec_file.override`.
         low, high: its bounds, in the spec's unit (seconds for durations); both above 0.
 
     Raises:
@@ -45,10 +45,10 @@ class Parameter:
 
     @staticmethod
     def parse(text: str) -> Parameter:
-        """The parameter that ``PATH=LOW..HIGH`` describes, as in ``drives.commit.constant=1e-5..0.1``.
+        """Parse ``PATH=LOW..HIGH``, such as ``drives.commit.constant=1e-5..0.1``.
 
         Raises:
-            InputError: it is written otherwise, or the bounds do not ascend from above 0.
+            InputError: the text has another form, or the bounds do not ascend from above 0.
         """
         path, _, between = text.partition("=")
         low, _, high = between.partition("..")
@@ -62,10 +62,10 @@ class Parameter:
 
 
 def parameters_of(spec: Spec) -> list[Parameter]:
-    """What the spec names and can be fitted: its demands, the shapes of their distributions, and the network's values.
+    """Return the values in the spec that can be fitted: demands, shapes of their distributions, and network values.
 
-    A value that the spec leaves to its default, or that is 0, stays: it is not part of the model that was chosen. The
-    bounds are a factor of 30 either way from the spec's value, within those of the field (`Fit`).
+    Defaults and values of 0 are not fitted: they are not part of the chosen model. The bounds are a factor of 30 below
+    and above the spec's value, within those of the field (`Fit`).
     """
     return [
         Parameter(path, max(fit.low, value / _SPREAD), min(fit.high, value * _SPREAD))
@@ -75,26 +75,26 @@ def parameters_of(spec: Spec) -> list[Parameter]:
 
 
 def chosen(spec: Spec, added: Sequence[Parameter] = (), fixed: Sequence[str] = ()) -> list[Parameter]:
-    """`parameters_of` with some added or given other bounds, and some fixed: a path, or the beginning of paths.
+    """Return `parameters_of` with some added or with other bounds, and some fixed (by path or beginning of paths).
 
     Raises:
-        InputError: a path to fix names none of them.
+        InputError: a path to fix matches no parameter.
     """
     by_path = {p.path: p for p in parameters_of(spec)} | {p.path: p for p in added}
     for path in fixed:
         covered = [p for p in by_path if p == path or p.startswith(f"{path}.")]
         if not covered:
-            raise InputError(f"fix {path}: is not fitted anyway; fitted are {', '.join(by_path) or 'none'}")
+            raise InputError(f"fix {path}: not a fitted parameter; fitted are {', '.join(by_path) or 'none'}")
         for name in covered:
             del by_path[name]
     return list(by_path.values())
 
 
 def check(spec: Spec, parameters: Sequence[Parameter], source: str = "spec") -> None:
-    """Check that the spec has the parameters, and takes all values between their bounds.
+    """Check that the spec has the parameters and accepts their bounds.
 
     Raises:
-        InputError: it does not.
+        InputError: a parameter is missing, or a bound is invalid.
     """
     for parameter in parameters:
         value_at(spec, parameter.path, source)
@@ -105,12 +105,13 @@ def check(spec: Spec, parameters: Sequence[Parameter], source: str = "spec") -> 
 def matters(
     spec: Spec, parameters: Sequence[Parameter], trace: Trace, policies: ClientPolicies | None = None
 ) -> NDArray[np.bool_]:
-    """Whether the model asks each parameter when it does what a trace asks for: else no Run of it can tell its value.
+    """Whether the simulation of a trace depends on each parameter; otherwise, its Runs cannot identify the value.
 
-    `policies`: of the clients; None: the spec's.
+    Args:
+        policies: policies of the clients; None: those of the spec.
 
     Returns:
-        shape (parameters,).
+        Shape (parameters,).
     """
 
     def taken(values: dict[str, float]) -> tuple[tuple[Station, ...], list[Route]]:
@@ -121,10 +122,10 @@ def matters(
 
 
 def _other(parameter: Parameter, value: float) -> float:
-    """The bound that is farther from a value."""
+    """Return the bound that is farther from a value."""
     return parameter.low if value > math.sqrt(parameter.low * parameter.high) else parameter.high
 
 
 def _taken(network: Network, requests: Requests) -> tuple[tuple[Station, ...], list[Route]]:
-    """The part of a network that the requests take."""
+    """Return the stations, and the routes that the requests take."""
     return network.stations, [route for k, route in enumerate(network.routes) if (requests.route == k).any()]

@@ -1,4 +1,4 @@
-"""The Profile: what a calibration found, as a YAML file that puts its values back into a spec."""
+"""The Profile: the result of a calibration, as a YAML file whose values can be applied to a spec."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Estimate(Strict):
     """A fitted parameter, in the spec's unit (seconds for durations).
 
     Attributes:
-        value: the fitted one.
+        value: the fitted value.
         low, high: its confidence interval.
-        identified: the Runs say what it is; else its value is little more than the first guess.
+        identified: whether the Runs determine the value; otherwise, it is little more than the first guess.
         guess: the first guess, from the staged estimates or else from the spec.
-        bounds: between which it was sought.
+        bounds: lower and upper bound of the search.
     """
 
     value: PositiveFloat
@@ -42,19 +42,16 @@ class Estimate(Strict):
 
 
 class FittedRun(Strict):
-    """A Run that was fitted: its folder's name, when it began, how many requests it had, and its cell.
-
-    The cell says what was asked: Runs of one cell repeat each other.
-    """
+    """A fitted Run: name of its folder, label of its configuration, start time and number of requests."""
 
     name: str
-    cell: str
+    configuration: str
     started_at: str
     requests: int
 
 
 class Residual(Strict):
-    """A figure of a Run's operation, measured and fitted, in seconds or operations a second.
+    """A figure of an operation in a Run, measured and fitted, in seconds or operations per second.
 
     Attributes:
         log_ratio: ln(fitted / measured).
@@ -74,19 +71,19 @@ class Profile(Strict):
     """The result of a calibration.
 
     Attributes:
-        store: which store's specs it is for.
-        spec: the file name of the spec that was fitted.
-        confidence: that of the intervals.
-        parameters: by their path in the spec, as in `traces.spec_file.override`.
-        runs: what was fitted.
-        residuals: what is left over, figure by figure.
-        noise: figure to the standard deviation of its logarithm from one Run to the next, over all Runs.
-        misfit: standard deviation of log-residuals beyond what the noise explains: what the model lacks.
+        store: the store of the spec.
+        spec: the file name of the fitted spec.
+        confidence: confidence level of the intervals.
+        parameters: the estimates by path in the spec, as in `traces.spec_file.override`.
+        runs: the fitted Runs.
+        residuals: the residuals by figure.
+        noise: standard deviation of the log-figure from one Run to the next over all Runs, by figure.
+        discrepancy: standard deviation of log-residuals that the noise does not explain: the model discrepancy.
         rms_log_error: root mean square of the log-residuals.
-        findings: what the staged estimates saw that is no parameter, in words.
-        seed: of the simulations.
-        simulations: how many Runs were simulated.
-        versions: of the software.
+        notes: quality issues of Runs, parameters that are not identifiable, and other observations, as sentences.
+        seed: seed of the simulations.
+        simulations: number of simulations.
+        versions: versions of the software.
     """
 
     store: str
@@ -98,22 +95,22 @@ class Profile(Strict):
     noise: dict[str, float]
     discrepancy: float
     rms_log_error: float
-    findings: tuple[str, ...]
+    notes: tuple[str, ...]
     seed: int
     simulations: int
     versions: dict[str, str]
 
     @staticmethod
     def read(path: Path) -> Profile:
-        """Read what `write` wrote.
+        """Read a file written by `write`.
 
         Raises:
-            InputError: the file is missing or is no profile; line or field are named.
+            InputError: the file is missing or invalid; the message names line or field.
         """
         return validated(Profile, load_mapping(path), str(path))
 
     def write(self, path: Path) -> None:
-        """Write as YAML, whole or not at all.
+        """Write the profile as YAML, atomically.
 
         Raises:
             InputError: the file cannot be written.
@@ -124,14 +121,14 @@ class Profile(Strict):
 
     @property
     def values(self) -> dict[str, float]:
-        """The fitted value of each parameter's path."""
+        """The fitted values by path."""
         return {path: estimate.value for path, estimate in self.parameters.items()}
 
     def applied_to(self, data: dict[str, Any], source: str) -> dict[str, Any]:
-        """A copy of a spec's mapping with the fitted values in it; `source` is what a message calls the spec.
+        """Return a copy of a spec's mapping with the fitted values; `source` names the spec in messages.
 
         Raises:
-            InputError: the spec is of another store, or a parameter's path leads through a value of the spec.
+            InputError: the spec is of another store, or the path of a parameter leads through a plain value.
         """
         if data.get("store") != self.store:
             raise InputError(f"{source}: store is {data.get('store')!r}; the profile is for {self.store!r}")
@@ -151,7 +148,7 @@ def _leads_through_mappings(data: Any, sections: Sequence[str]) -> bool:
 
 
 def _opened(data: dict[str, Any], spec: Any, sections: Sequence[str]) -> dict[str, Any]:
-    """The mapping with what is short for a section written out on the way: a bare duration, or a device's preset."""
+    """Return the mapping with short forms of sections on the path (bare duration, device preset) written in full."""
     if not sections:
         return data
     name, *rest = sections
@@ -163,5 +160,5 @@ def _opened(data: dict[str, Any], spec: Any, sections: Sequence[str]) -> dict[st
         elif inner is None:
             inner = {}
         else:
-            return data  # putting a value there tells that it has no fields
+            return data  # setting a value there raises the error that it has no fields
     return data | {name: _opened(inner, section, rest)}

@@ -1,4 +1,4 @@
-"""Simulated figures of what Runs were asked, at many points of a spec's parameters, over several processes."""
+"""Simulated figures of Runs' workloads at many points of a spec's parameters, in several processes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from models.store import Spec, compile_spec
 from sim.parallel.process_pool import process_map
 from sim.simulate import requests_only
 from traces.trace import Trace
-from validate.compare.figures import Floats, Label, figures_of, of_share, parts_of
-from validate.compare.server_share import simulate_shares
+from validate.compare.figures import Floats, Label, figures_of, part_of, parts_of
+from validate.compare.server_part import simulate_server_part
 from validate.replay.cpu_usage import modelled_cpu_s
 from validate.replay.recorded_policies import as_recorded
 
 FEWEST, MOST = 4000, 10_000
-"""Requests that a simulation has: as many as the Run within these, where its trace can be cut or repeated.
+"""Limits for the number of requests of a simulation, which is that of the Run if its trace can be cut or repeated.
 
-With fewer the simulation is noisier than the measurement; more make it precise beyond need.
+Fewer make the simulation noisier than the measurement, more make it needlessly precise.
 """
 
 
 @dataclass(frozen=True)
 class Requested:
-    """What is simulated for the Runs of a cell.
+    """The workload to simulate for the Runs of a configuration.
 
     Attributes:
-        labels: the figures that are wanted.
-        policies: of the clients; None: the spec's.
+        labels: the figures to return.
+        policies: policies of the clients; None: those of the spec.
     """
 
     trace: Trace
@@ -43,20 +43,20 @@ class Requested:
 
 @dataclass(frozen=True)
 class Point:
-    """A simulation: of which cell, with which values at which paths of the spec, with which seed."""
+    """A simulation to run: index of the configuration, values by path in the spec, and seed."""
 
-    cell: int
+    configuration: int
     values: Mapping[str, float]
     seed: int
 
     @property
     def key(self) -> Hashable:
-        """Alike for points that are."""
-        return self.cell, tuple(self.values.items()), self.seed
+        """A hashable key, equal for equal points."""
+        return self.configuration, tuple(self.values.items()), self.seed
 
 
 class Simulations:
-    """Simulates points, in processes that know the spec and the traces; use it by `simulations`."""
+    """Simulates points in processes that have the spec and the traces; created by `simulations`."""
 
     def __init__(self, mapping: Callable[..., Iterator[Floats]], progress: Callable[[int], None]):
         self._mapping, self._progress = mapping, progress
@@ -64,13 +64,13 @@ class Simulations:
 
     @property
     def count(self) -> int:
-        """How many were simulated."""
+        """The number of simulations so far."""
         return len(self._known)
 
     def figures(self, points: Sequence[Point]) -> list[Floats]:
-        """The log-figures of each point, in the order of its cell's labels; whatever the number of workers.
+        """Return the log-figures of each point, in the order of its configuration's labels.
 
-        A point that comes again, as those of slopes do that are taken more often, is not simulated again.
+        The result does not depend on the number of workers. A repeated point is not simulated again.
         """
         new = {point.key: point for point in points if point.key not in self._known}
         for key, figures in zip(new, self._mapping(_figures, list(new.values())), strict=True):
@@ -83,7 +83,7 @@ class Simulations:
 def simulations(
     spec: Spec, requested: Sequence[Requested], workers: int, progress: Callable[[int], None]
 ) -> Iterator[Simulations]:
-    """Simulations of a spec with other values, for several cells; `progress` is told how many are done.
+    """Start processes for simulations of a spec; `progress` is called with the number of simulations done.
 
     Raises:
         InputError: a worker was killed.
@@ -102,13 +102,13 @@ def _know(spec: Spec, requested: tuple[Requested, ...]) -> None:
 
 def _figures(point: Point) -> Floats:
     spec, requested = _known
-    trace, labels = requested[point.cell].trace, requested[point.cell].labels
-    spec = as_recorded(with_values(spec, point.values), requested[point.cell].policies)
+    trace, labels = requested[point.configuration].trace, requested[point.configuration].labels
+    spec = as_recorded(with_values(spec, point.values), requested[point.configuration].policies)
     network, requests = compile_spec(spec, trace)
     cpu_s = modelled_cpu_s(spec, network, requests)
-    split = any(of_share(label)[0] for label in labels)
+    split = any(part_of(label)[0] for label in labels)
     run, server_s = (
-        simulate_shares(spec, network, requests, trace, point.seed)
+        simulate_server_part(spec, network, requests, trace, point.seed)
         if split
         else (requests_only(network, requests, trace, point.seed), None)
     )
@@ -116,10 +116,10 @@ def _figures(point: Point) -> Floats:
 
 
 def simulated_trace(trace: Trace, requests: int) -> Trace:
-    """The trace that stands for that of Runs with so many requests: `FEWEST` to `MOST`, where that changes nothing.
+    """Return the trace to simulate for Runs with `requests` requests, with `FEWEST` to `MOST` requests if possible.
 
-    A closed loop that repeats for a time is asked a number of requests instead, so that a point with a fast store
-    costs no more than one with a slow store. Phases are left as they are.
+    A closed loop that repeats for a given time gets a number of requests instead, so that simulating a fast store costs
+    no more than a slow one. Traces with phases are left unchanged.
     """
     wanted = int(np.clip(requests, FEWEST, MOST))
     if len(trace) and trace.phase[-1] > 0:

@@ -1,9 +1,9 @@
-"""Two Runs held against each other: quantile by quantile, with intervals, and a verdict against a tolerance.
+"""Comparison of two Runs by quantile, with confidence intervals and a verdict for a tolerance.
 
-Side B is the reference (the measurement, where the other is a forecast): ratios are A / B, so a positive log-ratio
-says that A is greater, and the Wasserstein distance is in units of B's mean.
+Side B is the reference (the measurement, if A is a forecast). Ratios are A / B, so a positive log-ratio means that A is
+greater; the Wasserstein distance is in units of B's mean.
 
-Intervals come from a block bootstrap over time order (`statistics.bootstrap`), the two sides resampled independently.
+Intervals come from a block bootstrap in time order (`statistics.bootstrap`); the two sides are resampled independently.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from traces.statistics.summary import QUANTILES, Floats, latencies, ops_of, quan
 from traces.tables import OPS
 
 COMPARED = ("p50", "p90", "p95", "p99", "p99_9")
-"""The quantiles that are compared, where both sides have enough samples for them."""
+"""The quantiles to compare, if both sides have enough samples."""
 
-JUDGED = ("throughput_ops", "p50", "p99", "w1")
-"""The measures that the verdict is made of."""
+DECISIVE = ("throughput_ops", "p50", "p99", "w1")
+"""The measures that decide the verdict."""
 
-_BEYOND = 10  # samples that must lie beyond a quantile before it is compared
-_LEAST = 1e-12  # anything less counts as this, so that every logarithm is finite
+_BEYOND = 10  # minimum number of samples beyond a compared quantile
+_LEAST = 1e-12  # lower bound of values, so that every logarithm is finite
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of both Runs, the logarithm of A / B, and the interval of that."""
+    """A figure of both Runs, the logarithm of A / B, and its confidence interval."""
 
     a: float
     b: float
@@ -41,18 +41,18 @@ class Measure:
     interval: tuple[float, float]
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """Return the fields as JSON values."""
         return {"a": self.a, "b": self.b, "log_ratio": self.log_ratio, "interval": list(self.interval)}
 
 
 @dataclass(frozen=True)
 class Distances:
-    """How far the distributions of the latencies are apart.
+    """Distances between the latency distributions.
 
     Attributes:
         ks: the Kolmogorov-Smirnov distance.
         w1: the Wasserstein-1 distance over the mean of B.
-        w1_interval: that of `w1`, by the triangle inequality from the distances of resamples to their sample.
+        w1_interval: interval of `w1`, by the triangle inequality from the distances of resamples to their sample.
     """
 
     ks: float
@@ -60,20 +60,20 @@ class Distances:
     w1_interval: tuple[float, float]
 
     def to_json(self) -> dict[str, Any]:
-        """By the names of the measures."""
+        """Return the distances by name."""
         return {"ks": self.ks, "w1": {"value": self.w1, "interval": list(self.w1_interval)}}
 
 
 @dataclass(frozen=True)
 class OpComparison:
-    """An operation of both Runs.
+    """The comparison of one operation.
 
     Attributes:
-        counts, errors: requests of A and of B, and how many of them failed.
-        measures: by name: ``throughput_ops``, then ``mean`` and quantiles of the latency. A quantile is there when at
-            least 10 successful requests of either side lie beyond it; no measure is where a side has none.
-        distances: None where a side has no successful request.
-        differs_in, unsure_of: names of what the verdict is made of, ``count`` among them.
+        counts, errors: number of requests and of failed requests of A and B.
+        measures: by name: ``throughput_ops``, then ``mean`` and quantiles of the latency. A quantile is included when
+            at least 10 successful requests of each side lie beyond it; empty if a side has no successful request.
+        distances: None if a side has no successful request.
+        differs_in, unsure_of: the measures that differ and those that are unsure (`DECISIVE`, or ``count``).
     """
 
     counts: tuple[int, int]
@@ -89,7 +89,7 @@ class OpComparison:
         return "differ" if self.differs_in else "agree"
 
     def to_json(self) -> dict[str, Any]:
-        """Latencies apart from throughput; neither they nor distances where a side has none."""
+        """Return the fields as JSON values; no measures or distances if a side has no successful request."""
         result: dict[str, Any] = {
             "count": dict(zip("ab", self.counts, strict=True)),
             "errors": dict(zip("ab", self.errors, strict=True)),
@@ -104,7 +104,7 @@ class OpComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two Runs held against each other, B the reference; `ops` in the order of `OPS`."""
+    """The comparison of two Runs, with B as the reference; `ops` is in the order of `OPS`."""
 
     tolerance: float
     confidence: float
@@ -112,11 +112,11 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """``differ`` when an operation does, else ``agree``."""
+        """``differ`` if an operation differs, else ``agree``."""
         return "differ" if any(result.differs_in for result in self.ops.values()) else "agree"
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields, those of each operation, and the verdict."""
+        """Return the fields, those of each operation, and the verdict as JSON values."""
         return {
             "reference": "b",
             "tolerance": self.tolerance,
@@ -135,13 +135,13 @@ def compare(
     seed: int = 0,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Comparison:
-    """Compare two Runs, operation by operation; B is the reference.
+    """Compare two Runs by operation; B is the reference.
 
-    A judged measure (`JUDGED`) is within tolerance when |ln(A / B)| <= ln(1 + tolerance), or for `w1` when it is at
-    most the tolerance. It *differs* when its value and its whole confidence interval are beyond tolerance: noise
-    alone never makes a difference. It is *unsure* when its interval reaches both sides of the limit: too few
-    requests, or too irregular ones, to tell. An operation differs when a measure does, or when only one side has
-    (successful) requests of it; the Runs differ when an operation does. `progress` is told the share done.
+    A measure of `DECISIVE` is within tolerance if |ln(A / B)| <= ln(1 + tolerance), and `w1` if it is at most the
+    tolerance. It *differs* if its value and its whole confidence interval are beyond the tolerance, so noise alone
+    never makes a difference. It is *unsure* if its interval contains the limit, because requests are too few or too
+    irregular. An operation differs if a measure differs, or if only one side has (successful) requests of it; the Runs
+    differ if an operation differs. `progress` is called with the fraction done.
 
     Raises:
         InputError: neither Run has a request, or tolerance or confidence is out of range.
@@ -171,7 +171,7 @@ def _compare_op(
     done = [count - failed for count, failed in zip(counts, errors, strict=True)]
     if not all(done):
         return OpComparison(counts, errors, {}, None, ("count",) if any(done) or not all(counts) else (), ())
-    names = told_quantiles(min(done))
+    names = comparable_quantiles(min(done))
     noise = [
         resample(a, op, names, seed, f"compare.{op}.a", lambda done: progress(done / 2)),
         resample(b, op, names, seed, f"compare.{op}.b", lambda done: progress((1 + done) / 2)),
@@ -186,23 +186,23 @@ def _compare_op(
         measures[name] = _measure(values, resampled, confidence)
     apart = _distances(latencies(a, op), latencies(b, op), noise, confidence)
     limit = math.log1p(tolerance)
-    judged = {name: _judge(measure.log_ratio, measure.interval, limit) for name, measure in measures.items()}
-    judged["w1"] = _judge(apart.w1, apart.w1_interval, tolerance)
-    differs, unsure = (tuple(n for n in JUDGED if judged.get(n) == word) for word in ("differs", "unsure"))
+    verdicts = {name: _verdict(measure.log_ratio, measure.interval, limit) for name, measure in measures.items()}
+    verdicts["w1"] = _verdict(apart.w1, apart.w1_interval, tolerance)
+    differs, unsure = (tuple(n for n in DECISIVE if verdicts.get(n) == word) for word in ("differs", "unsure"))
     return OpComparison(counts, errors, measures, apart, differs, unsure)
 
 
-def told_quantiles(count: int) -> list[str]:
-    """Those of `COMPARED` that so many samples tell: at least 10 of them lie beyond."""
+def comparable_quantiles(count: int) -> list[str]:
+    """Return the quantiles of `COMPARED` beyond which at least 10 of `count` samples lie."""
     return [name for name in COMPARED if count * (1 - QUANTILES[name]) >= _BEYOND - 1e-9]
 
 
 def distances(a: Floats, b: Floats) -> tuple[float, float]:
-    """How far two samples' distributions are apart.
+    """Return the distances between the distributions of two samples.
 
     Returns:
-        the Kolmogorov-Smirnov distance, which is the greatest gap between the two CDFs, and the Wasserstein-1
-        distance, which is the area between them, over the mean of `b`.
+        The Kolmogorov-Smirnov distance (the greatest gap between the two CDFs), and the Wasserstein-1 distance (the
+        area between them) over the mean of `b`.
     """
     values = np.sort(np.concatenate([a, b]))
     below_a, below_b = (np.searchsorted(np.sort(side), values, side="right") / len(side) for side in (a, b))
@@ -210,7 +210,7 @@ def distances(a: Floats, b: Floats) -> tuple[float, float]:
     return float(gap.max()), float((gap[:-1] * np.diff(values)).sum()) / max(float(b.mean()), _LEAST)
 
 
-def _judge(value: float, between: tuple[float, float], limit: float) -> str:
+def _verdict(value: float, between: tuple[float, float], limit: float) -> str:
     low, high = between
     if abs(value) > limit and (low > limit or high < -limit):
         return "differs"

@@ -1,15 +1,15 @@
-"""Whether a figure of a Run stays as it is while the Run goes on.
+"""The test for drift: whether a figure changes during a Run.
 
-An operation's requests are cut into up to 20 blocks by time, equally many in each; the first is left out, as caches and
-connections warm up in it. The statistic is the greatest excursion of the cumulative sum of the blocks' log-figures
-about their mean (Page, "Continuous inspection schemes", Biometrika 41, 1954), and where it is greatest is where the
-figure changed. Chance is what the statistic is in random permutations of the blocks: a test that needs no law of the
-latencies (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 3rd ed. 2005), though blocks that can be
-exchanged. Those of a queue are so only nearly, as a long queue lasts.
+The requests of an operation are divided by time into up to 20 blocks of equal count; the first is left out because
+caches and connections warm up in it. The statistic is the greatest excursion of the cumulative sum of the blocks'
+log-figures about their mean (Page, "Continuous inspection schemes", Biometrika 41, 1954); the change is where it is
+greatest. Its null distribution comes from random permutations of the blocks, so the test assumes no distribution of the
+latencies (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 3rd ed. 2005), but exchangeable blocks.
+Those of a queue are only nearly exchangeable, because a long queue lasts.
 
-``benchmarks/judgement.py`` counts false alarms of the whole judgement on simulated stationary Runs of MinIO, 3 and 10 s
-long: in 3,200, none in closed loops of 1 to 32 clients nor in open loops up to 60 % of the capacity, 1.0 % at 80 %,
-1.8 % at 90 %. Where all CPU demands grow by half in the middle of a Run, it finds 98 % of them and more.
+``benchmarks/run_quality.py`` counts false alarms of the whole check on simulated stationary Runs of MinIO of 3 and
+10 s: in 3,200 Runs, none in closed loops of 1 to 32 clients or in open loops up to 60 % of the capacity, 1.0 % at 80 %,
+1.8 % at 90 %. When all CPU demands grow by half in the middle of a Run, at least 98 % of the changes are found.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _LEAST = 1e-12  # anything less counts as this, so that every logarithm is finit
 
 @dataclass(frozen=True)
 class Change:
-    """The greatest change of a figure in the course of a Run.
+    """The greatest change of a figure during a Run.
 
     Attributes:
-        op: of which operation.
+        op: the operation.
         figure: ``median latency`` or ``throughput``.
         log_ratio: logarithm of the figure after the change over that before.
-        at_s: when, in seconds since the operation's first request.
-        p_value: how often chance would change the figure as much or more.
+        at_s: time of the change, in seconds since the operation's first request.
+        p_value: probability of a change at least as great in a stationary Run.
     """
 
     op: str
@@ -53,12 +53,12 @@ class Change:
 
     @property
     def relative(self) -> float:
-        """The change as a share of the figure before it."""
+        """The change as a fraction of the figure before it."""
         return math.expm1(self.log_ratio)
 
 
 def latency_changes(run: Run) -> list[Change]:
-    """The change of each operation's median latency; an operation with fewer than 30 successful requests has none."""
+    """Return the change of each operation's median latency; none for fewer than 30 successful requests."""
     changes = []
     for op, arrival_s, first in _blocks(run):
         parts = np.split(latencies(run, op), first[1:-1])
@@ -67,7 +67,7 @@ def latency_changes(run: Run) -> list[Change]:
 
 
 def rate_changes(run: Run) -> list[Change]:
-    """The same of how fast an operation's successful requests were begun: of an open loop, what was asked."""
+    """Return the change of each operation's rate of (successful) requests; in an open loop, the offered load."""
     return [
         _change(op, "throughput", np.diff(first) / np.maximum(np.diff(arrival_s[first]), _LEAST), arrival_s[first])
         for op, arrival_s, first in _blocks(run)
@@ -75,7 +75,7 @@ def rate_changes(run: Run) -> list[Change]:
 
 
 def _blocks(run: Run) -> list[tuple[str, Floats, NDArray[np.int64]]]:
-    """Each operation's intended starts in order, and the first request of each block and of what would follow."""
+    """Return each operation's sorted intended starts, and the index of each block's first request (and the end)."""
     blocks = []
     for op in ops_of(run):
         arrival_s = np.sort(run.column("arrival_s")[(run.op == OPS.index(op)) & ~run.failed])
@@ -90,7 +90,7 @@ def _change(op: str, figure: str, values: Floats, begin_s: Floats) -> Change:
     excursions = np.abs(np.cumsum(logs - logs.mean()))[:-1]
     at = int(excursions.argmax()) + 1
     by_chance = np.abs(np.cumsum(logs[_permutations(len(logs))] - logs.mean(), axis=1))[:, :-1].max(axis=1)
-    # The same numbers summed in another order differ in their last digits.
+    # The same numbers added in a different order differ in the last digits.
     reached = (by_chance >= excursions[at - 1] - 1e-9).sum()
     return Change(
         op,
@@ -103,6 +103,6 @@ def _change(op: str, figure: str, values: Floats, begin_s: Floats) -> Change:
 
 @lru_cache
 def _permutations(count: int) -> NDArray[np.int64]:
-    """Permutations of so many blocks, shape (permutations, blocks): always the same ones."""
+    """Return the permutations of `count` blocks, shape (permutations, blocks); always the same ones."""
     draws = uniforms(0, stream_id("drift"), 0, _PERMUTATIONS * count)
     return np.argsort(draws.reshape(_PERMUTATIONS, count), axis=1)

@@ -1,4 +1,4 @@
-"""A measured Run and what follows from it alone: run quality, CPU, what was asked, and the figures that a fit takes."""
+"""A measured Run and what is derived from it: run quality, CPU times, the workload, and the figures to fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traces.run import Run
 from traces.statistics.summary import latencies, ops_of
 from traces.trace import Trace
 from validate.compare.figures import Floats, Label, figures_of, labels_of, parts_of
-from validate.compare.run_quality import Judgement, judge
+from validate.compare.run_quality import RunQuality, check_quality
 from validate.forecast.configurations import Requested, requested_of, requested_trace
 from validate.replay.cpu_usage import measured_cpu_s
 from validate.replay.recorded_policies import recorded_policies
@@ -19,12 +19,12 @@ from validate.replay.recorded_policies import recorded_policies
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured Run; what follows from it is found when it is first needed, and once.
+    """A measured Run; what is derived from it is computed once, on first use.
 
     Attributes:
-        name: what to call it.
-        server_s: how long each request took at the server, shape (requests,), NaN: unknown; None: nothing is known.
-        with_cpu: whether the CPU that it recorded counts.
+        name: the name of the Run in results and messages.
+        server_s: seconds that each request took at the server, shape (requests,), NaN if unknown; None: not recorded.
+        with_cpu: whether to use the CPU times of the Run.
     """
 
     name: str
@@ -33,55 +33,55 @@ class Measured:
     with_cpu: bool = True
 
     @cached_property
-    def judgement(self) -> Judgement:
-        """What speaks against it."""
-        return judge(self.run)
+    def quality(self) -> RunQuality:
+        """The result of the run-quality check."""
+        return check_quality(self.run)
 
     @cached_property
     def trace(self) -> Trace:
-        """What it was asked, at the speed it was replayed with.
+        """The trace of the Run, at the speed of the replay.
 
         Raises:
-            InputError: it does not keep its trace.
+            InputError: the Run has no trace.
         """
         return requested_trace(self.run)
 
     @cached_property
     def requested(self) -> Requested:
-        """What it was asked, apart from the seed.
+        """The workload of the Run, without the seed.
 
         Raises:
-            InputError: it does not keep its trace, or was asked nothing.
+            InputError: the Run has no trace, or the trace no requests.
         """
         return requested_of(self.run)
 
     @cached_property
     def policies(self) -> ClientPolicies | None:
-        """What its clients did about late and failed answers; None where it does not say.
+        """The timeouts, retries and hedging of the clients; None if not recorded.
 
         Raises:
-            InputError: what it says is no client's policy.
+            InputError: the recorded policies are invalid.
         """
         return recorded_policies(self.run, self.name)
 
     @cached_property
     def cpu_s(self) -> dict[Side, float]:
-        """CPU seconds per request of each side that counts."""
+        """CPU seconds per request of each side; empty if they are not used."""
         return measured_cpu_s(self.run) if self.with_cpu else {}
 
     @cached_property
     def succeeded(self) -> dict[str, Floats]:
-        """The latencies of each operation of which a request succeeded."""
+        """The latencies of each operation with successful requests."""
         return {op: found for op in ops_of(self.run) if len(found := latencies(self.run, op))}
 
     @cached_property
     def parts(self) -> dict[str, Run]:
-        """It, and what the server and all else took of each request where that is known."""
+        """The Run, and its server part and rest if known (`parts_of`)."""
         return parts_of(self.run, self.server_s)
 
     @cached_property
     def labels(self) -> list[Label]:
-        """The figures that it has to offer to a fit."""
+        """The figures that a fit can use."""
         return labels_of(self.parts, self.cpu_s)
 
     @cached_property
@@ -91,5 +91,5 @@ class Measured:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """When it began, and how many requests it had: the same Run in another folder is still that Run."""
+        """Start time and number of requests, which identify the Run in any folder."""
         return str(self.run.info.get("started_at")), len(self.run)

@@ -1,8 +1,8 @@
-"""Whether a measured Run can be held against a forecast at all: the judgement before the comparison.
+"""The run-quality check: whether a measured Run can be used for calibration and validation.
 
-A forecast speaks of a store that is asked what the trace says, on a machine that does nothing else and stays as it is.
-Where the client did not ask so, the store fell behind, or the machine did other things, a difference says nothing of
-the model. So such a Run is named with its reason and left out.
+A forecast assumes that the store receives the workload of the trace, on a machine that does nothing else and does not
+change. If the client did not keep the schedule, the store fell behind, or the machine did other work, a difference says
+nothing about the model. Such a Run is reported with the reason and left out.
 """
 
 from __future__ import annotations
@@ -19,124 +19,123 @@ from validate.compare.drift import Change, latency_changes, rate_changes
 from validate.replay.schedule import LATE_S, schedule_of
 
 LEAST_REQUESTS = 30
-"""Successful requests: fewer say little of even the median."""
+"""Minimum number of successful requests; with fewer, even the median is imprecise."""
 LEAST_DURATION_S = 1.0
 MOST_ERRORS = 0.01
-"""Share of requests that may fail: more would reach into p99."""
+"""Maximum fraction of failed requests; more would affect p99."""
 MOST_CLIENT_BUSY = 0.8
-"""Share of the CPU that a client can have, beyond which its own queue shows in the latencies."""
+"""Maximum utilisation of the client's CPU; above it, queueing at the client shows in the latencies."""
 MOST_BACKLOG_GROWTH = 0.01
-"""Share of an open loop's requests by which its backlog may grow while they arrive."""
+"""Maximum growth of an open loop's backlog during the arrivals, as a fraction of its requests."""
 BACKLOG_CORRELATION = 0.9
-"""Of backlog and time: a backlog that only goes up and down with the load stays below."""
+"""Correlation of backlog and time above which the backlog grows; one that only follows the load stays below."""
 MOST_DRIFT = 0.2
-"""Change within a Run: its parts are then some 10 % from the whole, as far as a forecast's median may be."""
+"""Maximum relative change within a Run. Its parts then differ from the whole by about 10 %, the tolerance of a
+forecast's median."""
 DRIFT_LEVEL = 0.01
-"""How often the test for drift would find a change where there is none, over all figures of a Run."""
+"""Significance level of the drift test, over all figures of a Run."""
 MOST_OTHER = 0.08
-"""Share of all cores' time used by neither client nor server. Quiet measurements of MinIO show up to 0.045, kernel
-threads that write pages back among it; those with something else on the machine, 0.1 and more."""
+"""Maximum fraction of all cores' time used by neither client nor server. Quiet measurements of MinIO show up to 0.045,
+including kernel threads that write pages back; measurements with other work on the machine, 0.1 and more."""
 MOST_STEAL = 0.02
-"""Share of all cores' time that the hypervisor gave to others; below 0.003 in quiet measurements."""
+"""Maximum fraction of all cores' time that the hypervisor gave to other guests; below 0.003 in quiet measurements."""
 
 _BACKLOG_POINTS = 200
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What speaks against a Run, and the figures behind.
+class RunQuality:
+    """The result of the run-quality check.
 
     Attributes:
-        faults: kind to a sentence with its figures, for each kind that was found: ``aborted``, ``too short``,
+        issues: a sentence with figures for each quality issue of the Run, by kind: ``aborted``, ``too short``,
             ``errors``, ``client-limited``, ``saturated``, ``drifted``, ``disturbed``.
-        figures: the same kinds to what was looked at; a kind that does not apply, or of which the Run says
-            nothing, is empty.
+        figures: the figures that were checked, by kind; empty for a kind that does not apply or is not recorded.
     """
 
-    faults: Mapping[str, str]
+    issues: Mapping[str, str]
     figures: Mapping[str, Mapping[str, Any]]
 
     @property
     def usable(self) -> bool:
-        """Whether nothing speaks against it."""
-        return not self.faults
+        """Whether the Run has no quality issue."""
+        return not self.issues
 
     @property
     def reasons(self) -> list[str]:
-        """The faults as sentences."""
-        return [f"{kind}: {sentence}" for kind, sentence in self.faults.items()]
+        """The quality issues as sentences."""
+        return [f"{kind}: {sentence}" for kind, sentence in self.issues.items()]
 
 
-Finding = tuple[dict[str, Any], str | None]
-"""The figures of a check, and the sentence where they speak against the Run."""
+CheckResult = tuple[dict[str, Any], str | None]
+"""The figures of a check, and the quality issue as a sentence, or None."""
 
 
-def judge(run: Run) -> Judgement:
-    """Judge a Run by itself, whatever a model says of it.
+def check_quality(run: Run) -> RunQuality:
+    """Check the quality of a Run, independently of any model.
 
-    *Client-limited*: an open loop that did not keep its schedule (`replay.schedule`) though fewer requests than
-    allowed were under way; a closed loop whose client used more than `MOST_CLIENT_BUSY` of the cores of its own machine
-    or, where it is boto3 and so under the interpreter's lock, of one core for each of its processes. On loopback the
-    client's use of cores is a part of the models.
+    *Client-limited*: an open loop that did not keep its schedule (`replay.schedule`) with fewer requests in progress
+    than allowed; a closed loop whose client used more than `MOST_CLIENT_BUSY` of the cores of its own machine or, with
+    boto3 (which holds the interpreter lock), of one core per process. On loopback, the models include the CPU use of
+    the client.
 
-    *Saturated*: an open loop whose backlog (requests due and not ended) grows in a line with time, or that did not
-    keep its schedule as all the requests allowed were under way.
+    *Saturated*: an open loop whose backlog (requests due and not completed) grows linearly with time, or that did not
+    keep its schedule because the maximum number of requests was in progress.
 
-    *Drifted*: the median latency of an operation, or in a closed loop its throughput, changes in the course of the
-    Run by more than `MOST_DRIFT`, and more than chance does (`compare.drift`). Where the asked rate of an open loop
-    itself changes, nothing is expected to stay.
+    *Drifted*: the median latency of an operation, or its throughput in a closed loop, changes during the Run by more
+    than `MOST_DRIFT`, and significantly (`compare.drift`). An open loop whose offered load changes is not checked.
     """
-    findings = {kind: check(run) for kind, check in _CHECKS.items()} if len(run) else {"too short": _too_short(run)}
-    faults = {kind: sentence for kind, (_, sentence) in findings.items() if sentence is not None}
-    return Judgement(faults, {kind: figures for kind, (figures, _) in findings.items()})
+    checks = {kind: check(run) for kind, check in _CHECKS.items()} if len(run) else {"too short": _too_short(run)}
+    issues = {kind: sentence for kind, (_, sentence) in checks.items() if sentence is not None}
+    return RunQuality(issues, {kind: figures for kind, (figures, _) in checks.items()})
 
 
-def _aborted(run: Run) -> Finding:
+def _aborted(run: Run) -> CheckResult:
     aborted = bool(run.info.get("aborted", False))
     return {"aborted": aborted}, f"the replay was interrupted after {len(run):,} requests" if aborted else None
 
 
-def _too_short(run: Run) -> Finding:
+def _too_short(run: Run) -> CheckResult:
     done = int((~run.failed).sum())
     figures = {"duration_s": run.duration_s, "successful": done}
     if done < LEAST_REQUESTS:
-        return figures, f"{done or 'no'} requests succeeded, at least {LEAST_REQUESTS} are needed"
+        return figures, f"{done or 'no'} requests succeeded; at least {LEAST_REQUESTS} are needed"
     if run.duration_s < LEAST_DURATION_S:
-        return figures, f"the Run took {run.duration_s:.2g} s, at least {LEAST_DURATION_S:g} s are needed"
+        return figures, f"the Run took {run.duration_s:.2g} s; at least {LEAST_DURATION_S:g} s are needed"
     return figures, None
 
 
-def _errors(run: Run) -> Finding:
+def _errors(run: Run) -> CheckResult:
     failed, fraction = int(run.failed.sum()), float(run.failed.mean())
-    told = f"{failed:,} of {len(run):,} requests failed ({_percent(fraction)}), at most {_percent(MOST_ERRORS)} may"
-    return {"failed": failed, "fraction": fraction}, told if fraction > MOST_ERRORS else None
+    issue = f"{failed:,} of {len(run):,} requests failed ({_percent(fraction)}); the limit is {_percent(MOST_ERRORS)}"
+    return {"failed": failed, "fraction": fraction}, issue if fraction > MOST_ERRORS else None
 
 
-def _client_limited(run: Run) -> Finding:
+def _client_limited(run: Run) -> CheckResult:
     loop = _loop(run)
     if loop == "open":
         return _schedule(run)
     return _client_cpu(run) if loop == "closed" else ({}, None)
 
 
-def _schedule(run: Run) -> Finding:
+def _schedule(run: Run) -> CheckResult:
     schedule = schedule_of(run.requests, "open")
     if schedule["kept"] or _crowded(run, schedule):
         return schedule, None
     rate = "" if schedule["rate_ratio"] is None else f", {_percent(schedule['rate_ratio'])} of the intended rate"
     return schedule, (
-        f"the schedule was not kept: {_percent(schedule['late_share'])} of the requests began more than "
-        f"{LATE_S * 1e3:g} ms late, p99 of the lag is {schedule['lag_p99_s'] * 1e3:.3g} ms{rate}"
+        f"the schedule was not kept: {_percent(schedule['late_share'])} of the requests started more than "
+        f"{LATE_S * 1e3:g} ms late, the p99 of the lag is {schedule['lag_p99_s'] * 1e3:.3g} ms{rate}"
     )
 
 
 def _crowded(run: Run, schedule: dict[str, Any]) -> bool:
-    """Whether as many requests as allowed were under way: then it is the store that lateness comes from."""
+    """Whether the maximum number of requests was in progress, so that the store is the cause of late starts."""
     allowed = run.info.get("max_in_flight")
     return allowed is not None and schedule["in_flight_max"] >= allowed
 
 
-def _client_cpu(run: Run) -> Finding:
+def _client_cpu(run: Run) -> CheckResult:
     client_s = (run.info.get("cpu") or {}).get("client_s")
     if client_s is None or not run.duration_s:
         return {}, None
@@ -151,12 +150,12 @@ def _client_cpu(run: Run) -> Finding:
     if used <= MOST_CLIENT_BUSY * limit:
         return figures, None
     return figures, (
-        f"the client used {used:.2f} of {limit:g} core{'' if limit == 1 else 's'} that its {what} allows, at most "
-        f"{_percent(MOST_CLIENT_BUSY)} may be"
+        f"the client used {used:.2f} of {limit:g} core{'' if limit == 1 else 's'} available to it ({what}); the limit "
+        f"is {_percent(MOST_CLIENT_BUSY)}"
     )
 
 
-def _saturated(run: Run) -> Finding:
+def _saturated(run: Run) -> CheckResult:
     if _loop(run) != "open":
         return {}, None
     due_s, end_s = np.sort(run.column("arrival_s")), np.sort(run.column("end_s"))
@@ -170,18 +169,18 @@ def _saturated(run: Run) -> Finding:
     figures = {"backlog_growth": growth, "growth_share": growth / len(run), "correlation": correlation}
     if growing:
         return figures, (
-            f"the backlog grew steadily, by {growth:,.0f} of {len(run):,} requests while they arrived: the store did "
-            "less than was asked"
+            f"the backlog grew steadily, by {growth:,.0f} of {len(run):,} requests: the throughput of the store was "
+            "below the offered load"
         )
     if not schedule["kept"] and _crowded(run, schedule):
         return figures, (
-            f"{_percent(schedule['late_share'])} of the requests began more than {LATE_S * 1e3:g} ms late, when all "
-            f"{run.info['max_in_flight']} allowed were under way: the store fell behind at times"
+            f"{_percent(schedule['late_share'])} of the requests started more than {LATE_S * 1e3:g} ms late because "
+            f"the maximum of {run.info['max_in_flight']} requests was in progress: the store fell behind at times"
         )
     return figures, None
 
 
-def _drifted(run: Run) -> Finding:
+def _drifted(run: Run) -> CheckResult:
     if _loop(run) == "open":
         if any(_matters(change, DRIFT_LEVEL) for change in rate_changes(run)):
             return {}, None
@@ -195,8 +194,8 @@ def _drifted(run: Run) -> Finding:
     worst = max(found, key=lambda change: abs(change.log_ratio))
     return figures, (
         f"the {worst.figure} of {worst.op} {'rose' if worst.log_ratio > 0 else 'fell'} by "
-        f"{_percent(abs(worst.relative))} after {worst.at_s:.2g} s, more than {_percent(MOST_DRIFT)} and than chance "
-        f"does (p = {worst.p_value:.2g})"
+        f"{_percent(abs(worst.relative))} after {worst.at_s:.2g} s; the limit is {_percent(MOST_DRIFT)} "
+        f"(p = {worst.p_value:.2g})"
     )
 
 
@@ -204,21 +203,21 @@ def _matters(change: Change, level: float) -> bool:
     return change.p_value < level and abs(change.relative) > MOST_DRIFT
 
 
-def _disturbed(run: Run) -> Finding:
+def _disturbed(run: Run) -> CheckResult:
     cpu = run.info.get("cpu") or {}
     other, steal = cpu.get("other_share"), cpu.get("steal_share")
     if cpu.get("server_s") is None and (run.info.get("endpoint") or {}).get("kind") != "remote":
-        other = None  # the server's own use is in it
+        other = None  # it includes the server's own use
     figures = {"other_share": other, "steal_share": steal}
-    told = [
-        f"{what} had {_percent(fraction)} of the cores' time, at most {_percent(most)} may"
-        for what, fraction, most in (("other work", other, MOST_OTHER), ("the hypervisor's others", steal, MOST_STEAL))
+    issues = [
+        f"{what} took {_percent(fraction)} of the cores' time; the limit is {_percent(most)}"
+        for what, fraction, most in (("other work", other, MOST_OTHER), ("the hypervisor", steal, MOST_STEAL))
         if fraction is not None and fraction > most
     ]
-    return figures, " and ".join(told) or None
+    return figures, " and ".join(issues) or None
 
 
-_CHECKS: dict[str, Callable[[Run], Finding]] = {
+_CHECKS: dict[str, Callable[[Run], CheckResult]] = {
     "aborted": _aborted,
     "too short": _too_short,
     "errors": _errors,
@@ -230,7 +229,7 @@ _CHECKS: dict[str, Callable[[Run], Finding]] = {
 
 
 def _loop(run: Run) -> str | None:
-    """Open or closed; None where the Run does not say."""
+    """Return ``open`` or ``closed``, or None if the Run does not record it."""
     if run.trace is not None:
         return run.trace.pacing.loop
     loop = (run.info.get("pacing") or {}).get("loop")

@@ -1,8 +1,8 @@
-"""What a server says of the requests of a Run: how long each took there, as it tells itself.
+"""The server times of a Run's requests, from the server's own trace of its requests.
 
-A request's time is its arrival at the server, its duration lasts until the handler was done. The clock is the server's,
-and buckets have the names that a replay made up. So requests are first matched by operation, key and order, which tells
-how the clocks differ and which bucket it was, and then by time.
+The time of a request is its arrival at the server, the duration lasts until its handler has finished. Times are by the
+clock of the server, and buckets have the generated names of a replay. Requests are therefore first matched by
+operation, key and order, which gives the clock offset and the bucket, and then by time.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from traces.statistics.summary import Floats
 from traces.tables import OPS
 
 IN_RUN = "server_trace.jsonl"
-"""The name of a server's trace in the folder of its Run."""
+"""The file name of a server trace in the folder of its Run."""
 
 _SLACK_S = 0.005
-"""How far a request may seem to begin outside of the client's time for it: what the clocks' difference is known to."""
+"""Accuracy of the clock offset: how far a request may seem to lie outside the interval measured by the client."""
 
 
 class Handled(NamedTuple):
-    """A request as the server saw it: seconds since 1970 by its clock, and the seconds it took there."""
+    """A request as the server saw it: seconds since 1970 by the server's clock, and its duration there in seconds."""
 
     op: str
     bucket: str
@@ -38,12 +38,12 @@ class Handled(NamedTuple):
 
 
 def read_server_trace(path: Path) -> list[Handled]:
-    """The requests for objects in a store's own trace of its requests; all else in it is left out.
+    """Read the requests for objects from a store's own trace of its requests; other lines are left out.
 
     Raises:
         InputError: the file cannot be read, is in the format of no store of the lab, or a line is unreadable.
     """
-    # These take a second to load, and few Runs have such a trace.
+    # The readers take a second to import, and few Runs have such a trace.
     from traces.logs.import_report import ImportReport
     from traces.readers.formats import detect
     from traces.readers.registry import FORMATS
@@ -66,10 +66,10 @@ def read_server_trace(path: Path) -> list[Handled]:
 
 
 def server_times(run: Run, handled: Iterable[Handled]) -> Floats:
-    """How long each request of a Run took at the server, seconds, shape (requests,); NaN where that is not known.
+    """Return the seconds that each request of a Run took at the server, shape (requests,); NaN if unknown.
 
-    A request with several attempts has none: nobody knows which of them the server tells of. Nor has one that would
-    have taken longer there than at the client.
+    They are unknown for a request with several attempts, because the server's record may be of any of them, and for one
+    that would have taken longer at the server than at the client.
     """
     result = np.full(len(run), np.nan)
     if not len(run):
@@ -94,20 +94,20 @@ def server_times(run: Run, handled: Iterable[Handled]) -> Floats:
 
 
 _ByName = dict[tuple[str, str], list[Handled]]
-"""By operation and key, in the order of time."""
+"""By operation and key, the requests in order of time."""
 
 
 class _Matches(NamedTuple):
-    """The seconds that rows of a Run took at the server, and how far its time 0 is from when it says it began."""
+    """Seconds at the server by row of a Run, and the distance of its matched time 0 from its recorded start."""
 
     took_s: dict[int, float]
     off_s: float
 
 
 def _matches(run: Run, rows_of: dict[tuple[str, str], list[int]], of_name: _ByName) -> _Matches:
-    """The rows of a bucket, by operation and key, matched with what a bucket of the server had."""
+    """Match the rows of a Run's bucket with the requests of a bucket on the server, both by operation and key."""
     start_s, end_s, found = run.column("start_s"), run.column("end_s"), {}
-    # The last ones for a key: objects that are read are written before the Run.
+    # Match from the end: objects that are read were written before the Run.
     pairs = [
         one.time_s - start_s[row]
         for name, rows in rows_of.items()
@@ -128,10 +128,10 @@ def _matches(run: Run, rows_of: dict[tuple[str, str], list[int]], of_name: _ByNa
 
 
 def matched(runs: Sequence[tuple[str, Run]], traces: Sequence[Path]) -> dict[str, Floats]:
-    """The `server_times` of the Runs, by name, that the traces tell of.
+    """Return the `server_times` of the Runs that occur in the server traces, by name.
 
     Raises:
-        InputError: a trace cannot be read, or tells of no request of any Run.
+        InputError: a server trace cannot be read, or has no request of any Run.
     """
     found: dict[str, Floats] = {}
     for path in traces:
@@ -139,7 +139,7 @@ def matched(runs: Sequence[tuple[str, Run]], traces: Sequence[Path]) -> dict[str
         times = {name: server_times(run, handled) for name, run in runs}
         known = {name: s for name, s in times.items() if np.isfinite(s).any()}
         if not known:
-            raise InputError(f"{path}: tells of no request of {', '.join(name for name, _ in runs)}")
+            raise InputError(f"{path}: has no request of {', '.join(name for name, _ in runs)}")
         for name, s in known.items():
             found[name] = np.fmax(found.get(name, s), s)
     return found

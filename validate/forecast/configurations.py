@@ -1,7 +1,7 @@
-"""Cells: Runs that were asked the same workload repeat each other, be it with one trace or with several seeds of it.
+"""Configurations: Runs with the same workload repeat each other, with one trace or with several seeds of it.
 
-The rule: equal pacing and client, and no distribution of what was asked differs by more than chance among independent
-draws. So seeds of arrivals in long bursts are cells of their own: they ask for different things.
+They have the same pacing and client, and no distribution of their workloads differs significantly, as between
+independent draws. Seeds of arrivals with long bursts are therefore different configurations: their workloads differ.
 """
 
 from __future__ import annotations
@@ -23,33 +23,34 @@ from traces.trace import Pacing, Trace
 from traces.units import binary_size
 
 _LEVEL = 1e-4
-"""How often chance would set two seeds of one workload apart, by each of their distributions."""
+"""Significance level of each test that two workloads differ."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Distinct values, ascending, and how often each occurs."""
+    """An empirical distribution: distinct values in ascending order, and the number of occurrences of each."""
 
     values: Floats
     counts: NDArray[np.int64]
 
     @staticmethod
     def of(samples: NDArray[np.generic]) -> Distribution:
-        """The distribution of samples."""
+        """Return the distribution of samples."""
         values, counts = np.unique(samples, return_counts=True)
         return Distribution(values.astype(np.float64), counts)
 
     @property
     def size(self) -> int:
-        """How many samples it has."""
+        """The number of samples."""
         return int(self.counts.sum())
 
     def differs(self, other: Distribution) -> bool:
-        """Whether two samples are of two laws, by the test of Kolmogorov and Smirnov or by that of their means.
+        """Test whether two samples are of different distributions, by Kolmogorov and Smirnov or by their means.
 
-        The asymptotic critical value (Smirnov, "Table for estimating the goodness of fit of empirical distributions",
-        Annals of Mathematical Statistics 19(2), 1948), which for laws with atoms is on the safe side, and a normal one:
-        two rates differ in their means before they do in shape. Both at `_LEVEL`.
+        The first test uses the asymptotic critical value (Smirnov, "Table for estimating the goodness of fit of
+        empirical distributions", Annals of Mathematical Statistics 19(2), 1948), which is conservative for
+        distributions with atoms. The second assumes normal means, and finds different rates before their shapes differ.
+        Both have the level `_LEVEL`.
         """
         if not self.size or not other.size:
             return self.size != other.size
@@ -62,7 +63,7 @@ class Distribution:
         return apart > 1e-9 * abs(mean) and apart > -scipy.special.ndtri(_LEVEL / 2) * math.hypot(error, other_error)
 
     def _mean(self) -> tuple[float, float]:
-        """The mean and its standard error, of independent samples."""
+        """Return the mean and its standard error, assuming independent samples."""
         mean = float(self.values @ self.counts) / self.size
         variance = float((self.values - mean) ** 2 @ self.counts) / self.size
         return mean, math.sqrt(variance / self.size)
@@ -74,13 +75,13 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Requested:
-    """What a Run was asked, apart from the seed.
+    """The workload of a Run, without the seed.
 
     Attributes:
-        pacing: of the trace, at the speed it was replayed with.
-        client: what asked, where the Run says so: the library, and what it does about late and failed answers.
-        distributions: of the operations and phases, the gaps between arrivals (open loop) or the think times (closed
-            loop), how often each key is named, and for each operation the sizes of its objects and what it moves.
+        pacing: pacing of the trace, at the speed of the replay.
+        client: the client library and its timeouts, retries and hedging, as far as recorded.
+        distributions: of operations and phases, interarrival times (open loop) or think times (closed loop), requests
+            per key, and for each operation object sizes and transferred bytes.
     """
 
     pacing: Pacing
@@ -88,7 +89,7 @@ class Requested:
     distributions: dict[str, Distribution]
 
     def same_workload(self, other: Requested) -> bool:
-        """Whether both are of one cell: equal pacing and client, and no distribution differs by more than chance."""
+        """Whether both are of one configuration: same pacing and client, no distribution differs significantly."""
         mine, others = self.distributions, other.distributions
         return (
             (self.pacing, self.client, mine.keys()) == (other.pacing, other.client, others.keys())
@@ -97,7 +98,7 @@ class Requested:
 
     @property
     def label(self) -> str:
-        """A short name: ``16 clients, GET 70 % PUT 30 %, 32KiB``."""
+        """A short name, such as ``16 clients, GET 70 % PUT 30 %, 32KiB``."""
         ops = self.distributions["op"]
         named = [OPS[int(op)] for op in ops.values]
         mix = " ".join(f"{op} {count / ops.size:.0%}" for op, count in zip(named, ops.counts, strict=True))
@@ -112,14 +113,14 @@ class Requested:
 
 
 def requested_trace(run: Run) -> Trace:
-    """What the Run was asked, at the speed it was replayed with.
+    """Return the trace of a Run at the speed of the replay.
 
     Raises:
-        InputError: the Run does not keep its trace.
+        InputError: the Run has no trace.
     """
     trace, speed = run.trace, float(run.info.get("speed", 1.0))
     if trace is None:
-        raise InputError("the Run has no trace.parquet, so what was asked is not known")
+        raise InputError("the Run has no trace.parquet, so its workload is unknown")
     if speed == 1.0:
         return trace
     limit_s = trace.pacing.duration_s
@@ -129,10 +130,10 @@ def requested_trace(run: Run) -> Trace:
 
 
 def requested_of(run: Run) -> Requested:
-    """What the Run was asked, apart from the seed.
+    """Return the workload of a Run, without the seed.
 
     Raises:
-        InputError: the Run does not keep its trace, or was asked nothing.
+        InputError: the Run has no trace, or the trace no requests.
     """
     trace = requested_trace(run)
     if not trace.issued:
@@ -140,7 +141,7 @@ def requested_of(run: Run) -> Requested:
     issued = slice(trace.issued)
     op, size_bytes, moved_bytes = trace.op[issued], trace.size_bytes[issued], trace.transfer_bytes[issued]
     keys = trace.table.column("key").combine_chunks().indices.to_numpy()[issued]
-    # Keys, not rows: a popular key's size stands in many rows, but was drawn once.
+    # Keys, not rows: the size of a popular key is in many rows, but was drawn once.
     distributions = {
         "op": Distribution.of(op),
         "phase": Distribution.of(trace.phase[issued]),
@@ -159,24 +160,26 @@ def requested_of(run: Run) -> Requested:
     return Requested(trace.pacing, json.dumps(client, sort_keys=True), distributions)
 
 
-def cells_of(requested: Sequence[Requested]) -> list[list[int]]:
-    """The indices of what is of one cell, cell by cell; each belongs to the first cell whose first member it equals."""
-    cells: list[list[int]] = []
+def configurations_of(requested: Sequence[Requested]) -> list[list[int]]:
+    """Return the indices of each configuration's members; each joins the first one whose first member is the same."""
+    configurations: list[list[int]] = []
     for i, own in enumerate(requested):
-        home = next((cell for cell in cells if own.same_workload(requested[cell[0]])), None)
+        home = next(
+            (configuration for configuration in configurations if own.same_workload(requested[configuration[0]])), None
+        )
         if home is None:
-            cells.append([i])
+            configurations.append([i])
         else:
             home.append(i)
-    return cells
+    return configurations
 
 
 def labels_of(requested: Sequence[Requested]) -> list[str]:
-    """Their labels; those that would be equal are numbered."""
+    """Return the labels of the workloads; equal ones are numbered."""
     labels: list[str] = []
     for own in requested:
-        alike = sum(label == own.label or label.startswith(f"{own.label} (") for label in labels)
-        labels.append(f"{own.label} ({alike + 1})" if alike else own.label)
+        equal = sum(label == own.label or label.startswith(f"{own.label} (") for label in labels)
+        labels.append(f"{own.label} ({equal + 1})" if equal else own.label)
     return labels
 
 

@@ -1,4 +1,4 @@
-"""One cell: what a model says of it beside what was measured, and its repetitions beside each other."""
+"""Predictions for one configuration, compared with its measured Runs, and those Runs with each other."""
 
 from __future__ import annotations
 
@@ -20,38 +20,43 @@ from traces.run import Run
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
 from traces.tables import OPS
-from validate.compare.compare import distances, told_quantiles
+from validate.compare.compare import comparable_quantiles, distances
 from validate.compare.measured import Measured
 from validate.replay.recorded_policies import as_recorded
 
 QUANTILES = ("p50", "p90", "p99")
-"""The quantiles that are predicted."""
+"""The predicted quantiles."""
 
 _LEAST = 1e-12  # anything less counts as this, so that every logarithm is finite
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deviation:
-    """How far a prediction is from the measurement in one figure: here a distance of the whole distribution.
+    """The deviation of a prediction from the measurement in one figure: here a distance of the whole distribution.
 
     Attributes:
-        error: the distance; of a `Ratio`, by what share the greater is above the lesser.
-        interval: what chance leaves open on both sides; None: not known.
-        noise_pairs: of how many pairs of Runs of the cell the noise band is; 0: it is that of all cells.
-        noise_band: the error of a measurement by its repetition; None: nothing was repeated.
-        verdict: where the figure is judged.
+        error: the distance; in a `Ratio`, greater / lesser - 1.
+        interval: confidence interval from the noise of both sides; None if unknown.
+        repetition_pairs: number of pairs of Runs that give the repeatability; 0: it is that of all configurations.
+        repeatability: the error of one measurement with respect to its repetition; None if nothing was repeated.
+        verdict: the verdict, if the figure has one.
     """
 
     error: float
     interval: tuple[float, float] | None = None
-    noise_pairs: int = 0
+    repetition_pairs: int = 0
     repeatability: float | None = None
     verdict: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields; without what it does not have, save for the noise band."""
-        judged = {} if self.verdict is None else {"verdict": self.verdict}
-        return {**self._own(), "noise_pairs": self.noise_pairs, "repeatability": self.repeatability, **judged}
+        """Return the fields as JSON values; without those that are None, except for the repeatability."""
+        verdict = {} if self.verdict is None else {"verdict": self.verdict}
+        return {
+            **self._own(),
+            "repetition_pairs": self.repetition_pairs,
+            "repeatability": self.repeatability,
+            **verdict,
+        }
 
     def _own(self) -> dict[str, Any]:
         return {"error": self.error} | ({} if self.interval is None else {"interval": list(self.interval)})
@@ -63,8 +68,8 @@ class Ratio(Deviation):
 
     Attributes:
         log_ratio: logarithm of predicted / measured.
-        interval: of `log_ratio`: between simulations, and within the Runs (a block bootstrap). How far one Run is from
-            the next is not in it.
+        interval: interval of `log_ratio`, from the variation between simulations and within the Runs (block bootstrap),
+            without the variation from one Run to the next.
     """
 
     predicted: float
@@ -87,14 +92,14 @@ class Total:
 
 @dataclass(frozen=True)
 class OpPrediction:
-    """An operation of a cell.
+    """The prediction for an operation of a configuration.
 
     Attributes:
-        count, errors: requests, and how many of them failed.
-        ratios: ``throughput_ops``, and the `QUANTILES` beyond which 10 measured requests lie. Without successful
-            requests: of the Runs none, of the simulations only throughput.
-        distances: ``w1``, the Wasserstein-1 distance over the measured mean, and ``ks``, that of Kolmogorov and
-            Smirnov; none where a side has no successful request.
+        count, errors: number of requests, and of failed requests.
+        ratios: ``throughput_ops``, and the `QUANTILES` beyond which 10 measured requests lie. Empty if no measured
+            request succeeded; throughput only if no simulated one did.
+        distances: ``w1``, the Wasserstein-1 distance over the measured mean, and ``ks``, the Kolmogorov-Smirnov
+            distance; empty if a side has no successful request.
     """
 
     count: Total
@@ -104,11 +109,11 @@ class OpPrediction:
 
     @property
     def measures(self) -> dict[str, Deviation]:
-        """All by figure."""
+        """Ratios and distances, by figure."""
         return {**self.ratios, **self.distances}
 
     def to_json(self) -> dict[str, Any]:
-        """Latencies apart from throughput."""
+        """Return the fields as JSON values, with the latencies in an object of their own."""
         result: dict[str, Any] = {"count": asdict(self.count), "errors": asdict(self.errors)}
         ratios = {figure: ratio.to_json() for figure, ratio in self.ratios.items()}
         if ratios:
@@ -120,27 +125,26 @@ class OpPrediction:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A cell: its operations, and for each pair of its Runs the `pair_errors`."""
+    """The prediction for a configuration, by operation, and the `pair_errors` of each pair of its Runs."""
 
     ops: Mapping[str, OpPrediction]
     repetitions: Sequence[Mapping[str, Mapping[str, float]]]
 
 
 def predict(spec: Spec, measured: Sequence[Measured], seeds: int, seed: int) -> Prediction:
-    """Predict a cell, and hold its Runs against the prediction and against each other.
+    """Predict a configuration, and compare its Runs with the prediction and with each other.
 
-    Each simulation takes the trace of one of the Runs in turn and a seed of its own, and its clients do what those of
-    the Runs did about late and failed answers, where the Runs say so. Both sides' samples are merged; no quantile is
-    averaged.
+    Each simulation has its own seed and takes the trace of one of the Runs, in turn. Its clients have the recorded
+    timeouts, retries and hedging of the Runs, if any. The samples of each side are merged; quantiles are not averaged.
 
     Args:
-        spec: the store; its workload does not count, nor do its clients' policies where the Runs have their own.
-        measured: usable Runs of one cell.
-        seeds: how many simulations, at least 2.
-        seed: from which those of the simulations are made.
+        spec: the store; its workload is ignored, and so are its client policies if the Runs have recorded ones.
+        measured: usable Runs of one configuration.
+        seeds: number of simulations, at least 2.
+        seed: the seed from which those of the simulations are derived.
 
     Raises:
-        InputError: a Run has policies that no client has, or the spec cannot serve it.
+        InputError: the recorded policies of a Run are invalid, or the spec cannot serve it.
     """
     spec = as_recorded(spec, measured[0].policies)
     forecast = Replications(tuple(
@@ -155,9 +159,9 @@ def predict(spec: Spec, measured: Sequence[Measured], seeds: int, seed: int) -> 
 
 
 def end_to_end(runs: Sequence[Run]) -> Run:
-    """Several Runs as if they were one: the times in which each was asked an operation follow one another.
+    """Concatenate several Runs into one, in time, separately for each operation.
 
-    It is for statistics by operation: times of different operations no longer belong together.
+    The result is for statistics by operation: the times of different operations no longer match.
     """
     end_s = np.zeros(len(OPS))
     tables = []
@@ -178,10 +182,10 @@ def end_to_end(runs: Sequence[Run]) -> Run:
 
 
 def pair_errors(a: Run, b: Run) -> dict[str, dict[str, float]]:
-    """How far two Runs are apart, by operation that succeeded in both.
+    """Return the errors between two Runs for each operation with successful requests in both.
 
     Returns:
-        ``{OP: {"throughput_ops", "p50", "p90", "p99", "w1", "ks"}}`` as errors; a quantile is there where both tell it.
+        ``{OP: {"throughput_ops", "p50", "p90", "p99", "w1", "ks"}}``; quantiles only if both have enough samples.
     """
     ops_a, ops_b = summarise(a)["ops"], summarise(b)["ops"]
     errors = {}
@@ -189,8 +193,8 @@ def pair_errors(a: Run, b: Run) -> dict[str, dict[str, float]]:
         samples = latencies(a, op), latencies(b, op)
         if not all(map(len, samples)):
             continue
-        told = _told(min(map(len, samples)))
-        latency = {name: _log_ratio(ops_a[op]["latency_s"][name], ops_b[op]["latency_s"][name]) for name in told}
+        names = _predictable(min(map(len, samples)))
+        latency = {name: _log_ratio(ops_a[op]["latency_s"][name], ops_b[op]["latency_s"][name]) for name in names}
         ratios = {"throughput_ops": _log_ratio(ops_a[op]["throughput_ops"], ops_b[op]["throughput_ops"])} | latency
         ks, w1 = distances(*samples)
         errors[op] = {name: _error(log_ratio) for name, log_ratio in ratios.items()} | {"w1": w1, "ks": ks}
@@ -204,18 +208,18 @@ def _predicted(op: str, forecast: Replications, measured: Run, seed: int) -> OpP
     count, errors = (Total(sum(c[name] for c in counts), summary[name]) for name in ("count", "errors"))
     if not len(samples):
         return OpPrediction(count, errors, {}, {})
-    noise = resample(measured, op, told := _told(len(samples)), seed, f"validate.{op}")
+    noise = resample(measured, op, names := _predictable(len(samples)), seed, f"validate.{op}")
     throughput = figures["throughput_ops"] if figures else Figure(0.0, np.zeros(len(forecast)))
     ratios = {"throughput_ops": _ratio(throughput, summary["throughput_ops"], noise.throughput_ops)}
     parts = [run.latency_s[op] for run in forecast.runs if len(run.latency_s.get(op, ()))]
     if figures is None or not parts:
         return OpPrediction(count, errors, ratios, {})
-    ratios |= {name: _ratio(figures[name], summary["latency_s"][name], noise.latency_s[name]) for name in told}
+    ratios |= {name: _ratio(figures[name], summary["latency_s"][name], noise.latency_s[name]) for name in names}
     return OpPrediction(count, errors, ratios, _distances(parts, samples, noise.distance_s))
 
 
-def _told(count: int) -> list[str]:
-    return [name for name in told_quantiles(count) if name in QUANTILES]
+def _predictable(count: int) -> list[str]:
+    return [name for name in comparable_quantiles(count) if name in QUANTILES]
 
 
 def _ratio(figure: Figure, measured: float, resampled: Floats) -> Ratio:
@@ -231,10 +235,10 @@ def _ratio(figure: Figure, measured: float, resampled: Floats) -> Ratio:
 
 
 def _distances(parts: Sequence[Floats], measured: Floats, resampled_s: Floats) -> dict[str, Deviation]:
-    """The distances of all simulations merged to the measured samples; the interval by the triangle inequality."""
+    """Return the distances of all simulations, merged, to the measured samples; interval by the triangle inequality."""
     predicted = np.concatenate(parts)
     ks, w1 = distances(predicted, measured)
-    # Of n simulations, one is sqrt(n - 1) times as far from all as all are from the truth.
+    # The distance of one of n simulations from all is sqrt(n - 1) times that of all from the truth.
     own = float(np.mean([distances(part, predicted)[1] for part in parts])) / math.sqrt(max(len(parts) - 1, 1))
     mean_s = max(float(measured.mean()), _LEAST)
     wide = own * float(predicted.mean()) / mean_s + float(quantiles(resampled_s, CONFIDENCE)) / mean_s
@@ -246,5 +250,5 @@ def _log_ratio(a: float, b: float) -> float:
 
 
 def _error(log_ratio: float) -> float:
-    """By what share the greater is above the lesser."""
+    """Return greater / lesser - 1."""
     return math.expm1(min(abs(log_ratio), 700.0))

@@ -1,8 +1,8 @@
-"""A model held against measurements it was not fitted on, and those against their own repetitions.
+"""Validation of a model on measurements to which it was not fitted, compared with the repeatability of those.
 
-The *noise band* of a figure is how far one measurement of a cell is from another of the same cell, in the median over
-pairs of its Runs; where a cell has no repetition, in the median over the cells that have. A forecast cannot be expected
-to be nearer to a measurement than a second measurement is.
+The *repeatability* of a figure is the difference between two measurements of the same configuration, as the median over
+pairs of its Runs, or over the other configurations if it has no repetition. A forecast cannot be expected to be more
+accurate than a second measurement.
 """
 
 from __future__ import annotations
@@ -19,87 +19,93 @@ from models.store import Spec
 from sim.parallel.process_pool import process_map
 from traces.errors import InputError
 from traces.run import Run
-from validate.compare.compare import JUDGED
+from validate.compare.compare import DECISIVE
 from validate.compare.measured import Measured
-from validate.compare.run_quality import Judgement
-from validate.forecast.configurations import cells_of, labels_of
+from validate.compare.run_quality import RunQuality
+from validate.forecast.configurations import configurations_of, labels_of
 from validate.forecast.prediction import Deviation, OpPrediction, Prediction, predict
 
 TOLERANCES: Mapping[str, float] = {"throughput_ops": 0.05, "p50": 0.10, "p99": 0.15, "w1": 0.10}
-"""The error of each judged figure that is good enough whatever the noise."""
+"""Tolerated error of each figure, whatever its repeatability."""
 
 REPEATABILITY_FACTOR = 1.5
-"""An error up to so many noise bands is good enough, too."""
+"""An error up to this multiple of the repeatability is accepted, too."""
 
 VERDICTS = ("within", "noise", "beyond")
-"""Within the tolerance; beyond it, but within `REPEATABILITY_FACTOR` noise bands; beyond both."""
+"""Within the tolerance; beyond it, but within `REPEATABILITY_FACTOR` times the repeatability; beyond both."""
 
 AnyDeviation = TypeVar("AnyDeviation", bound=Deviation)
 
 _UNKNOWN = "unknown workload"
 
 Identity = tuple[str, int]
-"""When a Run began, and how many requests it had: the same Run in another folder is still that Run."""
+"""Start time and number of requests, which identify a Run in any folder."""
 
 
 @dataclass(frozen=True)
-class JudgedRun:
-    """A Run, what speaks against it, the label of its cell if that was predicted, and whether it was fitted."""
+class CheckedRun:
+    """A Run, its quality, the label of its configuration if that was predicted, and whether it was fitted."""
 
     run: str
-    judgement: Judgement
-    cell: str | None
+    quality: RunQuality
+    configuration: str | None
     fitted: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
-        judged = {"usable": self.judgement.usable, **asdict(self.judgement)}
-        return {"run": self.run, **judged, "cell": self.cell, "fitted": self.fitted}
+        """Return the fields as JSON values."""
+        quality = {"usable": self.quality.usable, **asdict(self.quality)}
+        return {"run": self.run, **quality, "configuration": self.configuration, "fitted": self.fitted}
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A cell that was predicted.
+class Configuration:
+    """A predicted configuration.
 
     Attributes:
-        cell: its label.
-        runs: its usable Runs.
+        label: a short name (`Requested.label`).
+        runs: the names of its usable Runs.
         loop: ``open`` or ``closed``.
         fitted: whether a Run of it was fitted.
-        ops: what was predicted of each operation.
+        ops: the prediction for each operation.
     """
 
-    cell: str
+    label: str
     runs: tuple[str, ...]
     loop: str
     fitted: bool
     ops: Mapping[str, OpPrediction]
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """Return the fields as JSON values."""
         ops = {op: prediction.to_json() for op, prediction in self.ops.items()}
-        return {"cell": self.cell, "runs": list(self.runs), "loop": self.loop, "fitted": self.fitted, "ops": ops}
+        return {
+            "configuration": self.label,
+            "runs": list(self.runs),
+            "loop": self.loop,
+            "fitted": self.fitted,
+            "ops": ops,
+        }
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The greatest error of a figure, and where it is."""
+    """The greatest error of a figure, with its configuration and operation."""
 
     error: float
-    cell: str
+    configuration: str
     op: str
 
 
 @dataclass(frozen=True)
 class FigureSummary:
-    """A judged figure over the operations of the held-out cells; of throughput, those of closed loops.
+    """A figure over the operations of the held-out configurations (throughput: of closed loops only).
 
     Attributes:
-        count: how many there are.
-        noise_band: the median over all cells that were repeated.
-        tolerance: the error that is good enough.
-        median, worst: of the errors; None where nothing was held out, as is `verdict`.
-        verdict: one of `VERDICTS`, of the median.
+        count: number of values.
+        repeatability: median over all repeated configurations.
+        tolerance: the tolerated error.
+        median, worst: of the errors; None if nothing was held out, and so is `verdict`.
+        verdict: one of `VERDICTS`, for the median.
     """
 
     count: int
@@ -110,36 +116,36 @@ class FigureSummary:
     verdict: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What measured Runs say of a model."""
+    """The result of a validation."""
 
-    runs: tuple[JudgedRun, ...]
-    cells: tuple[Cell, ...]
+    runs: tuple[CheckedRun, ...]
+    configurations: tuple[Configuration, ...]
     summary: Mapping[str, FigureSummary]
     tolerances: Mapping[str, float]
     seeds: int
 
     @property
     def verdict(self) -> str:
-        """``fail`` where that of a figure is ``beyond``, ``nothing held out`` where none has one, else ``pass``."""
+        """``fail`` if the verdict of a figure is ``beyond``, ``nothing held out`` if there is none, else ``pass``."""
         verdicts = [row.verdict for row in self.summary.values() if row.verdict is not None]
         if not verdicts:
             return "nothing held out"
         return "fail" if "beyond" in verdicts else "pass"
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields, the factor of the noise bands, and the verdict."""
+        """Return the fields, the factor of the repeatability, and the verdict as JSON values."""
         return {
             "runs": [run.to_json() for run in self.runs],
-            "cells": [cell.to_json() for cell in self.cells],
+            "configurations": [configuration.to_json() for configuration in self.configurations],
             "summary": {figure: row.to_json() for figure, row in self.summary.items()},
             "tolerances": dict(self.tolerances),
-            "noise_factor": REPEATABILITY_FACTOR,
+            "repeatability_factor": REPEATABILITY_FACTOR,
             "seeds": self.seeds,
             "verdict": self.verdict,
         }
@@ -147,7 +153,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class _Group:
-    """A cell before it is predicted: its Runs, and the usable ones among them, by their places."""
+    """A configuration before its prediction, with the indices of its Runs and of the usable ones."""
 
     label: str
     members: Sequence[int]
@@ -156,20 +162,20 @@ class _Group:
     loop: str
 
 
-def examined(named: tuple[str, Path]) -> tuple[Measured, Judgement]:
-    """Read a Run and judge it; a workload that is not known counts against it.
+def read_and_check(named: tuple[str, Path]) -> tuple[Measured, RunQuality]:
+    """Read a Run and check its quality; an unknown workload is a quality issue.
 
     Raises:
-        InputError: there is no Run, or it is broken.
+        InputError: the Run is missing or invalid.
     """
     name, folder = named
     measured = Measured(name, Run.read(folder))
-    judgement = measured.judgement
+    quality = measured.quality
     try:
         measured.requested  # noqa: B018 - is found here, in a worker
     except InputError as error:
-        judgement = replace(judgement, faults={**judgement.faults, _UNKNOWN: str(error)})
-    return measured, judgement
+        quality = replace(quality, issues={**quality.issues, _UNKNOWN: str(error)})
+    return measured, quality
 
 
 def validate(
@@ -183,54 +189,54 @@ def validate(
     workers: int = 1,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Validation:
-    """Judge the Runs, predict each cell of the usable ones, and say how far off the predictions are.
+    """Check the quality of the Runs, predict each configuration of the usable ones, and return the errors.
 
-    A cell of which a Run was fitted is predicted like the others, but does not count in the summary, even if it has
-    further Runs: its workload was seen. Each Run is read once, and kept.
+    A configuration with a fitted Run is predicted like the others, but is not in the summary, even if it has further
+    Runs, because the fit has seen its workload. Each Run is read once and kept in memory.
 
     Args:
-        spec: the store; its workload does not count, each Run has its own trace; nor do its clients' policies where
-            a Run has its own.
-        runs: the folders of Runs, by the names to call them by.
-        fitted: which Runs the spec was fitted on.
-        tolerances: of the figures in `JUDGED`.
-        seeds: simulations of each cell, at least 2.
-        seed: from which all seeds are made.
-        workers: processes.
-        progress: told the share done.
+        spec: the store; its workload is ignored, as each Run has its own trace, and so are its client policies if
+            a Run has recorded ones.
+        runs: the folders of Runs, by name.
+        fitted: the Runs to which the spec was fitted.
+        tolerances: tolerated errors of the figures in `DECISIVE`.
+        seeds: number of simulations per configuration, at least 2.
+        seed: the seed from which all seeds are derived.
+        workers: number of processes.
+        progress: called with the fraction done.
 
     Raises:
         InputError: a value is out of range, a Run cannot be read, or the spec cannot serve one.
     """
     _check(tolerances, seeds, workers)
     measured: list[Measured] = []
-    judgements: list[Judgement] = []
+    qualities: list[RunQuality] = []
     with process_map(min(workers, max(len(runs), 1))) as mapping:
-        for run, judgement in mapping(examined, runs.items()):
+        for run, quality in mapping(read_and_check, runs.items()):
             measured.append(run)
-            judgements.append(judgement)
+            qualities.append(quality)
             progress(len(measured) / len(runs) / 2)
-        groups = _groups(measured, judgements, fitted)
+        groups = _groups(measured, qualities, fitted)
         predictions: list[Prediction] = []
         members = [[measured[i] for i in group.usable] for group in groups]
         for prediction in mapping(partial(predict, spec, seeds=seeds, seed=seed), members):
             predictions.append(prediction)
             progress(0.5 + len(predictions) / len(groups) / 2)
-    cells = tuple(
-        Cell(group.label, tuple(measured[i].name for i in group.usable), group.loop, group.fitted, ops)
+    configurations = tuple(
+        Configuration(group.label, tuple(measured[i].name for i in group.usable), group.loop, group.fitted, ops)
         for group, ops in zip(groups, _with_verdicts(predictions, tolerances), strict=True)
     )
     labels = {i: group.label for group in groups for i in group.members}
     rows = tuple(
-        JudgedRun(run.name, judgement, labels.get(i), run.identity in fitted)
-        for i, (run, judgement) in enumerate(zip(measured, judgements, strict=True))
+        CheckedRun(run.name, quality, labels.get(i), run.identity in fitted)
+        for i, (run, quality) in enumerate(zip(measured, qualities, strict=True))
     )
-    summary = {figure: _summary(figure, cells, tolerances[figure]) for figure in JUDGED}
-    return Validation(rows, cells, summary, dict(tolerances), seeds)
+    summary = {figure: _summary(figure, configurations, tolerances[figure]) for figure in DECISIVE}
+    return Validation(rows, configurations, summary, dict(tolerances), seeds)
 
 
 def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
-    for name in JUDGED:
+    for name in DECISIVE:
         if not tolerances.get(name, 0) > 0:
             raise InputError(f"the tolerance of {name} is {tolerances.get(name)}; it must be above 0")
     if seeds < 2:
@@ -240,18 +246,18 @@ def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
 
 
 def _groups(
-    measured: Sequence[Measured], judgements: Sequence[Judgement], fitted: Collection[Identity]
+    measured: Sequence[Measured], qualities: Sequence[RunQuality], fitted: Collection[Identity]
 ) -> list[_Group]:
-    """The cells that have a usable Run."""
+    """Return the configurations that have a usable Run."""
     known = [
-        (i, m.requested) for i, (m, j) in enumerate(zip(measured, judgements, strict=True)) if _UNKNOWN not in j.faults
+        (i, m.requested) for i, (m, j) in enumerate(zip(measured, qualities, strict=True)) if _UNKNOWN not in j.issues
     ]
-    cells = cells_of([requested for _, requested in known])
-    first = [known[cell[0]][1] for cell in cells]
+    configurations = configurations_of([requested for _, requested in known])
+    first = [known[configuration[0]][1] for configuration in configurations]
     groups = []
-    for cell, requested, label in zip(cells, first, labels_of(first), strict=True):
-        members = [known[k][0] for k in cell]
-        usable = [i for i in members if judgements[i].usable]
+    for configuration, requested, label in zip(configurations, first, labels_of(first), strict=True):
+        members = [known[k][0] for k in configuration]
+        usable = [i for i in members if qualities[i].usable]
         if usable:
             seen = any(measured[i].identity in fitted for i in members)
             groups.append(_Group(label, members, usable, seen, requested.pacing.loop))
@@ -259,7 +265,7 @@ def _groups(
 
 
 def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, float]) -> list[dict[str, OpPrediction]]:
-    """The operations of each cell with noise bands, of the cell or else of all that have some, and verdicts."""
+    """Return each configuration's operations with repeatability (its own, or else that of all) and verdicts."""
     pairs = [
         {
             (op, figure): [pair[op][figure] for pair in prediction.repetitions if figure in pair.get(op, {})]
@@ -274,18 +280,18 @@ def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, f
             if errors:
                 bands.setdefault(at, []).append(float(np.median(errors)))
 
-    def judged(measure: AnyDeviation, at: tuple[str, str], errors: Sequence[float]) -> AnyDeviation:
+    def with_verdict(measure: AnyDeviation, at: tuple[str, str], errors: Sequence[float]) -> AnyDeviation:
         several = errors or bands.get(at)
         band = float(np.median(several)) if several else None
-        verdict = _judged(measure.error, tolerances[at[1]], band) if at[1] in JUDGED else None
-        return replace(measure, noise_pairs=len(errors), repeatability=band, verdict=verdict)
+        verdict = _verdict(measure.error, tolerances[at[1]], band) if at[1] in DECISIVE else None
+        return replace(measure, repetition_pairs=len(errors), repeatability=band, verdict=verdict)
 
     return [
         {
             op: replace(
                 found,
-                ratios={name: judged(m, (op, name), own[op, name]) for name, m in found.ratios.items()},
-                distances={name: judged(m, (op, name), own[op, name]) for name, m in found.distances.items()},
+                ratios={name: with_verdict(m, (op, name), own[op, name]) for name, m in found.ratios.items()},
+                distances={name: with_verdict(m, (op, name), own[op, name]) for name, m in found.distances.items()},
             )
             for op, found in prediction.ops.items()
         }
@@ -293,24 +299,24 @@ def _with_verdicts(predictions: Sequence[Prediction], tolerances: Mapping[str, f
     ]
 
 
-def _judged(error: float, tolerance: float, repeatability: float | None) -> str:
+def _verdict(error: float, tolerance: float, repeatability: float | None) -> str:
     if error <= tolerance:
         return "within"
     return "noise" if repeatability is not None and error <= REPEATABILITY_FACTOR * repeatability else "beyond"
 
 
-def _summary(figure: str, cells: Sequence[Cell], tolerance: float) -> FigureSummary:
+def _summary(figure: str, configurations: Sequence[Configuration], tolerance: float) -> FigureSummary:
     counted = [
-        (cell, op, found.measures[figure])
-        for cell in cells
-        for op, found in cell.ops.items()
-        if figure in found.measures and not (figure == "throughput_ops" and cell.loop == "open")
+        (configuration, op, found.measures[figure])
+        for configuration in configurations
+        for op, found in configuration.ops.items()
+        if figure in found.measures and not (figure == "throughput_ops" and configuration.loop == "open")
     ]
-    bands = [m.repeatability for _, _, m in counted if m.noise_pairs and m.repeatability is not None]
-    held_out = [Worst(m.error, cell.cell, op) for cell, op, m in counted if not cell.fitted]
+    bands = [m.repeatability for _, _, m in counted if m.repetition_pairs and m.repeatability is not None]
+    held_out = [Worst(m.error, configuration.label, op) for configuration, op, m in counted if not configuration.fitted]
     band = float(np.median(bands)) if bands else None
     if not held_out:
         return FigureSummary(0, band, tolerance)
     median = float(np.median([one.error for one in held_out]))
     worst = max(held_out, key=lambda one: one.error)
-    return FigureSummary(len(held_out), band, tolerance, median, worst, _judged(median, tolerance, band))
+    return FigureSummary(len(held_out), band, tolerance, median, worst, _verdict(median, tolerance, band))

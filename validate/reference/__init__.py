@@ -1,1 +1,1 @@
-"""Published measurements of real stores, and what the models say of them."""
+"""Published measurements of real stores, and their forecasts."""

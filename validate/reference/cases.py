@@ -12,10 +12,10 @@ from traces.errors import InputError
 
 DATA = Path(__file__).resolve().parent
 SPECS = DATA.parent.parent / "examples"
-"""Where the specs of the cases are; overriding them with a row's settings gives that row."""
+"""Folder of the specs of the cases; a row's settings override their values."""
 
 DURATION = "duration_s"
-"""The figure that alone judges a row, where the row has it: the others follow from it."""
+"""The only figure that is evaluated if a row has it, because the others follow from it."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Row:
     """One published row.
 
     Attributes:
-        table: which of the published tables it is from.
-        op: the operation it is about; where it is about none, a word for what it is.
-        settings: path in the spec to the row's value there, as in `traces.spec_file.override`.
-        used_in_fit: whether the spec's values were fitted to it.
-        measured: the published figures by name; names are those of `validate.reference.figures`.
-        remark: what the source says of it besides, or what was inferred.
+        table: the published table.
+        op: the operation; a description if the row is about none.
+        settings: the row's values by path in the spec, as in `traces.spec_file.override`.
+        used_in_fit: whether values of the spec were fitted to the row.
+        measured: the published figures by name (`validate.reference.figures`).
+        remark: further information from the source, or inferred.
     """
 
     table: str
@@ -40,20 +40,20 @@ class Row:
 
     @property
     def assignments(self) -> tuple[str, ...]:
-        """The settings as `traces.spec_file.override` takes them."""
+        """The settings in the form of `traces.spec_file.override`."""
         return tuple(f"{path}={value}" for path, value in self.settings.items())
 
     @property
-    def judged(self) -> tuple[str, ...]:
-        """The figures that say how far off a prediction is."""
+    def evaluated(self) -> tuple[str, ...]:
+        """The figures from which the error of a prediction is computed."""
         return (DURATION,) if DURATION in self.measured else tuple(self.measured)
 
 
 def spec_file(name: str) -> Path:
-    """The file of a spec among the examples.
+    """Return the file of a spec among the examples.
 
     Raises:
-        InputError: it is not there.
+        InputError: the file does not exist.
     """
     path = SPECS / f"{name}.yaml"
     if not path.is_file():
@@ -66,12 +66,12 @@ class Case:
     """A published measurement and its spec.
 
     Attributes:
-        name: as in ``tailcast reference run NAME``; the data's name, too.
-        source: who measured what, where.
-        tolerance: by what share the median of the judged figures may be off; what the case claims.
+        name: the name in ``tailcast reference run NAME``, and of the data file.
+        source: the source, with hardware and software.
+        tolerance: claimed maximum of the median error, as a fraction.
         spec_name: the spec among the examples; several cases may be of one cluster.
-        steady: whether the published figures are those of long runs: then what a simulation does until it has settled
-            is left out, and one simulation of many requests is enough.
+        steady: whether the published figures are from long runs; if so, the initial part of a simulation is left out,
+            and one simulation with many requests is enough.
     """
 
     name: str
@@ -82,24 +82,24 @@ class Case:
 
     @property
     def replications(self) -> int:
-        """Simulations of each row."""
+        """Number of simulations per row."""
         return 1 if self.steady else 20
 
     @property
     def spec(self) -> Path:
-        """The spec that predicts the rows.
+        """The file of the spec.
 
         Raises:
-            InputError: it is not there.
+            InputError: the file does not exist.
         """
         return spec_file(self.spec_name)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The published rows in their order.
+        """The published rows in order.
 
-        In the file, columns between ``table`` and ``op`` are paths in the spec, where an empty cell sets nothing; those
-        after ``used_in_fit`` are figures, each with its unit, where an empty cell was not published.
+        In the file, the columns between ``table`` and ``op`` are paths in the spec (an empty cell sets nothing), those
+        after ``used_in_fit`` are figures with units in their names (an empty cell: not published).
         """
         with (DATA / f"{self.name}.csv").open(newline="") as file:
             reader = csv.DictReader(file)
@@ -175,7 +175,7 @@ CASES = (
     ),
     Case(
         "ceph-redhat-filestore",
-        f"the cluster of hard disks beside FileStore on 210 disks (RHCS 2.0, 2017); {_RED_HAT}, part 6",
+        f"the cluster of hard disks compared with FileStore on 210 disks (RHCS 2.0, 2017); {_RED_HAT}, part 6",
         0.2,
         "ceph/redhat-112-hdd",
         steady=True,
@@ -200,10 +200,10 @@ CASES = (
 
 
 def case_named(name: str) -> Case:
-    """The case of that name.
+    """Return the case of a name.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such case.
     """
     for case in CASES:
         if case.name == name:

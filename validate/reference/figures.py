@@ -1,4 +1,4 @@
-"""The figures that published tables have, by name, of a simulated Run or of a spec alone."""
+"""The figures of published tables by name, computed from a simulated Run or from a spec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traces.tables import OPS
 Floats = NDArray[np.float64]
 
 SETTLING_FRACTION = 0.3
-"""Of the time until the last request is issued: left out where figures are those of a settled store."""
+"""Fraction of the time until the last request is issued that is left out of the figures of a settled store."""
 
 _QUANTILE = re.compile(r"latency_(?:p(\d\d)|(min)|(max))_ms")
 _CORES = {"rgw_cores": "rgw cpu", "osd_cores": "osd host cpu"}
@@ -26,7 +26,7 @@ _CORES = {"rgw_cores": "rgw cpu", "osd_cores": "osd host cpu"}
 
 @dataclass(frozen=True)
 class _Sample:
-    """The requests of a Run that a figure is of, as a mask of its rows, and the time they were done in."""
+    """The requests of a Run to which a figure applies, as a mask of its rows, and their total time."""
 
     run: Run
     mine: NDArray[np.bool_]
@@ -50,7 +50,7 @@ class _Sample:
         return float(ordered[min(percent * len(ordered) // 100, len(ordered) - 1)])
 
     def cores(self, role: str) -> float:
-        """CPU time of a request on stations of a role, times requests a second."""
+        """Return CPU time per request on stations of a role, times requests per second."""
         table = self.run.stations
         assert table is not None
         mine = np.array(table.column("role").to_pylist()) == role
@@ -58,7 +58,7 @@ class _Sample:
         return float(busy) * self.run.duration_s / len(self.run) * self.ops
 
     def visits(self, role: str) -> float:
-        """Of a request to stations of a role."""
+        """Return visits per request to stations of a role."""
         table = self.run.stations
         assert table is not None
         mine = np.array(table.column("role").to_pylist()) == role
@@ -77,21 +77,21 @@ _OF_RUN: Mapping[str, Callable[[_Sample], float]] = {
 
 
 def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
-    """A figure of an operation of a Run, by the name that it has in a `Row`.
+    """Return a figure of an operation in a Run, by its name in a `Row`.
 
-    ``duration_s`` of all its requests, first start to last end; ``throughput_ops``, ``throughput_mib_per_s``,
+    ``duration_s``: from the first start to the last end; ``throughput_ops``, ``throughput_mib_per_s``,
     ``throughput_gb_per_s`` (1e9 bytes); ``latency_mean_ms``, ``latency_min_ms``, ``latency_p25_ms`` and so on,
     ``latency_max_ms``; ``rgw_cores`` and ``osd_cores``: busy cores of all gateways and of all OSDs; ``index_visits``:
-    of a request to bucket index shards. The last three are those of Runs of one operation.
+    visits per request to bucket index shards. The last three are for Runs of one operation.
 
-    The quantile p of n latencies is that of s3bench: the one of rank floor(p n), counted from 0. So p99 of 256 is the
-    third largest.
+    The quantile p of n latencies is defined as in s3bench: the one of rank floor(p n), counted from 0, so that p99 of
+    256 is the third largest.
 
     Args:
-        steady: take the requests that end after the store has settled and before clients run out of requests.
+        steady: use only requests that end after the store has settled and before clients run out of requests.
 
     Raises:
-        InputError: the Run has none of these operations, or is too short to have settled.
+        InputError: the Run has no request of the operation, or is too short to settle.
     """
     sample = _steady(run, op) if steady else _whole(run, op)
     quantile = _QUANTILE.fullmatch(name)
@@ -103,7 +103,7 @@ def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
 def _of(run: Run, op: str) -> NDArray[np.bool_]:
     mine: NDArray[np.bool_] = run.op == OPS.index(op)
     if not mine.any():
-        raise InputError(f"the workload asks for no {op}; keys: write_once_read_once asks for PUT and GET")
+        raise InputError(f"the workload has no {op}; with keys: write_once_read_once it has PUT and GET")
     return mine
 
 
@@ -124,6 +124,6 @@ def _steady(run: Run, op: str) -> _Sample:
 
 
 def figures_of_spec(spec: Spec, names: tuple[str, ...]) -> dict[str, float]:
-    """Those of the figures that need no simulation: the store says what follows from its spec alone."""
+    """Return the figures that follow from the spec without simulation, as far as the store defines them."""
     known = store_of(spec).figures
     return {name: known[name](spec) for name in names if name in known}

@@ -1,4 +1,4 @@
-"""Predicts the rows of a reference case and holds them against what was published."""
+"""Predicts the rows of a reference case and compares them with the published figures."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sim.simulate import simulate
 from validate.reference.cases import DURATION, Case, Row, spec_file
 from validate.reference.figures import figure, figures_of_spec
 from validate.reference.redhat import statements_of
-from validate.reference.statements import Statement, Wanted
+from validate.reference.statements import Statement, Variant
 
 RANGE = (0.05, 0.95)
-"""Quantiles over the replications that a figure's range has for its ends."""
+"""Quantiles over the replications that are the ends of a figure's range."""
 
 Samples = dict[str, list[float]]
 
@@ -36,35 +36,35 @@ def forecast(
     """Predict all rows of a case.
 
     Args:
-        case: what to predict.
-        assignments: changes of the spec, on top of each row's settings.
-        seed: of all simulations.
-        replications: simulations of a row, with seeds of their own; None: the case's.
-        workers: processes.
-        progress: told what share is done.
+        case: the case to predict.
+        assignments: changes of the spec in addition to each row's settings.
+        seed: seed of all simulations.
+        replications: number of simulations per row, with different seeds; None: that of the case.
+        workers: number of processes.
+        progress: called with the fraction done.
 
     Returns:
         ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "remark",
         "measured", "predicted", "range", "ratio"}], "error": {"figure", "all", "used_in_fit", "held_out"},
         "statements": [{"text", "part", "holds", "evidence"}]}``.
         `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted /
-        measured, all by figure. Errors are exp(|log ratio|) - 1 of the judged figures: ``{"rows", "median",
-        "worst"}``, nulls without a row; `figure` is null where not one figure alone judges all rows.
+        measured, all by figure. Errors are exp(|log ratio|) - 1 of the evaluated figures: ``{"rows", "median",
+        "worst"}``, null without rows; `figure` is null if more than one figure is evaluated.
 
     Raises:
-        InputError: the spec is missing or an assignment is wrong.
+        InputError: the spec is missing, or an assignment is invalid.
     """
     count = case.replications if replications is None else replications
     seeds = tuple(seed_of(seed, k) for k in range(count))
-    wanted = [Wanted(row.assignments, row.op, tuple(row.measured)) for row in case.rows]
+    wanted = [Variant(row.assignments, row.op, tuple(row.measured)) for row in case.rows]
     statements = statements_of(case.name)
     wanted += [variant for statement in statements for variant in statement.variants.values()]
     samples = _samples(case, wanted, tuple(assignments), seeds, workers, progress)
-    pairs = [(row, _judged(row, samples[i])) for i, row in enumerate(case.rows)]
+    pairs = [(row, _row_result(row, samples[i])) for i, row in enumerate(case.rows)]
     found = iter(samples[len(case.rows) :])
-    judged = {name for row in case.rows for name in row.judged}
+    evaluated = {name for row in case.rows for name in row.evaluated}
     error = {
-        "figure": judged.pop() if len(judged) == 1 else None,
+        "figure": evaluated.pop() if len(evaluated) == 1 else None,
         "all": _error(pairs),
         "used_in_fit": _error([(row, result) for row, result in pairs if row.used_in_fit]),
         "held_out": _error([(row, result) for row, result in pairs if not row.used_in_fit]),
@@ -76,45 +76,45 @@ def forecast(
         "replications": count,
         "rows": [result for _, result in pairs],
         "error": error,
-        "statements": [_held(statement, found) for statement in statements],
+        "statements": [_checked(statement, found) for statement in statements],
     }
 
 
 def duration_s(spec: Spec, op: str, seed: int) -> float:
-    """How long an operation's requests take in one simulation, first start to last end."""
+    """Return the seconds from the first start to the last end of an operation's requests in one simulation."""
     return figure(simulate(spec, seed=seed), op, DURATION)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """Figures that the same simulations tell, and the seeds of those."""
+    """Figures from the same simulations, and the seeds of those."""
 
     spec: Path
     assignments: tuple[str, ...]
     seeds: tuple[int, ...]
     steady: bool
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[Variant, ...]
 
 
 def _samples(
     case: Case,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[Variant],
     assignments: tuple[str, ...],
     seeds: tuple[int, ...],
     workers: int,
     progress: Callable[[float], None] | None,
 ) -> list[Samples]:
-    """The figures that are wanted, in that order; what has the same settings is simulated once."""
-    alike: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    """Return the wanted figures in order; equal settings are simulated once."""
+    same_settings: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for i, one in enumerate(wanted):
-        alike.setdefault((one.spec_name or case.spec_name, (*one.assignments, *assignments)), []).append(i)
+        same_settings.setdefault((one.spec_name or case.spec_name, (*one.assignments, *assignments)), []).append(i)
     jobs = [
         _Job(spec_file(name), given, seeds, case.steady, tuple(wanted[i] for i in mine))
-        for (name, given), mine in alike.items()
+        for (name, given), mine in same_settings.items()
     ]
     found: dict[int, Samples] = {}
     with process_map(min(workers, len(jobs))) as mapping:
-        for mine, samples in zip(alike.values(), mapping(_predicted, jobs), strict=True):
+        for mine, samples in zip(same_settings.values(), mapping(_predicted, jobs), strict=True):
             found.update(zip(mine, samples, strict=True))
             if progress:
                 progress(len(found) / len(wanted))
@@ -122,7 +122,7 @@ def _samples(
 
 
 def _predicted(job: _Job) -> list[Samples]:
-    """For each that wants figures those of each simulation."""
+    """Return the figures of each simulation for each of the job's requests."""
     spec = load_spec(job.spec, job.assignments)
     result: list[Samples] = [
         {name: [value] for name, value in figures_of_spec(spec, one.figures).items()} for one in job.wanted
@@ -138,16 +138,16 @@ def _predicted(job: _Job) -> list[Samples]:
     return result
 
 
-def _held(statement: Statement, found: Iterator[Samples]) -> dict[str, Any]:
+def _checked(statement: Statement, found: Iterator[Samples]) -> dict[str, Any]:
     values = {}
     for label, variant in statement.variants.items():
         samples = next(found)
         values[label] = float(np.median(samples[variant.figures[0]]))
-    holds, evidence = statement.judge(values)
+    holds, evidence = statement.check(values)
     return {"text": statement.text, "part": statement.part, "holds": holds, "evidence": evidence}
 
 
-def _judged(row: Row, samples: Samples) -> dict[str, Any]:
+def _row_result(row: Row, samples: Samples) -> dict[str, Any]:
     predicted = {name: float(np.median(samples[name])) for name in row.measured}
     return {
         "table": row.table,
@@ -163,7 +163,7 @@ def _judged(row: Row, samples: Samples) -> dict[str, Any]:
 
 
 def _error(rows: Sequence[tuple[Row, dict[str, Any]]]) -> dict[str, Any]:
-    ratios = [result["ratio"][name] for row, result in rows for name in row.judged]
+    ratios = [result["ratio"][name] for row, result in rows for name in row.evaluated]
     if not ratios:
         return {"rows": 0, "median": None, "worst": None}
     errors = np.expm1(np.abs(np.log(ratios)))

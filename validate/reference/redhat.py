@@ -1,4 +1,4 @@
-"""What the Red Hat, Dell EMC and Intel series of 2019 says in words, by reference case."""
+"""The verbal statements of the Red Hat, Dell EMC and Intel series of 2019, by reference case."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ _STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
 
 
 def statements_of(case: str) -> tuple[Statement, ...]:
-    """What the series says of a case; nothing of most."""
+    """Return the statements of the series on a case; empty for most cases."""
     return _STATEMENTS.get(case, ())

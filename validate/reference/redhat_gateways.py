@@ -1,20 +1,20 @@
-"""What the Red Hat series of 2019 says of gateways and of the bucket index (parts 1 to 4)."""
+"""Statements of the Red Hat series of 2019 on gateways and on the bucket index (parts 1 to 4)."""
 
 from __future__ import annotations
 
 from models.ceph.mechanisms.resharding import Reshard, Resharding, schedule
-from validate.reference.statements import Statement, Values, Wanted, is_steady, listed, rises
+from validate.reference.statements import Statement, Values, Variant, is_steady, listed, rises
 
 SMALL, LARGE = "64KiB", "32MB"
 _OPERATIONS = {("PUT", SMALL): 20_000, ("GET", SMALL): 10_000, ("PUT", LARGE): 1000, ("GET", LARGE): 1000}
-_LARGE_OBJECTS = 1_200_000  # as many as there were is not published; as in the rows
-_CLIENTS = 8  # of a gateway, as in the rows
+_LARGE_OBJECTS = 1_200_000  # not published; as in the rows
+_CLIENTS = 8  # per gateway, as in the rows
 
 
-def requested(
+def variant(
     op: str, size: str, gateways: int = 7, *more: str, figure: str = "", spec_name: str | None = None
-) -> Wanted:
-    """A workload of one operation, as in the rows: small in op/s, large in GB/s unless told."""
+) -> Variant:
+    """Return a workload of one operation, as in the rows; default figure: op/s for small, GB/s for large objects."""
     settings = (
         f"gateways.count={gateways}",
         f"workload.clients={_CLIENTS * gateways}",
@@ -24,7 +24,7 @@ def requested(
         f"workload.operations={_OPERATIONS[op, size] * (2 if gateways > 7 else 1)}",
     )
     usual = "throughput_ops" if size == SMALL else "throughput_gb_per_s"
-    return Wanted((*settings, *more), op, (figure or usual,), spec_name)
+    return Variant((*settings, *more), op, (figure or usual,), spec_name)
 
 
 # Gateways: parts 1 to 4
@@ -33,7 +33,7 @@ _COUNTS = (1, 2, 4, 7, 14)
 
 
 def _scaling(op: str, limit: float) -> Statement:
-    def judge(values: Values) -> tuple[bool, str]:
+    def check(values: Values) -> tuple[bool, str]:
         found = list(values.values())
         per_gateway = [value / count for value, count in zip(found, _COUNTS, strict=True)]
         sublinear = rises([per_gateway[-1], per_gateway[-2], 1.05 * per_gateway[0]]) and found[-1] / found[-2] < 1.3
@@ -45,8 +45,8 @@ def _scaling(op: str, limit: float) -> Statement:
     return Statement(
         f"Large {op}s gain less and less with more gateways, up to a limit of the disks near {limit} GB/s.",
         "1, 3",
-        {str(count): requested(op, LARGE, count) for count in _COUNTS},
-        judge,
+        {str(count): variant(op, LARGE, count) for count in _COUNTS},
+        check,
     )
 
 
@@ -96,25 +96,25 @@ GATEWAYS = (
     Statement(
         "A small PUT takes less time than a small GET: it ends on Optane, the GET needs a hard disk.",
         "3",
-        {op: requested(op, SMALL, figure="latency_mean_ms") for op in ("PUT", "GET")},
+        {op: variant(op, SMALL, figure="latency_mean_ms") for op in ("PUT", "GET")},
         _small_puts,
     ),
     Statement(
         "Small PUTs do not gain from a second gateway on each node: the disks are busy.",
         "3",
-        {"7": requested("PUT", SMALL), "14": requested("PUT", SMALL, 14)},
+        {"7": variant("PUT", SMALL), "14": variant("PUT", SMALL, 14)},
         _second_gateway,
     ),
     Statement(
         "For writes a gateway needs 4 cores; more do not help.",
         "2",
-        {str(cores): requested("PUT", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
+        {str(cores): variant("PUT", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
         _put_cores,
     ),
     Statement(
         "For reads 1 core of a gateway does as much as 10.",
         "2",
-        {str(cores): requested("GET", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
+        {str(cores): variant("GET", SMALL, 7, f"gateways.cores={cores}") for cores in (1, 4, 10)},
         _get_cores,
     ),
     Statement(
@@ -122,9 +122,9 @@ GATEWAYS = (
         "two on each host more than one.",
         "2",
         {
-            "dedicated": requested("PUT", LARGE, 4, "gateways.collocated=false"),
-            "collocated": requested("PUT", LARGE),
-            "two collocated": requested("PUT", LARGE, 14),
+            "dedicated": variant("PUT", LARGE, 4, "gateways.collocated=false"),
+            "collocated": variant("PUT", LARGE),
+            "two collocated": variant("PUT", LARGE, 14),
         },
         _places,
     ),
@@ -132,7 +132,7 @@ GATEWAYS = (
         "Two gateways read much more than one.",
         "2",
         {
-            f"{label}, {count}": requested("GET", size, count)
+            f"{label}, {count}": variant("GET", size, count)
             for label, size in (("small", SMALL), ("large", LARGE))
             for count in (1, 2)
         },
@@ -141,7 +141,7 @@ GATEWAYS = (
     Statement(
         "Reads do not touch the bucket index; writes do.",
         "4",
-        {op: requested(op, SMALL, figure="index_visits") for op in ("GET", "PUT")},
+        {op: variant(op, SMALL, figure="index_visits") for op in ("GET", "PUT")},
         _index,
     ),
 )
@@ -152,12 +152,12 @@ _GROWTH_OPS = 190.0  # of one bucket: 30 M objects in 44 hours
 _PRE_SHARDED = 128  # assumed: not published
 
 
-def _bucket(objects: int, shards: int) -> Wanted:
-    return requested("PUT", SMALL, 7, f"stored.objects={objects}", f"buckets.shards={shards}", "workload.buckets=1")
+def _bucket(objects: int, shards: int) -> Variant:
+    return variant("PUT", SMALL, 7, f"stored.objects={objects}", f"buckets.shards={shards}", "workload.buckets=1")
 
 
 def _reshards(shards: int) -> tuple[Reshard, ...]:
-    """Of a bucket that grows from 0.8 to 30 M objects, in rounds of an hour of writing."""
+    """Return the reshards of a bucket that grows from 0.8 to 30 M objects, in rounds of an hour of writing."""
     return schedule(0.8e6, 30e6, _GROWTH_OPS, Resharding(), "luminous", shards=shards)
 
 
@@ -200,7 +200,7 @@ RESHARDING = (
         _aging,
     ),
     Statement("They stop for a short time at each reshard.", "4", {}, _dips),
-    Statement("Buckets that are written alike are resharded together, which makes it worse.", "4", {}, _together),
+    Statement("Buckets with equal writes are resharded at the same time, which is worse.", "4", {}, _together),
     Statement(
         f"Sharded before (here in {_PRE_SHARDED}), a bucket is steadier: it stops twice.",
         "4",

@@ -1,22 +1,22 @@
-"""What the Red Hat series of 2019 says of compression, FileStore, and a billion objects (parts 5 to 7)."""
+"""Statements of the Red Hat series of 2019 on compression, FileStore, and a billion objects (parts 5 to 7)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from validate.reference.redhat_gateways import LARGE, SMALL, requested
-from validate.reference.statements import STEADY, Statement, Values, Wanted, is_steady, listed
+from validate.reference.redhat_gateways import LARGE, SMALL, variant
+from validate.reference.statements import STEADY, Statement, Values, Variant, is_steady, listed
 
 _OLD = "ceph/redhat-210-filestore"
 
 # FileStore: part 6
 
-_FEW, _MANY = 50_000_000, 240_000_000  # not published: before RocksDB spills
+_FEW, _MANY = 50_000_000, 240_000_000  # not published; before RocksDB spills
 
 
-def _at(objects: int, op: str, spec_name: str | None = None) -> Wanted:
+def _at(objects: int, op: str, spec_name: str | None = None) -> Variant:
     gateways = 4 if spec_name else 7
-    return requested(op, SMALL, gateways, f"stored.objects={objects}", spec_name=spec_name)
+    return variant(op, SMALL, gateways, f"stored.objects={objects}", spec_name=spec_name)
 
 
 def _collapse(values: Values) -> tuple[bool, str]:
@@ -58,7 +58,7 @@ FILESTORE = (
     Statement(
         "BlueStore writes large objects twice as fast.",
         "6",
-        {"file": requested("PUT", LARGE, 4, spec_name=_OLD), "blue": requested("PUT", LARGE)},
+        {"file": variant("PUT", LARGE, 4, spec_name=_OLD), "blue": variant("PUT", LARGE)},
         _twice,
     ),
 )
@@ -69,10 +69,10 @@ _READERS = 224
 _STATES = {"start": 290_000_000, "half": 500_000_000, "late": 850_000_000, "end": 1_014_912_090}
 
 
-def _filled(objects: int, op: str, *more: str, figure: str = "throughput_ops") -> Wanted:
-    """A round of writes and reads, with so many objects in the cluster; more clients read than write (assumed)."""
+def _filled(objects: int, op: str, *more: str, figure: str = "throughput_ops") -> Variant:
+    """Return a round of writes or reads with `objects` in the cluster; more clients read than write (assumed)."""
     clients = (f"workload.clients={_READERS}",) if op == "GET" else ()
-    return Wanted((f"stored.objects={objects}", "workload.operations=10000", *clients, *more), op, (figure,))
+    return Variant((f"stored.objects={objects}", "workload.operations=10000", *clients, *more), op, (figure,))
 
 
 def _steady_reads(values: Values) -> tuple[bool, str]:
@@ -151,19 +151,19 @@ _MODES = ("none", "aggressive")
 
 
 def _costs(published: float) -> Callable[[Values], tuple[bool, str]]:
-    def judge(values: Values) -> tuple[bool, str]:
+    def check(values: Values) -> tuple[bool, str]:
         found = [values[mode] for mode in _MODES]
         lost = 1 - found[1] / found[0]
         return lost > 0 and abs(lost - published) <= 0.05, (
             f"{listed(found)} a second without and with it: {lost:.1%} less; published: {published:.0%}"
         )
 
-    return judge
+    return check
 
 
-def _writes(spec_name: str, operations: int) -> dict[str, Wanted]:
+def _writes(spec_name: str, operations: int) -> dict[str, Variant]:
     settings = {mode: (f"bluestore.compression.mode={mode}", f"workload.operations={operations}") for mode in _MODES}
-    return {mode: Wanted(settings[mode], "PUT", ("throughput_ops",), spec_name) for mode in _MODES}
+    return {mode: Variant(settings[mode], "PUT", ("throughput_ops",), spec_name) for mode in _MODES}
 
 
 COMPRESSION = (

@@ -1,4 +1,4 @@
-"""Shapes that a published series describes in words, as checks on simulations of its cluster."""
+"""Statements of a published series in words, as checks on simulations of its cluster."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 STEADY = 0.15
-"""By what share figures differ and are still called steady (assumed: the documents differ by 10 to 20 %)."""
+"""Largest fraction by which steady figures differ (assumed: those in the documents differ by 10 to 20 %)."""
 
 Values = Mapping[str, float]
-"""What each variant of a statement gave, by the variant's label."""
+"""The result of each variant of a statement, by label."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Variant:
     """Figures of one operation in one variant of a case's spec.
 
     Attributes:
-        assignments: the variant, as `traces.spec_file.override` takes it.
+        assignments: the changes of the spec, as in `traces.spec_file.override`.
         op: the operation.
-        figures: names of `validate.reference.figures`; a statement takes one.
-        spec_name: another spec among the examples; None: the case's.
+        figures: names of `validate.reference.figures`; a statement has one.
+        spec_name: another spec among the examples; None: that of the case.
     """
 
     assignments: tuple[str, ...]
@@ -32,31 +32,31 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Statement:
-    """A shape that the model must show.
+    """A published statement that the model must reproduce.
 
     Attributes:
-        text: what is said, in our words.
-        part: of the series that says it.
-        variants: what is simulated for it, by label.
-        judge: whether it holds, and the numbers that say so.
+        text: the statement, paraphrased.
+        part: the part of the series in which it is made.
+        variants: the simulations to run, by label.
+        check: returns whether the statement holds, and the evidence as a sentence.
     """
 
     text: str
     part: str
-    variants: Mapping[str, Wanted]
-    judge: Callable[[Values], tuple[bool, str]]
+    variants: Mapping[str, Variant]
+    check: Callable[[Values], tuple[bool, str]]
 
 
 def is_steady(values: Sequence[float]) -> bool:
-    """Whether figures differ by no more than `STEADY`."""
+    """Whether figures differ by at most `STEADY`."""
     return max(values) / min(values) <= 1 + STEADY
 
 
 def rises(values: Sequence[float]) -> bool:
-    """Whether each is more than the one before."""
+    """Whether each figure is greater than the one before."""
     return all(low < high for low, high in pairwise(values))
 
 
 def listed(values: Sequence[float], digits: int = 0) -> str:
-    """Figures for a sentence."""
+    """Format figures for a sentence."""
     return ", ".join(f"{value:.{digits}f}" for value in values)

@@ -1,12 +1,12 @@
-"""A request's attempts on a real store: the simulator's client policies, live.
+"""The attempts of a request on a real store, by the client policies of the simulator.
 
-The rules are the simulated machine's: a failed attempt is retried after a pause; a second one starts when the answer is
-late; the first good answer ends the request. What an attempt may take at most is the client library's own timeout.
-The attempt that lost is taken back by closing its connection, where policy and client library allow that; else it
-runs to its end and its answer is dropped.
+The rules are those of the simulator: a failed attempt is retried after a pause; a second one starts when the response
+is late; the first successful response ends the request. The timeout of an attempt is that of the client library. The
+losing attempt is cancelled by closing its connection, if policy and client library allow it; otherwise it runs to its
+end and its response is dropped.
 
-A request that may be hedged runs beside its worker (``launchers.py``), so that the worker is free again when the second
-answer wins. That costs two changes of thread for each request, hedged or not.
+A request that may be hedged runs outside its worker's thread (``launchers.py``), so that the worker is free when the
+second response wins. That costs two thread switches per request, hedged or not.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from traces.random_streams import mixed
 from validate.replay.launchers import InThreads, Issue, IssueAsync, Launcher, OnLoop
 from validate.s3.account import Response
 
-_ASK_AGAIN = (408, 429)  # of the 4xx, those that do not say that the request itself is wrong
+_RETRYABLE_STATUS = (408, 429)  # the 4xx codes that do not mean that the request is wrong
 
 
 class Outcome(NamedTuple):
-    """What became of a request: the answer that counted, the attempts begun, and which of them it was (0: none)."""
+    """The outcome of a request: its response, the number of attempts, and the one that succeeded (0: none)."""
 
     response: Response
     attempts: int
@@ -38,21 +38,21 @@ class Outcome(NamedTuple):
 
     @staticmethod
     def of(response: Response, attempts: int, number: int) -> Outcome:
-        """The outcome where the answer to attempt `number` (from 0) ends the request."""
+        """Return the outcome when the response to attempt `number` (from 0) ends the request."""
         return Outcome(response, attempts, 0 if response.error else number + 1)
 
     def since(self, zero_s: float) -> Outcome:
-        """The same with the answer's time stamp counted from `zero_s`."""
+        """Return the same with the time stamp of the response relative to `zero_s`."""
         return self._replace(response=self.response._replace(first_byte_s=self.response.first_byte_s - zero_s))
 
 
 def retryable(response: Response) -> bool:
-    """Whether a further attempt could go better: no answer, a broken one, or the server's fault."""
-    return response.error is not None and (not 400 <= response.status < 500 or response.status in _ASK_AGAIN)
+    """Whether a further attempt could succeed: no response, a broken one, or a server error."""
+    return response.error is not None and (not 400 <= response.status < 500 or response.status in _RETRYABLE_STATUS)
 
 
-class _Book:
-    """What the requests of one operation have spent of their policy's budgets, and the latencies seen so far."""
+class _RetryBudget:
+    """The retry and hedging budgets of one operation, and its latencies so far."""
 
     def __init__(self, policy: Policy):
         self.policy = policy
@@ -61,7 +61,7 @@ class _Book:
         self._seen = LatencyBins(policy.hedge_quantile)
 
     def begin(self) -> float:
-        """One request more; after how many seconds its second attempt is due."""
+        """Count a request, and return the seconds after which its second attempt is due."""
         with self._lock:
             self._begun += 1
             if not self.policy.hedge_quantile:
@@ -89,15 +89,15 @@ class _Book:
 
 
 class Attempts:
-    """Does requests by their operation's policy; for use by several workers at once.
+    """Issues requests by the policy of their operation; used by several workers concurrently.
 
     Args:
-        policies: by operation; one not named has none.
+        policies: by operation; an operation without one has no retries or hedging.
         ops: the operation of each row.
-        workers: how many there are. As many losers may still be under way; beyond that nothing is hedged.
+        workers: number of workers. At most as many losing attempts may be in progress; beyond that nothing is hedged.
         stopped: when set, nothing is retried any more.
-        seed: of the pauses' jitter.
-        cancellable: what does the attempts that can be taken back; None: all run to their end.
+        seed: seed of the jitter of pauses.
+        cancellable: issues attempts that can be cancelled; None: all run to their end.
     """
 
     def __init__(
@@ -110,48 +110,48 @@ class Attempts:
         seed: int = 0,
         cancellable: IssueAsync | None = None,
     ):
-        self._books = {op: _Book(policies.get(op, NO_POLICY)) for op in set(ops)}
+        self._budgets = {op: _RetryBudget(policies.get(op, NO_POLICY)) for op in set(ops)}
         self._ops = ops
         self.issue, self.stopped, self.seed = issue, stopped, seed
         self.launcher: Launcher = OnLoop(cancellable) if cancellable else InThreads(issue, max(1, 2 * workers))
         self.spare = threading.Semaphore(workers)
 
     def __call__(self, row: int) -> Outcome:
-        book = self._books[self._ops[row]]
-        if book.policy.attempts == 1:
+        budget = self._budgets[self._ops[row]]
+        if budget.policy.attempts == 1:
             return Outcome.of(self.issue(row, 0), 1, 0)
-        return _Request(self, book, row).outcome()
+        return _Request(self, budget, row).outcome()
 
     def close(self) -> None:
-        """Wait for the attempts that lost."""
+        """Wait for the losing attempts."""
         self.launcher.close()
 
 
 class _Request:
-    """One request under way."""
+    """A request in progress."""
 
-    def __init__(self, attempts: Attempts, book: _Book, row: int):
-        self._attempts, self._book, self._row = attempts, book, row
+    def __init__(self, attempts: Attempts, budget: _RetryBudget, row: int):
+        self._attempts, self._budget, self._row = attempts, budget, row
         self._lock = threading.Lock()
-        self._answers: SimpleQueue[tuple[int, Response | Exception]] = SimpleQueue()
-        self._begun = self._under_way = 0
+        self._responses: SimpleQueue[tuple[int, Response | Exception]] = SimpleQueue()
+        self._begun = self._in_progress = 0
         self._holds_spare = False
-        self._take_back: list[Callable[[], object]] = []
+        self._cancels: list[Callable[[], object]] = []
 
     def outcome(self) -> Outcome:
-        """Begin, hedge and retry until an answer ends the request; take back what is still under way."""
+        """Start, hedge and retry until a response ends the request; cancel the attempts still in progress."""
         try:
             return self._outcome()
         finally:
-            for take_back in self._take_back:
-                take_back()
+            for cancel in self._cancels:
+                cancel()
 
     def _outcome(self) -> Outcome:
         begun_s = time.perf_counter()
-        second_s, retry_s, retries = begun_s + self._book.begin(), math.inf, 0
+        second_s, retry_s, retries = begun_s + self._budget.begin(), math.inf, 0
         self._begin()
         while True:
-            responded = self._answer_by(min(second_s, retry_s))
+            responded = self._response_by(min(second_s, retry_s))
             if responded is None and second_s <= retry_s:
                 second_s = math.inf
                 self._hedge()
@@ -161,20 +161,20 @@ class _Request:
             else:
                 number, response = responded
                 if response.error is None:
-                    self._book.won(time.perf_counter() - begun_s)
+                    self._budget.won(time.perf_counter() - begun_s)
                 if not retryable(response):
                     return Outcome.of(response, self._begun, number)
-                if self._nothing_under_way() and retry_s == math.inf:
-                    if self._attempts.stopped.is_set() or not self._book.may_retry(retries):
+                if self._none_in_progress() and retry_s == math.inf:
+                    if self._attempts.stopped.is_set() or not self._budget.may_retry(retries):
                         return Outcome.of(response, self._begun, number)
                     retry_s = time.perf_counter() + self._pause_s(retries)
                     retries += 1
 
-    def _answer_by(self, time_s: float) -> tuple[int, Response] | None:
-        """The next answer, or None when there is none by then."""
+    def _response_by(self, time_s: float) -> tuple[int, Response] | None:
+        """Return the next response, or None if there is none by `time_s`."""
         left_s = time_s - time.perf_counter()
         try:
-            number, response = self._answers.get(timeout=None if left_s == math.inf else max(0.0, left_s))
+            number, response = self._responses.get(timeout=None if left_s == math.inf else max(0.0, left_s))
         except Empty:
             return None
         if isinstance(response, Exception):
@@ -185,37 +185,37 @@ class _Request:
         number = self._begun
         self._begun += 1
         with self._lock:
-            self._under_way += 1
+            self._in_progress += 1
             self._holds_spare |= with_spare
-        attempts, over = self._attempts, partial(self._over, number)
-        if self._book.policy.second:
-            self._take_back.append(attempts.launcher.launch(self._row, number, over))
+        attempts, done = self._attempts, partial(self._done, number)
+        if self._budget.policy.second:
+            self._cancels.append(attempts.launcher.launch(self._row, number, done))
         else:
-            over(attempts.issue(self._row, number))
+            done(attempts.issue(self._row, number))
 
-    def _over(self, number: int, response: Response | Exception) -> None:
+    def _done(self, number: int, response: Response | Exception) -> None:
         with self._lock:
-            self._under_way -= 1
-            self._answers.put((number, response))
-            gives_back = self._holds_spare and not self._under_way
-            self._holds_spare &= not gives_back
-        if gives_back:
+            self._in_progress -= 1
+            self._responses.put((number, response))
+            released = self._holds_spare and not self._in_progress
+            self._holds_spare &= not released
+        if released:
             self._attempts.spare.release()
 
     def _hedge(self) -> None:
         spare = self._attempts.spare
         if not spare.acquire(blocking=False):
             return
-        if self._book.may_hedge():
+        if self._budget.may_hedge():
             self._begin(with_spare=True)
         else:
             spare.release()
 
-    def _nothing_under_way(self) -> bool:
+    def _none_in_progress(self) -> bool:
         with self._lock:
-            return not self._under_way and self._answers.empty()
+            return not self._in_progress and self._responses.empty()
 
     def _pause_s(self, retries: int) -> float:
-        policy = self._book.policy
+        policy = self._budget.policy
         fraction = (mixed(self._attempts.seed, JITTER_STREAM + retries, self._row) >> 11) * 2.0**-53
         return min(policy.backoff_s * 2.0**retries, policy.backoff_max_s) * (1.0 - policy.jitter * fraction)

@@ -1,4 +1,4 @@
-"""The buckets of a replay: made for it, filled with what it reads, and removed. Nobody else's are touched."""
+"""The buckets of a replay: created for it, filled with the objects that it reads, and removed. It touches no others."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from traces.errors import InputError
 from validate.s3.account import Account, DataPath
 
 _PRELOAD_THREADS = 16
-_DELETE_BATCH = 1000  # the most DeleteObjects takes
+_DELETE_BATCH = 1000  # the maximum of DeleteObjects
 _TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
 _NAME_TRIES = 5
 
 
 class StoredObject(NamedTuple):
-    """An object that must be there before a replay."""
+    """An object that must exist before a replay."""
 
     bucket: str
     key: str
@@ -29,11 +29,11 @@ class StoredObject(NamedTuple):
 
 
 class Payload:
-    """Bodies of objects: pseudo-random, so that nothing compresses them, and cut from one buffer made beforehand.
+    """Bodies of objects: pseudo-random (incompressible) slices of one buffer.
 
     Args:
-        longest_bytes: of the pieces there will be.
-        threshold_bytes: a larger object is cut into parts of `part_bytes`.
+        longest_bytes: size of the longest piece.
+        threshold_bytes: larger objects are divided into parts of `part_bytes`.
     """
 
     _OFFSETS = 1 << 16
@@ -44,7 +44,7 @@ class Payload:
         self._buffer = memoryview(np.random.Generator(np.random.Philox(0)).bytes(count))
 
     def parts(self, key: str, size_bytes: int) -> list[memoryview]:
-        """The body of an object in one piece or in parts: the same for the same key and size; nothing is copied."""
+        """Return the body of an object in one piece or in parts, determined by key and size, without copying."""
         piece = size_bytes if size_bytes <= self._threshold_bytes else self._part_bytes
         offset = zlib.crc32(key.encode())
         parts = []
@@ -59,7 +59,7 @@ class Buckets:
 
     Attributes:
         names: the created bucket for each bucket of the trace.
-        server: what the store calls itself.
+        server: the Server header of the store.
     """
 
     def __init__(self, account: Account, token: Callable[[], str] = lambda: secrets.token_hex(8)):
@@ -71,7 +71,7 @@ class Buckets:
         """Create ``tailcast-<random>-<n>`` for each bucket of the trace.
 
         Raises:
-            InputError: the store cannot be reached or refuses; buckets created until then are removed.
+            InputError: the store is unreachable or refuses; buckets created until then are removed.
         """
         try:
             for n, bucket in enumerate(wanted):
@@ -98,11 +98,11 @@ class Buckets:
         raise InputError(f"{self._account.endpoint_url}: no free bucket name in {_NAME_TRIES} tries")
 
     def _exists(self, name: str) -> bool:
-        """Asked first, because some stores answer 200 to who creates his own bucket again."""
+        """Whether the bucket exists; checked first, as some stores return 200 when an owner creates a bucket again."""
         try:
             self._account.buckets.head_bucket(Bucket=name)
         except ClientError:
-            return False  # absent, or creating it will tell what is wrong
+            return False  # absent, or creating it will raise the error
         return True
 
     def preload(
@@ -111,7 +111,7 @@ class Buckets:
         """Write the objects, several at a time.
 
         Raises:
-            InputError: one could not be written.
+            InputError: an object could not be written.
         """
 
         def write(wanted: StoredObject) -> None:
@@ -132,7 +132,7 @@ class Buckets:
         """Delete the given keys of each bucket of the trace, then the buckets.
 
         Returns:
-            What could not be removed and why, a line for each bucket; a bucket with somebody else's object in it stays.
+            A line with the reason for each bucket that could not be removed; one with foreign objects is kept.
         """
         left = []
         for bucket, name in self.names.items():

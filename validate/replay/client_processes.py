@@ -1,7 +1,7 @@
-"""Client processes: several interpreters that issue one trace together, each its share, from one time zero.
+"""Client processes: several interpreters, each of which issues a part of one trace, with a common time zero.
 
-Each is told to connect, then when to begin, then to hand over its records. Time zero is a reading of
-`time.perf_counter`, which on Linux is CLOCK_MONOTONIC and so the same in all processes.
+Each connects, receives the start time, and returns its records at the end. Time zero is a reading of
+`time.perf_counter`, which on Linux is CLOCK_MONOTONIC and therefore the same in all processes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from traces.errors import InputError
-from validate.replay.issue import Clock, Record, Share, Turn, beginning
+from validate.replay.issue import Clock, LoopState, Record, TracePart, beginning
 from validate.replay.thread_group import ThreadGroup
 from validate.s3.account import Account
 from validate.s3.client import Client, Job
@@ -26,91 +26,91 @@ _ENDS_WITHIN_S = 5.0
 
 
 class ClientProcesses:
-    """So many client processes, connected and waiting for the beginning; a context manager that ends them.
+    """Client processes, connected and waiting for the start; a context manager that ends them.
 
     Raises:
-        InputError: a process cannot reach the store, is refused there, or dies.
+        InputError: a process cannot reach the store, is refused, or dies.
     """
 
     def __init__(self, job: Job, count: int):
         context = multiprocessing.get_context("spawn")  # forked, they would share sockets and threads with this one
         closed = job.plan.trace.pacing.loop == "closed"
-        # Kept here: its semaphores go when this process drops it, and a child may not have come to take them.
-        self._turn = turn = Turn(job.plan.trace, context) if closed else None
+        # Keep a reference: its semaphores vanish with it, possibly before a child process has opened them.
+        self._state = state = LoopState(job.plan.trace, context) if closed else None
         self._workers = job.plan.workers
-        self._attendants: list[_Attendant] = []
-        with _interrupts_ignored():  # an interrupt goes to all of them; it is this process that decides
+        self._clients: list[_ClientProcess] = []
+        with _interrupts_ignored():  # an interrupt reaches all processes, but only this one handles it
             for index in range(count):
                 here, there = context.Pipe()
-                process = context.Process(target=_main, args=(job, Share(index, count), turn, there), daemon=True)
+                process = context.Process(target=_main, args=(job, TracePart(index, count), state, there), daemon=True)
                 process.start()
                 there.close()
-                self._attendants.append(_Attendant(process, here))
+                self._clients.append(_ClientProcess(process, here))
 
     def __enter__(self) -> ClientProcesses:
         try:
-            for attendant in self._attendants:
-                attendant.hear("ready")
+            for client in self._clients:
+                client.receive("ready")
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        for attendant in self._attendants:
-            attendant.end()
+        for client in self._clients:
+            client.end()
 
     @property
     def pids(self) -> list[int]:
-        """The processes."""
-        return [attendant.pid for attendant in self._attendants]
+        """The process ids."""
+        return [client.pid for client in self._clients]
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds they used while the loop ran."""
-        return sum(attendant.cpu_s for attendant in self._attendants)
+        """CPU seconds of the processes during the loop."""
+        return sum(client.cpu_s for client in self._clients)
 
     def run(self, progress: Callable[[int, float], None]) -> bool:
-        """Run the loop to its end; whether it was interrupted (arguments as of `drive`)."""
+        """Run the loop to its end and return whether it was interrupted (arguments as in `drive`)."""
         zero_s = beginning(self._workers)
-        for attendant in self._attendants:
-            attendant.say(zero_s)
-        thread_group = ThreadGroup([attendant.attend for attendant in self._attendants], self._stop)
+        for client in self._clients:
+            client.send(zero_s)
+        thread_group = ThreadGroup([client.listen for client in self._clients], self._stop)
         return thread_group.wait(
-            lambda: progress(sum(a.requests for a in self._attendants), time.perf_counter() - zero_s),
+            lambda: progress(sum(a.requests for a in self._clients), time.perf_counter() - zero_s),
         )
 
     def _stop(self) -> None:
-        for attendant in self._attendants:
-            attendant.say("stop")
+        for client in self._clients:
+            client.send("stop")
 
     def records(self) -> list[Record]:
-        """What became of each request, in the order they were taken."""
+        """Return the record of each request, in the order in which they were taken."""
         records: list[Record] = []
-        for attendant in self._attendants:
-            attendant.say("hand over")
-            records += attendant.hear("records")
+        for client in self._clients:
+            client.send("hand over")
+            records += client.receive("records")
         return sorted(records, key=lambda record: record.due.number)
 
 
-class _Attendant:
-    """This process's end of one client process."""
+class _ClientProcess:
+    """The parent's end of the connection to a client process."""
 
     def __init__(self, process: multiprocessing.process.BaseProcess, link: Connection):
         self._process, self._link = process, link
         self.pid = process.pid or 0
         self.requests, self.cpu_s = 0, 0.0
 
-    def attend(self) -> None:
-        """Listen until its loop is over."""
-        self.cpu_s = self.hear("over")
+    def listen(self) -> None:
+        """Listen until the loop of the process has finished."""
+        self.cpu_s = self.receive("over")
 
-    def say(self, message: object) -> None:
-        with contextlib.suppress(OSError):  # it is gone, which `hear` finds
+    def send(self, message: object) -> None:
+        with contextlib.suppress(OSError):  # the process has ended, which `receive` reports
             self._link.send(message)
 
-    def hear(self, awaited: str) -> Any:
-        """The value of the next message of that kind; counts the requests it tells of meanwhile."""
+    def receive(self, awaited: str) -> Any:
+        """Return the value of the next message of a kind; update the request count until then."""
         while True:
             try:
                 kind, value = self._link.recv()
@@ -139,7 +139,7 @@ class _Attendant:
 
 @contextlib.contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Processes started meanwhile ignore Ctrl-C; only a main thread can have it so."""
+    """Make processes started in this context ignore Ctrl-C; possible in the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -150,12 +150,12 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _main(job: Job, fraction: Share, turn: Turn | None, link: Connection) -> None:
-    """A client process."""
+def _main(job: Job, part: TracePart, state: LoopState | None, link: Connection) -> None:
+    """Run a client process."""
     clock = Clock()
-    with contextlib.suppress(EOFError, BrokenPipeError):  # the process that started it is gone
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the parent process has ended
         try:
-            client = Client(job, Account(job.target), fraction)
+            client = Client(job, Account(job.target), part)
 
             def progress(done: int, now_s: float) -> None:
                 link.send(("requests", done))
@@ -166,7 +166,7 @@ def _main(job: Job, fraction: Share, turn: Turn | None, link: Connection) -> Non
                 link.send(("ready", None))
                 return float(link.recv())
 
-            records, _ = client.run(clock, progress, turn, zero_s)
+            records, _ = client.run(clock, progress, state, zero_s)
             link.send(("over", time.process_time() - clock.cpu_zero_s))
             while link.recv() != "hand over":
                 pass

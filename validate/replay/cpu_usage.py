@@ -1,4 +1,4 @@
-"""CPU time per request: what a Run recorded of client and server, and what a spec says of it."""
+"""CPU time per request of client and server, as measured in a Run and as modelled by a spec."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ SIDES: tuple[Side, ...] = ("client", "server")
 
 
 def measured_cpu_s(run: Run) -> dict[Side, float]:
-    """CPU seconds per request of each side that the Run knows of; nothing of a Run that recorded none."""
+    """Return the CPU seconds per request of each side, as far as the Run recorded them."""
     recorded = run.info.get("cpu", {})
     return {side: float(s) for side in SIDES if (s := recorded.get(f"{side}_per_op_s")) is not None and s > 0}
 
 
-def tells_cpu(spec: Spec) -> bool:
-    """Whether the model says what client and server processes take."""
+def models_cpu(spec: Spec) -> bool:
+    """Whether the store's model has CPU times of client and server processes."""
     return store_of(spec).cpu is not None
 
 
 def modelled_cpu_s(spec: Spec, network: Network, requests: Requests) -> dict[Side, float]:
-    """Mean CPU seconds per request of each side; a request that is not repeated or hedged.
+    """Return the mean CPU seconds per request of each side, without retries or hedging; empty if not modelled.
 
-    Nothing where the model does not say it.
-
-    `network`, `requests`: what the spec makes of a trace (`compile_spec`).
+    Args:
+        network, requests: the compiled spec and trace (`compile_spec`).
     """
     cpu = store_of(spec).cpu
     return {} if cpu is None else cpu(spec, network, requests)

@@ -1,7 +1,7 @@
-"""Issuing requests by the clock, open or closed loop, by threads; several processes may share one loop.
+"""Issues requests in an open or closed loop with threads; several processes may share one loop.
 
-An open-loop request is issued when the trace says, whatever became of the earlier ones; when no worker is free it is
-late, and as its latency counts from the intended start the delay shows (no coordinated omission).
+An open-loop request is issued at its time in the trace, independently of earlier ones. It is late if no worker is free;
+its latency counts from the intended start and includes the delay (no coordinated omission).
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from validate.compare.machine import sharpen_timer
 from validate.replay.attempts import Outcome
 from validate.replay.thread_group import POLL_S, ThreadGroup
 
-_COARSE_S = 0.02  # a longer sleep listens to the stop signal until this much is left
+_COARSE_S = 0.02  # a longer sleep can be stopped until this much is left
 _THREAD_WAKES_S = 1e-4
 
 
-class Share(NamedTuple):
-    """What one process does of a loop: every `of`-th row or client, from `number` on."""
+class TracePart(NamedTuple):
+    """The part of a loop that one process issues: every `of`-th row or client, starting with `number`."""
 
     number: int = 0
     of: int = 1
 
-    def part(self, total: int) -> int:
-        """How many of `total` things are its."""
+    def count(self, total: int) -> int:
+        """Return how many of `total` rows or clients are in this part."""
         return len(range(self.number, total, self.of))
 
 
 class Due(NamedTuple):
-    """A request that a worker took to issue at `at_s`, seconds since the loop began."""
+    """A request taken by a worker, to be issued `at_s` seconds after the start of the loop."""
 
     number: int
     row: int
@@ -44,7 +44,7 @@ class Due(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A request that was issued; times, also the answer's, in seconds since the loop began."""
+    """An issued request; all times are in seconds since the start of the loop."""
 
     due: Due
     start_s: float
@@ -53,20 +53,20 @@ class Record(NamedTuple):
 
 
 class Loop(Protocol):
-    """Decides who issues what when."""
+    """Decides which worker issues which request, and when."""
 
     workers: int
 
     def take(self, worker: int, free_s: float) -> Due | None:
-        """The next request for a worker whose last is over since `free_s`; None when there is no more for it."""
+        """Return the next request for a worker that has been free since `free_s`; None if there is no more."""
 
 
 class Clock:
-    """Seconds since a loop began, and sleeping until a time of it unless it is stopped.
+    """The clock of a loop: seconds since its start, and sleep that ends when the loop is stopped.
 
     Attributes:
-        zero_s: when it began, by `time.perf_counter`, which is the same for all processes of a machine.
-        cpu_zero_s: the CPU seconds that this process had used when it issued its first request.
+        zero_s: start of the loop by `time.perf_counter`, which is the same in all processes of a machine.
+        cpu_zero_s: CPU seconds of this process before its first request.
     """
 
     def __init__(self) -> None:
@@ -78,12 +78,12 @@ class Clock:
         return time.perf_counter() - self.zero_s
 
     def issuing(self) -> None:
-        """Told before each request is issued."""
+        """Note that a request is about to be issued."""
         if not self._begun:
             self._begun, self.cpu_zero_s = True, time.process_time()
 
     def sleep_until(self, at_s: float) -> bool:
-        """Whether `at_s` has come; False when the loop was stopped before."""
+        """Sleep until `at_s`; return False if the loop was stopped before."""
         while (left_s := at_s - self.now()) > 0:
             if left_s <= _COARSE_S:
                 time.sleep(left_s)
@@ -93,12 +93,12 @@ class Clock:
 
 
 def beginning(workers: int) -> float:
-    """When a loop that is ready now may begin: all its threads are awake by then (by `time.perf_counter`)."""
+    """Return the start time of a loop (by `time.perf_counter`) at which all its threads are awake."""
     return time.perf_counter() + POLL_S + workers * _THREAD_WAKES_S
 
 
-class _Lead:
-    """Held by one worker at a time; who waits for it last gets it first."""
+class _LeaderLock:
+    """The lock of the leader in the leader/followers pattern; the follower that came last becomes leader first."""
 
     def __init__(self) -> None:
         self._lock, self._held = threading.Lock(), False
@@ -123,24 +123,24 @@ class _Lead:
 
 
 class OpenLoop:
-    """Rows in order, each at its arrival time: one idle worker sleeps until the next is due, then another one does.
+    """An open loop: rows in order, each at its arrival time; one idle worker (the leader) sleeps until the next is due.
 
-    That is the one that became idle last: as many are at work in turn as the load needs. When all of 256
-    threads took their turns, a PUT of 4 KiB was measured to take 0.77 ms of the client's CPU; with 8 threads, 0.52.
+    The next leader is the worker that became idle last, so that only as many workers are used as the load needs. A PUT
+    of 4 KiB took 0.77 ms of the client's CPU when 256 threads were used in turn, and 0.52 ms with 8 threads (measured).
     """
 
-    def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, fraction: Share = Share()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, part: TracePart = TracePart()):  # noqa: B008
         self._at_s = (trace.arrival_s[: trace.issued] / speed).tolist()
         self._client = trace.table.column("client").fill_null(-1).to_pylist()
-        self._clock, self._share, self._lead, self._next = clock, fraction, _Lead(), fraction.number
-        self.workers = min(fraction.part(max_in_flight), fraction.part(len(self._at_s)))
+        self._clock, self._part, self._leader, self._next = clock, part, _LeaderLock(), part.number
+        self.workers = min(part.count(max_in_flight), part.count(len(self._at_s)))
 
     def take(self, worker: int, free_s: float) -> Due | None:
-        with self._lead:
+        with self._leader:
             row = self._next
             if row >= len(self._at_s) or not self._clock.sleep_until(self._at_s[row]):
                 return None
-            self._next += self._share.of
+            self._next += self._part.of
             return Due(row, row, self._client[row], self._at_s[row])
 
 
@@ -154,11 +154,11 @@ class _Place(ctypes.Structure):
     )
 
 
-class Turn:
-    """Where a closed loop is: the next row, the requests outstanding, the phase. All its clients see the same.
+class LoopState:
+    """The state of a closed loop, shared by its clients: the next row, the requests outstanding, the phase.
 
     Args:
-        context: of multiprocessing, where the clients are in several processes.
+        context: the multiprocessing context, if the clients are in several processes.
     """
 
     def __init__(self, trace: Trace, context: BaseContext | None = None):
@@ -168,27 +168,27 @@ class Turn:
 
 
 class ClosedLoop:
-    """Clients that take the rows in order, each as soon as it is done with its last and has paused.
+    """A closed loop: clients take the rows in order, each when its last request has finished and after its think time.
 
-    A client that finds the next row in a later phase waits until no request is outstanding; then the phase begins and
-    the waiting clients start staggered again. Where rows repeat, each round's phases after the last's.
+    If the next row is in a later phase, the client waits until no request is outstanding; then the phase begins, and
+    the waiting clients start staggered again. If rows repeat, the phases of each round follow those of the last one.
     """
 
-    def __init__(self, trace: Trace, clock: Clock, turn: Turn, fraction: Share = Share()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: Clock, state: LoopState, part: TracePart = TracePart()):  # noqa: B008
         self.pacing: Pacing = trace.pacing
-        self.workers = fraction.part(trace.pacing.clients)
-        self._clock, self._share, self._changed, self._place = clock, fraction, turn.changed, turn.place
+        self.workers = part.count(trace.pacing.clients)
+        self._clock, self._part, self._changed, self._place = clock, part, state.changed, state.place
         self._holds = [False] * self.workers
         self._think_s, self._phase_of = trace.think_s.tolist(), trace.phase.tolist()
 
     def take(self, worker: int, free_s: float) -> Due | None:
-        client = self._share.number + worker * self._share.of
+        client = self._part.number + worker * self._part.of
         free_s = max(free_s, client * self.pacing.stagger_s)
         if not self._clock.sleep_until(free_s):
             return None
         limit_s = self.pacing.duration_s
         with self._changed:
-            # Only here, not when the request was over: else the phase could begin without this client.
+            # Only here, not when the request finished: otherwise, the phase could begin without this client.
             self._place.outstanding -= self._holds[worker]
             self._holds[worker] = False
             if not self._place.outstanding:
@@ -219,7 +219,7 @@ class ClosedLoop:
         return self._place.lap, self._place.phase
 
     def _await(self, phase: tuple[int, int]) -> float:
-        """Wait for a phase to begin, or begin it when nothing is outstanding; when it began."""
+        """Wait for a phase, or begin it if nothing is outstanding; return its start."""
         while self._phase() < phase and not self._clock.stopped.is_set():
             if self._place.outstanding == 0:
                 self._place.lap, self._place.phase = phase
@@ -237,15 +237,15 @@ def drive(
     progress: Callable[[int, float], None],
     zero_s: Callable[[], float] | None = None,
 ) -> tuple[list[Record], bool]:
-    """Run a loop to its end in threads of its own; an interrupt (Ctrl-C) stops issuing and waits for what is under way.
+    """Run a loop to its end in its own threads; after an interrupt (Ctrl-C), only requests in progress are completed.
 
     Args:
-        issue: does the request of a row.
-        progress: called now and then with the requests done and the seconds since the loop began.
-        zero_s: asked for the time of the beginning (by `time.perf_counter`) once all threads are there.
+        issue: issues the request of a row.
+        progress: called regularly with the number of requests done and the seconds since the start of the loop.
+        zero_s: returns the start time (by `time.perf_counter`); called when all threads exist.
 
     Returns:
-        The requests in the order they were taken, and whether the loop was interrupted.
+        The requests in the order in which they were taken, and whether the loop was interrupted.
     """
     records: list[Record] = []
     begin = threading.Event()

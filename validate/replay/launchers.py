@@ -1,6 +1,6 @@
-"""Where the attempts of a request run that may have two of them under way: in threads, or on an event loop.
+"""Runs the attempts of requests that may have two of them in progress: in threads, or on an event loop.
 
-What is on the event loop can be taken back: its connection is closed, and what the store does then is the store's.
+Attempts on the event loop can be cancelled by closing the connection; how the store reacts is up to the store.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from typing import Any, Protocol
 from validate.s3.account import Response
 
 Issue = Callable[[int, int], Response]
-"""Does an attempt of a row's request: the row, and the attempt's number from 0."""
+"""Issues an attempt of a row's request; arguments: the row, and the number of the attempt from 0."""
 
 IssueAsync = Callable[[int, int], Coroutine[Any, Any, Response]]
 """The same as a coroutine; cancelling it closes the connection."""
 
 Done = Callable[[Response | Exception], None]
-"""Told once, in any thread, what became of an attempt."""
+"""Called once, in any thread, with the response to an attempt or the exception that it raised."""
 
 CANCELLED = Response(0, error="cancelled: another attempt was faster")
 
 
 class Launcher(Protocol):
-    """Begins attempts beside the caller's thread."""
+    """Starts attempts outside the caller's thread."""
 
     def launch(self, row: int, attempt: int, done: Done) -> Callable[[], object]:
-        """Begin an attempt; what takes it back, where that can be done, else does nothing."""
+        """Start an attempt and return a function that cancels it, or does nothing if that is impossible."""
 
     def close(self) -> None:
-        """Wait for what is under way."""
+        """Wait for the attempts in progress."""
 
 
 class InThreads:
-    """So many threads at most; what was begun runs to its end."""
+    """Up to `threads` threads; a started attempt runs to its end."""
 
     def __init__(self, issue: Issue, threads: int):
         self._issue, self._threads = issue, ThreadPoolExecutor(threads, "attempt")
 
     def launch(self, row: int, attempt: int, done: Done) -> Callable[[], object]:
-        self._threads.submit(self._issue, row, attempt).add_done_callback(partial(_tell, done))
+        self._threads.submit(self._issue, row, attempt).add_done_callback(partial(_report, done))
         return lambda: None
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class InThreads:
 
 
 class OnLoop:
-    """An event loop in a thread of its own; `CANCELLED` is the answer to what was taken back."""
+    """An event loop in its own thread; the response to a cancelled attempt is `CANCELLED`."""
 
     def __init__(self, issue: IssueAsync):
         self._issue, self._loop = issue, asyncio.new_event_loop()
@@ -60,7 +60,7 @@ class OnLoop:
 
     def launch(self, row: int, attempt: int, done: Done) -> Callable[[], object]:
         future = asyncio.run_coroutine_threadsafe(self._issue(row, attempt), self._loop)
-        future.add_done_callback(partial(_tell, done))
+        future.add_done_callback(partial(_report, done))
         return future.cancel
 
     def close(self) -> None:
@@ -71,11 +71,11 @@ class OnLoop:
 
 
 async def _all_others() -> None:
-    """Wait for all tasks of this loop but this one."""
+    """Wait for all other tasks of this loop."""
     await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
 
 
-def _tell(done: Done, future: Future[Response]) -> None:
+def _report(done: Done, future: Future[Response]) -> None:
     try:
         done(future.result())
     except CancelledError:

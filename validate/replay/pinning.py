@@ -1,4 +1,4 @@
-"""Cores of their own for the clients of a replay and for the store's processes on the same machine."""
+"""Pinning: separate cores for the clients of a replay and for the store's processes on the same machine."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import NamedTuple
 import psutil
 
 LEAST_SERVER_CORES = 2
-"""With fewer, the store would be another one than the one that is to be measured."""
+"""Minimum number of cores for the store; with fewer, it would behave differently from the one to be measured."""
 
 
 class Pinning(NamedTuple):
-    """Which cores are whose."""
+    """The cores of client and server."""
 
     client: list[int]
     server: list[int]
 
 
 def pinning_of(cores: Sequence[int], clients: int) -> Pinning | None:
-    """A core for each client process and the others for the store; None where too few would be left for the store.
+    """Assign a core to each client process and the others to the store; None if too few are left for the store.
 
-    The store keeps at least as many as the clients get, and at least `LEAST_SERVER_CORES`.
+    The store gets at least as many as the clients, and at least `LEAST_SERVER_CORES`.
     """
     server = len(cores) - clients
     if server < max(clients, LEAST_SERVER_CORES):
@@ -32,16 +32,16 @@ def pinning_of(cores: Sequence[int], clients: int) -> Pinning | None:
 
 
 def cores_here() -> list[int]:
-    """The cores this process may use, where the system tells (Linux)."""
+    """Return the cores that this process may use (Linux only, else none)."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 @contextlib.contextmanager
 def pinned(pids: Sequence[int], cores: Sequence[int]) -> Iterator[None]:
-    """Keep processes, all their threads, on the cores; afterwards each may use again what it might before.
+    """Pin processes with all their threads to the cores, and restore their affinity afterwards.
 
     Raises:
-        PermissionError: a process is somebody else's.
+        PermissionError: a process belongs to another user.
     """
     before = {pid: os.sched_getaffinity(pid) for pid in pids}
     try:
@@ -54,7 +54,7 @@ def pinned(pids: Sequence[int], cores: Sequence[int]) -> Iterator[None]:
 
 
 def _put(pid: int, cores: set[int]) -> None:
-    """Linux binds threads, not processes: done again until no thread has come that was not bound."""
+    """Pin all threads of a process; Linux pins threads, so this repeats until there is no new one."""
     done: set[int] = set()
     with contextlib.suppress(psutil.NoSuchProcess):  # it has ended
         while threads := {thread.id for thread in psutil.Process(pid).threads()} - done:

@@ -1,4 +1,4 @@
-"""What a replay of a Trace will do to a store, worked out before it is touched."""
+"""The plan of a replay: what it will do on a store, worked out beforehand."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ MOST_PARTS = 10_000
 
 @dataclass(frozen=True)
 class Options:
-    """How a Trace is replayed.
+    """Options of a replay.
 
     Attributes:
-        speed: an open loop's times are divided by it.
-        max_in_flight: requests an open loop has under way at most; later ones are late.
+        speed: divisor of the times of an open loop.
+        max_in_flight: maximum number of requests of an open loop in progress; further ones are late.
         data_path: one of `DATA_PATHS`.
-        timeout_s: what an attempt may take at most; `policies` may have a shorter time.
-        keep: leave the buckets and their objects there.
-        processes: client processes that share the load; one is this process itself.
-        pin: cores of their own for the client processes and for the store's, where there are enough.
+        timeout_s: maximum time of an attempt; `policies` may have a shorter one.
+        keep: keep the buckets and their objects.
+        processes: number of client processes that share the load; with one, it is this process.
+        pin: pin the client processes and those of the store to separate cores, if there are enough.
         multipart_threshold_bytes: larger objects are uploaded in parts of `part_bytes`, as aws-cli does from 8 MiB on.
-            Else a PUT is one request, as the trace has it, up to the most that S3 takes in one.
-        policies: retries and hedged requests, as the simulator's clients have them.
-        seed: of the pauses before retries.
+            The default is one request per PUT, as in the trace, up to the limit of S3.
+        policies: retries and hedged requests, as in the simulator.
+        seed: seed of the pauses before retries.
     """
 
     speed: float = 1.0
@@ -80,29 +80,29 @@ class Options:
 
     @property
     def limit_s(self) -> float:
-        """What an attempt may take at most."""
+        """The maximum time of an attempt in seconds."""
         return min(self.timeout_s, self.policies.timeout or math.inf)
 
     def policy_of(self) -> dict[str, Policy]:
-        """The policy of each operation."""
+        """Return the policy of each operation."""
         return {op: self.policies.policy(op) for op in get_args(Op)}
 
     @property
     def hedges(self) -> bool:
-        """Whether any operation may have two attempts under way."""
+        """Whether any operation may have two attempts in progress."""
         return any(policy.second for policy in self.policy_of().values())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a replay does to the store.
+    """What a replay does on the store.
 
     Attributes:
-        buckets: those of the trace; each gets one of its own on the store.
-        preload: objects that are written beforehand.
-        longest_piece_bytes: of an object that is written, or of a part of it; 0 where nothing is written.
+        buckets: the buckets of the trace; one is created on the store for each.
+        preload: objects to write beforehand.
+        longest_piece_bytes: size of the longest written object or part; 0 if nothing is written.
         in_parts: whether any object is uploaded in parts.
-        written: the keys that may be there afterwards, by bucket.
+        written: the keys that may exist afterwards, by bucket.
     """
 
     trace: Trace
@@ -115,24 +115,24 @@ class Plan:
 
     @property
     def workers(self) -> int:
-        """Requests under way at most, over all processes."""
+        """Maximum number of requests in progress, over all processes."""
         pacing = self.trace.pacing
         return pacing.clients if pacing.loop == "closed" else self.options.max_in_flight
 
     @property
     def cancels(self) -> bool:
-        """Whether hedged attempts that lose are taken back."""
+        """Whether losing hedged attempts are cancelled."""
         return self.options.policies.hedge.cancel and self.uncancelled is None
 
     @property
     def uncancelled(self) -> str | None:
-        """Why hedged attempts cannot be taken back; None where they can, or where nothing is hedged."""
+        """The reason why hedged attempts cannot be cancelled; None if they can, or if nothing is hedged."""
         policies = self.options.policy_of()
         hedged = [op for op in self.trace.table.column("op").unique().to_pylist() if policies[op].second]
         return uncancellable(self.options.data_path, hedged, self.in_parts) if hedged else None
 
     def facts(self) -> dict[str, Any]:
-        """The plan in figures."""
+        """Return the figures of the plan as JSON values."""
         trace, limit_s = self.trace, self.trace.pacing.duration_s
         in_time = np.arange(len(trace)) < trace.issued
         counts = Counter(OPS[op] for op in trace.op[in_time].tolist())
@@ -153,10 +153,10 @@ class Plan:
 
 
 def plan_of(trace: Trace, options: Options) -> Plan:
-    """What a replay of the trace would do; touches no store.
+    """Plan a replay of the trace, without accessing a store.
 
-    An object is written beforehand unless a request of an earlier phase writes it: requests of one phase overlap, and
-    a read could overtake the write that stands before it.
+    An object is written beforehand if no request of an earlier phase writes it: requests of one phase overlap, and a
+    read could overtake the write before it.
 
     Raises:
         InputError: the trace is empty, has too many clients or too few for the processes, an object is too large, or a
@@ -166,7 +166,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
         raise InputError("the trace has no requests")
     if trace.pacing.loop == "closed":
         if options.speed != 1:
-            raise InputError("speed is for open loops; the clients of a closed loop go as fast as the store answers")
+            raise InputError("speed is for open loops; the speed of a closed loop follows from the store's responses")
         if trace.pacing.clients > MAX_IN_FLIGHT:
             raise InputError(f"the trace has {trace.pacing.clients} clients; a replay has at most {MAX_IN_FLIGHT}")
     if (
@@ -178,7 +178,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
         )
     preload: list[StoredObject] = []
     written: dict[str, set[str]] = {}
-    there: dict[tuple[str, str], int] = {}  # since which phase an object has been there
+    there: dict[tuple[str, str], int] = {}  # the phase since which an object exists
     threshold, part = options.multipart_threshold_bytes, options.part_bytes
     longest, in_parts, phases = 0, False, trace.phase.tolist()
     for row, ((op, bucket, key, size), phase) in enumerate(zip(requests_of(trace), phases, strict=True), start=1):
@@ -194,7 +194,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
             there[bucket, key] = -1
         if size > threshold and size > part * MOST_PARTS:
             raise InputError(
-                f"row {row}: {size} bytes are more than {MOST_PARTS} parts of {part}; set a larger part size"
+                f"row {row}: {size} bytes exceed {MOST_PARTS} parts of {part} bytes; set a larger part size"
             )
         in_parts |= size > threshold
         longest = max(longest, size if size <= threshold else part)
@@ -203,7 +203,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
 
 
 def requests_of(trace: Trace) -> Iterator[tuple[str, str, str, int]]:
-    """Operation, bucket, key and size of the object in bytes, of each row."""
+    """Yield operation, bucket, key and object size in bytes of each row."""
     table = trace.table
     columns = (table.column(name).to_pylist() for name in ("op", "bucket", "key", "size_bytes"))
     return zip(*columns, strict=True)

@@ -1,4 +1,4 @@
-"""The client policies that a measured Run was made with, and a spec whose clients have them."""
+"""The client policies recorded in a measured Run, and their use in a spec."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from traces.spec_file import validated
 
 
 def recorded_policies(run: Run, source: str) -> ClientPolicies | None:
-    """What the Run's clients did about late and failed answers; None where the Run does not say.
+    """Return the timeouts, retries and hedging of a Run's clients; None if not recorded.
 
-    `source`: what to call the Run in a message.
+    Args:
+        source: the name of the Run in messages.
 
     Raises:
-        InputError: what it says is no client's policy.
+        InputError: the recorded policies are invalid.
     """
     recorded = run.info.get("client_policies")
     if recorded is None:
         return None
     policies = validated(ClientPolicies, recorded, source, "client_policies")
     if policies.timeout is not None and policies.timeout > run.duration_s:
-        # It ended no attempt; simulated it would cost a third more time.
+        # It ended no attempt, and would make a simulation a third slower.
         return policies.model_copy(update={"timeout": None})
     return policies
 
 
 def as_recorded(spec: Spec, policies: ClientPolicies | None) -> Spec:
-    """The spec with these policies in place of its own; None: it stays as it is."""
+    """Return the spec with these client policies; unchanged if None."""
     if policies is None:
         return spec
     changed = {name: getattr(policies, name) for name in ClientPolicies.model_fields}

@@ -1,4 +1,4 @@
-"""Replay of a Trace on a real store: the measured Run."""
+"""Replay of a Trace on a real store, which gives a measured Run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from validate.replay.client_processes import ClientProcesses
 from validate.replay.issue import Clock, Record
 from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
 from validate.replay.plan import Options, Plan, plan_of
-from validate.replay.resume import joined, left_of, unissued
+from validate.replay.resume import joined, remaining, unissued
 from validate.replay.schedule import run_table, schedule_of
 from validate.s3.account import Account, DataPath, Target
 from validate.s3.client import Client, Job
 
 Progress = Callable[[str, float, float], None]
-"""Called with the stage (``prepare`` or ``replay``), how far it is, and how far it goes."""
+"""Called with the stage (``prepare`` or ``replay``), the amount done, and the total."""
 
 
 def replay(
@@ -39,15 +39,15 @@ def replay(
     options: Options | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Run:
-    """Issue a trace's requests on a store, in buckets made for it.
+    """Issue the requests of a trace on a store, in buckets created for it.
 
-    A request that fails is a row with its error. Where the buckets could not be removed, ``info["left_behind"]`` says
-    so. After an interrupt the Run has what was issued until then, ``info["aborted"]`` is true, and ``info["unissued"]``
-    has the rows that were not, unless it is time that ends the loop.
+    A failed request is a row with its error. Buckets that could not be removed are in ``info["left_behind"]``. After an
+    interrupt, the Run has the requests issued until then, ``info["aborted"]`` is true, and ``info["unissued"]`` has the
+    other rows, except for a loop with a duration.
 
     Raises:
-        InputError: before anything is issued: the trace cannot be replayed (see `plan_of`), the store cannot be
-            reached or refuses, or there are no credentials; or a client process was killed.
+        InputError: before anything is issued: the trace cannot be replayed (see `plan_of`), the store is unreachable or
+            refuses, or there are no credentials; or a client process was killed.
     """
     plan = plan_of(trace, options or Options())
     account = Account(target)
@@ -83,17 +83,17 @@ def resume(
     options: Options | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Run:
-    """Issue what an interrupted replay of the trace has not issued; the Run of both.
+    """Issue the remaining requests of an interrupted replay of the trace, and return the Run of both parts.
 
     Raises:
-        InputError: as `replay` and `left_of` say.
+        InputError: as in `replay` and `remaining`.
     """
     options = options or Options()
-    return joined(partial, replay(left_of(trace, options, partial), target, options, progress), trace)
+    return joined(partial, replay(remaining(trace, options, partial), target, options, progress), trace)
 
 
 def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[Record]]:
-    """The load itself; what is known about it, and what became of each request."""
+    """Issue the load, and return its facts and the record of each request."""
     plan, target = client.job.plan, client.job.target
     trace, options, limit_s = plan.trace, plan.options, plan.trace.pacing.duration_s
 
@@ -122,7 +122,9 @@ def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[R
         clients = None
         if options.processes > 1:
             clients = stack.enter_context(ClientProcesses(client.job, options.processes))
-        info["pinning"] = stack.enter_context(_apart(options, clients.pids if clients else [os.getpid()], target))
+        info["pinning"] = stack.enter_context(
+            _separate_cores(options, clients.pids if clients else [os.getpid()], target)
+        )
         before, clock = CpuSample.take(target.server_pids), Clock()
         if clients is None:
             records, aborted = client.run(clock, report)
@@ -137,8 +139,8 @@ def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[R
 
 
 @contextmanager
-def _apart(options: Options, clients: Sequence[int], target: Target) -> Iterator[dict[str, Any] | None]:
-    """Clients and store on cores of their own, where that is asked for and possible; which, or why not."""
+def _separate_cores(options: Options, clients: Sequence[int], target: Target) -> Iterator[dict[str, Any] | None]:
+    """Pin clients and store to separate cores, if requested and possible; yield the cores, or why not."""
     if not options.pin:
         yield None
         return
@@ -148,7 +150,7 @@ def _apart(options: Options, clients: Sequence[int], target: Target) -> Iterator
         few = (
             f"{len(cores)} cores are too few for the store and {len(clients)} client process{'es' * (len(clients) > 1)}"
         )
-        yield {"refused": few if target.server_pids else "the store's process is not known: name a lab or a process id"}
+        yield {"refused": few if target.server_pids else "the store's process is unknown: name a lab or a process id"}
         return
     with _pinned(clients, target, pinning):
         yield pinning._asdict()
@@ -166,11 +168,11 @@ def _pinned(clients: Sequence[int], target: Target, pinning: Pinning) -> Iterato
 
 
 def _policies(plan: Plan) -> dict[str, Any]:
-    """What the clients do about late and failed answers, as a spec says it."""
-    told: dict[str, Any] = plan.options.policies.model_dump(mode="json")
-    told["timeout"] = plan.options.limit_s
-    told["hedge"]["cancel"] = plan.cancels
-    return told
+    """Return the timeouts, retries and hedging of the clients, in the form of a spec."""
+    policies: dict[str, Any] = plan.options.policies.model_dump(mode="json")
+    policies["timeout"] = plan.options.limit_s
+    policies["hedge"]["cancel"] = plan.cancels
+    return policies
 
 
 def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str | None]:
@@ -183,7 +185,7 @@ def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str
 
 
 def _endpoint(url: str) -> dict[str, Any]:
-    """Where the store is, without anything secret."""
+    """Return the endpoint without credentials."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     try:

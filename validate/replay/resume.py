@@ -1,4 +1,4 @@
-"""Going on with a replay that was interrupted: what is left of its trace, and one Run of both parts."""
+"""Resuming an interrupted replay: the remaining trace, and one Run of both parts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _OF_A_PART = ("started_at", "environment", "floor", "versions", "cpu", "schedule
 
 
 def unissued(trace: Trace, issued: NDArray[np.int64]) -> list[list[int]]:
-    """The rows that an interrupted replay still owes, as ranges ``[first, end]`` without their end.
+    """Return the rows that an interrupted replay has not issued, as ranges ``[first, end]``, `end` excluded.
 
-    Rows are taken in order by many workers, so an interrupt can leave gaps between the last that were issued.
+    Rows are taken in order by many workers, so an interrupt can leave gaps between the last issued ones.
     """
     return _ranges(np.setdiff1d(np.arange(trace.issued), issued))
 
@@ -35,23 +35,23 @@ def _rows(ranges: list[list[int]]) -> NDArray[np.int64]:
     return np.concatenate([np.arange(first, end) for first, end in ranges] or [np.empty(0, np.int64)])
 
 
-def left_of(trace: Trace, options: Options, partial: Run) -> Trace:
-    """The rows that a partial Run still owes, from time zero on.
+def remaining(trace: Trace, options: Options, partial: Run) -> Trace:
+    """Return the trace of the rows that a partial Run has not issued, shifted to time zero.
 
     Raises:
-        InputError: the Run is not interrupted, is of another trace or of another speed, or its loop cannot be resumed.
+        InputError: the Run was not interrupted, is of another trace or speed, or its loop cannot be resumed.
     """
     if trace.pacing.loop == "closed" and trace.pacing.duration_s is not None:
-        raise InputError("resume: a closed loop with a duration owes no rows; replay the trace anew")
+        raise InputError("resume: a closed loop with a duration cannot be resumed; replay the trace again")
     left = partial.info.get("unissued")
     if not partial.info.get("aborted") or left is None:
-        raise InputError("resume: the Run was not interrupted; there is nothing left of it")
+        raise InputError("resume: the Run was not interrupted; nothing is left to issue")
     if partial.trace is None or not _same(partial.trace, trace):
-        raise InputError("resume: the Run is of another trace; give the trace that it was a replay of")
+        raise InputError("resume: the Run is of another trace; give the trace of the interrupted replay")
     if partial.info.get("speed") != options.speed:
         raise InputError(f"resume: the Run has speed {partial.info.get('speed')}, not {options.speed}")
     if not left:
-        raise InputError("resume: all rows had been issued before the interrupt; there is nothing left of the Run")
+        raise InputError("resume: all rows had been issued before the interrupt; nothing is left to issue")
     table = trace.table.take(_rows(left))
     arrival = table.column("arrival_s").to_numpy()
     at = table.schema.get_field_index("arrival_s")
@@ -68,10 +68,10 @@ def _same(one: Trace, other: Trace) -> bool:
 
 
 def joined(partial: Run, rest: Run, trace: Trace) -> Run:
-    """One Run of an interrupted replay and its continuation.
+    """Join an interrupted replay and its continuation into one Run.
 
-    An open loop's times go on by its schedule, as if there had been no break; a closed loop's begin at the end of the
-    first part. ``info["parts"]`` has what is known of each part.
+    The times of an open loop continue by its schedule, without the break; those of a closed loop, from the end of the
+    first part. ``info["parts"]`` has the facts of each part.
     """
     left, speed = partial.info["unissued"], partial.info["speed"]
     if trace.pacing.loop == "open":
@@ -104,7 +104,7 @@ def _part(run: Run, begins_s: float) -> dict[str, Any]:
 
 
 def _cpu(partial: Run, rest: Run) -> dict[str, float | None]:
-    """CPU of both parts: seconds add up; shares are weighted by how long the parts took."""
+    """Return the CPU use of both parts: seconds are added, fractions are weighted by the durations of the parts."""
     requests, durations = len(partial) + len(rest), (partial.duration_s, rest.duration_s)
     cpus = (partial.info["cpu"], rest.info["cpu"])
 

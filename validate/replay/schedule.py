@@ -1,4 +1,4 @@
-"""What a replay's records say: the Run's table, and whether its client kept the schedule."""
+"""The Run's table from the records of a replay, and whether its client kept the schedule."""
 
 from __future__ import annotations
 
@@ -13,47 +13,46 @@ from traces.trace import Trace
 from validate.replay.issue import Record
 
 LATE_S = 0.005
-"""A start later than this after its intended time is late; the schedule is kept where p99 is within it."""
+"""A start this much after its intended time is late; the schedule is kept if the p99 of the lag is at most this."""
 
 LEAST_RATE = 0.98
-"""The share of the intended rate that an open loop must reach."""
-
+"""The fraction of the intended rate that an open loop must reach."""
 
 MUCH_OTHER = 0.1
-"""Share of all cores' time, used by neither client nor server, that is told as the reason of lateness."""
+"""Fraction of all cores' time used by neither client nor server above which it is reported as the cause of lateness."""
 
 
 def run_table(trace: Trace, records: list[Record]) -> pa.Table:
-    """The Run's table: the trace's columns of the rows that were issued, and what became of them."""
+    """Return the Run's table: the trace's columns of the issued rows, and their outcomes."""
     taken = trace.table.select(["op", "bucket", "key", "size_bytes"]).take([r.due.row for r in records])
-    answers = [r.outcome.response for r in records]
-    first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in answers]
+    responses = [r.outcome.response for r in records]
+    first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in responses]
     measured: dict[str, Any] = {
         "arrival_s": pa.array([r.due.at_s for r in records], pa.float64()),
         "start_s": pa.array([r.start_s for r in records], pa.float64()),
         "first_byte_s": pa.array(first_byte, pa.float64()),
         "end_s": pa.array([r.end_s for r in records], pa.float64()),
-        "transfer_bytes": pa.array([a.transfer_bytes for a in answers], pa.int64()),
+        "transfer_bytes": pa.array([a.transfer_bytes for a in responses], pa.int64()),
         "client": pa.array([r.due.client for r in records], pa.int32()),
-        "status": pa.array([a.status for a in answers], pa.int16()),
+        "status": pa.array([a.status for a in responses], pa.int16()),
         "attempts": pa.array([r.outcome.attempts for r in records], pa.int16()),
         "winner": pa.array([r.outcome.winner for r in records], pa.int16()),
-        "error": pa.array([a.error for a in answers], pa.string()),
+        "error": pa.array([a.error for a in responses], pa.string()),
     }
     return pa.table(measured | {name: taken.column(name) for name in taken.column_names})
 
 
 def schedule_of(table: pa.Table, loop: str) -> dict[str, Any]:
-    """How well the client kept the schedule.
+    """Return how well the client kept the schedule.
 
     Args:
-        table: of the Run.
-        loop: of the trace's pacing. A closed loop intends no rate: its starts follow the answers before them.
+        table: the table of the Run.
+        loop: the loop of the trace's pacing. A closed loop has no intended rate: its starts follow the responses.
 
     Returns:
-        ``kept``: whether it did; how far starts lag behind the intended ones (seconds); ``late_share``: of the starts,
-        those more than `LATE_S` late; both rates and ``rate_ratio``, achieved / intended; ``in_flight_max``: the most
-        requests under way at once. Only ``requests`` where there are none.
+        ``kept``: whether the schedule was kept; ``lag_*``: lag of starts behind the intended ones (seconds);
+        ``late_share``: fraction of starts more than `LATE_S` late; both rates and ``rate_ratio``, achieved / intended;
+        ``in_flight_max``: maximum number of requests in progress. Without requests, only ``requests``.
     """
     arrival, start = table.column("arrival_s").to_numpy(), table.column("start_s").to_numpy()
     if not len(arrival):
@@ -89,11 +88,11 @@ def _most_at_once(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> i
 
 
 def sentence(schedule: dict[str, Any], max_in_flight: int, cpu: dict[str, float | None]) -> str:
-    """Whether the schedule was kept, in one plain sentence; why not, where that can be told.
+    """Return a sentence on whether the schedule was kept and, if known, why not.
 
     Args:
-        schedule: as `schedule_of` gives it.
-        cpu: as `validate.compare.machine.cpu_usage` gives it.
+        schedule: the result of `schedule_of`.
+        cpu: the result of `validate.compare.machine.cpu_usage`.
     """
     if not schedule["requests"]:
         return "nothing was issued"
@@ -105,9 +104,9 @@ def sentence(schedule: dict[str, Any], max_in_flight: int, cpu: dict[str, float 
         return f"the schedule was kept: {rate}{lag}"
     why = []
     if schedule["in_flight_max"] >= max_in_flight:
-        why.append(f"all {max_in_flight} requests in flight were under way: the store was slower than the schedule")
-    other = cpu["other_share"] if cpu["server_s"] is not None else None  # else the server is in it
+        why.append(f"the maximum of {max_in_flight} requests was in progress: the store was slower than the schedule")
+    other = cpu["other_share"] if cpu["server_s"] is not None else None  # otherwise, it includes the server
     if other is not None and other > MUCH_OTHER:
-        why.append(f"something else used {100 * other:.0f} % of the cores")
+        why.append(f"other work used {100 * other:.0f} % of the cores")
     reason = "; ".join(why) or "the client itself was too slow: give it more cores or processes"
     return f"LATE: the schedule was NOT kept: {rate}{lag}; {100 * schedule['late_share']:.1f} % were late ({reason})"

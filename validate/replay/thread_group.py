@@ -1,4 +1,4 @@
-"""Threads that work side by side while this one waits for them and listens to Ctrl-C."""
+"""A group of threads; the calling thread waits for them and handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ POLL_S = 0.1
 
 
 class ThreadGroup:
-    """Threads, each doing one of `works`. When one fails, or Ctrl-C comes, `stop` asks the others to end.
+    """Threads, one for each of `works`. When one fails, or on Ctrl-C, `stop` is called to end the others.
 
-    It does not rely on `Thread.join`, which may take a running thread for ended when an interrupt comes in it
-    (python/cpython#90882).
+    It does not use `Thread.join`, which may mistake a running thread for ended when interrupted (python/cpython#90882).
     """
 
     def __init__(self, works: Sequence[Callable[[], None]], stop: Callable[[], None]):
         self._count, self._stop = len(works), stop
         self._failures: list[Exception] = []
         self._ended: list[int] = []
-        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._notifications: SimpleQueue[None] = SimpleQueue()
         for number, work in enumerate(works):
             threading.Thread(target=self._do, args=(number, work), daemon=True).start()
 
@@ -32,18 +31,19 @@ class ThreadGroup:
             self._stop()
         finally:
             self._ended.append(number)
-            self._bell.put(None)
+            self._notifications.put(None)
 
     def wait(self, poll: Callable[[], None]) -> bool:
-        """Wait for all, calling `poll` now and then. Whether there was an interrupt; a second one is not waited out.
+        """Wait for all threads, calling `poll` regularly, and return whether there was an interrupt.
 
         Raises:
-            Exception: what one of them failed with.
+            Exception: the exception of a thread that failed.
+            KeyboardInterrupt: there was a second interrupt.
         """
         interrupted = False
         while len(self._ended) < self._count:
             try:
-                self._await_bell()
+                self._await_notification()
                 poll()
             except KeyboardInterrupt:
                 self._stop()
@@ -54,10 +54,10 @@ class ThreadGroup:
             raise self._failures[0]
         return interrupted
 
-    def _await_bell(self) -> None:
+    def _await_notification(self) -> None:
         try:
-            self._bell.get(timeout=POLL_S)
-            while True:  # those that ended at the same time
-                self._bell.get_nowait()
+            self._notifications.get(timeout=POLL_S)
+            while True:  # drain: others may have ended at the same time
+                self._notifications.get_nowait()
         except Empty:
             pass

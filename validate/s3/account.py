@@ -1,7 +1,7 @@
-"""What it takes to speak S3: the target, its credentials, an answer, and what every client library must do.
+"""Access to S3: the target, its credentials, responses, and the interface of client libraries.
 
-A call of a `DataPath` is one attempt: nothing is retried, the first byte is stamped. It returns a `Response`; what
-goes wrong is in it, as a status and a text that holds no credentials. Time stamps are those of `time.perf_counter`.
+A call of a `DataPath` is one attempt, without retries, with a time stamp of the first byte. It returns a `Response`,
+which has the errors as a status and a text without credentials. Time stamps are those of `time.perf_counter`.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from botocore.exceptions import BotoCoreError, ClientError
 from traces.errors import InputError
 
 LIST_PAGE = 1000
-"""A LIST asks for one page of this many keys, the most that S3 gives at once."""
+"""The number of keys that a LIST requests: one page, the maximum of S3."""
 
 PARTS_AT_ONCE = 10
-"""Parts of an object that are under way at a time, as many as aws-cli sends (max_concurrent_requests)."""
+"""Parts of an object that are sent concurrently, as in aws-cli (max_concurrent_requests)."""
 
 CHUNK_BYTES = 8 << 20
-"""What is read of a large object at a time."""
+"""Bytes of a large object to read at a time."""
 
 CONNECT_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where requests go and by whose right.
+    """The endpoint of a store and its credentials.
 
     Attributes:
-        endpoint_url: None: as the AWS configuration says.
-        profile, credentials_file: None: the usual AWS chain.
-        server_pids: the store's processes, where they run on this machine and their CPU time is wanted.
-        node_urls: the endpoints of all nodes, where the store has several; `endpoint_url` is one of them.
-        server_version: as the server's program says; no answer tells it.
-        store: the name of the store's kind (`validate.lab.registry`), where it is known.
+        endpoint_url: None: that of the AWS configuration.
+        profile, credentials_file: None: the default AWS chain.
+        server_pids: the store's processes on this machine whose CPU time is measured.
+        node_urls: the endpoints of all nodes, if the store has several; `endpoint_url` is one of them.
+        server_version: the version according to the server's program; responses do not contain it.
+        store: the name of the store's kind (`validate.lab.registry`), if it is known.
     """
 
     endpoint_url: str | None = None
@@ -56,13 +56,13 @@ class Target:
 
 
 class Response(NamedTuple):
-    """What became of a request.
+    """The response to a request.
 
     Attributes:
-        status: of HTTP; 0 where no answer came.
-        transfer_bytes: payload moved.
-        first_byte_s: when the head of the answer to a GET was there; NaN for any other request.
-        error: None where it went well.
+        status: HTTP status; 0 if there was no response.
+        transfer_bytes: payload bytes transferred.
+        first_byte_s: arrival of the head of the response to a GET; NaN for other requests.
+        error: None on success.
     """
 
     status: int
@@ -72,7 +72,7 @@ class Response(NamedTuple):
 
 
 class CancellablePath(Protocol):
-    """A client's requests as coroutines; cancelling one closes its connection. As of `DataPath`, without LIST."""
+    """The requests of `DataPath` except LIST, as coroutines; cancelling one closes its connection."""
 
     def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Coroutine[Any, Any, Response]:
         """Read an object or a part of it."""
@@ -81,56 +81,54 @@ class CancellablePath(Protocol):
         """Write an object of one part."""
 
     def head(self, bucket: str, key: str) -> Coroutine[Any, Any, Response]:
-        """Ask for an object's metadata."""
+        """Read an object's metadata."""
 
     def delete(self, bucket: str, key: str) -> Coroutine[Any, Any, Response]:
         """Delete an object."""
 
 
 class DataPath(Protocol):
-    """A client of some buckets, for use by many threads at once.
+    """A client of some buckets, thread-safe.
 
     Attributes:
-        cancellable: the requests that can be taken back; None where the library cannot do that.
-        facts: what of it costs CPU on both sides: ``name`` and ``version`` of the library, ``payload_signature`` and
-            ``checksum`` of what it writes.
+        cancellable: the requests that can be cancelled; None if the library cannot cancel.
+        facts: properties that affect the CPU time of both sides: ``name`` and ``version`` of the library,
+            ``payload_signature`` and ``checksum`` of writes.
     """
 
     cancellable: CancellablePath | None
     facts: dict[str, str]
 
     def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
-        """Read an object, or of it the bytes from `span[0]` up to but not including `span[1]`."""
+        """Read an object, or its bytes from `span[0]` to `span[1]` (excluded)."""
 
     def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
-        """Write an object, by a multipart upload where it has several parts; all but the last are of one size."""
+        """Write an object, by multipart upload if it has several parts; all but the last have the same size."""
 
     def head(self, bucket: str, key: str) -> Response:
-        """Ask for an object's metadata."""
+        """Read an object's metadata."""
 
     def delete(self, bucket: str, key: str) -> Response:
         """Delete an object."""
 
     def list(self, bucket: str, prefix: str) -> Response:
-        """Ask for the first page of the keys that begin with `prefix`."""
+        """List the first page of the keys that begin with `prefix`."""
 
 
 class Account:
-    """A target with its credentials and settings found by the AWS chain, and the client for buckets.
+    """A target with credentials and settings from the AWS chain, and the client for buckets.
 
     Attributes:
-        buckets: a boto3 client, for all that is not measured.
-        endpoint_url: where requests really go.
+        buckets: a boto3 client for requests that are not measured.
+        endpoint_url: the actual endpoint.
 
     Raises:
-        InputError: there are no credentials, the profile or the endpoint is wrong.
+        InputError: there are no credentials, or the profile or the endpoint is invalid.
     """
 
     def __init__(self, target: Target):
         if "@" in (target.endpoint_url or ""):
-            raise InputError(
-                "the endpoint URL holds credentials; give them by an AWS profile or AWS_* variables instead"
-            )
+            raise InputError("the endpoint URL contains credentials; use an AWS profile or AWS_* variables instead")
         core = botocore.session.Session(profile=target.profile)
         if target.credentials_file is not None:
             core.set_config_variable("credentials_file", str(target.credentials_file))
@@ -152,8 +150,8 @@ class Account:
 
     def client(
         self, endpoint_url: str | None, pool: int, timeout_s: float
-    ) -> Any:  # boto3 makes the class when it runs
-        """A boto3 client that never retries."""
+    ) -> Any:  # boto3 creates the class at run time
+        """Return a boto3 client that never retries."""
         config = Config(
             retries={"total_max_attempts": 1},
             max_pool_connections=pool,
@@ -164,11 +162,11 @@ class Account:
         return self.session.client("s3", endpoint_url=endpoint_url, region_name=self.region, config=config)
 
     def explain(self, error: Exception) -> str:
-        """One line on what went wrong, without credentials, signatures or the queries of URLs."""
+        """Return one line on an error, without credentials, signatures or the queries of URLs."""
         return self.clean(_client_error(error) if isinstance(error, ClientError) else str(error))
 
     def clean(self, text: str) -> str:
-        """The telling part of an error text or an error answer's body, with the secrets blotted out."""
+        """Return the essential part of an error text or of an error response's body, without secrets."""
         text = _reason(text)
         for secret in self._secrets:
             text = text.replace(secret, "***")
@@ -181,7 +179,7 @@ def _client_error(error: ClientError) -> str:
 
 
 def _reason(text: str) -> str:
-    """The telling part of a client library's error text: S3's own code, else HTTP's status, else the transport's."""
+    """Return the essential part of an error text: the S3 error code, else the HTTP status, else the transport error."""
     code = re.search(r"<Code>(.*?)</Code>", text)
     if code:
         message = re.search(r"<Message>(.*?)</Message>", text, re.DOTALL)

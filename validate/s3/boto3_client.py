@@ -1,4 +1,4 @@
-"""boto3: what most Python programs use; several times the CPU per request, under the interpreter lock."""
+"""The boto3 client, used by most Python programs; several times the CPU per request, under the interpreter lock."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from validate.s3.account import CHUNK_BYTES, LIST_PAGE, PARTS_AT_ONCE, Account, 
 
 
 class Boto3Path:
-    """A `DataPath` by boto3."""
+    """A `DataPath` with boto3."""
 
     def __init__(self, account: Account, endpoint_url: str, pool: int, timeout_s: float):
-        self.cancellable: CancellablePath | None = None  # urllib3 keeps a busy connection to itself
+        self.cancellable: CancellablePath | None = None  # urllib3 does not expose a busy connection
         self._explain = account.explain
         self._client = account.client(endpoint_url, pool, timeout_s)
         config = self._client.meta.config
@@ -50,7 +50,7 @@ class Boto3Path:
             size = len(parts[0])
             how = TransferConfig(multipart_threshold=size, multipart_chunksize=size, max_concurrency=PARTS_AT_ONCE)
             self._client.upload_fileobj(_Joined(parts), bucket, key, Config=how)
-            return {"ResponseMetadata": {"HTTPStatusCode": 200}}  # what S3 gives; the call itself gives nothing
+            return {"ResponseMetadata": {"HTTPStatusCode": 200}}  # the status of S3; the call returns none
 
         return self._done(upload, moved)
 
@@ -75,7 +75,7 @@ class Boto3Path:
 
 
 class _Joined(io.RawIOBase):
-    """Parts as one file to read from."""
+    """Parts as one readable file."""
 
     def __init__(self, parts: Sequence[memoryview]):
         self._parts = list(reversed(parts))

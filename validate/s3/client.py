@@ -1,4 +1,4 @@
-"""One client of a replay, in this process or another: it connects, and issues its share of the requests."""
+"""One client of a replay, in this process or another: it connects, and issues its part of the requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traces.errors import InputError
 from traces.trace import Trace
 from validate.replay.attempts import Attempts
 from validate.replay.buckets import Payload
-from validate.replay.issue import Clock, ClosedLoop, Loop, OpenLoop, Record, Share, Turn, drive
+from validate.replay.issue import Clock, ClosedLoop, Loop, LoopState, OpenLoop, Record, TracePart, drive
 from validate.replay.plan import Plan, requests_of
 from validate.s3.account import PARTS_AT_ONCE, Account, Target
 from validate.s3.clients import connect
@@ -25,7 +25,7 @@ _SWITCH_INTERVAL_S = 5e-4
 
 @dataclass(frozen=True)
 class Job:
-    """What the clients of a replay have to know, in whichever process they are.
+    """The input of the clients of a replay, in any process.
 
     Attributes:
         buckets: the created bucket for each bucket of the trace.
@@ -37,48 +37,46 @@ class Job:
 
 
 class Client:
-    """Connections to all nodes of a store, and what is needed to issue rows of a trace there.
+    """Connections to all nodes of a store, which issue rows of a trace there.
 
     Raises:
-        InputError: the store cannot be reached or refuses.
+        InputError: the store is unreachable or refuses.
     """
 
-    def __init__(self, job: Job, account: Account, fraction: Share = Share()):  # noqa: B008
+    def __init__(self, job: Job, account: Account, part: TracePart = TracePart()):  # noqa: B008
         options = job.plan.options
-        self.job, self.fraction = job, fraction
+        self.job, self.part = job, part
         self.payload = Payload(job.plan.longest_piece_bytes, options.multipart_threshold_bytes, options.part_bytes)
-        pool = (
-            fraction.part(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
-        )
+        pool = part.count(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
         names = list(job.buckets.values())
         self.paths = [
             connect(account, options.data_path, url, names, pool, options.limit_s)
             for url in job.target.node_urls or (account.endpoint_url,)
         ]
         for path, url in zip(self.paths, job.target.node_urls or (account.endpoint_url,), strict=True):
-            # Asked once on each: the client is warm, and refusals show early.
+            # One request on each node warms up the client and shows refusals early.
             response = path.head(names[0], "tailcast-check")
             if response.status != 404:
-                said = response.error or f"answered {response.status} for an object that does not exist"
+                said = response.error or f"status {response.status} for an object that does not exist"
                 raise InputError(f"{url}: {said}")
 
-    def loop(self, clock: Clock, turn: Turn | None) -> Loop:
-        """The share's loop; a closed one shares its `turn` with those of other processes."""
+    def loop(self, clock: Clock, state: LoopState | None) -> Loop:
+        """Return the loop of this client's part; a closed loop shares its `state` with other processes."""
         trace, options = self.job.plan.trace, self.job.plan.options
         if trace.pacing.loop == "open":
-            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.fraction)
-        return ClosedLoop(trace, clock, turn or Turn(trace), self.fraction)
+            return OpenLoop(trace, clock, options.speed, options.max_in_flight, self.part)
+        return ClosedLoop(trace, clock, state or LoopState(trace), self.part)
 
     def run(
         self,
         clock: Clock,
         progress: Callable[[int, float], None],
-        turn: Turn | None = None,
+        state: LoopState | None = None,
         zero_s: Callable[[], float] | None = None,
     ) -> tuple[list[Record], bool]:
-        """Issue the share's requests; arguments and result are those of `drive`."""
+        """Issue the requests of this client's part; arguments and result are those of `drive`."""
         plan = self.job.plan
-        loop = self.loop(clock, turn)
+        loop = self.loop(clock, state)
         call = caller(plan.trace, self.job.buckets, self.payload)
         attempts = Attempts(
             plan.options.policy_of(),
@@ -98,7 +96,7 @@ class Client:
 
 @contextmanager
 def _quiet_interpreter() -> Iterator[None]:
-    """No long pause of the interpreter's own: old objects out of the collector's sight, the lock handed on sooner."""
+    """Avoid long pauses of the interpreter: freeze existing objects for the collector, switch threads sooner."""
     interval_s = sys.getswitchinterval()
     gc.collect()
     gc.freeze()
@@ -111,16 +109,16 @@ def _quiet_interpreter() -> Iterator[None]:
 
 
 Call = Callable[[Any], Any]
-"""Does a request: takes a `DataPath` and answers, or a `CancellablePath` and gives the coroutine that does."""
+"""Issues a request on a `DataPath` and returns the response, or on a `CancellablePath` and returns the coroutine."""
 
 
 def _issue(paths: Sequence[Any], call: Callable[[int], Call], row: int, attempt: int) -> Any:
-    """An attempt of a row's request: rows go to the nodes in turn, a further attempt to the next one."""
+    """Issue an attempt of a row's request: rows go to the nodes in turn, a further attempt to the next node."""
     return call(row)(paths[(row + attempt) % len(paths)])
 
 
 def caller(trace: Trace, buckets: dict[str, str], payload: Payload) -> Callable[[int], Call]:
-    """What makes the call of each row."""
+    """Return a function that returns the call of a row."""
     rows = [(op, buckets[bucket], key, size) for op, bucket, key, size in requests_of(trace)]
     start = trace.table.column("range_start_bytes").fill_null(0).to_pylist()
     count = trace.table.column("range_bytes").to_pylist()

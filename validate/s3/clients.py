@@ -1,4 +1,4 @@
-"""The data paths by name: which client library issues the requests."""
+"""The data paths (client libraries) by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATA_PATHS = ("obstore", "boto3")
 def connect(
     account: Account, data_path: str, endpoint_url: str, buckets: Iterable[str], pool: int, timeout_s: float
 ) -> DataPath:
-    """A data path of that name (one of `DATA_PATHS`) to the buckets, with up to `pool` connections; asks nothing yet.
+    """Return a data path (one of `DATA_PATHS`) to the buckets with up to `pool` connections; sends no request yet.
 
     Raises:
         InputError: there is no data path of that name.
@@ -29,26 +29,26 @@ def connect(
 
 
 def unsendable(data_path: str, op: str, key: str) -> str | None:
-    """Why a data path cannot ask for a key exactly as it is written; None where it can.
+    """Return why a data path cannot request a key literally, or None if it can.
 
-    obstore takes keys as paths: it drops slashes at the ends, and refuses empty and dot segments and
-    control characters.
+    obstore treats keys as paths: it drops slashes at the ends, and refuses empty and dot segments and control
+    characters.
     """
     if data_path != "obstore" or op == "LIST":
         return None
     if any(part in ("", ".", "..") for part in key.split("/")) or re.search(r"[\x00-\x1f\x7f]", key):
-        return "obstore takes no keys with empty or dot segments, or control characters"
+        return "obstore refuses keys with empty or dot segments, or control characters"
     return None
 
 
 def uncancellable(data_path: str, ops: Iterable[str], in_parts: bool) -> str | None:
-    """Why requests of these operations cannot be taken back on a data path; None where all of them can.
+    """Return why requests of these operations cannot be cancelled on a data path, or None if all of them can.
 
     Args:
         in_parts: whether any object is uploaded in parts.
     """
     if data_path != "obstore":
-        return f"{data_path} cannot take a request back"
+        return f"{data_path} cannot cancel a request"
     if "LIST" in ops:
-        return "a LIST cannot be taken back"
-    return "an upload in parts cannot be taken back" if in_parts and "PUT" in ops else None
+        return "a LIST cannot be cancelled"
+    return "a multipart upload cannot be cancelled" if in_parts and "PUT" in ops else None

@@ -1,7 +1,7 @@
-"""obstore's requests as coroutines: one that is cancelled closes its connection.
+"""obstore's requests as coroutines; cancelling one closes its connection.
 
-They take more of the client's CPU than the calls that block (each is handed from an event loop to obstore's threads and
-back), so only requests that may have to be taken back go this way.
+They take more CPU of the client than blocking calls (each passes from an event loop to obstore's threads and back), so
+they are used only for requests that may have to be cancelled.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from validate.s3.account import CHUNK_BYTES, Response
 
 
 class CancellableObstore:
-    """A `CancellablePath` by obstore.
+    """A `CancellablePath` with obstore.
 
     Args:
         stores: obstore's clients, by bucket.
-        failed: the answer to a request that an error ended; also takes its status and the time of its first byte.
+        failed: returns the response for an error; optional arguments: status and time of the first byte.
     """
 
     def __init__(self, stores: Mapping[str, S3Store], failed: Callable[..., Response]):
@@ -37,7 +37,7 @@ class CancellableObstore:
             if end - first <= CHUNK_BYTES:
                 return Response(status, len(await result.bytes_async()), first_byte_s)
             return Response(status, sum([len(chunk) async for chunk in result.stream(CHUNK_BYTES)]), first_byte_s)
-        except Exception as error:  # obstore raises its own, OSError and ValueError
+        except Exception as error:  # obstore raises its own exceptions, OSError and ValueError
             return self._failed(error, status, first_byte_s)
 
     async def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:

@@ -1,4 +1,4 @@
-"""obstore: a Rust client; the interpreter lock is free while a request is under way."""
+"""The obstore client, written in Rust; it releases the interpreter lock during a request."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from validate.s3.obstore_cancellable import CancellableObstore
 
 
 class ObstorePath:
-    """A `DataPath` by obstore.
+    """A `DataPath` with obstore.
 
-    It lists only by prefixes that end in a slash, so LIST is a request of our own, signed by botocore.
+    obstore lists only by prefixes that end in a slash, so LIST is a separate request, signed by botocore.
 
     Attributes:
-        cancellable: the requests that can be taken back.
+        cancellable: the requests that can be cancelled.
     """
 
     def __init__(self, account: Account, endpoint_url: str, buckets: Iterable[str], pool: int, timeout_s: float):
@@ -64,7 +64,7 @@ class ObstorePath:
         self._stores = {
             bucket: S3Store(
                 bucket,
-                # Both names of the endpoint: AWS_ENDPOINT_URL_S3 would otherwise win over what was asked for.
+                # Both names of the endpoint: AWS_ENDPOINT_URL_S3 would otherwise override it.
                 endpoint=endpoint_url,
                 aws_endpoint_url_s3=endpoint_url,
                 region=account.region,
@@ -88,7 +88,7 @@ class ObstorePath:
             if end - first <= CHUNK_BYTES:
                 return Response(status, len(result.bytes()), first_byte_s)
             return Response(status, sum(len(chunk) for chunk in result.stream(CHUNK_BYTES)), first_byte_s)
-        except Exception as error:  # obstore raises its own, OSError and ValueError
+        except Exception as error:  # obstore raises its own exceptions, OSError and ValueError
             return self._failed(error, status, first_byte_s)
 
     def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
@@ -119,7 +119,7 @@ class ObstorePath:
             return self._failed(error)
 
     def _done(self, call: Callable[[S3Store], object], bucket: str, status: int, moved: int = 0) -> Response:
-        """obstore does not tell which 2xx it got: the answer has the one S3 gives."""
+        """Issue a request; obstore does not return the 2xx status, so the response has the usual one of S3."""
         try:
             call(self._stores[bucket])
             return Response(status, moved)

@@ -23,7 +23,7 @@ from traces.run import Run
 from traces.statistics.summary import summarise
 from traces.trace import Trace
 from validate.compare.compare import compare
-from validate.compare.run_quality import judge
+from validate.compare.run_quality import check_quality
 from validate.forecast.validation import validate
 
 
@@ -181,10 +181,10 @@ def test_an_imported_run_is_judged_compared_and_validated(imported: Any, tmp_pat
     lines = [at(i // 50, key=f"k{i % 7}", total=1 + i * 7 % 20) for i in range(400)]
     imported(lines, run_out=tmp_path / "r")
     run = Run.read(tmp_path / "r")
-    assert judge(run).usable
+    assert check_quality(run).usable
     assert compare(run, run).verdict == "agree"
     found = validate(load_spec(Path("examples/minio.yaml"), ()), {"r": tmp_path / "r"}, seeds=2)
-    assert found.cells[0].ops["GET"]
+    assert found.configurations[0].ops["GET"]
     with pytest.raises(SystemExit) as caught:
         main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")])
     assert not caught.value.code

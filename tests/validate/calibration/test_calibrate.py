@@ -1,4 +1,4 @@
-"""Calibration: hidden values come back, the intervals say how sure they are, and what cannot be told is said."""
+"""Calibration recovers hidden values with intervals, and names the parameters that are not identifiable."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_hidden_values_are_found_with_other_random_numbers(profile):
 def test_a_profile_tells_what_it_was_made_from(profile):
     assert (profile.store, profile.spec, profile.seed) == ("minio", "minio.yaml", 0)
     assert [(r.name, r.requests) for r in profile.runs] == [("one", 4000), ("four", 4000)]
-    assert profile.runs[1].cell.startswith("4 clients, GET")
+    assert profile.runs[1].configuration.startswith("4 clients, GET")
     assert profile.runs[0].started_at == RUNS[0][1].info["started_at"]
     assert {(r.run, r.figure) for r in profile.residuals} >= {
         ("one", "p50"),
@@ -95,8 +95,8 @@ def test_intervals_cover_the_truth_as_often_as_they_claim():
     """
     law = "{constant: 0.38ms, distribution: {kind: lognormal, cv: 0.5}}"
     data = minio("client.cpu={GET: 0.24ms}", f"host.cpu={{GET: {law}}}", "drives={}")
-    cells = ((1, "GET", "4KiB"), (4, "GET", "4KiB"))
-    trials = [recover_truth.trial(data, seed, cells, operations=5000) for seed in (1, 2, 3, 4)]
+    configurations = ((1, "GET", "4KiB"), (4, "GET", "4KiB"))
+    trials = [recover_truth.trial(data, seed, configurations, operations=5000) for seed in (1, 2, 3, 4)]
     rows = recover_truth.table(trials, 0.95)["parameters"]
     assert set(rows) == {"client.cpu.GET.constant", "host.cpu.GET.constant", "host.cpu.GET.distribution.cv"}
     assert all(row["identified"] >= 3 for row in rows.values())
@@ -104,13 +104,13 @@ def test_intervals_cover_the_truth_as_often_as_they_claim():
     assert all(row["median_half_width"] < 0.5 for row in rows.values())
 
 
-def test_what_the_runs_cannot_tell_is_said():
+def test_parameters_that_are_not_identifiable_are_named():
     """Of one size, a time per byte is as good as a constant."""
     pair = [Parameter("host.cpu.GET.constant", 1e-5, 1e-1), Parameter("host.cpu.GET.per_byte", 1e-11, 1e-5)]
     both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"host.cpu.GET.per_byte": 1.2e-9}))]
     found = calibrate(SPEC, both, pair)
     assert not all(e.identified for e in found.parameters.values())
-    assert any("do not tell host.cpu.GET.per_byte" in text or "from host.cpu.GET" in text for text in found.findings)
+    assert any("identifiable: " in text and "host.cpu.GET" in text for text in found.notes)
 
 
 def test_a_model_that_lacks_something_is_found_out_and_is_less_sure(profile):
@@ -157,7 +157,7 @@ def test_parameters_are_added_bounded_and_fixed():
     for text in ("host.cpu.GET.constant", "a=1", "a=x..y", "a=1..2s"):
         with pytest.raises(InputError, match=r"write it like|bounds"):
             Parameter.parse(text)
-    with pytest.raises(InputError, match=r"fix host\.cores: is not fitted anyway"):
+    with pytest.raises(InputError, match=r"fix host\.cores: not a fitted parameter"):
         chosen(SPEC, fixed=["host.cores"])
     with pytest.raises(InputError, match="bounds"):
         Parameter("a", 1, 1)
@@ -207,7 +207,7 @@ def test_a_ceph_with_gateways_is_fitted_without_the_cpu_times_that_its_model_lac
     told = calibrate(spec, runs, [Parameter(path, 0.0001, 0.1)], anyway=True)
     assert told.parameters[path].value == pytest.approx(0.004, rel=0.1)
     assert told.discrepancy < 0.02
-    assert any("CPU times were not fitted: a ceph's model" in finding for finding in told.findings)
+    assert any("CPU times were not fitted: the model of ceph" in note for note in told.notes)
 
 
 def test_a_spec_value_that_the_recorded_policy_replaces_does_not_matter():
@@ -233,7 +233,7 @@ LATENCY = np.full(200, 0.01)
         (run_of(LATENCY), "bad: the Run has no trace.parquet"),
         (run_of(LATENCY, trace=TRACE, error=["timeout"] * 200), "bad: has no successful request"),
         (run_of(LATENCY, trace=TRACE, info={"aborted": True}), "bad: aborted: .*anyway"),
-        (measured(1, 1, "workload.mix={LIST: 1}"), "bad: nothing that may be fitted matters"),
+        (measured(1, 1, "workload.mix={LIST: 1}"), "bad: its workload depends on none"),
     ],
 )
 def test_runs_that_cannot_be_fitted_are_refused_in_one_line(run, said):
@@ -245,7 +245,7 @@ def test_runs_that_cannot_be_fitted_are_refused_in_one_line(run, said):
 def test_a_run_that_was_judged_unfit_is_fitted_only_on_demand():
     run = replace(RUNS[0][1], info=RUNS[0][1].info | {"kind": "measured", "aborted": True})
     found = calibrate(SPEC, [("run", run)], FITTED[:1], anyway=True)
-    assert any("run was fitted although aborted" in text for text in found.findings)
+    assert any("run was fitted although aborted" in text for text in found.notes)
 
 
 def test_nothing_to_fit_is_refused():
@@ -309,7 +309,7 @@ def test_mistakes_on_the_command_line_are_one_line(capsys, tmp_path, more, said)
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 def test_the_page_opens_without_errors_and_asks_nothing_of_a_network(profile, tmp_path):
     named = profile.model_copy(
-        update={"runs": tuple(r.model_copy(update={"cell": "a</script><b>&\"'"}) for r in profile.runs)}
+        update={"runs": tuple(r.model_copy(update={"configuration": "a</script><b>&\"'"}) for r in profile.runs)}
     )
     write_calibration_page(named, tmp_path / "p.html")
     with opened(tmp_path / "p.html", 1200) as page:

@@ -33,14 +33,16 @@ def profile_of(values: dict[str, float], store: str = "minio") -> Profile:
             )
             for path, v in values.items()
         },
-        runs=(FittedRun(name="light", cell="1 client, GET, 4KiB", started_at="2024-05-01T12:00:00", requests=10),),
+        runs=(
+            FittedRun(name="light", configuration="1 client, GET, 4KiB", started_at="2024-05-01T12:00:00", requests=10),
+        ),
         residuals=(
             Residual(run="light", op="GET", figure="p50", measured=1e-3, fitted=1.1e-3, log_ratio=0.095, noise=0.01),
         ),
         noise={"p50": 0.01},
         discrepancy=0.02,
         rms_log_error=0.095,
-        findings=("the Runs do not tell host.cpu.GET.per_byte",),
+        notes=("not identifiable: host.cpu.GET.per_byte",),
         seed=3,
         simulations=100,
         versions={"tailcast": "0"},

@@ -18,7 +18,7 @@ from tests.models.test_store import EXAMPLE
 from tests.runs import run_of
 from traces.run import Run
 from validate.compare import drift
-from validate.compare.run_quality import judge
+from validate.compare.run_quality import check_quality
 
 CLOSED = {"pacing": {"loop": "closed"}}
 OPEN = {"pacing": {"loop": "open"}, "max_in_flight": 256}
@@ -42,34 +42,34 @@ def one_after_the_other(latency, info=None, **columns) -> Run:
     return run_of(latency, info=CLOSED | (info or {}), arrival_s=arrival, start_s=arrival, **columns)
 
 
-def asked_openly(n: int = 2000, seed: int = 0, lag_s=0.0, **info) -> Run:
-    """An open loop that an endlessly fast store answers in a millisecond."""
+def open_loop(n: int = 2000, seed: int = 0, lag_s=0.0, **info) -> Run:
+    """Return an open loop on an infinitely fast store with response times of a millisecond."""
     arrival = np.cumsum(np.random.default_rng(seed).exponential(0.005, n))
     start = arrival + lag_s
     return run_of(start + 0.001 - arrival, info=OPEN | info, arrival_s=arrival, start_s=start, end_s=start + 0.001)
 
 
 def test_a_quiet_measurement_is_usable_and_its_figures_are_told():
-    judgement = judge(steady(info={"cpu": CPU}))
-    assert judgement.usable and judgement.reasons == []
-    assert judgement.figures["errors"] == {"failed": 0, "fraction": 0.0}
-    assert judgement.figures["disturbed"] == {"other_share": 0.01, "steal_share": 0.0}
-    assert {change["figure"] for change in judgement.figures["drifted"]["changes"]} == {"median latency", "throughput"}
+    quality = check_quality(steady(info={"cpu": CPU}))
+    assert quality.usable and quality.reasons == []
+    assert quality.figures["errors"] == {"failed": 0, "fraction": 0.0}
+    assert quality.figures["disturbed"] == {"other_share": 0.01, "steal_share": 0.0}
+    assert {change["figure"] for change in quality.figures["drifted"]["changes"]} == {"median latency", "throughput"}
 
 
 @pytest.mark.parametrize(
     "load", [("workload.clients=1",), ("workload.clients=16",), ("workload.rate=300/s",), ("workload.rate=700/s",)]
 )
 def test_stationary_simulations_are_usable(load):
-    judged = [judge(simulated(seed, *load)) for seed in range(12)]
-    assert sum(not judgement.usable for judgement in judged) <= 1, [j.reasons for j in judged]
+    judged = [check_quality(simulated(seed, *load)) for seed in range(12)]
+    assert sum(not quality.usable for quality in judged) <= 1, [j.reasons for j in judged]
 
 
 def test_independent_blocks_are_called_changed_as_rarely_as_the_level_says():
     found = sum(
         any(change.p_value < 0.05 for change in drift.latency_changes(steady(400, seed=seed))) for seed in range(300)
     )
-    # The test is exact for a law without atoms: 5 % of 300 are 15.
+    # The test is exact for a distribution without atoms: 5 % of 300 are 15.
     assert stats.binomtest(found, 300, 0.05).pvalue > 1e-3
 
 
@@ -78,10 +78,10 @@ def test_independent_blocks_are_called_changed_as_rarely_as_the_level_says():
 def test_a_store_that_becomes_slower_or_faster_has_drifted(when, factor, seed):
     latency = np.random.default_rng(seed).lognormal(-6, 0.4, 3000)
     latency[int(when * 3000) :] *= factor
-    judgement = judge(one_after_the_other(latency))
-    assert list(judgement.faults) == ["drifted"]
-    assert ("rose" if factor > 1 else "fell") in judgement.faults["drifted"] or "throughput" in judgement.reasons[0]
-    change = next(c for c in judgement.figures["drifted"]["changes"] if c["figure"] == "median latency")
+    quality = check_quality(one_after_the_other(latency))
+    assert list(quality.issues) == ["drifted"]
+    assert ("rose" if factor > 1 else "fell") in quality.issues["drifted"] or "throughput" in quality.reasons[0]
+    change = next(c for c in quality.figures["drifted"]["changes"] if c["figure"] == "median latency")
     # A change within one of the 20 blocks is found at one of its ends, and the block mixes both levels.
     assert change["log_ratio"] == pytest.approx(np.log(factor), abs=0.2)
     assert np.searchsorted(latency.cumsum(), change["at_s"]) / 3000 == pytest.approx(when, abs=0.1)
@@ -91,8 +91,8 @@ def test_a_small_change_and_a_cold_start_are_no_drift():
     latency = np.random.default_rng(1).lognormal(-6, 0.4, 4000)
     slower = latency * np.where(np.arange(4000) < 2000, 1, 1.1)
     cold = latency * np.where(np.arange(4000) < 150, 3, 1)
-    assert judge(one_after_the_other(slower)).usable
-    assert judge(one_after_the_other(cold)).usable
+    assert check_quality(one_after_the_other(slower)).usable
+    assert check_quality(one_after_the_other(cold)).usable
 
 
 def test_an_open_loop_whose_asked_rate_changes_is_not_expected_to_stay():
@@ -100,42 +100,42 @@ def test_an_open_loop_whose_asked_rate_changes_is_not_expected_to_stay():
     arrival = np.cumsum(gap)
     latency = np.where(np.arange(4000) < 2000, 0.001, 0.003) * np.random.default_rng(1).lognormal(0, 0.2, 4000)
     changing = run_of(latency, info=OPEN, arrival_s=arrival, start_s=arrival, end_s=arrival + latency)
-    assert judge(changing).usable and judge(changing).figures["drifted"] == {}
+    assert check_quality(changing).usable and check_quality(changing).figures["drifted"] == {}
     even = np.arange(4000) * 0.005
     as_asked = run_of(latency, info=OPEN, arrival_s=even, start_s=even, end_s=even + latency)
-    assert "drifted" in judge(as_asked).faults
+    assert "drifted" in check_quality(as_asked).issues
 
 
 def test_more_than_the_store_can_do_is_saturated():
-    judgement = judge(simulated(1, "workload.rate=2500/s"))
-    assert "saturated" in judgement.faults and "client-limited" not in judgement.faults
-    assert judgement.figures["saturated"]["growth_share"] > 0.05
-    assert "backlog grew" in judgement.faults["saturated"]
+    quality = check_quality(simulated(1, "workload.rate=2500/s"))
+    assert "saturated" in quality.issues and "client-limited" not in quality.issues
+    assert quality.figures["saturated"]["growth_share"] > 0.05
+    assert "backlog grew" in quality.issues["saturated"]
 
 
 def test_a_late_client_is_client_limited():
     late = np.where(np.arange(2000) % 20 == 0, 0.02, 0.0)
-    judgement = judge(asked_openly(lag_s=late))
-    assert list(judgement.faults) == ["client-limited"]
-    assert "5 % of the requests" in judgement.faults["client-limited"]
-    assert judge(asked_openly(lag_s=late / 10)).usable
+    quality = check_quality(open_loop(lag_s=late))
+    assert list(quality.issues) == ["client-limited"]
+    assert "5 % of the requests" in quality.issues["client-limited"]
+    assert check_quality(open_loop(lag_s=late / 10)).usable
 
 
 def test_a_client_that_falls_ever_further_behind_is_client_limited():
-    judgement = judge(asked_openly(lag_s=np.linspace(0, 1, 2000)))
-    assert "client-limited" in judgement.faults
-    assert judgement.figures["client-limited"]["rate_ratio"] < 0.98
+    quality = check_quality(open_loop(lag_s=np.linspace(0, 1, 2000)))
+    assert "client-limited" in quality.issues
+    assert quality.figures["client-limited"]["rate_ratio"] < 0.98
 
 
-def test_lateness_with_all_allowed_requests_under_way_is_the_store_s():
+def test_lateness_with_the_maximum_in_progress_is_caused_by_the_store():
     # Four workers and a store that hangs for a second: who is due in it begins late.
     arrival = np.arange(1000) * 0.01
     end = np.where((arrival > 4) & (arrival < 5), 5.001, arrival + 0.002)
     start = np.where((arrival > 4.035) & (arrival < 5), 5.0, arrival)
     run = run_of(end - arrival, info=OPEN | {"max_in_flight": 4}, arrival_s=arrival, start_s=start, end_s=end)
-    judgement = judge(run)
-    assert "saturated" in judgement.faults and "client-limited" not in judgement.faults
-    assert "all 4 allowed" in judgement.faults["saturated"]
+    quality = check_quality(run)
+    assert "saturated" in quality.issues and "client-limited" not in quality.issues
+    assert "maximum of 4 requests" in quality.issues["saturated"]
 
 
 def busy_client(cores: float, data_path: str, endpoint: str, processes: int = 1) -> Run:
@@ -159,50 +159,51 @@ def busy_client(cores: float, data_path: str, endpoint: str, processes: int = 1)
     ],
 )
 def test_a_closed_loop_s_client_may_use_what_the_models_know_of(cores, data_path, endpoint, processes, usable):
-    judgement = judge(busy_client(cores, data_path, endpoint, processes))
-    assert list(judgement.faults) == ([] if usable else ["client-limited"])
-    assert judgement.figures["client-limited"]["client_cores"] == pytest.approx(cores)
+    quality = check_quality(busy_client(cores, data_path, endpoint, processes))
+    assert list(quality.issues) == ([] if usable else ["client-limited"])
+    assert quality.figures["client-limited"]["client_cores"] == pytest.approx(cores)
 
 
-def test_errors_beyond_one_percent_are_told():
+def test_errors_beyond_one_percent_are_an_issue():
     failing = steady(error=["timeout" if i % 50 == 0 else None for i in range(3000)])
-    assert judge(failing).reasons == ["errors: 60 of 3,000 requests failed (2 %), at most 1 % may"]
-    assert judge(steady(error=["timeout" if i % 200 == 0 else None for i in range(3000)])).usable
+    assert list(check_quality(failing).issues) == ["errors"]
+    assert check_quality(failing).figures["errors"] == {"failed": 60, "fraction": 0.02}
+    assert check_quality(steady(error=["timeout" if i % 200 == 0 else None for i in range(3000)])).usable
 
 
 @pytest.mark.parametrize("what", ["other_share", "steal_share"])
 def test_other_load_and_steal_disturb(what):
-    judgement = judge(steady(info={"cpu": CPU | {what: 0.2}}))
-    assert list(judgement.faults) == ["disturbed"]
-    assert "20 %" in judgement.faults["disturbed"]
+    quality = check_quality(steady(info={"cpu": CPU | {what: 0.2}}))
+    assert list(quality.issues) == ["disturbed"]
+    assert "20 %" in quality.issues["disturbed"]
 
 
 def test_what_the_server_itself_used_is_no_disturbance_where_its_share_is_not_known():
     cpu = CPU | {"server_s": None, "other_share": 0.7}
-    assert judge(steady(info={"cpu": cpu, "endpoint": {"kind": "loopback"}})).usable
-    assert not judge(steady(info={"cpu": cpu, "endpoint": {"kind": "remote"}})).usable
+    assert check_quality(steady(info={"cpu": cpu, "endpoint": {"kind": "loopback"}})).usable
+    assert not check_quality(steady(info={"cpu": cpu, "endpoint": {"kind": "remote"}})).usable
 
 
 def test_interrupted_short_and_empty_runs_are_told():
-    assert list(judge(steady(info={"aborted": True})).faults) == ["aborted"]
-    assert list(judge(steady(20)).faults) == ["too short"]
-    assert list(judge(steady(100)).faults) == ["too short"]  # a quarter of a second
-    assert list(judge(run_of([])).faults) == ["too short"]
+    assert list(check_quality(steady(info={"aborted": True})).issues) == ["aborted"]
+    assert list(check_quality(steady(20)).issues) == ["too short"]
+    assert list(check_quality(steady(100)).issues) == ["too short"]  # a quarter of a second
+    assert list(check_quality(run_of([])).issues) == ["too short"]
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("n", [0, 1, 2, 29, 31])
 def test_tiny_and_constant_runs_are_judged_without_a_warning(n):
     for info in ({}, CLOSED, OPEN):
-        assert "too short" in judge(run_of(np.full(n, 0.001), info=info)).faults
-        judge(run_of(np.zeros(n), info=info, arrival_s=np.zeros(n)))
-        judge(run_of(np.ones(n), info=info, error=pa.array(["timeout"] * n, pa.string())))
+        assert "too short" in check_quality(run_of(np.full(n, 0.001), info=info)).issues
+        check_quality(run_of(np.zeros(n), info=info, arrival_s=np.zeros(n)))
+        check_quality(run_of(np.ones(n), info=info, error=pa.array(["timeout"] * n, pa.string())))
 
 
 def test_every_reason_is_one_sentence_with_its_figures():
     many = busy_client(0.95, "boto3", "loopback")
     many = replace(many, info=many.info | {"aborted": True, "cpu": many.info["cpu"] | {"other_share": 0.3}})
-    reasons = judge(many).reasons
+    reasons = check_quality(many).reasons
     assert len(reasons) == 3
     for reason in reasons:
         assert "\n" not in reason and any(character.isdigit() for character in reason)

@@ -24,7 +24,7 @@ from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter
 from validate.compare.figures import labels_of, parts_of
-from validate.compare.server_share import shares_of, simulate_shares
+from validate.compare.server_part import latency_parts, simulate_server_part
 from validate.compare.server_trace import Handled, matched, read_server_trace, server_times
 
 BEGAN_S = datetime.fromisoformat(str(MEASURED["started_at"])).timestamp()
@@ -101,7 +101,7 @@ def test_what_is_not_known_stays_so() -> None:
 def test_a_trace_of_other_requests_is_refused(tmp_path: Path) -> None:
     run, path = run_of(np.full(20, 0.004)), tmp_path / "t.json"
     path.write_text(line(Handled("GET", "b", "elsewhere", BEGAN_S, 0.001)))
-    with pytest.raises(InputError, match=r"t\.json: tells of no request of one"):
+    with pytest.raises(InputError, match=r"t\.json: has no request of one"):
         matched([("one", run)], [path])
 
 
@@ -109,7 +109,7 @@ def test_shares_add_up_and_have_figures() -> None:
     latency_s = np.linspace(0.002, 0.004, 300)
     run = run_of(latency_s)
     server_s = np.where(np.arange(300) < 10, np.nan, 0.6 * latency_s)
-    server, rest = shares_of(run, server_s).values()
+    server, rest = latency_parts(run, server_s).values()
     assert np.allclose(server.latency_s + rest.latency_s, latency_s[10:])
     assert {name for _, name in labels_of(parts_of(run, server_s))} >= {"server_p50", "rest_p50", "p50"}
     few = np.where(np.arange(300) < 60, np.nan, server_s)
@@ -121,10 +121,10 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
     data = minio("workload.operations=3000", *more)
     spec = spec_of({name: value for name, value in data.items() if value is not None}, "spec")
     trace = generate(spec.workload, seed=1)
-    run, server_s = simulate_shares(spec, *compile_spec(spec, trace), trace, seed=2)
+    run, server_s = simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=2)
     rest_s = (run.latency_s - server_s).mean()
     no_contention_s = 2 * spec.network.latency + (0.24e-3 + 4096 * 0.3e-9 if spec.client.cpu else 0)
-    assert rest_s == pytest.approx(no_contention_s, rel=0.02, abs=1e-9), "one client waits for nobody"
+    assert rest_s == pytest.approx(no_contention_s, rel=0.02, abs=1e-9), "requests of one client do not wait"
     assert run.latency_s.mean() == pytest.approx(simulate(spec, trace, seed=3).latency_s.mean(), rel=0.05)
 
 
@@ -133,7 +133,7 @@ def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     fitted = {"host.cpu.GET.constant": 1.5e-3, "client.cpu.GET.constant": 0.6e-3}
     spec = with_values(spec_of(minio("client.on_host=false", "workload.clients=2"), "spec"), fitted)
     trace = generate(spec.workload, seed=1)
-    run, server_s = simulate_shares(spec, *compile_spec(spec, trace), trace, seed=5)
+    run, server_s = simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=5)
     run = replace(run, info=run.info | {"kind": "measured"}, trace=generate(spec.workload, seed=1))
     path = tmp_path / "server.json"
     path.write_text("\n".join(line(one) for one in seen_by_server(run, server_s, 1e9)))

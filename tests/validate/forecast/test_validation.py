@@ -1,4 +1,4 @@
-"""Models that are right and models that are wrong, held against measurements that a known model made."""
+"""Right and wrong models, validated on measurements that a known model generated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from traces.statistics.summary import latencies, summarise
 from traces.workload.generate import generate
 from validate.calibration.profile import Estimate, FittedRun, Profile
 from validate.compare import measured as measured_module
-from validate.forecast.configurations import cells_of, labels_of, requested_of, requested_trace
+from validate.forecast.configurations import configurations_of, labels_of, requested_of, requested_trace
 from validate.forecast.prediction import end_to_end, pair_errors
 from validate.forecast.validation import TOLERANCES, Validation, validate
 from validate.replay.recorded_policies import recorded_policies
@@ -81,8 +81,8 @@ def wrong(folder) -> Validation:
 
 def test_the_right_model_is_within_tolerance(right):
     assert right.verdict == "pass"
-    assert all(row.judgement.usable for row in right.runs)
-    assert [len(cell.runs) for cell in right.cells] == [2, 2, 2, 2]
+    assert all(row.quality.usable for row in right.runs)
+    assert [len(configuration.runs) for configuration in right.configurations] == [2, 2, 2, 2]
     assert {row.verdict for row in right.summary.values()} <= {"within", "noise"}
     assert right.summary["p50"].median < 0.03
     assert right.summary["p50"].repeatability < 0.1
@@ -95,12 +95,12 @@ def test_a_model_with_wrong_demands_fails_and_the_worst_cell_is_named(wrong):
     assert summary["p50"].median == pytest.approx(0.35, abs=0.15)
     for figure, row in summary.items():
         found = {
-            (cell.cell, op): result.measures[figure].error
-            for cell in wrong.cells
-            for op, result in cell.ops.items()
-            if figure != "throughput_ops" or cell.loop == "closed"
+            (configuration.label, op): result.measures[figure].error
+            for configuration in wrong.configurations
+            for op, result in configuration.ops.items()
+            if figure != "throughput_ops" or configuration.loop == "closed"
         }
-        assert row.worst.error == max(found.values()) == found[row.worst.cell, row.worst.op]
+        assert row.worst.error == max(found.values()) == found[row.worst.configuration, row.worst.op]
         assert row.median == pytest.approx(np.median(list(found.values())))
         assert row.count == len(found) == (6 if figure == "throughput_ops" else 8)
 
@@ -109,8 +109,8 @@ def test_intervals_of_the_right_model_hold_one_and_those_of_the_wrong_one_do_not
     def covered(result: Validation) -> float:
         intervals = [
             found.ratios[figure].interval
-            for cell in result.cells
-            for found in cell.ops.values()
+            for configuration in result.configurations
+            for found in configuration.ops.values()
             for figure in ("p50", "p90")
         ]
         return float(np.mean([low <= 0 <= high for low, high in intervals]))
@@ -120,8 +120,10 @@ def test_intervals_of_the_right_model_hold_one_and_those_of_the_wrong_one_do_not
 
 def test_figures_are_of_merged_samples(right):
     runs = [measured("c4", seed) for seed in (1, 2)]
-    cell = next(cell for cell in right.cells if cell.runs == ("c4-1", "c4-2"))
-    for op, found in cell.ops.items():
+    configuration = next(
+        configuration for configuration in right.configurations if configuration.runs == ("c4-1", "c4-2")
+    )
+    for op, found in configuration.ops.items():
         samples = np.concatenate([latencies(run, op) for run in runs])
         assert found.count.measured == len(samples)
         assert found.ratios["p90"].measured == pytest.approx(np.quantile(samples, 0.9))
@@ -135,9 +137,11 @@ def test_figures_are_of_merged_samples(right):
 def test_the_noise_band_is_the_distance_of_repetitions(right):
     for load in LOADS:
         a, b = (measured(load, seed) for seed in (1, 2))
-        cell = next(cell for cell in right.cells if cell.runs[0] == f"{load}-1")
+        configuration = next(
+            configuration for configuration in right.configurations if configuration.runs[0] == f"{load}-1"
+        )
         for op, errors in pair_errors(a, b).items():
-            found = cell.ops[op].measures
+            found = configuration.ops[op].measures
             assert {name: found[name].repeatability for name in errors} == pytest.approx(errors)
             x, y = latencies(a, op), latencies(b, op)
             assert errors["w1"] == pytest.approx(stats.wasserstein_distance(x, y) / y.mean())
@@ -149,37 +153,37 @@ def test_the_noise_band_is_the_distance_of_repetitions(right):
 def test_a_cell_without_repetition_takes_the_noise_band_of_the_others(folder):
     runs = runs_in(folder, "c1", "c4")
     del runs["c1-2"]
-    alone, repeated = validate(load_spec(EXAMPLE), runs).cells
+    alone, repeated = validate(load_spec(EXAMPLE), runs).configurations
     for op in ("GET", "PUT"):
         for figure, measure in alone.ops[op].measures.items():
-            assert measure.noise_pairs == 0
+            assert measure.repetition_pairs == 0
             assert measure.repeatability == repeated.ops[op].measures[figure].repeatability
-            assert repeated.ops[op].measures[figure].noise_pairs == 1
+            assert repeated.ops[op].measures[figure].repetition_pairs == 1
     only = validate(load_spec(EXAMPLE), {"c1-1": runs["c1-1"]})
-    assert only.cells[0].ops["GET"].distances["w1"].repeatability is None
+    assert only.configurations[0].ops["GET"].distances["w1"].repeatability is None
     assert only.summary["p50"].repeatability is None
 
 
 def test_noise_excuses_what_tolerance_does_not(folder, right):
     strict = validate(load_spec(EXAMPLE), runs_in(folder), tolerances=dict.fromkeys(TOLERANCES, 1e-6))
-    for cell in strict.cells:
-        for found in cell.ops.values():
+    for configuration in strict.configurations:
+        for found in configuration.ops.values():
             for figure, measure in found.measures.items():
                 if figure in TOLERANCES:
                     excused = measure.error <= 1.5 * measure.repeatability
                     assert measure.verdict == ("noise" if excused else "beyond")
-    assert [m.error for c in strict.cells for m in c.ops["GET"].measures.values()] == [
-        m.error for c in right.cells for m in c.ops["GET"].measures.values()
+    assert [m.error for c in strict.configurations for m in c.ops["GET"].measures.values()] == [
+        m.error for c in right.configurations for m in c.ops["GET"].measures.values()
     ]
 
 
 def test_what_was_fitted_is_predicted_but_not_counted(folder, wrong):
     fitted = {(measured("c1", 1).info["started_at"], len(measured("c1", 1)))}
     result = validate(load_spec(EXAMPLE, SLOWER), runs_in(folder, "c1", "c4"), fitted=fitted)
-    assert [cell.fitted for cell in result.cells] == [True, False]
+    assert [configuration.fitted for configuration in result.configurations] == [True, False]
     assert [row.fitted for row in result.runs] == [True, False, False, False]
     assert result.summary["p50"].count == 2
-    assert result.summary["p50"].worst.cell == result.cells[1].cell
+    assert result.summary["p50"].worst.configuration == result.configurations[1].label
     nothing = validate(load_spec(EXAMPLE), runs_in(folder, "c1"), fitted=fitted)
     assert nothing.verdict == "nothing held out"
     assert nothing.summary["p50"].median is None
@@ -191,11 +195,11 @@ def test_unusable_runs_are_left_out_with_their_reason(tmp_path):
     replace(good, info=good.info | {"aborted": True}).write(tmp_path / "aborted")
     replace(good, trace=None).write(tmp_path / "traceless")
     result = validate(load_spec(EXAMPLE), {name: tmp_path / name for name in ("aborted", "good", "traceless")})
-    assert [cell.runs for cell in result.cells] == [("good",)]
-    faults = {row.run: list(row.judgement.faults) for row in result.runs}
-    assert faults == {"aborted": ["aborted"], "good": [], "traceless": ["unknown workload"]}
+    assert [configuration.runs for configuration in result.configurations] == [("good",)]
+    issues = {row.run: list(row.quality.issues) for row in result.runs}
+    assert issues == {"aborted": ["aborted"], "good": [], "traceless": ["unknown workload"]}
     none = validate(load_spec(EXAMPLE), {"aborted": tmp_path / "aborted"})
-    assert none.cells == () and none.verdict == "nothing held out"
+    assert none.configurations == () and none.verdict == "nothing held out"
 
 
 def test_each_run_is_read_and_judged_once(folder, monkeypatch):
@@ -205,12 +209,12 @@ def test_each_run_is_read_and_judged_once(folder, monkeypatch):
         read.append(path.name)
         return read_run(path)
 
-    def judging(run: Run, judge=measured_module.judge):
+    def checking(run: Run, check_quality=measured_module.check_quality):
         judged.append(run)
-        return judge(run)
+        return check_quality(run)
 
     monkeypatch.setattr(Run, "read", staticmethod(reading))
-    monkeypatch.setattr(measured_module, "judge", judging)
+    monkeypatch.setattr(measured_module, "check_quality", checking)
     validate(load_spec(EXAMPLE), runs_in(folder, "c1"), seeds=2)
     assert read == ["c1-1", "c1-2"] and len(judged) == 2
 
@@ -218,7 +222,7 @@ def test_each_run_is_read_and_judged_once(folder, monkeypatch):
 def test_workers_and_seeds_make_no_difference_but_another_seed_does(folder, wrong):
     assert validate(load_spec(EXAMPLE, SLOWER), runs_in(folder), workers=1) == wrong
     other = validate(load_spec(EXAMPLE, SLOWER), runs_in(folder, "c1"), seed=5)
-    assert other.cells[0].ops["GET"].distances["w1"] != wrong.cells[0].ops["GET"].distances["w1"]
+    assert other.configurations[0].ops["GET"].distances["w1"] != wrong.configurations[0].ops["GET"].distances["w1"]
 
 
 def test_seeds_of_a_workload_are_one_cell_and_other_workloads_are_others():
@@ -240,7 +244,7 @@ def test_seeds_of_a_workload_are_one_cell_and_other_workloads_are_others():
         for name, assignments in loads.items()
         for seed in (1, 2, 3)
     ]
-    assert cells_of(requested) == [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(len(loads))]
+    assert configurations_of(requested) == [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(len(loads))]
     labels = labels_of([requested[3 * i] for i in range(len(loads))])
     assert len(set(labels)) == len(labels)
     assert labels[0] == "4 clients, GET 70% PUT 30%, 32KiB"
@@ -253,7 +257,7 @@ def test_a_replay_at_another_speed_was_asked_at_that_speed():
     assert fast.arrival_s == pytest.approx(run.trace.arrival_s / 2)
     assert fast.pacing.duration_s == 1.5 and fast.issued == run.trace.issued
     requested = [requested_of(run), requested_of(replace(run, info=run.info | {"speed": 2.0}))]
-    assert cells_of(requested) == [[0], [1]]
+    assert configurations_of(requested) == [[0], [1]]
 
 
 def test_runs_put_end_to_end_keep_their_requests_and_their_rates():
@@ -283,7 +287,10 @@ def test_runs_are_predicted_with_the_policies_they_were_made_with(tmp_path):
         replace(run, info=run.info | policies_of(*policy)).write(tmp_path / name)
         replace(run, info=MEASURED).write(tmp_path / f"{name}-untold")
     spec = load_spec(EXAMPLE, SLOW_READS)
-    found = {cell.runs[0]: cell.ops["GET"] for cell in validate(spec, runs_in(tmp_path, ".")).cells}
+    found = {
+        configuration.runs[0]: configuration.ops["GET"]
+        for configuration in validate(spec, runs_in(tmp_path, ".")).configurations
+    }
     p99 = {name: op.ratios["p99"] for name, op in found.items()}
     assert p99["hedged"].predicted < 0.7 * p99["plain"].predicted
     assert max(p99["hedged"].error, p99["plain"].error) < 0.15
@@ -317,10 +324,10 @@ def profile_of(run: Run, path: Path) -> Path:
     estimate = Estimate(
         value=value, low=value / 2, high=value * 2, identified=True, guess=value, bounds=(value / 9, value * 9)
     )
-    fitted = FittedRun(name="c1-1", cell="", started_at=run.info["started_at"], requests=len(run))
+    fitted = FittedRun(name="c1-1", configuration="", started_at=run.info["started_at"], requests=len(run))
     profile = Profile(
         store="minio", spec="minio.yaml", confidence=0.95, parameters={"host.cpu.GET.constant": estimate},
-        runs=(fitted,), residuals=(), noise={}, discrepancy=0.0, rms_log_error=0.0, findings=(), seed=0, simulations=1,
+        runs=(fitted,), residuals=(), noise={}, discrepancy=0.0, rms_log_error=0.0, notes=(), seed=0, simulations=1,
         versions={},
     )  # fmt: skip
     profile.write(path)
@@ -336,14 +343,14 @@ def test_the_command_checks_and_writes_what_it_prints(folder, tmp_path, capsys):
     assert code == 0, result["summary"]
     assert result == json.loads(out.read_text())
     assert set(result) == {
-        "spec", "profile", "runs", "cells", "summary", "tolerances", "noise_factor", "seeds", "verdict"
+        "spec", "profile", "runs", "configurations", "summary", "tolerances", "repeatability_factor", "seeds", "verdict"
     }  # fmt: skip
-    assert set(result["runs"][0]) == {"run", "usable", "faults", "figures", "cell", "fitted"}
-    assert set(result["cells"][0]) == {"cell", "runs", "loop", "fitted", "ops"}
-    get = result["cells"][0]["ops"]["GET"]
+    assert set(result["runs"][0]) == {"run", "usable", "issues", "figures", "configuration", "fitted"}
+    assert set(result["configurations"][0]) == {"configuration", "runs", "loop", "fitted", "ops"}
+    get = result["configurations"][0]["ops"]["GET"]
     assert set(get) == {"count", "errors", "throughput_ops", "latency_s", "w1", "ks"}
     assert set(get["latency_s"]["p50"]) == {
-        "predicted", "measured", "log_ratio", "interval", "error", "noise_pairs", "repeatability", "verdict"
+        "predicted", "measured", "log_ratio", "interval", "error", "repetition_pairs", "repeatability", "verdict"
     }  # fmt: skip
     assert "Predicted against measured" in page.read_text() and str(page) in said
 
@@ -368,7 +375,7 @@ def test_a_profile_puts_values_right_and_its_runs_aside(folder, tmp_path, capsys
     code, out, _ = tailcast(capsys, "validate", spec, *runs, "--profile", profile, "--check", "--json", "--workers", 1)
     result = json.loads(out)
     assert code == 0, result["summary"]
-    assert [cell["fitted"] for cell in result["cells"]] == [True, False]
+    assert [configuration["fitted"] for configuration in result["configurations"]] == [True, False]
     assert tailcast(capsys, "validate", spec, *runs, "--check", "--workers", 1)[0] == 1
     # With nothing held out a check has checked nothing.
     assert tailcast(capsys, "validate", spec, runs[0], "--profile", profile, "--check", "--workers", 1)[0] == 1
@@ -378,8 +385,8 @@ def test_a_profile_puts_values_right_and_its_runs_aside(folder, tmp_path, capsys
     ("arguments", "said"),
     [
         (["--tolerance", "p42=0.1"], "'p42' is no figure; allowed are throughput, p50, p99, w1"),
-        (["--tolerance", "p50=much"], "'much' is no share above 0"),
-        (["--tolerance", "p50=0"], "'0' is no share above 0"),
+        (["--tolerance", "p50=much"], "'much' is not a fraction above 0"),
+        (["--tolerance", "p50=0"], "'0' is not a fraction above 0"),
         (["--seeds", "1"], "seeds"),
         (["--profile", "absent.yaml"], "absent.yaml: no such file"),
         (["--set", "host.cores=none"], "host.cores"),
@@ -393,7 +400,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(folder, capsys, arguments, said):
 
 def test_folders_without_a_run_are_refused(tmp_path, capsys):
     code, _, err = tailcast(capsys, "validate", EXAMPLE, tmp_path)
-    assert code == 2 and "there is no Run in it" in err
+    assert code == 2 and "no Run found" in err
 
 
 @pytest.mark.browser

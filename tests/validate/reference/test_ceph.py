@@ -26,7 +26,7 @@ def test_rows_fit_their_spec(name):
     case = case_named(name)
     for row in case.rows:
         spec = load_spec(case.spec, row.assignments)
-        assert spec.store == "ceph" and row.measured and row.judged
+        assert spec.store == "ceph" and row.measured and row.evaluated
         assert all(value > 0 for value in row.measured.values())
         if "workload.mix" in row.settings:
             assert set(spec.workload.mix) == {row.op}
@@ -112,7 +112,7 @@ def test_a_statement_can_fail(name, index):
     statement = statements_of(name)[index]
     labels = list(statement.variants)
     shapes = (np.ones(len(labels)), np.arange(1.0, len(labels) + 1), np.arange(float(len(labels)), 0, -1))
-    verdicts = [statement.judge(dict(zip(labels, values.tolist(), strict=True))) for values in shapes]
+    verdicts = [statement.check(dict(zip(labels, values.tolist(), strict=True))) for values in shapes]
     assert not all(holds for holds, _ in verdicts)
     assert all(evidence for _, evidence in verdicts)
 

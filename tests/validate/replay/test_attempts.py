@@ -18,7 +18,7 @@ GONE = Response(404, error="NoSuchKey: The specified key does not exist.")
 
 
 class Store:
-    """Answers attempt n of any row with the n-th of `answers` (the last for all further ones) after its time."""
+    """Responds to attempt n of any row with the n-th of `answers` (the last for all further ones) after its time."""
 
     def __init__(self, *answers: tuple[float, Response]):
         self.answers = answers

@@ -15,7 +15,7 @@ from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
 from validate.replay.attempts import Outcome
-from validate.replay.issue import Clock, ClosedLoop, OpenLoop, Share, Turn, drive
+from validate.replay.issue import Clock, ClosedLoop, LoopState, OpenLoop, TracePart, drive
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import replay
 from validate.s3.account import Response, Target
@@ -25,7 +25,7 @@ Stub = Callable[..., StubStore]
 
 def test_an_open_loop_is_dealt_out_whole() -> None:
     trace = reads(11, rate=10)
-    loops = [OpenLoop(trace, Clock(), 2.0, 5, Share(i, 3)) for i in range(3)]
+    loops = [OpenLoop(trace, Clock(), 2.0, 5, TracePart(i, 3)) for i in range(3)]
     assert [loop.workers for loop in loops] == [2, 2, 1]
     taken = []
     for loop in loops:
@@ -52,8 +52,8 @@ def test_a_light_open_loop_is_done_by_few_of_many_workers() -> None:
 
 def test_shares_of_a_closed_loop_take_turns() -> None:
     trace = trace_of(["GET"] * 6, list("abcdef"), Pacing("closed", 5))
-    turn, clock = Turn(trace, multiprocessing.get_context("spawn")), Clock()
-    loops = [ClosedLoop(trace, clock, turn, Share(i, 2)) for i in range(2)]
+    state, clock = LoopState(trace, multiprocessing.get_context("spawn")), Clock()
+    loops = [ClosedLoop(trace, clock, state, TracePart(i, 2)) for i in range(2)]
     assert [loop.workers for loop in loops] == [3, 2]
     order = [loops[i].take(worker, 0.0) for i, worker in ((1, 1), (0, 0), (0, 2), (1, 0), (0, 1))]
     assert [(due.row, due.client) for due in order if due] == [(0, 3), (1, 0), (2, 4), (3, 1), (4, 2)]
@@ -129,7 +129,7 @@ def test_an_interrupt_waits_for_what_is_under_way(stub: Stub, processes: int) ->
 
     run = replay(reads(200, rate=100), Target(store.url), Options(processes=processes), interrupt)
     assert run.info["aborted"] and 60 <= len(run) < 190 and not run.failed.any()
-    assert sorted(run.requests.column("key").to_pylist()) == store.told("read"), "what the store was asked is there"
+    assert sorted(run.requests.column("key").to_pylist()) == store.told("read"), "the Run has the requests of the store"
     issued = {int(key[1:]) for key in run.requests.column("key").to_pylist()}
     owed = {row for first, end in run.info["unissued"] for row in range(first, end)}
     assert issued | owed == set(range(200)) and not issued & owed

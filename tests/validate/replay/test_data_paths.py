@@ -76,7 +76,7 @@ def test_what_of_an_upload_s3_does_not_allow_is_refused() -> None:
         with pytest.raises(InputError, match=said):
             Options(**given)  # type: ignore[arg-type]
     too_large = trace_of(["PUT"], ["k"], size_bytes=MOST_PARTS * 8 * MIB + 1)
-    with pytest.raises(InputError, match="row 1: 83886080001 bytes are more than 10000 parts"):
+    with pytest.raises(InputError, match="row 1: 83886080001 bytes exceed 10000 parts"):
         plan_of(too_large, Options())
     plan = plan_of(trace_of(["PUT", "PUT"], ["k", "l"], size_bytes=[6 << 30, 9 * MIB]), Options())
     assert plan.in_parts and plan.longest_piece_bytes == 9 * MIB

@@ -219,7 +219,7 @@ def test_wrong_key_is_one_clear_line_without_credentials(stub: Stub, data_path: 
     [
         ({}, "http://127.0.0.1:1", "Could not connect"),
         ({}, "127.0.0.1:9000", "Invalid endpoint"),
-        ({}, "http://user:word@127.0.0.1:1", "holds credentials"),
+        ({}, "http://user:word@127.0.0.1:1", "contains credentials"),
         ({"AWS_PROFILE": "absent"}, "http://127.0.0.1:1", "absent"),
         ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "http://127.0.0.1:1", "no credentials"),
     ],
@@ -322,11 +322,11 @@ def test_what_cannot_be_taken_back_is_known_beforehand() -> None:
 
     four = ["GET", "PUT", "HEAD", "DELETE"]
     assert plan(four, four).cancels and plan([*four, "LIST"], four).cancels
-    assert plan([*four, "LIST"], [*four, "LIST"]).uncancelled == "a LIST cannot be taken back"
+    assert plan([*four, "LIST"], [*four, "LIST"]).uncancelled == "a LIST cannot be cancelled"
     in_parts = {"multipart_threshold_bytes": 8 << 20}
-    assert plan(four, four, **in_parts).uncancelled == "an upload in parts cannot be taken back"
+    assert plan(four, four, **in_parts).uncancelled == "a multipart upload cannot be cancelled"
     assert plan(four, ["GET"], **in_parts).cancels
-    assert plan(["GET"], ["GET"], data_path="boto3").uncancelled == "boto3 cannot take a request back"
+    assert plan(["GET"], ["GET"], data_path="boto3").uncancelled == "boto3 cannot cancel a request"
     assert plan(["PUT"], ["GET"], data_path="boto3").uncancelled is None
 
 

@@ -20,14 +20,14 @@ from traces.run import Run
 from traces.trace import Pacing, Trace
 from validate.replay.plan import Options
 from validate.replay.replay import Progress, replay, resume
-from validate.replay.resume import left_of, unissued
+from validate.replay.resume import remaining, unissued
 from validate.s3.account import Target
 
 Stub = Callable[..., StubStore]
 
 
 def interrupt_after(requests: int) -> Progress:
-    """One Ctrl-C, once so many requests are done."""
+    """One Ctrl-C, after a number of requests."""
     sent: list[float] = []
 
     def progress(stage: str, done: float, total: float) -> None:
@@ -108,7 +108,7 @@ def test_what_cannot_be_resumed_is_one_clear_line(stub: Stub) -> None:
         (timed, Options(), partial, "closed loop with a duration"),
     ):
         with pytest.raises(InputError, match=said) as caught:
-            left_of(given_trace, options, run)
+            remaining(given_trace, options, run)
         assert "\n" not in str(caught.value)
 
 

@@ -47,7 +47,7 @@ def test_a_slow_store_is_told_from_a_slow_client() -> None:
 
 def test_other_load_is_named_where_the_server_is_not_in_it() -> None:
     found = schedule_of(table(DUE_S, DUE_S + 0.1, DUE_S + 0.1799), "open")
-    assert "something else used 60 %" in sentence(found, 256, {"server_s": 1.0, "other_share": 0.6})
+    assert "other work used 60 %" in sentence(found, 256, {"server_s": 1.0, "other_share": 0.6})
     assert "the client itself" in sentence(found, 256, {"server_s": None, "other_share": 0.6})
 
 

@@ -1,0 +1,62 @@
+"""Latencies split into the server part and the rest, for measured and simulated Runs.
+
+The server part lasts from the arrival of a request at the server until its handler has finished. The rest is the
+network, the work of the client, and the wait for a core to do it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.store import Spec, required, store_of
+from sim.simulate import requests_only
+from traces.run import Run
+from traces.statistics.summary import Floats
+from traces.trace import Trace
+
+PARTS = ("server", "rest")
+
+
+def latency_parts(run: Run, server_s: Floats) -> dict[str, Run]:
+    """Return Runs of the same requests whose latencies are the server part and the rest.
+
+    Args:
+        server_s: shape (requests,); requests with NaN are left out.
+    """
+    known = np.isfinite(server_s)
+    return {
+        part: _with_latency(run, known, took_s)
+        for part, took_s in zip(PARTS, (server_s, run.latency_s - server_s), strict=True)
+    }
+
+
+def _with_latency(run: Run, known: np.ndarray[tuple[int], np.dtype[np.bool_]], latency_s: Floats) -> Run:
+    requests = run.requests.filter(pa.array(known))
+    at = requests.schema.get_field_index("end_s")
+    ends_s = pa.array((run.column("arrival_s") + latency_s)[known])
+    return Run(requests.set_column(at, requests.schema.field(at), ends_s), run.info)
+
+
+def simulate_server_part(
+    spec: Spec, network: Network, requests: Requests, trace: Trace, seed: int
+) -> tuple[Run, Floats]:
+    """Simulate a Run (`sim.simulate.requests_only`) with the seconds that each request took at the server.
+
+    Requests with several attempts and failed ones have NaN.
+
+    Args:
+        network, requests: the compiled spec and trace (`compile_spec`).
+
+    Raises:
+        InputError: the store's model does not define the server part.
+    """
+    part = required(store_of(spec).server_part, spec, "server part of latencies")
+    run = requests_only(part.stamped(spec, network), requests, trace, seed)
+    arrived_s = run.column("first_byte_s")
+    arrived_s = np.where(np.isnan(arrived_s), run.column("start_s"), arrived_s)
+    server_s = run.column("end_s") - part.way_back_s(spec) - arrived_s
+    server_s[(run.column("attempts") > 1) | run.failed] = np.nan
+    return run, server_s
