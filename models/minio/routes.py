@@ -132,12 +132,12 @@ class Plan:
 
     def _before_answer(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
         """The host's work that a request waits for, but for the streamed bytes."""
-        law = self.host.law(op, inline)
+        law = self.host.cpu_demand(op, inline)
         return (law.without_bytes if streamed else law).scaled(1 - self.host.after_response)
 
     def _stream(self, op: Op, link: int) -> Stage:
         """An object's bytes on their way: client, link and host handle them at the same time."""
-        sides = (self.host_cpu, self.host.law(op, False)), (self.client_cpu, self.client.cpu[op])
+        sides = (self.host_cpu, self.host.cpu_demand(op, False)), (self.client_cpu, self.client.cpu[op])
         visits = [*(Visit(station, law.of_bytes) for station, law in sides), *self._link(link)]
         return Stage(tuple((visit,) for visit in visits), len(visits))
 
@@ -150,7 +150,7 @@ class Plan:
     def _answer(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
         """The way back; of a streamed GET, the stream before it; and the work that follows."""
         before = (self._stream(op, self.down),) if op == "GET" and streamed else ()
-        law = self.host.law(op, inline)
+        law = self.host.cpu_demand(op, inline)
         later = (law.without_bytes if streamed else law).scaled(self.host.after_response)
         # The branch that takes no time is done first, and the stage needs no other.
         after = (Stage(((Visit(self.latency, NOTHING),), self._work(later)), 1),) if later.takes_time else ()
