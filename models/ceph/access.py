@@ -81,8 +81,11 @@ class Mysql(Strict):
         0.9, ge=0, le=1, description="Fraction of page accesses served by the buffer pool (assumed)."
     )
     coalesced_fraction: float = Field(
-        0.5, ge=0, le=1, description="Fraction of page changes that are followed by another one before the page is "
-        "written back (assumed)."
+        0.5,
+        ge=0,
+        le=1,
+        description="Fraction of page changes that are followed by another one before the page is "
+        "written back (assumed).",
     )
     double_write: bool = Field(True, description="innodb_doublewrite: pages are written twice.")
     log_writes: int = Field(

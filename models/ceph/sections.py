@@ -107,23 +107,24 @@ class Gateways(Strict):
 
     count: int = Field(1, ge=1, description="Number of gateways.")
     collocated: bool = Field(
-        False, description="Whether they run on the OSD hosts and share their NICs and cores; else on hosts of their own."
+        False,
+        description="Whether they run on the OSD hosts and share their NICs and cores; else on hosts of their own.",
     )
     cores: int = Field(
         8, ge=1, description="Cores that each gateway may use; if collocated, the OSDs of its host have the others."
     )
     scales_to: int = Field(14, ge=1, description="Largest number of cores that one gateway process can use.")
-    nic: BytesPerSecond = Field(
-        3.125e9, gt=0, description="NIC bandwidth of a gateway's own host in each direction."
-    )
+    nic: BytesPerSecond = Field(3.125e9, gt=0, description="NIC bandwidth of a gateway's own host in each direction.")
     frontend: Literal["beast", "civetweb"] = Field("beast", description="HTTP frontend.")
     threads: int = Field(
         512, ge=1, description="rgw_thread_pool_size: connections served at the same time, with civetweb."
     )
     max_requests: int = Field(1024, ge=1, description="rgw_max_concurrent_requests, with beast.")
     queue: int | None = Field(
-        None, ge=0, description="Number of requests that may wait for `threads` or `max_requests`; further ones are "
-        "refused; absent: no limit."
+        None,
+        ge=0,
+        description="Number of requests that may wait for `threads` or `max_requests`; further ones are "
+        "refused; absent: no limit.",
     )
     balance: Literal["round robin", "random", "least outstanding", "power of two"] = Field(
         "round robin", description="How the load balancer chooses a gateway."
@@ -163,7 +164,8 @@ class Buckets(Strict):
     shards: int = Field(11, ge=1, le=65521, description="Number of index shards per bucket.")
     listed_entry: Seconds = Field(4e-6, description="CPU time per entry that a LIST reads (assumed).")
     resharding: Resharding = Field(
-        Resharding(dynamic=False), description="Resharding of growing buckets; absent: the number of shards is constant."
+        Resharding(dynamic=False),
+        description="Resharding of growing buckets; absent: the number of shards is constant.",
     )
 
 

@@ -39,7 +39,7 @@ class NetworkLink(Link):
 
 
 class Internode(Strict):
-    """A call from one MinIO server to another, for a shard, its metadata or a lock; grid and HTTP are not distinguished."""
+    """A call from one MinIO server to another, for a shard, its metadata or a lock, by grid or HTTP."""
 
     call: Demand = Field(NOTHING, description="CPU time of a call on each of its two sides; bytes are per shard.")
     latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(
@@ -135,7 +135,9 @@ class Drives(Strict):
     queue_depth: int = Field(1, ge=1, description="Number of accesses that a drive serves at the same time.")
     read: Demand = Field(NOTHING, description="Time to read a shard; bytes are per shard.")
     write: Demand = Field(NOTHING, description="Time to write a shard; bytes are per shard.")
-    commit: Demand = Field(NOTHING, description="Time of one fsync of the journal, which makes all pending writes durable.")
+    commit: Demand = Field(
+        NOTHING, description="Time of one fsync of the journal, which makes all pending writes durable."
+    )
     commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
         0.0, description="Time added to a commit by each write after the first."
     )

@@ -70,9 +70,7 @@ class Compression(Strict):
     required_ratio: float = Field(
         0.875, gt=0, le=1, description="Largest ratio of compressed to uncompressed size that is kept."
     )
-    min_blob_size: Bytes | None = Field(
-        None, gt=0, description="Bytes compressed together; absent: the release's."
-    )
+    min_blob_size: Bytes | None = Field(None, gt=0, description="Bytes compressed together; absent: the release's.")
     max_blob_size: Bytes | None = Field(
         None, gt=0, description="Bytes compressed together if data are sequential; absent: the release's."
     )

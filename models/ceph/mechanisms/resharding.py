@@ -60,7 +60,9 @@ class Resharding(Strict):
     dynamic: bool = Field(True, description="rgw_dynamic_resharding: buckets are resharded as they grow.")
     interval: Seconds = Field(600.0, gt=0, description="rgw_reshard_thread_interval: time between scans of a worker.")
     per_shard: int = Field(
-        OBJECTS_PER_SHARD, ge=1, description="rgw_max_objs_per_shard: buckets with more objects per shard are resharded."
+        OBJECTS_PER_SHARD,
+        ge=1,
+        description="rgw_max_objs_per_shard: buckets with more objects per shard are resharded.",
     )
     max_shards: int = Field(MAX_DYNAMIC_SHARDS, ge=1, description="rgw_max_dynamic_shards.")
     min_shards: int | None = Field(None, ge=1, description="Smallest number of shards chosen; absent: the release's.")
@@ -116,7 +118,7 @@ class Reshard:
 
 
 def copy_entries_per_s(batch: int, aio: int, batch_latency_s: float) -> float:
-    """Return the index entries copied per second, with `aio` batches in progress (Little's law)."""
+    """Return the index entries copied per second, with `aio` batches in progress (Little's demand)."""
     return batch * aio / batch_latency_s
 
 

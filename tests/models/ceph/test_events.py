@@ -131,7 +131,7 @@ def test_reshards_of_a_bucket_follow_each_other():
         {"kind": "reshard", "at": at, "entries": 819_200, "shards": n} for at, n in ((5, 47), (3, 23), (90, 97))
     ]
     spec = ceph(*requested)
-    events = Stations(spec, CostFunctions(spec, 1.0)).happens.reshards
+    events = Stations(spec, CostFunctions(spec, 1.0)).timeline.reshards
     assert [(e.at_s, e.end_s, e.old_shards, e.new_shards) for e in events] == [
         (3, 13, 11, 23), (13, 23, 23, 47), (90, 100, 47, 97)
     ]  # fmt: skip
@@ -244,14 +244,14 @@ def test_lost_chunks_are_rebuilt_and_slow_the_drives():
     spec = ceph(event, stored={"objects": 2e5}, pools={"data": "ec 4+2", "pg_num": 256})
     costs = CostFunctions(spec, 16384.0)
     stations = Stations(spec, costs)
-    (outage,) = stations.happens.outages
+    (outage,) = stations.timeline.outages
     assert outage.out_s == 2 and outage.rebuilt_s > outage.out_s
-    slowest = min(slowdown[3] for slowdown in stations.happens.rebuilding)
+    slowest = min(slowdown[3] for slowdown in stations.timeline.rebuilding)
     assert slowest == pytest.approx(0.5)  # mclock's share for recovery in Reef
-    assert all(start == 2 and end == outage.rebuilt_s for _, start, end, _ in stations.happens.rebuilding)
-    last = stations.happens.epochs[-1]
+    assert all(start == 2 and end == outage.rebuilt_s for _, start, end, _ in stations.timeline.rebuilding)
+    last = stations.timeline.epochs[-1]
     assert last.out == {3} and not last.down
-    assert not (stations.rows.lane(0, last) == 3).any() and (stations.rows.lane(0, last) != NO_OSD).all()
+    assert not (stations.rows.stream(0, last) == 3).any() and (stations.rows.stream(0, last) != NO_OSD).all()
 
 
 def test_rebuilding_moves_what_crush_says():

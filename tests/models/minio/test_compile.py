@@ -71,7 +71,7 @@ def test_work_after_the_answer_is_done_but_not_waited_for():
         (later, network), (whole, _) = alone(spec, op, size), alone(plain, op, size)
         cpu = [station.role for station in network.stations].index("host cpu")
         demand = spec.host.cpu_demand(op, inline=size == 4096)
-        after_s = 0.4 * float((law if size == 4096 else law.without_bytes).mean_s(np.array([size]))[0])
+        after_s = 0.4 * float((demand if size == 4096 else demand.without_bytes).mean_s(np.array([size]))[0])
         assert after_s > 0
         assert whole.end_s[0] - later.end_s[0] == pytest.approx(after_s)
         assert later.busy_s[cpu] == pytest.approx(whole.busy_s[cpu])
