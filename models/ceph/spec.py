@@ -95,7 +95,7 @@ class CephSpec(StoreSpec):
     def _fits(self) -> CephSpec:
         if self.osd_cores < 1:
             raise ValueError(
-                f"gateways.cores: {self.gateways_per_host} gateways with {self.gateways.cores} cores each leave no core "
+                f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores} cores each leave no core "
                 f"of a host's {self.hosts.cores} to OSDs; at most "
                 f"{(self.hosts.cores - 1) // self.gateways_per_host} are allowed"
             )

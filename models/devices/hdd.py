@@ -19,7 +19,7 @@ Access = Literal["read", "write"]
 _POINTS = 128  # block addresses in the grid of pairs that distances are taken from
 _TIMES = 512  # points at which the distribution of positioning times is evaluated
 # The accesses that stay queued are the distant ones, so n queued accesses count as fewer independent ones. With this
-# exponent the means agree with a simulated head within 3 % for n up to 32 over all blocks, 9 % over a twentieth of them.
+# exponent means agree with a simulated head within 3 % for n up to 32 over all blocks, 9 % over a twentieth of them.
 _FRESH = 0.89
 # Denser towards both ends, because the tail consists of rare values.
 _PROBABILITIES = (1 - np.cos(np.linspace(0, np.pi, 97))) / 2
@@ -68,7 +68,7 @@ class Hdd(Strict):
     """
 
     read_seek: Seek = Field(description="Seek times of reads.")
-    write_seek: Seek = Field(description="Seek times of writes, which include settling.")
+    write_seek: Seek = Field(description="Seek times of writes.")
     rpm: float = Field(gt=0, description="Rotations per minute.")
     outer: BytesPerSecond = Field(gt=0, description="Transfer rate at the outer edge.")
     inner: BytesPerSecond = Field(gt=0, description="Transfer rate at the inner edge.")

@@ -154,7 +154,7 @@ class CostFunctions:
 
     @cached_property
     def entry_accesses(self) -> tuple[Access, ...]:
-        """Accesses to the data device for looking up a new index entry; none with FileStore, which has them in memory."""
+        """Accesses to the data device for looking up a new index entry; FileStore's are assumed to be in memory."""
         return () if self.is_filestore else self._lookups(self.state.slow_reads_per_absent_lookup)
 
     @property

@@ -91,7 +91,7 @@ def entries_per_shard(keys: int, shards: int) -> int:
 
 
 def _next_prime(number: int) -> int:
-    """Return the smallest prime that is at least `number`, or 1; the number itself beyond 1999, where RGW's list ends."""
+    """Return the smallest prime that is at least `number`, or 1; beyond 1999, the end of RGW's list, `number`."""
     for candidate in range(number, MAX_DYNAMIC_SHARDS + 1):
         if all(candidate % divisor for divisor in range(2, math.isqrt(candidate) + 1)):
             return candidate

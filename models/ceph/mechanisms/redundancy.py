@@ -115,14 +115,14 @@ class Protection(Strict):
 
 
 def default_plugin(release: Release) -> Plugin:
-    """Return the erasure-code library of a new profile: ISA-L since Tentacle (osd_pool_default_erasure_code_profile)."""
+    """Return the erasure-code library of new profiles: ISA-L since Tentacle (osd_pool_default_erasure_code_profile)."""
     return "isa" if since(release, "tentacle") else "jerasure"
 
 
 def stripes(
     size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES
 ) -> tuple[int, ...]:
-    """Return the sizes of the RADOS objects of an S3 object: the head, which also an empty one has, then the stripes."""
+    """Return the sizes of the RADOS objects of an S3 object: the head, which even an empty one has, then stripes."""
     head = min(size_bytes, head_bytes)
     whole, rest = divmod(size_bytes - head, stripe_bytes)
     return (head, *[stripe_bytes] * whole, *([rest] if rest else []))
