@@ -64,7 +64,7 @@ class Hosts(Strict):
 class Database(Strict):
     """A faster device for RocksDB and its write-ahead log (block.db)."""
 
-    device: DeviceField = PRESETS["nvme"]
+    device: DeviceField = Field(PRESETS["nvme"], description="Device with block.db.")
     size: Bytes = Field(64 << 30, gt=0, description="Size of the partition of each OSD.")
 
 

@@ -290,7 +290,7 @@ def test_access_without_gateways_needs_no_hosts_for_an_index():
     radosbench = EXAMPLES / "ceph" / "radosbench.yaml"
     few = ["workload.operations=100", "pools.data=replica 2", "hosts.count=2"]
     assert len(simulate(load_spec(radosbench, few))) == 100
-    with pytest.raises(InputError, match=r"pools\.index_replicas: needs 3 hosts, there are 2"):
+    with pytest.raises(InputError, match=r"pools\.index_replicas: .* 3 hosts, there are 2"):
         load_spec(radosbench, [*few, "access=s3"])
 
 

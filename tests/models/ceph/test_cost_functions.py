@@ -308,5 +308,5 @@ def test_mistake_ends_the_command_with_2(tmp_path, capsys):
 
 
 def test_gateways_that_leave_no_cores_to_their_hosts_are_refused():
-    with pytest.raises(InputError, match=r"gateways\.cores: 2 gateways of 8 cores .* at most 7"):
+    with pytest.raises(InputError, match=r"gateways\.cores: 2 gateways of 8 cores .* at most 7 "):
         ceph("gateways.collocated=true", "gateways.count=16", "gateways.cores=8")

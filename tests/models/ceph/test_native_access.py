@@ -255,7 +255,7 @@ def test_specs_that_cannot_be_are_refused(assignments, said):
 
 @pytest.mark.parametrize(("access", "op"), [("rados", "LIST"), ("rbd", "DELETE"), ("mysql", "GET")])
 def test_operations_that_there_are_not_are_refused(access, op):
-    with pytest.raises(InputError, match=f"{op} is asked for; access {access} has"):
+    with pytest.raises(InputError, match=f"workload: has {op}; access {access} "):
         compiled(ceph(f"access={access}"), op)
 
 

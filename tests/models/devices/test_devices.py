@@ -255,7 +255,7 @@ def test_presets_survive_being_written_and_read(name):
 @pytest.mark.parametrize(
     ("given_device", "said"),
     [
-        ("floppy", "'floppy' is no preset"), ({"preset": 3}, "3 is no preset"), ({"capacity": "1TB"}, "read"),
+        ("floppy", "'floppy'"), ({"preset": 3}, "3 is not"), ({"capacity": "1TB"}, "read"),
         ({"preset": "nvme", "speed": 1}, "speed"), ({"preset": "nvme", "capacity": 0}, "greater than 0"), (7, "Device"),
         ({"preset": "nvme", "disk": {"rpm": 0}}, "rpm"),
     ],
