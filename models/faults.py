@@ -99,9 +99,9 @@ def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Actio
     for slowdown in slowdowns:
         of_station[slowdown[0]].append(slowdown)
     actions = []
-    for which, mine in of_station.items():
-        for at_s in sorted({t for _, start, end, _ in mine for t in (start, end) if t < math.inf}):
-            speed = math.prod(speed for _, start, end, speed in mine if start <= at_s < end)
+    for which, of_one in of_station.items():
+        for at_s in sorted({t for _, start, end, _ in of_one for t in (start, end) if t < math.inf}):
+            speed = math.prod(speed for _, start, end, speed in of_one if start <= at_s < end)
             actions.append(Action(Kind.SPEED, stations[which], at_s, value=speed))
     return actions
 

@@ -62,9 +62,9 @@ class Rows:
         row = np.arange(self.count)
         osds = self._placed(self.shards, replicas, epoch.out, 1)[row % self.shards]
         for number in epoch.resharded:
-            mine = self.of_bucket(self.reshards[number].bucket)
+            rows = self.of_bucket(self.reshards[number].bucket)
             shards = self.new_shards(number)
-            osds[mine] = self._placed(shards, replicas, epoch.out, 2 + number)[np.arange(len(mine)) % shards]
+            osds[rows] = self._placed(shards, replicas, epoch.out, 2 + number)[np.arange(len(rows)) % shards]
         return acting(osds, epoch.down)
 
     def tokens(self, epoch: Epoch) -> NDArray[np.int64]:
@@ -73,8 +73,8 @@ class Rows:
         first = self.shards
         for number in range(len(self.reshards)):
             if number in epoch.resharded:
-                mine = self.of_bucket(self.reshards[number].bucket)
-                tokens[mine] = first + np.arange(len(mine)) % self.new_shards(number)
+                rows = self.of_bucket(self.reshards[number].bucket)
+                tokens[rows] = first + np.arange(len(rows)) % self.new_shards(number)
             first += self.new_shards(number)
         return tokens
 

@@ -122,14 +122,14 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         chosen = None if present[k] == len(rows) else np.flatnonzero(route == k)
         start, width = starts[k], int(widths[k])
         at = slice(start, starts[k + 1])
-        mine = slice(None) if chosen is None else chosen
-        first_visit[mine] = start + width * np.arange(present[k])
+        selected = slice(None) if chosen is None else chosen
+        first_visit[selected] = start + width * np.arange(present[k])
         drawn = network.routes[k]
-        once = _stations(network, drawn, key_hash[mine])
+        once = _stations(network, drawn, key_hash[selected])
         station[at].reshape(len(once), -1, len(drawn.visits))[:] = once[:, None, :]
         block = demand_s[at].reshape(-1, width)
         for v, (visit, stream) in enumerate(zip(drawn.visits * drawn.policy.attempts, drawn.streams, strict=True)):
-            block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[mine])
+            block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[selected])
     phase = requests.phase[rows]
     if requests.repeat and len(requests):
         lap = np.arange(first, first + len(rows)) // len(requests)

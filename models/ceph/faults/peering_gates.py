@@ -102,7 +102,7 @@ class PeeringGates:
     ) -> None:
         """Add the gates of a pool whose rows have these OSDs in each epoch."""
         maps = self.timeline.epochs
-        inactive = [self._visit([mine]) for mine in self._inactive_rows(pool, members, min_size(protection))]
+        inactive = [self._visit([gate]) for gate in self._inactive_rows(pool, members, min_size(protection))]
         for writes in (False, True):
             needed = protection.width if writes else protection.data_shards
             visits = list(inactive)

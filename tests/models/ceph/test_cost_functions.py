@@ -79,7 +79,7 @@ def test_limit_of_deferred_writes_is_the_releases():
 
 
 def latencies_s(op: str, *assignments: str, objects: tuple[float, ...]) -> list[float]:
-    """Of one request of 64 KiB, on a cluster of so many objects."""
+    """Return it for one request of 64 KiB, on a cluster with this number of objects."""
     return [latency_s(ceph(*HDD, *assignments, f"stored.objects={count}"), op, 64 * KIB) for count in objects]
 
 
@@ -123,7 +123,7 @@ def test_compression_takes_cpu_and_saves_bytes():
         assert drive[1] < 0.6 * drive[0]
 
 
-def test_tls_takes_cpu_of_the_gateway_alone():
+def test_tls_takes_cpu_of_the_gateway_only():
     plain, tls = ceph("device=nvme"), ceph("device=nvme", "gateways.tls=true")
     for op, factor in (("GET", 1.4), ("PUT", 1.71)):
         network, _ = compiled(plain, op)

@@ -45,7 +45,7 @@ def test_primaries_are_even_too():
     assert 80 < ((counts - 64) ** 2 / 64).sum() < 189
 
 
-def test_an_osd_has_the_share_of_its_weight():
+def test_osds_have_data_in_proportion_to_their_weights():
     weights = np.repeat([1.0, 2.0], 64)
     table = place(8192, 1, 128, 1, "host", weights=weights)
     heavy = (table >= 64).mean()

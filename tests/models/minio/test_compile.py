@@ -64,7 +64,7 @@ def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
         assert together == pytest.approx(0.003 + large * max(per_byte_s.values()))
 
 
-def test_work_after_the_answer_is_done_but_not_waited_for():
+def test_requests_do_not_wait_for_work_after_the_response():
     spec = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5, "after_response": 0.4}}, "spec")
     plain = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5}}, "spec")
     for op, size in (("PUT", 4096), ("PUT", 1_000_000), ("GET", 4096), ("HEAD", 4096)):
@@ -77,7 +77,7 @@ def test_work_after_the_answer_is_done_but_not_waited_for():
         assert later.busy_s[cpu] == pytest.approx(whole.busy_s[cpu])
 
 
-def test_cpu_of_inlined_objects_has_a_law_of_its_own():
+def test_inline_objects_have_their_own_cpu_demand():
     host = BASE["host"] | {"inline_cpu": {"GET": {"constant": "1ms", "per_byte": "2ns"}}}
     limit = 128 * 1024
     plain, own = spec_of(BASE, "spec"), spec_of(BASE | {"host": host}, "spec")
@@ -153,7 +153,7 @@ def policies(client: dict[str, object]) -> dict[str, Policy]:
     return {route.name: route.policy for route in compile_spec(spec, trace_of(["GET"], ["k"]))[0].routes}
 
 
-def test_clients_have_no_policy_unless_told():
+def test_clients_have_no_policy_by_default():
     quiet = {"retry": {"backoff": "1s"}, "hedge": {"cancel": False, "budget": 1}}
     for client in ({}, quiet, {"timeout": None, "hedge": {"after": None}}):
         assert set(policies(client).values()) == {NO_POLICY}
