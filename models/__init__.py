@@ -1,1 +1,1 @@
-"""What a store is made of: specs, service-demand laws and store models that compile to a Network and a Sheet."""
+"""Models of stores: specs, service demands, and compilers that turn a spec and a Trace into a Network and a Sheet."""

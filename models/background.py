@@ -1,8 +1,8 @@
-"""Background work in a spec: what a store does by itself, and how its drives choose between that and its clients.
+"""Background work in a spec, and how drives schedule it against client requests.
 
-Ceph has three classes for it, which its schedulers (mClock, weighted priority queue) serve by their shares: clients,
-background recovery, and background best effort (scrubbing, snapshot trimming). MinIO's healing and scanner are the same
-to a drive, which serves them in the order in which they come.
+Ceph's schedulers (mClock, weighted priority queue) divide an OSD between three classes by weight: clients, background
+recovery, and background best effort (scrubbing, snapshot trimming). MinIO does not distinguish healing and scanning
+from requests: drives serve them in order of arrival.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ Target = Literal["drives", "cpu"]
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 MAX_OPERATIONS = 20_000_000
-"""Operations of a load at most: all of them are drawn beforehand."""
+"""Maximum number of operations of a load, because all of them are drawn beforehand."""
 _DISCIPLINES = {"priority": Discipline.PRIORITY, "weighted": Discipline.WEIGHTED_SHARE}
 
 
 class Load(Strict):
-    """One kind of background work: recovery, scrubbing, healing, a scanner, lifecycle."""
+    """One kind of background work, such as recovery, scrubbing, healing, scanning or lifecycle."""
 
-    name: str = Field(min_length=1, description="what it is; unique, as it names the random numbers")
-    rate: Annotated[PerSecond, Field(gt=0)] = Field(description="operations per second, in the whole store")
-    demand: Demand = Field(description="service time of an operation; bytes count its size")
-    size: Bytes = Field(0, description="bytes that an operation moves")
-    target: Target = Field("drives", description="where an operation is served: at one of these, picked at random")
-    service_class: ServiceClass = Field("best_effort", description="the class by which drives schedule it")
-    arrivals: Literal["poisson", "even"] = Field("poisson", description="how operations spread about the rate")
-    at: Seconds = Field(0.0, description="when it begins")
-    until: Seconds | None = Field(None, description="when it ends; absent: with the workload")
+    name: str = Field(min_length=1, description="Unique name, which also selects the random numbers.")
+    rate: Annotated[PerSecond, Field(gt=0)] = Field(description="Operations per second in the whole store.")
+    demand: Demand = Field(description="Service time of an operation; per-byte times apply to `size`.")
+    size: Bytes = Field(0, description="Bytes moved by an operation.")
+    target: Target = Field("drives", description="Stations that serve it; each operation picks one at random.")
+    service_class: ServiceClass = Field("best_effort", description="Class that drives schedule it by.")
+    arrivals: Literal["poisson", "even"] = Field("poisson", description="Arrival process of the operations.")
+    at: Seconds = Field(0.0, description="Start time.")
+    until: Seconds | None = Field(None, description="End time; absent: the end of the workload.")
 
     @model_validator(mode="after")
     def _ends_later(self) -> Load:
@@ -55,43 +55,45 @@ class Load(Strict):
 
 
 class Weights(Strict):
-    """Shares of a drive's time that the classes get while all of them wait."""
+    """Weights by which the classes divide a drive's time while all of them have jobs waiting."""
 
-    client: Weight = 1.0
-    recovery: Weight = 1.0
-    best_effort: Weight = 1.0
+    client: Weight = Field(1.0, description="Client requests.")
+    recovery: Weight = Field(1.0, description="Background recovery.")
+    best_effort: Weight = Field(1.0, description="Background best effort.")
 
 
 class BackgroundWork(Strict):
-    """What the store does by itself, and how drives choose between that and requests."""
+    """Background work, and how drives schedule it against client requests."""
 
     scheduling: Literal["fifo", "priority", "weighted"] = Field(
         "fifo",
-        description="what a drive serves next: the first that came; clients before recovery before best effort; or the "
-        "classes by their weights. No access is interrupted",
+        description="Order in which drives serve accesses: by arrival; clients before recovery before best effort; or "
+        "by the weights of the classes. Accesses are never interrupted.",
     )
-    weights: Weights = Field(Weights(), description="of weighted scheduling, as osd_mclock_scheduler_*_wgt of Ceph")
-    loads: tuple[Load, ...] = Field((), description="each kind of background work")
+    weights: Weights = Field(
+        Weights(), description="Weights for weighted scheduling, as Ceph's osd_mclock_scheduler_*_wgt."
+    )
+    loads: tuple[Load, ...] = Field((), description="The kinds of background work.")
 
     @model_validator(mode="after")
     def _names_differ(self) -> BackgroundWork:
         names = [load.name for load in self.loads]
         for number, name in enumerate(names):
             if name in names[:number]:
-                raise ValueError(f"loads.{number}.name: there are two loads of the name {name!r}")
+                raise ValueError(f"loads.{number}.name: there are two loads with the name {name!r}")
         return self
 
 
 def with_background(
     work: BackgroundWork, network: Network, requests: Requests, roles: Mapping[Target, str]
 ) -> tuple[Network, Requests]:
-    """The network and the requests of a store with its background work; as they are where there is none.
+    """Return network and requests with a store's background work added; unchanged if there is none.
 
-    Each load has a route of one visit, to a row of a placement table of its own that lists its targets. Routes and
-    tables come after all others, so that the requests' random numbers stay the same.
+    Each load gets a route with one visit, and a placement table that lists its target stations. These routes and
+    tables come after all others, so that the random numbers of the requests stay the same.
 
     Args:
-        roles: of the stations that each target stands for.
+        roles: the role of the stations that each target stands for.
 
     Raises:
         InputError: the end of a load is not known beforehand, or it has too many operations.
@@ -112,7 +114,7 @@ def with_background(
 
 
 def _scheduled(work: BackgroundWork, station: Station, role: str) -> Station:
-    """A drive with the scheduling of the spec; any other station as it is."""
+    """Return a drive with the scheduling of the spec; any other station unchanged."""
     if work.scheduling == "fifo" or station.role != role or station.discipline != Discipline.FIFO:
         return station
     weights = (work.weights.client, work.weights.recovery, work.weights.best_effort)
@@ -127,14 +129,14 @@ def _operations(load: Load, number: int, route: int, requests: Requests) -> Back
     known = [at_s for at_s in (end_s, load.until) if at_s is not None]
     if not known:
         raise InputError(
-            f"{field}.until: is missing; a closed loop has no end that is known beforehand, so give until or "
+            f"{field}.until: is missing; the end of a closed loop is not known beforehand, so give until or "
             "workload.duration"
         )
     until_s = min(known)
     if load.rate * (until_s - load.at) > MAX_OPERATIONS:
         raise InputError(
-            f"{field}.rate: makes {load.rate * (until_s - load.at):.3g} operations; at most {MAX_OPERATIONS:.3g} are "
-            "simulated"
+            f"{field}.rate: results in {load.rate * (until_s - load.at):.3g} operations; at most "
+            f"{MAX_OPERATIONS:.3g} are allowed"
         )
     return Background(
         load.name, route, load.rate, min(load.at, until_s), until_s, load.size, load.arrivals == "poisson"

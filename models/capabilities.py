@@ -1,6 +1,6 @@
-"""What a store's model may be able to say besides the Network: growth, changes to try, CPU, the server's part.
+"""Optional capabilities of a store's model: growth, remedies, CPU times, the server's part of latencies.
 
-Each is a few functions of the store's own spec `S`. A store that lacks one has None there (`models.store.Store`).
+Each consists of functions of the store's own spec `S`; a missing one is None (`models.store.Store`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ S = TypeVar("S", bound=StoreSpec)
 Side = Literal["client", "server"]
 
 SpecChange = Mapping[str, Any]
-"""Values that are set together, by the paths of their fields."""
+"""New values of fields, by their paths, that are set together."""
 
 CpuModel = Callable[[S, Network, Requests], dict[Side, float]]
-"""Mean CPU seconds per request of each side; of a request that is not repeated or hedged."""
+"""Returns the mean CPU time in s of each side per request that is not retried or hedged."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +39,23 @@ class Effect:
 
 @dataclass(frozen=True)
 class Growth(Generic[S]):
-    """How a store's state follows from the number of objects in it.
+    """How a store's state follows from its number of objects.
 
     Attributes:
-        objects: how many the store holds.
-        object_bytes: mean size of the objects held, which may follow from the requests of a trace.
-        has_object_size, with_object_size: whether the spec says that size itself, and the spec that does.
-        holding: the spec with another number of objects, and all else as it is.
-        grown: the spec of the same store once it holds so many, with what it has changed of itself on the way.
-        state: the figures of the state, by name; `objects` and `fill_fraction`, the fraction of the space taken, are
-            among them.
-        effects: what begins between two numbers of objects, in order; what holds at the lower is left out.
+        objects: number of objects in the store.
+        object_bytes: mean size of these objects, which may follow from the requests of a trace.
+        has_object_size, with_object_size: whether the spec has that size; the spec with that size.
+        holding: the spec with another number of objects, otherwise unchanged.
+        grown: the spec of the same store with this number of objects, including its own changes during growth.
+        state: figures of the state by name, among them `objects` and `fill_fraction`, the fraction of space used.
+        effects: effects that begin between two numbers of objects, in order, without those present at the lower.
         is_limit: whether a plan counts an effect as a limit.
-        on_the_way: figures of growing from one number of objects to another at a rate of writes (1/s): what the state
-            does not show.
-        full_share: the fraction of the space from which on a store takes no writes.
-        full_text: what is said of such a store, with a place for the fraction.
-        columns: the figures of the state, and of `on_the_way`, that go into a timeline's table.
-        evidence: the figures of the state that show that a limit is reached.
+        on_the_way: figures of growth from one number of objects to another at a rate of writes (1/s) that the state
+            does not include.
+        full_fraction: fraction of the space from which a store refuses writes.
+        full_text: description of a full store, with a place for the fraction.
+        columns: figures of the state, and of `on_the_way`, in the table of a timeline.
+        evidence: figures of the state that show that a limit is reached.
     """
 
     objects: Callable[[S], float]
@@ -75,17 +74,17 @@ class Growth(Generic[S]):
     evidence: tuple[str, ...]
 
     def full(self, fill_fraction: float) -> str | None:
-        """Why a store that is so full takes no writes; None: it does."""
+        """Return why a store refuses writes at this fill fraction, or None if it accepts them."""
         return self.full_text.format(fill_fraction) if fill_fraction >= self.full_fraction else None
 
 
 @dataclass(frozen=True)
 class Remedies(Generic[S]):
-    """Changes of a store that may help it.
+    """Changes of a store after which it may meet its objectives.
 
     Attributes:
-        changes: single changes of a spec, given the spec at the end of the period; the store may refuse some.
-        moving_cost: what it costs to get from one spec to another, besides the parts that are added.
+        changes: single changes of a spec, given also the spec at the end of the period; some may not be valid.
+        moving_cost: cost of changing from one spec to another, in addition to that of new parts.
     """
 
     changes: Callable[[S, S], Iterator[SpecChange]]
@@ -93,17 +92,17 @@ class Remedies(Generic[S]):
 
 
 def more(count: int) -> list[int]:
-    """Larger counts to try."""
+    """Return larger counts to try."""
     return sorted({math.ceil(count * step) for step in _STEPS if math.ceil(count * step) > count})
 
 
 @dataclass(frozen=True)
 class ServerPart(Generic[S]):
-    """The part of a request's latency that the server sees: from its arrival there until its handler is done.
+    """The part of a request's latency that the server measures: from its arrival until its handler has finished.
 
     Attributes:
-        stamped: the network whose requests have the time of their first byte at their arrival at the server.
-        way_back_s: the seconds that a response takes after the handler is done.
+        stamped: returns the network with the time of each request's first byte set to its arrival at the server.
+        way_back_s: returns the time in s of a response after the handler has finished.
     """
 
     stamped: Callable[[S, Network], Network]

@@ -1,4 +1,4 @@
-"""Client policies in a spec: timeouts, retries and hedged requests, as fields of the client's section."""
+"""Client policies in a spec: timeouts, retries and hedged requests."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
 def _quantile(name: str) -> float:
-    """0.95 of ``p95``; 0 where it is no quantile's name, or p0."""
+    """Parse ``p95`` to 0.95; return 0 for p0 and for anything that is not the name of a quantile."""
     match = _QUANTILE.fullmatch(name)
     return float(match[1]) / 100 if match else 0.0
 
 
 def _as_delay(value: Any) -> Any:
-    """A quantile's name stays as it is, anything else is a duration."""
+    """Keep the name of a quantile; parse anything else as a duration."""
     if value is None or (isinstance(value, str) and _quantile(value)):
         return value
     try:
         return parse_seconds(value)
     except ValueError as error:
-        raise ValueError(f"{error}; a quantile of the latencies is written like p95") from error
+        raise ValueError(f"{error}; or give a latency quantile such as p95") from error
 
 
 Delay = Annotated[float | str | None, BeforeValidator(_as_delay, json_schema_input_type=float | str | None)]
-"""A duration, a quantile of the latencies seen so far such as ``p95`` or ``p99.9``, or nothing."""
+"""A duration, a quantile of the latencies observed so far such as ``p95`` or ``p99.9``, or None."""
 
 Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Retry(Strict):
-    """What follows an attempt that failed; the pauses are minio-go's."""
+    """Retries after failed attempts; the default pauses are those of minio-go."""
 
-    retries: int = Field(0, ge=0, le=30, description="further attempts after a failed one, at most")
-    backoff: Seconds = Field(0.2, description="pause before the first retry; doubles with each")
-    backoff_max: Seconds = Field(1.0, description="the longest pause")
-    jitter: float = Field(1.0, ge=0, le=1, description="random fraction of a pause; 1: evenly between 0 and the pause")
+    retries: int = Field(0, ge=0, le=30, description="Maximum number of retries of a request.")
+    backoff: Seconds = Field(0.2, description="Pause before the first retry; doubles with each further one.")
+    backoff_max: Seconds = Field(1.0, description="Longest pause.")
+    jitter: float = Field(1.0, ge=0, le=1, description="Random fraction of a pause; 1: uniform from 0 to the pause.")
     budget: Budget | None = Field(
-        None, description="retries at most, as a fraction of the requests begun; null: no limit"
+        None, description="Retry budget: maximum number of retries as a fraction of requests begun; null: no limit."
     )
-    operations: tuple[Op, ...] = Field(get_args(Op), description="the operations that are retried")
+    operations: tuple[Op, ...] = Field(get_args(Op), description="Operations that are retried.")
 
     def added_to(self, policy: Policy) -> Policy:
-        """The policy with these retries."""
+        """Return the policy with these retries."""
         return replace(
             policy,
             retries=self.retries,
@@ -64,32 +64,32 @@ class Retry(Strict):
 
 
 class Hedge(Strict):
-    """A second attempt of a request whose answer is late; the first answer counts."""
+    """Hedged requests: a second attempt if the response is late; the first response is used."""
 
     after: Delay = Field(
         None,
-        description="how late: a duration, or a quantile of the latencies seen so far such as p95, once "
-        f"{HEDGE_SAMPLES} are; null: no hedges",
+        description="Delay of the second attempt: a duration, or a quantile of the latencies observed so far such as "
+        f"p95, used once {HEDGE_SAMPLES} have been observed; null: no hedging.",
     )
     budget: Budget | None = Field(
-        0.1, description="hedges at most, as a fraction of the requests begun; null: no limit"
+        0.1, description="Hedge budget: maximum number of hedges as a fraction of requests begun; null: no limit."
     )
-    cancel: bool = Field(True, description="the attempt that lost leaves its queues")
+    cancel: bool = Field(True, description="Whether the slower attempt is removed from its queues.")
     tied: bool = Field(
         False,
-        description="tied requests: the first attempt that a server begins to work on cancels the other; the second "
-        "starts after the duration `after` unless the first is worked on by then",
+        description="Tied requests: the attempt that begins service first cancels the other; the second one starts "
+        "after the duration `after` unless the first is in service by then.",
     )
-    operations: tuple[Op, ...] = Field(("GET",), description="the operations that are hedged")
+    operations: tuple[Op, ...] = Field(("GET",), description="Operations that are hedged.")
 
     @model_validator(mode="after")
     def _is_tied_after_a_duration(self) -> Hedge:
         if self.tied and not isinstance(self.after, float):
-            raise ValueError(f"tied: needs a duration in `after`, such as 0s; it is {self.after}")
+            raise ValueError(f"tied: requires a duration in `after`, such as 0s; it is {self.after}")
         return self
 
     def added_to(self, policy: Policy) -> Policy:
-        """The policy with these hedges."""
+        """Return the policy with these hedges."""
         policy = replace(policy, hedge_budget=_unless_none(self.budget), cancels=self.cancel)
         if isinstance(self.after, str):
             return replace(policy, hedge_quantile=_quantile(self.after))
@@ -99,16 +99,16 @@ class Hedge(Strict):
 
 
 class ClientPolicies(Strict):
-    """What a client does when an answer is late or does not come."""
+    """Client policies for late and failed responses."""
 
     timeout: Annotated[Seconds, Field(gt=0)] | None = Field(
-        None, description="an attempt that takes longer is given up; null: none is"
+        None, description="Timeout of an attempt; null: no timeout."
     )
     retry: Retry = Retry()
     hedge: Hedge = Hedge()
 
     def policy(self, op: Op) -> Policy:
-        """The Policy of an operation's requests."""
+        """Return the Policy for requests of an operation."""
         policy = Policy(timeout_s=_unless_none(self.timeout))
         if self.retry.retries and op in self.retry.operations:
             policy = self.retry.added_to(policy)

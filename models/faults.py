@@ -1,4 +1,4 @@
-"""Faults common to all stores: outages, degradation intervals, noisy neighbours; the station speeds they result in."""
+"""Faults common to all stores: outages, degradation intervals, noisy neighbours; and the resulting station speeds."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
 
 Slowdown = tuple[int, float, float, float]
-"""Which of several stations alike, from when until when it is slow, and the share of its speed that is left."""
+"""Number of a station among those of its kind, start and end of the slowdown in s, and the remaining speed."""
 
 FaultForm = Literal["outage", "slow", "neighbour"]
-"""Something dies, something is slow, or somebody else takes a fraction of a host."""
+"""A part fails, a part is slow, or another tenant takes a fraction of a host."""
 
 
 @dataclass(frozen=True)
 class FaultKind:
-    """How a failure that an engineer names stands in the `faults` of a store's spec.
+    """How a failure of the command `failures` is written in the `faults` of a store's spec.
 
     Attributes:
-        event: the kind of the event.
-        form: which fields it has: those of an `Outage`, of a `Degradation` with a speed, or of a `NoisyNeighbour`.
-        numbered: the field that has the number of what is hit; empty: there is only one.
-        refuses: whether requests are refused at once while it lasts.
-        note: what there is to know of a failure, given the spec and the event in it; empty: nothing.
+        event: its `kind` in the spec.
+        form: its fields: those of an `Outage`, of a `Degradation` with a speed, or of a `NoisyNeighbour`.
+        numbered: the field with the number of the failed part; empty if there is only one such part.
+        refuses: whether requests are refused immediately while it lasts.
+        note: a remark on the failure, given the spec and the event in it; empty for none.
     """
 
     event: str
@@ -42,14 +42,14 @@ class FaultKind:
 
 
 class Outage(Strict):
-    """Something that dies, and perhaps comes back."""
+    """The failure of a part, which may be restarted later."""
 
-    at: Seconds = Field(description="when it dies")
-    back_at: Seconds | None = Field(None, description="when it is started again; absent: it stays down")
+    at: Seconds = Field(description="Time of the failure.")
+    back_at: Seconds | None = Field(None, description="Time of the restart; absent: it stays down.")
 
     @property
     def back_s(self) -> float:
-        """When it is started again; infinite: never."""
+        """Time of the restart; infinite if there is none."""
         return math.inf if self.back_at is None else self.back_at
 
     @model_validator(mode="after")
@@ -60,14 +60,14 @@ class Outage(Strict):
 
 
 class Degradation(Strict):
-    """Something that is slow for a while."""
+    """A degradation interval: a part is slow for some time."""
 
-    at: Seconds
-    until: Seconds | None = Field(None, description="absent: to the end")
+    at: Seconds = Field(description="Start time.")
+    until: Seconds | None = Field(None, description="End time; absent: the end of the run.")
 
     @property
     def end_s(self) -> float:
-        """When it ends; infinite: never."""
+        """End time; infinite if there is none."""
         return math.inf if self.until is None else self.until
 
     @model_validator(mode="after")
@@ -78,45 +78,47 @@ class Degradation(Strict):
 
 
 class NoisyNeighbour(Degradation):
-    """Somebody else works on a host and takes a share of it: all that is left is as slow as a fair scheduler makes it.
+    """Another tenant takes a fraction of a host's resource, which slows down the store as a fair scheduler would.
 
-    The share is taken evenly, from every service: what a neighbour who comes in bursts does to the tail is more.
+    Each service is slowed down by the same factor; a neighbour with bursts of load affects the tail more.
     """
 
     kind: Literal["noisy_neighbour"]
-    resource: Literal["cpu", "drives", "network"] = Field("cpu", description="what it takes its share of")
-    fraction: float = Field(gt=0, lt=1, description="how much it takes: 0.5 leaves half the speed")
+    resource: Literal["cpu", "drives", "network"] = Field("cpu", description="Resource that it uses.")
+    fraction: float = Field(gt=0, lt=1, description="Fraction of the resource that it uses: 0.5 leaves half the speed.")
 
 
 def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Action]:
-    """The speeds of stations that are slow for several reasons, perhaps at once: the factors multiply.
+    """Return the speed changes of stations; the factors of simultaneous slowdowns multiply.
 
     Args:
-        stations: the index in the network of each that a slowdown may name.
+        slowdowns: in any order.
+        stations: index in the network of each station that a slowdown may name by number.
     """
     of_station: dict[int, list[Slowdown]] = defaultdict(list)
     for slowdown in slowdowns:
         of_station[slowdown[0]].append(slowdown)
     actions = []
-    for which, mine in of_station.items():
-        for at_s in sorted({t for _, start, end, _ in mine for t in (start, end) if t < math.inf}):
-            speed = math.prod(speed for _, start, end, speed in mine if start <= at_s < end)
+    for which, of_one in of_station.items():
+        for at_s in sorted({t for _, start, end, _ in of_one for t in (start, end) if t < math.inf}):
+            speed = math.prod(speed for _, start, end, speed in of_one if start <= at_s < end)
             actions.append(Action(Kind.SPEED, stations[which], at_s, value=speed))
     return actions
 
 
 def refuse_instant_failures(workload: Workload, latency_s: float, kind: str) -> None:
-    """A closed loop asks again as soon as a request has failed: that must take time, or it never ends.
+    """Refuse closed loops in which failed requests take no time: their clients would retry endlessly.
 
     Args:
-        latency_s: of the network, which a failing request passes.
-        kind: of the event that makes requests fail.
+        workload: the requests.
+        latency_s: network latency, which failing requests also have.
+        kind: kind of the fault that makes requests fail.
 
     Raises:
-        ValueError: it takes none.
+        ValueError: a failed request takes no time.
     """
     if workload.rate is None and not latency_s and not workload.think_time.mean:
         raise ValueError(
-            f"faults: {kind} makes requests fail, which takes no time without network.latency, so that a closed loop "
-            "would ask for ever; give network.latency, workload.think_time or workload.rate"
+            f"faults: {kind} makes requests fail, which takes no time without network.latency, so a closed loop would "
+            "never end; give network.latency, workload.think_time or workload.rate"
         )

@@ -1,4 +1,4 @@
-"""The paths of a spec's fields, and what a short or a wrong one may have meant."""
+"""The paths of a spec's fields, with abbreviations and suggestions for wrong ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pydantic import BaseModel
 from models.store_spec import StoreSpec
 from traces.errors import InputError
 
-_CLOSE = 0.6  # likeness from which a name is offered
-_OFFERED = 4
+_CLOSE = 0.6  # similarity from which a name is suggested
+_SUGGESTIONS = 4
 
 
 Form = BaseModel | type[BaseModel]
-"""A spec, or its type; of a spec that holds another one, only the spec itself tells which fields that has."""
+"""A spec, or its type; the fields of a nested spec are known only from the spec itself."""
 
 _Below = tuple[tuple[str, type[StoreSpec]], ...]
 
 
 def paths_of(form: Form) -> tuple[str, ...]:
-    """The dotted paths of all fields of a spec, sections among them.
+    """Return the dotted paths of all fields of a spec, including sections.
 
-    Elements of a mapping with known keys are there, as ``host.cpu.GET.constant``; those of a list are not.
+    They include elements of mappings with known keys, such as ``host.cpu.GET.constant``, but not of lists.
     """
     if isinstance(form, BaseModel):
         return _paths(type(form), tuple(_below(form)))
@@ -33,7 +33,7 @@ def paths_of(form: Form) -> tuple[str, ...]:
 
 
 def _below(spec: BaseModel, path: str = "") -> Iterator[tuple[str, type[StoreSpec]]]:
-    """The specs that a spec holds, by path."""
+    """Yield the specs nested in a spec, by path."""
     for name in type(spec).model_fields:
         value = getattr(spec, name)
         if isinstance(value, StoreSpec):
@@ -47,19 +47,19 @@ def _paths(model: type[BaseModel], below: _Below) -> tuple[str, ...]:
 
 
 def resolved(form: Form, path: str, counted: bool = False) -> str:
-    """The full path of a field.
+    """Return the full path of a field.
 
-    A path may be short: the end of a full path, as ``clients`` of ``workload.clients``, and of several the one with the
-    fewest parts, as ``latency`` of ``network.latency`` rather than ``host.internode.latency``. Where a number is meant
-    (`counted`), a section stands for its count, as ``gateways`` for ``gateways.count``.
+    A path may be abbreviated to the end of a full path, such as ``clients`` for ``workload.clients``. If several match,
+    the one with the fewest parts is taken: ``latency`` is ``network.latency``, not ``host.internode.latency``. With
+    `counted`, a section means its count, such as ``gateways`` for ``gateways.count``.
 
     Raises:
-        InputError: no field has the path, or several may be meant; those are named.
+        InputError: no field has the path, or it is ambiguous; the message names candidates.
     """
     paths = paths_of(form)
     found = [path] if path in paths else [p for p in paths if p.endswith(f".{path}")]
     if not found and _has_known_section(path, paths):
-        return path  # a preset, an index, or a mistake: reading the spec tells, and what its section may have
+        return path  # a preset, an index, or a mistake, which validation reports with the fields of the section
     if counted:
         found = [f"{p}.count" if f"{p}.count" in paths else p for p in found]
     fewest = min((p.count(".") for p in found), default=0)
@@ -67,9 +67,9 @@ def resolved(form: Form, path: str, counted: bool = False) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InputError(f"{path}: may be {_or(found)}; write the whole path")
-    close = difflib.get_close_matches(path, paths, _OFFERED, _CLOSE)
-    raise InputError(f"{path}: no such field" + (f"; close are {', '.join(close)}" if close else ""))
+        raise InputError(f"{path}: is ambiguous; give the full path: {_or(found)}")
+    close = difflib.get_close_matches(path, paths, _SUGGESTIONS, _CLOSE)
+    raise InputError(f"{path}: no such field" + (f"; similar are {', '.join(close)}" if close else ""))
 
 
 def _or(names: list[str]) -> str:
@@ -77,7 +77,7 @@ def _or(names: list[str]) -> str:
 
 
 def _has_known_section(path: str, paths: tuple[str, ...]) -> bool:
-    """Whether the path up to its last part, or up to an index, is that of a field."""
+    """Return whether the path up to its last part, or up to an index, is that of a field."""
     parts = path.split(".")
     end = next((i for i, part in enumerate(parts) if part.isdecimal()), len(parts) - 1)
     return ".".join(parts[:end]) in paths
@@ -90,7 +90,7 @@ def _walk(
         annotation, above = below[path], ()
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if annotation in above:
-            return  # it holds itself
+            return  # recursive
         for name, field in annotation.model_fields.items():
             inner = f"{path}.{name}" if path else name
             yield inner

@@ -1,4 +1,4 @@
-"""What a store costs by a price list of its spec: plain numbers, of whatever currency the list is in."""
+"""The cost of a store, from the price list of its spec, in the currency of the list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class PriceList(Strict):
-    """Prices of what a store consists of, a field for each kind of part; what is not named costs nothing."""
+    """Prices of a store's parts, one field for each kind; parts without a price cost nothing."""
 
 
 class Priced(Protocol):
@@ -21,15 +21,15 @@ class Priced(Protocol):
 
     @property
     def prices(self) -> PriceList | None:
-        """The list, if there is one."""
+        """The price list, or None."""
 
     @property
     def priced(self) -> Mapping[str, float]:
-        """How much there is of what the list names."""
+        """The amount of each part in the list."""
 
 
 def cost(spec: Priced) -> float | None:
-    """What the store costs, the sum of prices times amounts; None: its spec has no price list."""
+    """Return the cost of a store: the sum of prices times amounts, or None if its spec has no price list."""
     if spec.prices is None:
         return None
     price: dict[str, float] = spec.prices.model_dump()

@@ -1,6 +1,6 @@
-"""Values of a checked spec by their dotted paths: which of them can be fitted, what they are, and copies with others.
+"""Values of a spec by their dotted paths: which can be fitted, their values, and copies with other values.
 
-A path leads through sections and through mappings with known keys, as ``host.cpu.GET.constant``, not into lists.
+A path leads through sections and mappings with known keys, such as ``host.cpu.GET.constant``, not into lists.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def fitted_fields(section: BaseModel | Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Fit, float]]:
-    """The values that a spec names and that can be fitted: path, how, and value.
+    """Yield path, fit and value of each field that a spec sets and that can be fitted.
 
-    A value that is left to its default is not named. What is asked of the store is no part of it: a `Workload` is left
-    out wherever it stands.
+    Fields with default values are left out, and so are those of a `Workload`.
     """
     for name, value in _named(section):
         inner = f"{path}.{name}" if path else name
@@ -34,7 +33,7 @@ def fitted_fields(section: BaseModel | Mapping[str, Any], path: str = "") -> Ite
 
 
 def sections_of(spec: BaseModel, path: str) -> list[Any]:
-    """The spec and the sections and mappings that a path leads through, which it has."""
+    """Return the spec, and the sections and mappings that an existing path leads through."""
     found: list[Any] = [spec]
     for part in path.split(".")[:-1]:
         found.append(_part(found[-1], part))
@@ -42,13 +41,13 @@ def sections_of(spec: BaseModel, path: str) -> list[Any]:
 
 
 def fit_at(spec: BaseModel, path: str) -> Fit | None:
-    """How the value at a path that the spec has is fitted; None where its field does not say."""
+    """Return how the value at an existing path is fitted, or None if its field cannot be fitted."""
     section = sections_of(spec, path)[-1]
     return fit_of(type(section), path.rpartition(".")[2]) if isinstance(section, BaseModel) else None
 
 
 def value_at(spec: BaseModel, path: str, source: str = "spec") -> float:
-    """The number at a path.
+    """Return the number at a path.
 
     Raises:
         InputError: there is no number above 0.
@@ -56,25 +55,25 @@ def value_at(spec: BaseModel, path: str, source: str = "spec") -> float:
     value: Any = spec
     for part in path.split("."):
         if not _has(value, part):
-            raise InputError(f"{source}: {path} is not in the spec; a parameter to fit must stand in it")
+            raise InputError(f"{source}: {path} is not in the spec; a parameter to fit must be")
         value = _part(value, part)
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise InputError(f"{source}: {path} is {value!r}; a parameter to fit needs a first guess above 0")
+        raise InputError(f"{source}: {path} is {value!r}; a parameter to fit requires an initial value above 0")
     return float(value)
 
 
 def with_values(spec: Model, values: Mapping[str, float]) -> Model:
-    """The spec with other values at paths that it has; the values are not checked (`check_value`)."""
+    """Return the spec with other values at existing paths; the values are not checked (`check_value`)."""
     for path, value in values.items():
         spec = _with(spec, path.split("."), value)
     return spec
 
 
 def check_value(spec: BaseModel, path: str, value: float, source: str = "spec") -> None:
-    """Check a value for a path that the spec has, by the section that it stands in.
+    """Validate a value for an existing path.
 
     Raises:
-        InputError: the section does not take it, or takes whole numbers only.
+        InputError: the section does not allow it, or allows only whole numbers.
     """
     parts, sections = path.split("."), sections_of(spec, path)
     depth = max(k for k, section in enumerate(sections) if isinstance(section, BaseModel))
@@ -83,7 +82,7 @@ def check_value(spec: BaseModel, path: str, value: float, source: str = "spec") 
     for part in parts[depth:]:
         checked = _part(checked, part)
     if not isinstance(checked, float):
-        raise InputError(f"{source}: {path}: is a whole number; only values that change continuously can be fitted")
+        raise InputError(f"{source}: {path}: is a whole number; only continuous values can be fitted")
 
 
 def _named(section: BaseModel | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,9 +1,9 @@
-"""Stores: what each of them is able to do, the registry of them, and the way from a YAML file to a store's Network.
+"""The registry of stores with their capabilities, and the way from a YAML file to a store's Network.
 
 A new store is one folder and one entry in the registry::
 
-    models/fifo_disk/spec.py      class FifoDiskSpec(StoreSpec)                a form
-    models/fifo_disk/compile.py   compile(spec, trace) -> (Network, Requests)  what stands above it
+    models/fifo_disk/spec.py      class FifoDiskSpec(StoreSpec)                the spec
+    models/fifo_disk/compile.py   compile(spec, trace) -> (Network, Requests)  the compiler
     models/fifo_disk/store.py     STORE = Store("fifo-disk", FifoDiskSpec, compile)
 """
 
@@ -35,28 +35,27 @@ Spec = StoreSpec
 """The spec of any store."""
 
 OPERATIONS: frozenset[Op] = frozenset(get_args(Op))
-"""All that a workload may ask for."""
+"""All operations of a workload."""
 
 Capability = TypeVar("Capability")
 
 
 @dataclass(frozen=True)
 class Store(Generic[S]):
-    """A store's model: its form, its compiler, and what else it is able to say.
+    """A store's model: its spec, its compiler, and its capabilities.
 
     Attributes:
-        name: what a spec has as its `store`.
-        Spec: the form.
-        compile: the Network of a spec, and the requests of a Trace on it.
-        operations: what it serves.
-        faults: what can fail, by the name that the command `failures` has for it.
-        growth: how its state follows from the objects in it.
-        remedies: changes that may help it.
-        cpu: what its processes and their clients take.
-        server_part: the part of a latency that its server sees.
-        inline_limit_bytes: objects up to this size are stored in another way than larger ones, so that the latency of
-            a PUT leaps between them.
-        figures: figures of published tables that follow from a spec alone, by name.
+        name: value of `store` in its specs.
+        Spec: class of its specs.
+        compile: returns the Network of a spec, and the requests of a Trace on it.
+        operations: the operations that it serves.
+        faults: its failures, by their names in the command `failures`.
+        growth: how its state follows from its number of objects.
+        remedies: changes after which it may meet its objectives.
+        cpu: CPU time of its processes and their clients.
+        server_part: the part of a latency that its server measures.
+        inline_limit_bytes: largest size of objects that are stored inline, at which the latency of PUTs has a step.
+        figures: figures of published tables that follow from a spec without simulation, by name.
     """
 
     name: str
@@ -76,38 +75,38 @@ MODULES = {
     "minio": "models.minio.store",
     "ceph": "models.ceph.store",
 }
-"""The stores that come with tailcast, and the module of each, whose `STORE` it is: imported when a spec names it."""
+"""The modules of the stores in tailcast, by name; each has a `STORE`, and is imported when a spec names it."""
 
 _registered: dict[str, Store[Any]] = {}
 
 
 def register(store: Store[Any]) -> None:
-    """Add a store of another package, or one of a test."""
+    """Add a store from outside `MODULES`, such as one of a test."""
     _registered[store.name] = store
 
 
 def names() -> list[str]:
-    """Of all stores."""
+    """Return the names of all stores."""
     return list(dict.fromkeys([*MODULES, *_registered]))
 
 
 def store_named(name: str) -> Store[Any]:
-    """The store of that name, one of `names`."""
+    """Return a store by its name, one of `names`."""
     if name not in _registered:
         register(importlib.import_module(MODULES[name]).STORE)
     return _registered[name]
 
 
 def store_of(spec: Spec) -> Store[Any]:
-    """The store that a spec is of."""
+    """Return the store of a spec."""
     return store_named(spec.store)
 
 
 def compile_spec(spec: Spec, trace: Trace) -> tuple[Network, Requests]:
-    """The Network of a spec, and the requests of a Trace on it.
+    """Return the Network of a spec, and the requests of a Trace on it.
 
     Raises:
-        InputError: the store does not serve an operation of the trace, or cannot do what the spec says.
+        InputError: the store does not serve an operation of the trace, or cannot be modelled with this spec.
     """
     store = store_of(spec)
     refused = [OPS[op] for op in np.flatnonzero(np.bincount(trace.op)) if OPS[op] not in store.operations]
@@ -118,11 +117,13 @@ def compile_spec(spec: Spec, trace: Trace) -> tuple[Network, Requests]:
 
 
 def required(capability: Capability | None, spec: Spec, what: str, where: str = "") -> Capability:
-    """A capability of the spec's store that cannot be done without.
+    """Return a required capability of the spec's store.
 
     Args:
-        what: the capability's name, for the message.
-        where: what needs it: an option or a field.
+        capability: the store's capability, or None.
+        spec: a spec of the store.
+        what: name of the capability, for the message.
+        where: option or field that requires it.
 
     Raises:
         InputError: the store does not have it.
@@ -133,24 +134,24 @@ def required(capability: Capability | None, spec: Spec, what: str, where: str = 
 
 
 def load_spec(path: Path, assignments: Sequence[str] = ()) -> Spec:
-    """The spec of a YAML file, with ``path.to.value=VALUE`` overrides applied in order.
+    """Load the spec of a YAML file, with ``path.to.value=VALUE`` overrides applied in order.
 
     Raises:
-        InputError: the file is missing, is broken YAML, or a field is wrong; line or field are named.
+        InputError: the file is missing or not valid YAML, or a field is wrong; the message names line or field.
     """
     return spec_of(override(load_mapping(path), assignments), str(path))
 
 
 def spec_of(data: Mapping[str, Any], source: str) -> Spec:
-    """The spec that a mapping describes.
+    """Return the spec of a mapping.
 
     Raises:
-        InputError: a field is wrong; `source` and the field are named.
+        InputError: a field is wrong; the message names `source` and the field.
     """
-    return validated(_form(data, f"{source}: "), data, source)
+    return validated(_spec_type(data, f"{source}: "), data, source)
 
 
-def _form(data: Mapping[str, Any], before: str = "") -> type[StoreSpec]:
+def _spec_type(data: Mapping[str, Any], before: str = "") -> type[StoreSpec]:
     name = data.get("store")
     if not isinstance(name, str) or name not in names():
         raise InputError(f"{before}store is {name!r}; allowed are {', '.join(names())}")
@@ -158,20 +159,20 @@ def _form(data: Mapping[str, Any], before: str = "") -> type[StoreSpec]:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of a spec file, of the stores that come with tailcast."""
-    forms: Any = reduce(or_, (store_named(name).Spec for name in MODULES))
-    return TypeAdapter(Annotated[forms, Field(discriminator="store")]).json_schema()
+    """Return the JSON schema of spec files of the stores in `MODULES`."""
+    specs: Any = reduce(or_, (store_named(name).Spec for name in MODULES))
+    return TypeAdapter(Annotated[specs, Field(discriminator="store")]).json_schema()
 
 
-def _held(value: Any) -> Any:
-    """A mapping as the spec that it describes."""
+def _as_spec(value: Any) -> Any:
+    """Read a mapping as a spec of its store."""
     if not isinstance(value, Mapping):
         return value
     try:
-        return validated(_form(value), value, "")
+        return validated(_spec_type(value), value, "")
     except InputError as error:
         raise ValueError(str(error)) from error
 
 
-AnySpec = Annotated[SerializeAsAny[StoreSpec], BeforeValidator(_held)]
-"""A field that holds the spec of another store, on which this one stands."""
+AnySpec = Annotated[SerializeAsAny[StoreSpec], BeforeValidator(_as_spec)]
+"""A field with the spec of an underlying store."""

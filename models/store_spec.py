@@ -1,4 +1,4 @@
-"""What every store's spec has in common: its name, the workload, the clients, the network, faults and prices."""
+"""The fields that the specs of all stores have: name, workload, clients, network, faults and prices."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from traces.workload.workload import Workload
 
 
 class Link(Strict):
-    """The network between clients and store; a store's own section may say more of it."""
+    """The network between clients and store; a store's own section may have further fields."""
 
-    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(0.0, description="one way, without queueing")
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(
+        0.0, description="One-way latency, without queueing."
+    )
 
 
 class StoreSpec(Strict):
-    """A form to fill in, and nothing else: a store's compiler makes a Network of it (`models.store`).
+    """The settings of a store; its compiler turns them into a Network (`models.store`).
 
     A store's spec narrows these fields to its own sections and adds others.
     """
@@ -31,10 +33,10 @@ class StoreSpec(Strict):
     workload: Workload
     client: ClientPolicies = ClientPolicies()
     network: Link = Link()
-    faults: tuple[Strict, ...] = Field((), max_length=0, description="what happens while the store runs")
-    prices: PriceList | None = Field(None, description="what its parts cost; absent: no cost is worked out")
+    faults: tuple[Strict, ...] = Field((), max_length=0, description="Faults during the run.")
+    prices: PriceList | None = Field(None, description="Prices of the parts; absent: no cost is calculated.")
 
     @property
     def priced(self) -> Mapping[str, float]:
-        """How much there is of what `prices` names."""
+        """The amount of each part in `prices`."""
         return {}

@@ -23,20 +23,20 @@ from traces.trace import Trace
 from traces.workload.workload import Op
 
 _ROUTES: dict[str, type[Routes]] = {"s3": Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
-_MAX_OBJECTS = 64  # RADOS objects of an S3 object that are told apart; of larger ones each is larger
+_MAX_OBJECTS = 64  # RADOS objects of an S3 object; larger S3 objects are modelled with larger RADOS objects
 
 
 def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
-    """The Network of a cluster, and the requests of a Trace on it.
+    """Return the Network of a cluster, and the requests of a Trace on it.
 
     Raises:
-        InputError: the OSDs do not hold what is stored, or an operation is not one of the access path's.
+        InputError: the stored objects do not fit on the OSDs, or the access path does not have an operation.
     """
     costs = CostFunctions(spec, object_bytes(spec, trace))
     if costs.state.fill_fraction > 1:
         raise InputError(
             f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "
-            f"about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
+            f"at most about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
         )
     stations = Stations(spec, costs)
     kinds, route = _kinds(spec, trace, costs)
@@ -50,7 +50,7 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
 
 
 def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kind], NDArray[np.int32]]:
-    """The kinds of requests in a Trace, and the index of each request's kind."""
+    """Return the kinds of requests in a Trace, and the index of each request's kind."""
     size = trace.transfer_bytes
     whole = np.where(trace.op == DELETE, trace.size_bytes, size)
     objects = np.clip(-(-whole // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS if spec.access.cuts else 1)
@@ -58,22 +58,22 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     route = np.zeros(len(trace), np.int32)
     for number, op in enumerate(get_args(Op)):
         if op not in spec.access.ops and (trace.op == number).any():
-            raise InputError(f"{op} is asked for; access {spec.access.kind} has {', '.join(spec.access.ops)}")
+            raise InputError(f"workload: has {op}; access {spec.access.kind} allows {', '.join(spec.access.ops)}")
         for count in np.unique(objects[trace.op == number]):
-            mine = np.flatnonzero((trace.op == number) & (objects == count))
-            deferred = _deferred(spec, size[mine] / count, costs) if op == "PUT" else np.zeros(len(mine), bool)
-            for is_late in np.unique(deferred):
-                these = mine[deferred == is_late]
-                mean = float(size[these].mean())
+            rows = np.flatnonzero((trace.op == number) & (objects == count))
+            deferred = _deferred(spec, size[rows] / count, costs) if op == "PUT" else np.zeros(len(rows), bool)
+            for is_deferred in np.unique(deferred):
+                of_kind = rows[deferred == is_deferred]
+                mean = float(size[of_kind].mean())
                 chunk = spec.pools.data.chunk_bytes(round(mean / count))
-                route[these] = len(kinds)
-                kinds.append(Kind(op, int(count), bool(is_late), chunk, mean / chunk if chunk else 1.0))
+                route[of_kind] = len(kinds)
+                kinds.append(Kind(op, int(count), bool(is_deferred), chunk, mean / chunk if chunk else 1.0))
     return kinds, route
 
 
 def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], costs: CostFunctions) -> NDArray[np.bool_]:
-    """Whether the shards of RADOS objects of these sizes are written after their commit."""
+    """Return whether the chunks of RADOS objects of these sizes are written after their commit, same shape."""
     sizes, index = np.unique(object_bytes, return_inverse=True)
-    late = np.array([costs.is_deferred(spec.pools.data.chunk_bytes(round(size))) for size in sizes.tolist()])
-    result: NDArray[np.bool_] = late[index]
+    of_size = np.array([costs.is_deferred(spec.pools.data.chunk_bytes(round(size))) for size in sizes.tolist()])
+    result: NDArray[np.bool_] = of_size[index]
     return result

@@ -1,4 +1,4 @@
-"""Figures of published tables that follow from a cluster's spec and what it holds, without simulation."""
+"""Figures of published tables that follow from a cluster's spec and stored objects, without simulation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _reshard(costs: CostFunctions) -> Reshard:
 
 
 def _written(costs: CostFunctions) -> tuple[int, Compressed]:
-    """The size of a write, and what compression makes of it."""
+    """Return the mean size of a write, and the result of compressing it."""
     settings, size = costs.bluestore, round(float(generate(costs.spec.workload, 0).size_bytes.mean()))
     blob, unit = settings.compression_blob_bytes, settings.min_alloc_bytes
     return size, settings.compression.write(size, blob, unit, BLOCK_BYTES)
@@ -58,6 +58,6 @@ FIGURES: Mapping[str, Figure] = {
     "saved_fraction": _figure(_saved_fraction),
 }
 """``shard_objects_per_osd``, ``metadata_bytes_per_shard_object``, ``spilled_gb_per_osd`` (RocksDB's bytes on the data
-device, 1e9), ``fill_fraction`` (of the data device), ``space_amplification`` (allocated over stored bytes),
+device in GB), ``fill_fraction`` (of the data device), ``space_amplification`` (allocated over stored bytes),
 ``reshard_s`` and ``writes_blocked_s`` (of a reshard of one bucket), ``compressed_fraction`` (bytes kept compressed over
 bytes tried) and ``saved_fraction`` (space saved over bytes kept compressed, both of the workload's writes)."""

@@ -1,4 +1,4 @@
-"""A cluster that fills with objects: its spec on the way, what begins when, and what reshards cost."""
+"""Growth of a cluster: its spec at each number of objects, when effects begin, and the cost of reshards."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from traces.trace import Trace
 
 @dataclass(frozen=True)
 class Step:
-    """All buckets, which grow in step, outgrow their index shards.
+    """A reshard of all buckets, which grow at the same rate.
 
     Attributes:
-        objects: in the whole cluster, when they do.
-        old_shards, new_shards: of each bucket's index.
+        objects: number of objects in the cluster at which the buckets outgrow their index shards.
+        old_shards, new_shards: index shards of each bucket.
     """
 
     objects: int
@@ -33,23 +33,23 @@ class Step:
 
 
 def grown(spec: CephSpec, objects: float) -> CephSpec:
-    """The spec of the same cluster when it holds so many objects."""
+    """Return the spec of the same cluster when it holds this number of objects, with resharded indexes."""
     shards = next((step.new_shards for step in reversed(steps_until(spec, objects))), spec.buckets.shards)
     return holding(spec, objects).model_copy(update={"buckets": spec.buckets.model_copy(update={"shards": shards})})
 
 
 def holding(spec: CephSpec, objects: float) -> CephSpec:
-    """The spec with so many objects in as many index shards as now."""
+    """Return the spec with another number of objects in the same index shards."""
     return spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": objects})})
 
 
 def with_object_size(spec: CephSpec, size_bytes: int) -> CephSpec:
-    """The spec that says how large the objects are that it holds."""
+    """Return the spec with this mean size of the stored objects."""
     return spec.model_copy(update={"stored": spec.stored.model_copy(update={"object_size": size_bytes})})
 
 
 def steps_until(spec: CephSpec, objects: float) -> list[Step]:
-    """The steps in which dynamic resharding gives buckets more shards; they begin with those of the spec."""
+    """Return the steps in which dynamic resharding increases the shards of buckets, from those of the spec."""
     return list(itertools.takewhile(lambda step: step.objects <= objects, _steps(spec)))
 
 
@@ -66,22 +66,22 @@ def _steps(spec: CephSpec) -> Iterator[Step]:
 
 
 def state_figures(spec: CephSpec, trace: Trace) -> dict[str, Any]:
-    """What the cluster has become: the fields of `ClusterState`, and ``index_shards`` of each bucket."""
+    """Return the figures of the state: the fields of `ClusterState`, and ``index_shards`` of each bucket."""
     state = asdict(CostFunctions(spec, object_bytes(spec, trace)).state)
     of_levels = {name: list(value) for name, value in state.items() if isinstance(value, tuple)}
     return state | of_levels | {"index_shards": spec.buckets.shards}
 
 
 def effects(spec: CephSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
-    """What begins between two numbers of objects, in order; what holds at the lower is left out."""
+    """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
     begun = events(CostFunctions(spec, object_bytes(spec, trace)).state_inputs, math.floor(low), math.ceil(high))
     reshards = (_event(step, spec.workload.buckets) for step in steps_until(spec, high) if step.objects > low)
-    felt = (event for event in begun if _is_felt(spec, event))
-    return tuple(sorted((*felt, *reshards), key=lambda event: event.objects))
+    applicable = (event for event in begun if _applies(spec, event))
+    return tuple(sorted((*applicable, *reshards), key=lambda event: event.objects))
 
 
-def _is_felt(spec: CephSpec, event: Effect) -> bool:
-    """Whether the cluster has what the event happens to."""
+def _applies(spec: CephSpec, event: Effect) -> bool:
+    """Return whether the cluster has the part that the effect concerns."""
     if event.name == "index shards":
         return spec.access.via_gateways and not spec.buckets.resharding.dynamic
     return spec.osd.backend == "bluestore" or event.name in FULL_FRACTIONS
@@ -94,32 +94,32 @@ def _event(step: Step, buckets: int) -> Effect:
 
 
 def lost_to_reshards(spec: CephSpec, low: float, high: float, write_ops: float) -> float:
-    """Share of the clients' time that they wait for reshards while the cluster grows; at most 1.
+    """Return the fraction of the clients' time spent waiting for reshards while the cluster grows, at most 1.
 
-    Of an open loop it is 0: its requests come anyway. A reshard begins half a scan's interval after the bucket has
-    outgrown its shards, on average, and catches as many clients as write to the bucket while it is blocked.
+    It is 0 in an open loop, where requests arrive anyway. On average a reshard begins half a scan interval after the
+    bucket has outgrown its shards, and blocks as many clients as write to the bucket during that time.
 
     Args:
-        spec: of the cluster as it was with the fewest objects of its history.
+        spec: the cluster with the fewest objects of its history.
         low, high: objects at the beginning and the end.
-        write_ops: objects gained a second.
+        write_ops: objects added per second.
     """
     workload, settings = spec.workload, spec.buckets.resharding
     if workload.rate is not None or not write_ops > 0 or high <= low:
         return 0.0
     growth_ops = write_ops / workload.buckets
-    waited_s = 0.0
+    total_wait_s = 0.0
     for step in (step for step in steps_until(spec, high) if step.objects > low):
         objects = step.objects / workload.buckets + growth_ops * settings.interval / 2
         event = reshard(objects, step.old_shards, step.new_shards, settings, spec.release, growth_ops=growth_ops)
-        caught = min(workload.clients, growth_ops * event.blocked_s)
-        waits_s = release_times(event, math.ceil(caught), settings, spec.release, math.inf)
-        waited_s += workload.buckets * caught * math.fsum(waits_s) / max(len(waits_s), 1)
-    return min(waited_s / (workload.clients * (high - low) / write_ops), 1.0)
+        blocked = min(workload.clients, growth_ops * event.blocked_s)
+        waits_s = release_times(event, math.ceil(blocked), settings, spec.release, math.inf)
+        total_wait_s += workload.buckets * blocked * math.fsum(waits_s) / max(len(waits_s), 1)
+    return min(total_wait_s / (workload.clients * (high - low) / write_ops), 1.0)
 
 
 def on_the_way(spec: CephSpec, low: float, high: float, write_ops: float) -> dict[str, float]:
-    """The `reshards` between two numbers of objects, and `lost_to_reshards`."""
+    """Return the number of `reshards` between two numbers of objects, and `lost_to_reshards`."""
     steps = [step for step in steps_until(spec, high) if step.objects > low]
     return {
         "reshards": len(steps) * spec.workload.buckets,
@@ -128,7 +128,7 @@ def on_the_way(spec: CephSpec, low: float, high: float, write_ops: float) -> dic
 
 
 def is_limit(effect: Effect) -> bool:
-    """Whether a plan counts it: the cluster is nearly full or full, index shards are too large, or RocksDB spills."""
+    """Return whether a plan counts it as a limit: nearfull or full, too large index shards, or RocksDB spillover."""
     return effect.name in ("nearfull", "full", "index shards") or effect.name.startswith("spill ")
 
 

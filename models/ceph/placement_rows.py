@@ -1,4 +1,4 @@
-"""The rows of the placement table: which OSDs an object's parts and its bucket index shard live on."""
+"""The rows of the placement table: the OSDs of an object's parts and of its bucket index shard."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from models.ceph.spec import CephSpec
 from traces.random_streams import stream_id, uniforms
 
 PARALLEL_STREAMS = 4
-"""RADOS objects of one S3 object that a gateway has under way together: windows of 16 MiB in stripes of 4 MiB."""
+"""RADOS objects of one S3 object that a gateway transfers in parallel: windows of 16 MiB in stripes of 4 MiB."""
 
-_MAX_SHARD_STATIONS = 8192  # of more index shards than this, several share a station: with so many none is busy
+_MAX_SHARD_STATIONS = 8192  # with more index shards than this, none is busy, and several share a station
 
 Osds = NDArray[np.int32]
 Pool = int | Literal["index"]
-"""A lane of the data pool, or the index pool."""
+"""A parallel stream of the data pool, or the index pool."""
 
 
 class Rows:
-    """A row is an object's place; rows are spread evenly over placement groups and index shards.
+    """The rows, each of which is the place of an object; they are spread evenly over placement groups and index shards.
 
     Attributes:
-        shards: index shards of all buckets, as stations.
-        count: rows.
+        shards: number of stations for the index shards of all buckets.
+        count: number of rows.
     """
 
     def __init__(self, spec: CephSpec, reshards: Sequence[Reshard] = ()):
@@ -42,57 +42,57 @@ class Rows:
         self._placed = cache(self._place)
 
     def data(self, out: frozenset[int] = frozenset()) -> Osds:
-        """The OSDs of the data pool's placement groups where some are out, shape (pg_num, width)."""
+        """Return the OSDs of the data pool's placement groups while some are out, shape (pg_num, width)."""
         return self._placed(self.spec.pools.pg_num, self.spec.pools.data.width, out, 0)
 
-    def lane(self, lane: int, epoch: Epoch) -> Osds:
-        """The OSDs that serve each row's RADOS object in a lane, `NO_OSD` after the last, shape (rows, width)."""
-        return acting(self.data(epoch.out), epoch.down)[self._groups(lane)]
+    def stream(self, stream: int, epoch: Epoch) -> Osds:
+        """Return the OSDs that serve each row's RADOS object in a stream, then `NO_OSD`, shape (rows, width)."""
+        return acting(self.data(epoch.out), epoch.down)[self._groups(stream)]
 
-    def missing(self, lane: int, epoch: Epoch) -> NDArray[np.int64]:
-        """Chunks with data, of an erasure code, that each row is without, shape (rows,)."""
+    def missing(self, stream: int, epoch: Epoch) -> NDArray[np.int64]:
+        """Return the number of missing data chunks of an erasure code in each row, shape (rows,)."""
         chunks = self.data(epoch.out)[:, : self.spec.pools.data.data_shards]
         gone = np.isin(chunks, list(epoch.down)) | (chunks == NO_OSD)
-        missing: NDArray[np.int64] = gone.sum(axis=1)[self._groups(lane)]
+        missing: NDArray[np.int64] = gone.sum(axis=1)[self._groups(stream)]
         return missing
 
     def index(self, epoch: Epoch) -> Osds:
-        """The OSDs that serve each row's index shard, shape (rows, index_replicas)."""
+        """Return the OSDs that serve each row's index shard, shape (rows, index_replicas)."""
         replicas = self.spec.index_replicas
         row = np.arange(self.count)
         osds = self._placed(self.shards, replicas, epoch.out, 1)[row % self.shards]
         for number in epoch.resharded:
-            mine = self.of_bucket(self.reshards[number].bucket)
+            rows = self.of_bucket(self.reshards[number].bucket)
             shards = self.new_shards(number)
-            osds[mine] = self._placed(shards, replicas, epoch.out, 2 + number)[np.arange(len(mine)) % shards]
+            osds[rows] = self._placed(shards, replicas, epoch.out, 2 + number)[np.arange(len(rows)) % shards]
         return acting(osds, epoch.down)
 
     def tokens(self, epoch: Epoch) -> NDArray[np.int64]:
-        """The index shard of each row: those of the start are numbered first, then those of each reshard."""
+        """Return the index shard of each row; initial shards are numbered first, then those of each reshard."""
         tokens = np.arange(self.count) % self.shards
         first = self.shards
         for number in range(len(self.reshards)):
             if number in epoch.resharded:
-                mine = self.of_bucket(self.reshards[number].bucket)
-                tokens[mine] = first + np.arange(len(mine)) % self.new_shards(number)
+                rows = self.of_bucket(self.reshards[number].bucket)
+                tokens[rows] = first + np.arange(len(rows)) % self.new_shards(number)
             first += self.new_shards(number)
         return tokens
 
     def new_shards(self, number: int) -> int:
-        """Stations for the shards that a reshard makes."""
+        """Return the number of stations for the shards of a reshard."""
         event = self.reshards[number]
         return min(event.new_shards, len(self.of_bucket(event.bucket)))
 
     def of_bucket(self, bucket: int) -> NDArray[np.int64]:
-        """The rows of a bucket, in order; where buckets share a shard's station, of all that do."""
+        """Return the rows of a bucket, in order, with those of other buckets on the same shard stations."""
         buckets = self.spec.workload.buckets
         first, end = bucket * self.shards // buckets, -(-(bucket + 1) * self.shards // buckets)
         shard = np.arange(self.count) % self.shards
         return np.flatnonzero((shard >= first) & (shard < end))
 
-    def _groups(self, lane: int) -> NDArray[np.int64]:
-        """The placement group of each row's RADOS object in a lane."""
-        order: NDArray[np.int64] = np.argsort(uniforms(lane, stream_id("ceph/rows"), 0, self.count), kind="stable")
+    def _groups(self, stream: int) -> NDArray[np.int64]:
+        """Return the placement group of each row's RADOS object in a stream."""
+        order: NDArray[np.int64] = np.argsort(uniforms(stream, stream_id("ceph/rows"), 0, self.count), kind="stable")
         return order % self.spec.pools.pg_num
 
     def _place(self, groups: int, width: int, out: frozenset[int], seed: int) -> Osds:
@@ -104,7 +104,7 @@ class Rows:
 def _placed(
     groups: int, width: int, hosts: int, drives: int, domain: FailureDomain, out: frozenset[int], seed: int
 ) -> Osds:
-    """The OSDs of placement groups: of one cluster the same in run after run."""
+    """Return the OSDs of placement groups; cached, because runs of the same cluster have the same."""
     osds = place(groups, width, hosts, drives, domain, down=out, seed=seed)
     osds.flags.writeable = False
     return osds

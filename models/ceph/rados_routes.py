@@ -1,6 +1,6 @@
-"""The routes of requests that come to the OSDs without a gateway: RADOS, RBD volumes, databases on volumes.
+"""The routes of native RADOS and RBD access, without gateways: RADOS, RBD volumes, databases on volumes.
 
-Neither a gateway nor a bucket index is visited; reads and writes of RADOS objects are those of `routes`.
+They visit neither a gateway nor a bucket index; reads and writes of RADOS objects are those of `rgw_routes`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from models.network.service_demand import ServiceDemand
 
 
 class DirectRoutes(Routes):
-    """Clients ask the primaries of RADOS objects themselves."""
+    """Builds the routes of clients that access the primaries of RADOS objects directly."""
 
     def _get(self, kind: Kind) -> list[Stage]:
         return [*self._begin(kind), *self._read(kind), single(self._client_nic("down"), delivers=True)]
@@ -35,9 +35,9 @@ class DirectRoutes(Routes):
         return [*self._begin(kind), *self._remove()]
 
     def _begin(self, kind: Kind) -> list[Stage]:
-        """The client's own time, if it takes any."""
-        asks = self._asks(kind.op)
-        return [single(*asks)] if asks else []
+        """The client's CPU time, if any."""
+        client_time = self._client_time(kind.op)
+        return [single(*client_time)] if client_time else []
 
     def _sent(self, kind: Kind) -> list[Stage]:
         """The client sends bytes, and they are committed."""
@@ -48,10 +48,10 @@ class DirectRoutes(Routes):
 
 
 class MysqlRoutes(DirectRoutes):
-    """A transaction reads pages one after the other, then waits for its logs; pages it changed are written later.
+    """A transaction reads pages in series, then waits for its log writes; changed pages are written back later.
 
-    Servers are not told apart: a transaction waits for its turn at the logs where all servers' turns are taken. Log
-    writes of transactions that commit together are not joined, so with group commit their load is overstated.
+    Servers are not distinguished: the log writers of all servers form one pool. Log writes of transactions that commit
+    together are not merged, so with group commit their load is overstated.
     """
 
     def _put(self, kind: Kind) -> list[Stage]:
@@ -60,39 +60,42 @@ class MysqlRoutes(DirectRoutes):
         log_bytes = database.log_write
         log = replace(kind, deferred=self.costs.is_deferred(log_bytes), chunk_bytes=log_bytes)
         sized = partial(of_size, size_bytes=log_bytes)
-        later = list(_repeated(database.write_backs, lambda lane: self._written_back(replace(kind, lane=lane))))
+        later = list(_repeated(database.write_backs, lambda stream: self._written_back(replace(kind, stream=stream))))
         stages = [*self._begin(kind)]
-        for pages in _repeated(database.reads(kind.chunk_bytes), lambda lane: [self._page(kind, lane)]):
+        for pages in _repeated(database.reads(kind.chunk_bytes), lambda stream: [self._page(kind, stream)]):
             stages += [single(*page) for page in pages]
         if database.log_writers:
             stages.append(single(Visit(self.at.logs, NOTHING)))
         for number in range(database.log_writes):
-            turn = replace(log, lane=number % PARALLEL_STREAMS)
+            turn = replace(log, stream=number % PARALLEL_STREAMS)
             stages += [_changed(stage, sized) for stage in self._sent(turn)]
             later.append(self._deferred_writes(turn))
         if database.log_writers:
             stages.append(single(Visit(self.at.logs, NOTHING, releases=True)))
         return [*stages, *self._afterwards([*(branch for some in later for branch in some), *self._compactions()])]
 
-    def _page(self, kind: Kind, lane: int) -> Branch:
-        """A page is read from its volume."""
-        return (*self._read_replica(kind, lane), self._client_nic("down"))
+    def _page(self, kind: Kind, stream: int) -> Branch:
+        """Read a page from its volume."""
+        return (*self._read_replica(kind, stream), self._client_nic("down"))
 
     def _written_back(self, kind: Kind) -> list[Branch]:
-        """A page is written to its volume, with nobody waiting for any part of it."""
+        """Write a page back to its volume, without any request waiting for it."""
         return [*(branch for stage in self._sent(kind) for branch in stage.branches), *self._deferred_writes(kind)]
 
 
 def _repeated(times: float, branches: Callable[[int], list[Branch]]) -> Iterable[list[Branch]]:
-    """What happens so many times on average, each time elsewhere; the last may happen in a share of the requests."""
+    """Yield branches that are executed `times` times on average, on alternating streams.
+
+    If `times` is not a whole number, only a fraction of the requests execute the last ones.
+    """
     for number in range(math.ceil(times)):
-        law = partial(fraction_of, fraction=min(1.0, times - number))
-        yield [_branch(branch, law) for branch in branches(number % PARALLEL_STREAMS)]
+        change = partial(fraction_of, fraction=min(1.0, times - number))
+        yield [_branch(branch, change) for branch in branches(number % PARALLEL_STREAMS)]
 
 
-def _changed(stage: Stage, law: Callable[[ServiceDemand], ServiceDemand]) -> Stage:
-    return replace(stage, branches=tuple(_branch(branch, law) for branch in stage.branches))
+def _changed(stage: Stage, change: Callable[[ServiceDemand], ServiceDemand]) -> Stage:
+    return replace(stage, branches=tuple(_branch(branch, change) for branch in stage.branches))
 
 
-def _branch(branch: Branch, law: Callable[[ServiceDemand], ServiceDemand]) -> Branch:
-    return tuple(replace(visit, demand=law(visit.demand)) for visit in branch)
+def _branch(branch: Branch, change: Callable[[ServiceDemand], ServiceDemand]) -> Branch:
+    return tuple(replace(visit, demand=change(visit.demand)) for visit in branch)

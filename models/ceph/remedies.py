@@ -1,4 +1,4 @@
-"""Changes of a Ceph cluster that may help it."""
+"""Remedies for a Ceph cluster: changes of its spec after which it may meet its objectives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DB_STEP_BYTES = 10**9
 
 
 def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
-    """More gateways, cores, index shards, hosts or drives, a larger block.db, and other protections of data."""
+    """Yield more gateways, cores, index shards, hosts or drives, a larger block.db, and other protections of data."""
     if spec.access.via_gateways:
         yield from ({"gateways.count": n} for n in more(spec.gateways.count))
         cores = {min(n, spec.gateways.scales_to) for n in more(spec.gateways.cores)}
@@ -33,9 +33,9 @@ def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
 
 
 def _databases(spec: CephSpec, at_end: CephSpec) -> list[int]:
-    """Sizes of block.db in bytes: twice, four times, and the least that holds all of RocksDB at the end.
+    """Return sizes of block.db in bytes: twice, four times, and the smallest that holds all of RocksDB at the end.
 
-    OSDs on hard disks that have none may get one of that least size; flash drives have their RocksDB on themselves.
+    OSDs on hard disks without block.db may get one of that smallest size; flash drives keep RocksDB themselves.
     """
     if spec.osd.backend != "bluestore" or (spec.db is None and not spec.device.rotational):
         return []
@@ -51,7 +51,7 @@ def _databases(spec: CephSpec, at_end: CephSpec) -> list[int]:
 
 
 def _protections(spec: CephSpec) -> list[str]:
-    """Replicas and codes that survive the loss of as many OSDs; objects are copied to a new pool."""
+    """Return replicas and erasure codes that survive the loss of as many OSDs; objects are copied to a new pool."""
     data = spec.pools.data
     lost = data.width - data.data_shards
     codes = [f"ec {k}+{lost}" for k in (2, 4, 8) if k != data.data_shards]
@@ -59,11 +59,11 @@ def _protections(spec: CephSpec) -> list[str]:
 
 
 def moving_cost(before: CephSpec, after: CephSpec) -> float:
-    """What it costs to copy all objects, if they are to be protected otherwise."""
+    """Return the cost of copying all objects to a pool with another protection; 0 if it stays the same."""
     if after.prices is None or after.pools.data == before.pools.data:
         return 0.0
-    held_bytes = before.stored.objects * first_object_bytes(before)
-    return after.prices.copied_tb * held_bytes / 1e12
+    stored_bytes = before.stored.objects * first_object_bytes(before)
+    return after.prices.copied_tb * stored_bytes / 1e12
 
 
 REMEDIES = Remedies(changes, moving_cost)

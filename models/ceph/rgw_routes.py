@@ -1,13 +1,13 @@
 """The routes of requests through a Ceph cluster.
 
-A PUT prepares its entry in the bucket index shard, writes the RADOS objects, and is answered; the entry is completed
-afterwards (ceph doc/dev/radosgw/bucket_index.rst). A GET asks no index. Objects are cut into a head and stripes of 4
-MiB, of which a gateway has 16 MiB under way together (rgw_put_obj_min_window_size, src/common/options/rgw.yaml.in). A
-replicated or erasure-coded write waits for all members of the placement group, an erasure-coded read for as many shards
-as hold data.
+A PUT prepares its entry in the bucket index shard, writes the RADOS objects, and sends the response; the entry is
+completed afterwards (ceph doc/dev/radosgw/bucket_index.rst). A GET does not use the index. Objects are divided into a
+head and stripes of 4 MiB, of which a gateway transfers 16 MiB in parallel (rgw_put_obj_min_window_size,
+src/common/options/rgw.yaml.in). A replicated or erasure-coded write waits for all members of the placement group, an
+erasure-coded read for as many chunks as there are data chunks.
 
-A transfer is charged to one network interface: the receiver's on the way in, the sender's on the way out, which is the
-busier one of the two for each operation.
+A transfer loads one network interface: the receiver's on the way in, the sender's on the way out, which is the
+busier of the two for each operation.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from models.network.service_demand import ServiceDemand
 from traces.workload.workload import Op
 
 _AFTER_DATA = 0.3
-"""Share of a gateway's CPU time for a PUT or DELETE that follows the commit of its data (assumed)."""
+"""Fraction of a gateway's CPU time for a PUT or DELETE that follows the commit of its data (assumed)."""
 
 Branch = tuple[Visit, ...]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What requests of one route have in common.
+    """The common properties of requests with the same route.
 
     Attributes:
-        objects: RADOS objects of the S3 object: its head and stripes.
-        deferred: its shards are small enough to be written after the commit.
-        chunk_bytes: a shard of one of them, for what does not go by the request's own size.
-        parts: shards that its bytes fill, on average; it has more where an erasure code pads them.
-        lane: of its first RADOS object.
+        objects: number of RADOS objects of the S3 object: its head and stripes.
+        deferred: whether its chunks are small enough to be written after the commit.
+        chunk_bytes: bytes of a chunk, for demands that do not follow from the size of each request.
+        parts: mean number of chunks that the bytes fill; an erasure code may pad them to more.
+        stream: parallel stream of its first RADOS object.
     """
 
     op: Op
@@ -46,26 +46,26 @@ class Kind:
     deferred: bool = False
     chunk_bytes: int = 0
     parts: float = 1.0
-    lane: int = 0
+    stream: int = 0
 
     @property
     def windows(self) -> list[range]:
-        """The lanes of each window in turn."""
+        """The parallel streams of each window, in order."""
         if self.objects == 1:
-            return [range(self.lane, self.lane + 1)]
+            return [range(self.stream, self.stream + 1)]
         return [
             range(min(PARALLEL_STREAMS, self.objects - first)) for first in range(0, self.objects, PARALLEL_STREAMS)
         ]
 
     @property
     def name(self) -> str:
-        """Of the route."""
+        """Name of the route."""
         stripes = f" of {self.objects} RADOS objects" if self.objects > 1 else ""
         return self.op + stripes + (" deferred" if self.deferred else "")
 
 
 class Routes:
-    """Writes the routes down."""
+    """Builds the routes of requests through gateways."""
 
     def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations):
         self.spec, self.costs, self.at = spec, costs, stations
@@ -74,7 +74,7 @@ class Routes:
         self.hop = Visit(stations.latency, ServiceDemand(constant=spec.network.latency))
 
     def route(self, kind: Kind) -> Route:
-        """The route of one kind of request."""
+        """Return the route of one kind of request."""
         stages = {
             "GET": self._get, "PUT": self._put, "HEAD": self._head, "DELETE": self._delete, "LIST": self._list
         }[kind.op](kind)  # fmt: skip
@@ -85,34 +85,36 @@ class Routes:
         return [self._accept("GET"), *self._read(kind), single(*out, self._slot(releases=True), delivers=True)]
 
     def _read(self, kind: Kind) -> list[Stage]:
-        """The OSDs read the RADOS objects and send them off."""
+        """The OSDs read the RADOS objects and send them."""
         stages: list[Stage] = []
-        for lanes in kind.windows:
+        for streams in kind.windows:
             if self.is_ec:
-                stages += self._read_shards(kind, lanes)
+                stages += self._read_shards(kind, streams)
             else:
-                branches = tuple(self._read_replica(kind, lane) for lane in lanes)
+                branches = tuple(self._read_replica(kind, stream) for stream in streams)
                 stages.append(Stage(branches, len(branches)))
         return stages
 
-    def _read_replica(self, kind: Kind, lane: int) -> Branch:
-        """The primary reads a RADOS object and sends it off."""
-        osd, parts = self.at.osd(lane, 0), kind.parts
+    def _read_replica(self, kind: Kind, stream: int) -> Branch:
+        """The primary reads a RADOS object and sends it."""
+        osd, parts = self.at.osd(stream, 0), kind.parts
         read = Visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
-        return (*self._go(lane), read, *self._fetch(osd, kind, parts), *self._to_gateway(osd, kind))
+        return (*self._go(stream), read, *self._fetch(osd, kind, parts), *self._to_gateway(osd, kind))
 
     def _go(self, pool: Pool, writes: bool = False) -> Branch:
-        """The way to the primary of a placement group, and what may be shut before it."""
+        """The gates before the primary of a placement group, and the way to it."""
         return (*self.at.gates(pool, writes), self.hop)
 
-    def _read_shards(self, kind: Kind, lanes: range) -> list[Stage]:
-        """The primary asks for the shards, and sends what they make to the gateway."""
+    def _read_shards(self, kind: Kind, streams: range) -> list[Stage]:
+        """The primary fetches the chunks and sends the decoded object to the gateway."""
         requested = self.width if self.spec.pools.fast_read else self.data_shards
         parts = kind.parts
         read = self._read_cpu(kind, parts)
-        ask = tuple((*self._go(lane), Visit(self.at.osd(lane, 0).cpu, read.without_bytes, ties=True)) for lane in lanes)
+        start = tuple(
+            (*self._go(stream), Visit(self.at.osd(stream, 0).cpu, read.without_bytes, ties=True)) for stream in streams
+        )
         fetch = []
-        for osd, member in ((self.at.osd(lane, member), member) for lane in lanes for member in range(requested)):
+        for osd, member in ((self.at.osd(stream, member), member) for stream in streams for member in range(requested)):
             if member:
                 arrive, response = (self.hop, Visit(osd.cpu, read)), (self.hop, self._nic(osd, "up", parts))
                 fetch.append((*arrive, *self._fetch(osd, kind, parts), *response))
@@ -120,80 +122,80 @@ class Routes:
                 fetch.append((Visit(osd.cpu, read.of_bytes), *self._fetch(osd, kind, parts)))
         decode = self.spec.pools.data.decode(1, self.spec.release).per_shard(kind.objects)
         send = tuple(
-            (*(Visit(cpu, decode) for cpu in self.at.decoders(lane)), *self._to_gateway(self.at.osd(lane, 0), kind))
-            for lane in lanes
+            (*(Visit(cpu, decode) for cpu in self.at.decoders(stream)), *self._to_gateway(self.at.osd(stream, 0), kind))
+            for stream in streams
         )
-        need = len(lanes) * self.data_shards
-        return [Stage(ask, len(ask)), Stage(tuple(fetch), need), Stage(send, len(send))]
+        need = len(streams) * self.data_shards
+        return [Stage(start, len(start)), Stage(tuple(fetch), need), Stage(send, len(send))]
 
     def _fetch(self, osd: Osd, kind: Kind, parts: float) -> Branch:
-        """Reading a shard from its drive, with the database's accesses before it."""
+        """Read a chunk from its drive, after the database's accesses."""
         return self._accesses(osd, self.costs.read_accesses(kind.chunk_bytes), parts)
 
     def _read_cpu(self, kind: Kind, parts: float) -> ServiceDemand:
-        """Of the OSD that reads a shard: one of so many parts of the request's bytes."""
+        """CPU demand of an OSD that reads a chunk, one of `parts` equal parts of the request's bytes."""
         return _more(self.spec.osd.read, self.costs.decompress_s(kind.chunk_bytes)).per_shard(parts)
 
     def _accesses(self, osd: Osd, accesses: tuple[Access, ...], parts: float = 1) -> Branch:
         visits = []
         for access in accesses:
-            if access.beside.takes_time:
-                visits.append(Visit(self.at.drive_latency(osd), access.beside.per_shard(parts)))
-            visits.append(Visit(osd.drive, access.alone.per_shard(parts)))
+            if access.overlapping.takes_time:
+                visits.append(Visit(self.at.drive_latency(osd), access.overlapping.per_shard(parts)))
+            visits.append(Visit(osd.drive, access.exclusive.per_shard(parts)))
         return tuple(visits)
 
     def _put(self, kind: Kind) -> list[Stage]:
-        law = self.costs.gateway_cpu("PUT")
+        demand = self.costs.gateway_cpu("PUT")
         arrive = (self._client_nic("up"), self._nic(None, "down"))
-        accept = self._accept("PUT", *arrive, law=law.scaled(1 - _AFTER_DATA))
-        return [accept, *self._index(), *self._write(kind), *self._end_of_write(law, self._deferred_writes(kind))]
+        accept = self._accept("PUT", *arrive, demand=demand.scaled(1 - _AFTER_DATA))
+        return [accept, *self._index(), *self._write(kind), *self._end_of_write(demand, self._deferred_writes(kind))]
 
     def _write(self, kind: Kind) -> list[Stage]:
-        """The OSDs get the RADOS objects and commit them."""
-        return [stage for lanes in kind.windows for stage in self._write_shards(kind, lanes)]
+        """The OSDs receive the RADOS objects and commit them."""
+        return [stage for streams in kind.windows for stage in self._write_shards(kind, streams)]
 
     def _deferred_writes(self, kind: Kind) -> list[Branch]:
-        """The shards go to their place after the commit, if they are deferred."""
+        """The chunks are written to their place after the commit, if they are deferred."""
         written = self.costs.deferred_write(kind.chunk_bytes)
         return [
             (Visit(osd.throttle, NOTHING), Visit(osd.drive, written), Visit(osd.throttle, NOTHING, releases=True))
-            for lanes in kind.windows if kind.deferred
-            for osd in (self.at.osd(lane, member) for lane in lanes for member in range(self.width))
+            for streams in kind.windows if kind.deferred
+            for osd in (self.at.osd(stream, member) for stream in streams for member in range(self.width))
         ]  # fmt: skip
 
-    def _write_shards(self, kind: Kind, lanes: range) -> list[Stage]:
-        """The primaries get the objects, and the shards or replicas are committed."""
+    def _write_shards(self, kind: Kind, streams: range) -> list[Stage]:
+        """The primaries receive the objects, and the chunks or replicas are committed."""
         spec = self.spec
         parts = kind.parts
         write = spec.osd.write.per_shard(parts)
         encode = spec.pools.data.encode(spec.release).per_byte
         first = _more(spec.osd.write, encode).per_shard(kind.objects)
         send, commit = [], []
-        for lane in lanes:
-            primary = self.at.osd(lane, 0)
-            arrive = (*self._go(lane, writes=True), self._nic(primary, "down", kind.objects, local=True))
+        for stream in streams:
+            primary = self.at.osd(stream, 0)
+            arrive = (*self._go(stream, writes=True), self._nic(primary, "down", kind.objects, local=True))
             send.append((*arrive, Visit(primary.cpu, first, ties=True)))
             for member in range(self.width):
-                osd = self.at.osd(lane, member)
+                osd = self.at.osd(stream, member)
                 arrive = (self.hop, self._nic(osd, "down", parts), Visit(osd.cpu, write)) if member else ()
                 commit.append((*arrive, *self._commit(osd, parts, kind), *((self.hop,) if member else ())))
         return [Stage(tuple(send), len(send)), Stage(tuple(commit), len(commit)), single(self.hop)]
 
     def _commit(self, osd: Osd, parts: float, kind: Kind) -> Branch:
-        """A shard is made durable: in the log if it is deferred, else on the drive, then in the log.
+        """A chunk is made durable: in the log if it is deferred, else on the drive and then in the log.
 
-        A deferred one waits its turn behind the deferred writes before it, but keeps no token of theirs: it would hold
-        it until the slowest member has committed, and two writes could wait for each other for ever.
+        A deferred one queues behind earlier deferred writes but keeps none of their tokens: it would hold the token
+        until the slowest member has committed, and two writes could wait for each other forever.
         """
         compress = ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts)
         packed = (Visit(osd.cpu, compress),) if compress.takes_time else ()
-        looked = self._accesses(osd, self.costs.target_accesses)
+        lookups = self._accesses(osd, self.costs.target_accesses)
         if kind.deferred:
             turn = Visit(osd.throttle, NOTHING), Visit(osd.throttle, NOTHING, releases=True)
-            return (*packed, *looked, *turn, *self._log(osd, kind.chunk_bytes))
+            return (*packed, *lookups, *turn, *self._log(osd, kind.chunk_bytes))
         data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
         written = self._accesses(osd, data, parts)
-        return (*packed, *looked, *written, *self._log(osd))
+        return (*packed, *lookups, *written, *self._log(osd))
 
     def _log(self, osd: Osd, chunk_bytes: int = 0) -> Branch:
         """A commit of RocksDB's log, or of FileStore's journal."""
@@ -206,73 +208,73 @@ class Routes:
         primary, write = self.at.index_osd(0), self.spec.osd.write.without_bytes
         start = single(*self._go("index", writes=True), Visit(primary.cpu, write), Visit(self.at.shard, NOTHING))
         end = single(Visit(self.at.shard, NOTHING, releases=True), self.hop)
-        branches = tuple(self._index_commit(member, looks=True) for member in range(self.spec.index_replicas))
+        branches = tuple(self._index_commit(member, looks_up=True) for member in range(self.spec.index_replicas))
         return [start, Stage(branches, len(branches)), end]
 
-    def _index_commit(self, member: int, looks: bool) -> Branch:
-        """One OSD of the shard commits; a new entry has to be looked for first."""
+    def _index_commit(self, member: int, looks_up: bool) -> Branch:
+        """One OSD of the index shard commits; the lookup of a new entry precedes."""
         osd = self.at.index_osd(member)
         arrive = (self.hop, Visit(osd.cpu, self.spec.osd.write.without_bytes)) if member else ()
-        looked = self._accesses(osd, self.costs.entry_accesses) if looks else ()
-        return (*arrive, *looked, *self._log(osd), *((self.hop,) if member else ()))
+        lookups = self._accesses(osd, self.costs.entry_accesses) if looks_up else ()
+        return (*arrive, *lookups, *self._log(osd), *((self.hop,) if member else ()))
 
-    def _end_of_write(self, law: ServiceDemand, later: list[Branch]) -> list[Stage]:
-        """The gateway's last work and the answer. Nobody waits for the index entry's completion and `later`."""
+    def _end_of_write(self, demand: ServiceDemand, later: list[Branch]) -> list[Stage]:
+        """The gateway's last work and the response; the request does not wait for the index entry or `later`."""
         osd, write = self.at.index_osd(0), self.spec.osd.write.without_bytes
         complete: Branch = (
             self.hop, Visit(osd.cpu, write), Visit(self.at.shard, NOTHING), *self._log(osd),
             Visit(self.at.shard, NOTHING, releases=True),
         )  # fmt: skip
-        replicas = [self._index_commit(member, looks=False) for member in range(1, self.spec.index_replicas)]
+        replicas = [self._index_commit(member, looks_up=False) for member in range(1, self.spec.index_replicas)]
         return [
-            single(Visit(self.at.gateway("cpu"), law.scaled(_AFTER_DATA))),
+            single(Visit(self.at.gateway("cpu"), demand.scaled(_AFTER_DATA))),
             self._not_waited_for(complete, *replicas, *later, *self._compactions()),
             single(self.hop, self._slot(releases=True)),
         ]
 
     def _not_waited_for(self, *branches: Branch) -> Stage:
-        """What goes on while the request does too: one more branch takes no time, so is done first, and is enough."""
+        """Fork branches that the request does not wait for: a further branch takes no time and completes the stage."""
         return Stage(((Visit(self.at.latency, NOTHING),), *branches), 1)
 
     def _compactions(self) -> list[Branch]:
-        """What the metadata of a write cost the data devices later."""
+        """Compaction I/O on the data devices caused by the metadata of a write."""
         branches = [self._accesses(self.at.osd(0, m), self.costs.compaction_accesses) for m in range(self.width)]
         return [branch for branch in branches if branch]
 
     def _delete(self, kind: Kind) -> list[Stage]:
-        """The head is removed, and its entry; garbage collection removes the tail later."""
-        law = self.costs.gateway_cpu("DELETE")
-        accept = self._accept("DELETE", law=law.scaled(1 - _AFTER_DATA))
-        lanes = [lane for window in kind.windows for lane in window]
-        garbage = [branch for lane in lanes[1:] for branch in self._removals(lane)]
-        return [accept, *self._index(), *self._remove(), *self._end_of_write(law, garbage)]
+        """The head and its index entry are removed; garbage collection removes the tail later."""
+        demand = self.costs.gateway_cpu("DELETE")
+        accept = self._accept("DELETE", demand=demand.scaled(1 - _AFTER_DATA))
+        streams = [stream for window in kind.windows for stream in window]
+        garbage = [branch for stream in streams[1:] for branch in self._removals(stream)]
+        return [accept, *self._index(), *self._remove(), *self._end_of_write(demand, garbage)]
 
     def _remove(self) -> list[Stage]:
-        """The shards or replicas of a RADOS object are removed."""
+        """The chunks or replicas of a RADOS object are removed."""
         removals = self._removals(0)
         return [single(*self._go(0, writes=True)), Stage(tuple(removals), len(removals)), single(self.hop)]
 
-    def _removals(self, lane: int) -> list[Branch]:
-        """What removing a RADOS object is for each of its OSDs."""
+    def _removals(self, stream: int) -> list[Branch]:
+        """The removal of a RADOS object on each of its OSDs."""
         write, branches = self.spec.osd.write.without_bytes, []
         for member in range(self.width):
-            osd = self.at.osd(lane, member)
+            osd = self.at.osd(stream, member)
             hops = (self.hop,) if member else ()
-            looked = self._accesses(osd, self.costs.metadata_accesses)
-            branches.append((*hops, Visit(osd.cpu, write), *looked, *self._log(osd), *hops))
+            lookups = self._accesses(osd, self.costs.metadata_accesses)
+            branches.append((*hops, Visit(osd.cpu, write), *lookups, *self._log(osd), *hops))
         return branches
 
     def _head(self, kind: Kind) -> list[Stage]:
         return [self._accept("HEAD"), self._stat(), single(self.hop, self._slot(releases=True))]
 
     def _stat(self) -> Stage:
-        """The primary is asked for the attributes of a RADOS object."""
+        """The primary returns the attributes of a RADOS object."""
         osd = self.at.osd(0, 0)
         metadata = self._accesses(osd, self.costs.metadata_accesses)
         return single(*self._go(0), Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True), *metadata, self.hop)
 
     def _list(self, kind: Kind) -> list[Stage]:
-        """All shards of the bucket are asked, so many at a time; each for its share of the keys."""
+        """All index shards of the bucket are queried, `LIST_MAX_AIO` at a time, each for its part of the keys."""
         shards = self.spec.buckets.shards
         entries = self.costs.listed
         work = self.spec.osd.read.without_bytes
@@ -286,16 +288,16 @@ class Routes:
             stages.append(Stage(branches, len(branches)))
         return [*stages, single(self.hop, self._slot(releases=True))]
 
-    def _accept(self, op: Op, *arrive: Visit, law: ServiceDemand | None = None) -> Stage:
-        """A request comes to a gateway and is worked on there."""
-        visits = self._asks(op)
-        law = self.costs.gateway_cpu(op) if law is None else law
-        return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), law, ties=True))
+    def _accept(self, op: Op, *arrive: Visit, demand: ServiceDemand | None = None) -> Stage:
+        """A request arrives at a gateway and is processed there."""
+        visits = self._client_time(op)
+        demand = self.costs.gateway_cpu(op) if demand is None else demand
+        return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), demand, ties=True))
 
-    def _asks(self, op: Op) -> Branch:
-        """The client's own time."""
-        law = self.spec.client.cpu.get(op, NOTHING)
-        return (Visit(self.at.latency, law),) if law.takes_time else ()
+    def _client_time(self, op: Op) -> Branch:
+        """The client's CPU time."""
+        demand = self.spec.client.cpu.get(op, NOTHING)
+        return (Visit(self.at.latency, demand),) if demand.takes_time else ()
 
     def _slot(self, releases: bool = False) -> Visit:
         return Visit(self.at.gateway("slots"), NOTHING, releases)
@@ -304,17 +306,20 @@ class Routes:
         return self.hop, self._nic(osd, "up", kind.objects, local=True)
 
     def _nic(self, osd: Osd | None, way: Way, parts: float = 1, local: bool = False) -> Visit:
-        """A part of the bytes on the interface of an OSD's host, or of the gateway; perhaps both are on one machine."""
-        law = self.costs.nic(self.spec.hosts.nic if osd else self.spec.gateway_nic, way)
+        """Transfer of one of `parts` parts of the bytes on the NIC of an OSD's host or, without `osd`, of the gateway.
+
+        With `local`, transfers between an OSD and a gateway on the same host are left out, on average.
+        """
+        demand = self.costs.nic(self.spec.hosts.nic if osd else self.spec.gateway_nic, way)
         remote = 1 - 1 / self.spec.hosts.count if local and self.spec.collocated else 1.0
         station = self.at.gateway(way) if osd is None else osd.up if way == "up" else osd.down
-        return Visit(station, law.scaled(remote).per_shard(parts))
+        return Visit(station, demand.scaled(remote).per_shard(parts))
 
     def _client_nic(self, way: Way) -> Visit:
         station = self.at.client_up if way == "up" else self.at.client_down
         return Visit(station, self.costs.nic(self.spec.client.nic, way))
 
 
-def _more(law: ServiceDemand, per_byte_s: float) -> ServiceDemand:
-    """The law with so much more for each byte."""
-    return law.model_copy(update={"per_byte": law.per_byte + per_byte_s})
+def _more(demand: ServiceDemand, per_byte_s: float) -> ServiceDemand:
+    """Return the demand with `per_byte_s` more for each byte."""
+    return demand.model_copy(update={"per_byte": demand.per_byte + per_byte_s})

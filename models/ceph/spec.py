@@ -1,4 +1,4 @@
-"""Ceph with RADOS gateways: what an engineer writes of a cluster."""
+"""The spec of a Ceph cluster with RADOS gateways."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from models.store_spec import StoreSpec
 
 
 class CephSpec(StoreSpec):
-    """A Ceph cluster with RADOS gateways, its clients and what is asked of it."""
+    """A Ceph cluster with RADOS gateways, its clients and their workload."""
 
     store: Literal["ceph"]
-    release: Release = Field("reef", description="of Ceph; defaults go by it")
-    access: AccessPath = Field(S3(), description="what the clients speak; but for s3 the gateways stand idle")
+    release: Release = Field("reef", description="Release of Ceph, which determines defaults.")
+    access: AccessPath = Field(S3(), description="Access path of the clients; only s3 uses the gateways.")
     client: Clients = Clients()
     network: Links = Links()
     gateways: Gateways = Gateways()
     hosts: Hosts = Hosts()
     osd: Osd = Osd()
-    device: DeviceField = PRESETS["nvme"]
-    db: Database | None = Field(None, description="a faster device for RocksDB; absent: it lives on the data device")
+    device: DeviceField = Field(PRESETS["nvme"], description="Data device of each OSD.")
+    db: Database | None = Field(None, description="Faster device for RocksDB; absent: it is on the data device.")
     bluestore: BlueStore = BlueStore()
     filestore: FileStore = FileStore()
     rocksdb: RocksDb = RocksDb()
@@ -39,38 +39,38 @@ class CephSpec(StoreSpec):
     buckets: Buckets = Buckets()
     stored: Holdings = Holdings()
     background: BackgroundWork = BackgroundWork()
-    faults: tuple[Fault, ...] = Field((), description="what happens while the cluster runs")
-    prices: CephPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
+    faults: tuple[Fault, ...] = Field((), description="Faults during the run.")
+    prices: CephPrices | None = Field(None, description="Prices of the parts; absent: no cost is calculated.")
 
     @property
     def osds(self) -> int:
-        """OSDs of the cluster."""
+        """Number of OSDs of the cluster."""
         return self.hosts.count * self.hosts.drives
 
     @property
     def collocated(self) -> bool:
-        """Whether gateways work on the OSD hosts."""
+        """Whether gateways run on the OSD hosts."""
         return self.gateways.collocated and self.access.via_gateways
 
     @property
     def osd_cores(self) -> int:
-        """Cores of a host that its OSDs have."""
+        """Number of cores of a host that its OSDs have."""
         taken = self.gateways_per_host * self.gateways.cores if self.collocated else 0
         return self.hosts.cores - taken
 
     @property
     def gateways_per_host(self) -> int:
-        """Gateways on the fullest host, if collocated."""
+        """Largest number of gateways on one host, if collocated."""
         return -(-self.gateways.count // self.hosts.count)
 
     @property
     def gateway_nic(self) -> float:
-        """The network interface of a gateway's host, bytes a second."""
+        """NIC bandwidth of a gateway's host in B/s."""
         return self.hosts.nic if self.collocated else self.gateways.nic
 
     @property
     def priced(self) -> dict[str, float]:
-        """How much there is of what `prices` names."""
+        """The amount of each part in `prices`."""
         gateways = self.gateways.count if self.access.via_gateways else 0
         return {
             "gateway": gateways,
@@ -82,39 +82,40 @@ class CephSpec(StoreSpec):
 
     @property
     def failure_domains(self) -> int:
-        """Hosts, or OSDs, of which each replica or chunk needs its own."""
+        """Number of failure domains: hosts or OSDs."""
         return self.hosts.count if self.pools.failure_domain == "host" else self.osds
 
     @property
     def index_replicas(self) -> int:
-        """Replicas of each bucket index shard. Access without gateways has no index, so it never needs more hosts."""
-        most = self.pools.index_replicas
-        return most if self.access.via_gateways else min(most, self.failure_domains)
+        """Number of replicas of each index shard; without gateways there is no index, so no more than fit."""
+        replicas = self.pools.index_replicas
+        return replicas if self.access.via_gateways else min(replicas, self.failure_domains)
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
         if self.osd_cores < 1:
             raise ValueError(
-                f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores} cores leave the OSDs "
-                f"nothing of a host's {self.hosts.cores}; at most {(self.hosts.cores - 1) // self.gateways_per_host}"
+                f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores} cores each leave no core "
+                f"of a host's {self.hosts.cores} to OSDs; at most "
+                f"{(self.hosts.cores - 1) // self.gateways_per_host} are allowed"
             )
         if self.access.overwrites and self.pools.data.is_ec:
             raise ValueError(
-                f"pools.data: is an erasure code; access {self.access.kind} writes parts of objects, allowed are "
-                "replicas, as 'replica 3'"
+                f"pools.data: is an erasure code; access {self.access.kind} writes parts of objects and requires "
+                "replicas, such as 'replica 3'"
             )
         domains = self.failure_domains
         for name, width in (("data", self.pools.data.width), ("index_replicas", self.index_replicas)):
             if width > domains:
                 raise ValueError(
-                    f"pools.{name}: needs {width} {self.pools.failure_domain}s, there are {domains}; more hosts, or "
-                    "failure_domain: osd"
+                    f"pools.{name}: requires {width} {self.pools.failure_domain}s, there are {domains}; give more "
+                    "hosts, or failure_domain: osd"
                 )
         self._check_events()
         return self
 
     def _check_events(self) -> None:
-        """Whether everything that the faults name exists."""
+        """Check that all parts named by faults exist."""
         counts = {
             "osd": self.osds,
             "host": self.hosts.count,
@@ -123,7 +124,7 @@ class CephSpec(StoreSpec):
         }
         for number, fault in enumerate(self.faults):
             if isinstance(fault, ReshardEvent | GatewayDown) and not self.access.via_gateways:
-                raise ValueError(f"faults.{number}.kind: {fault.kind} is for access s3, not for {self.access.kind}")
+                raise ValueError(f"faults.{number}.kind: {fault.kind} requires access s3; it is {self.access.kind}")
             for name, count in counts.items():
                 named = getattr(fault, name, 0)
                 if named >= count:

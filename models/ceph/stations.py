@@ -1,4 +1,4 @@
-"""The stations of a Ceph cluster, and the placement table that says which of them an object's parts live on."""
+"""The stations of a Ceph cluster, and the placement table that maps objects to them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Table = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Osd:
-    """Where an OSD's parts are: columns of the placement table, or of what a group binds a request to."""
+    """The places of an OSD's parts: columns of the placement table, or of the member that a group binds."""
 
     first: int
     group: int | None = None
@@ -44,16 +44,17 @@ class Osd:
 
 
 class Stations:
-    """Numbers the stations of a spec, and lays the placement table out.
+    """Numbers the stations of a spec and builds the placement table.
 
-    A row of the table is an object's place: for each lane (a RADOS object of it) the OSDs of its placement group, then,
-    if there are gateways, the token of its bucket index shard and the OSDs of that. Rows are spread evenly over
-    placement groups and shards. Where events change the OSD map, the columns of all its epochs stand beside each other,
-    and a group for each lane, and one for the index, binds a request to those of the present epoch when it first comes
-    to them.
+    A row of the table is the place of an object: for each parallel stream (a RADOS object of it) the OSDs of its
+    placement group, then, if there are gateways, the token of its bucket index shard and the OSDs of that. Rows are
+    spread evenly over placement groups and shards. If faults change the OSD map, the table has the columns of all
+    epochs next to each other; a group for each stream, and one for the index, binds a request at its first visit to
+    the columns of the current epoch.
 
     Attributes:
-        placements, groups, scenario: of the network.
+        all: the stations.
+        placements, groups, scenario: those of the network.
     """
 
     def __init__(self, spec: CephSpec, costs: CostFunctions):
@@ -68,7 +69,7 @@ class Stations:
         self.client_down = self._add("clients down", "client network", Discipline.PROCESSOR_SHARING, spec.client.nodes)
         cores = spec.osd_cores
         self.host_cpus: list[int] = []
-        self._parts = len(_OSD_PARTS) if spec.faults else len(_OSD_PARTS) - 1  # latencies differ where events say so
+        self._parts = len(_OSD_PARTS) if spec.faults else len(_OSD_PARTS) - 1  # faults may change latencies
         self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
         for h in range(hosts.count):
             cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.SIRO, cores)
@@ -83,8 +84,8 @@ class Stations:
         if isinstance(spec.access, Mysql) and spec.access.log_writers:
             turns = spec.workload.buckets * spec.access.log_writers
             self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
-        self.happens = fault_timeline(spec, costs)
-        self.rows = Rows(spec, self.happens.reshards)
+        self.timeline = fault_timeline(spec, costs)
+        self.rows = Rows(spec, self.timeline.reshards)
         self._gates: PeeringGates | None = None
         self._first_map: int | None = None
         self.decodes = 0
@@ -92,16 +93,16 @@ class Stations:
         self.scenario: list[Action] = []
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
-        self._disrupt()
+        self._add_faults()
 
     @property
     def width(self) -> int:
-        """OSDs of a placement group of the data pool."""
+        """Number of OSDs of a placement group of the data pool."""
         return self.spec.pools.data.width
 
-    def osd(self, lane: int, member: int) -> Osd:
-        """The OSD that has shard or replica `member` of the RADOS object in a lane; member 0 is the primary."""
-        return Osd(*self._at(lane, member * self._parts))
+    def osd(self, stream: int, member: int) -> Osd:
+        """Return the OSD with chunk or replica `member` of the RADOS object in a stream; member 0 is the primary."""
+        return Osd(*self._at(stream, member * self._parts))
 
     @property
     def shard(self) -> Member | Bound:
@@ -109,31 +110,31 @@ class Stations:
         return _place(*self._at(PARALLEL_STREAMS, 0))
 
     def index_osd(self, member: int) -> Osd:
-        """The OSDs of an object's bucket index shard; member 0 is the primary."""
+        """Return an OSD of an object's bucket index shard; member 0 is the primary."""
         return Osd(*self._at(PARALLEL_STREAMS, 1 + member * self._parts))
 
     def drive_latency(self, osd: Osd) -> int | Member | Bound:
-        """What an access to an OSD's drive takes beside others."""
+        """Return the station for the overlapping latency of accesses to an OSD's drive."""
         return osd.latency if self.spec.faults else self.latency
 
-    def decoders(self, lane: int) -> list[Member | Bound]:
-        """Where a read decodes, once for each chunk that it is without; for all others a gate that is always open."""
+    def decoders(self, stream: int) -> list[Member | Bound]:
+        """Return where a read decodes, one place per missing chunk; a gate that is always open for other rows."""
         parts = self.width * self._parts
-        return [_place(*self._at(lane, parts + missing)) for missing in range(self.decodes)]
+        return [_place(*self._at(stream, parts + missing)) for missing in range(self.decodes)]
 
     def gates(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
-        """What an operation on a placement group passes before it goes there; nothing unless events shut gates."""
+        """Return the gates before operations on a placement group; none if no fault shuts gates."""
         return self._gates.visits(pool, writes) if self._gates else ()
 
     def _at(self, block: int, column: int) -> tuple[int, int | None]:
-        """The place of a column of a block: of a lane, or of the index as the last."""
+        """Return the place of a column in the block of a stream, or in the last block, which is the index."""
         if self._first_map is None:
             return block * self.width * self._parts + column, None
         return 1 + column, self._first_map + block
 
     @staticmethod
     def gateway(part: str) -> Bound:
-        """A part of the gateway that a request came to."""
+        """Return a part of the gateway that a request is bound to."""
         return Bound(0, _GATEWAY_PARTS.index(part))
 
     def _add(self, name: str, role: str, discipline: Discipline, servers: int = 1, **more: float) -> int:
@@ -163,23 +164,23 @@ class Stations:
         return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit)
 
     def _add_shards(self) -> int:
-        """The tokens of the bucket index shards: those of the start, then those of each reshard; the first's index."""
+        """Add the tokens of the initial index shards, then those of each reshard; return the index of the first."""
         first = len(self.all)
         if self.groups:
             for shard in range(self.rows.shards):
                 self._add(f"index shard {shard}", "index shard", Discipline.POOL)
-            for number in range(len(self.happens.reshards)):
+            for number in range(len(self.timeline.reshards)):
                 for shard in range(self.rows.new_shards(number)):
                     self._add(f"index shard {shard} after reshard {number}", "index shard", Discipline.POOL)
         return first
 
     def _blocks(self, epoch: Epoch) -> list[Table]:
-        """The columns of each lane, then those of the index if there is one."""
+        """Return the columns of each stream, then those of the index if there is one."""
         blocks = []
-        for lane in range(PARALLEL_STREAMS):
-            parts = self._osds[self.rows.lane(lane, epoch)].reshape(self.rows.count, -1)
+        for stream in range(PARALLEL_STREAMS):
+            parts = self._osds[self.rows.stream(stream, epoch)].reshape(self.rows.count, -1)
             if self.decodes:
-                missing = self.rows.missing(lane, epoch)[:, None] > np.arange(self.decodes)
+                missing = self.rows.missing(stream, epoch)[:, None] > np.arange(self.decodes)
                 parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
             blocks.append(parts.astype(np.int32))
         if self.groups:
@@ -188,52 +189,53 @@ class Stations:
             blocks.append(np.hstack([tokens, parts]).astype(np.int32))
         return blocks
 
-    def _disrupt(self) -> None:
-        """What the events add to the network."""
-        happens = self.happens
-        if happens.gateways:
-            self.scenario += gateway_outages(happens.gateways, self.groups[0].members, not self.spec.collocated)
-        if len(happens.epochs) > 1:
-            # The members that a placement group has lost are a gate that is always open: visits there take no time.
-            nobody = self._add("nobody", "osd that is down", Discipline.GATE)
-            self._osds = np.vstack([self._osds, np.full(self._parts, nobody, np.int32)])
-            self._bind(happens.epochs)
-        if happens.reshards or happens.outages:
-            self._gates = PeeringGates(self.spec, self.rows, happens, self._take, len(self.groups))
+    def _add_faults(self) -> None:
+        """Add the effects of faults to the network."""
+        timeline = self.timeline
+        if timeline.gateways:
+            self.scenario += gateway_outages(timeline.gateways, self.groups[0].members, not self.spec.collocated)
+        if len(timeline.epochs) > 1:
+            # An always open gate replaces the lost members of a placement group: visits there take no time.
+            open_gate = self._add("nobody", "osd that is down", Discipline.GATE)
+            self._osds = np.vstack([self._osds, np.full(self._parts, open_gate, np.int32)])
+            self._bind(timeline.epochs)
+        if timeline.reshards or timeline.outages:
+            self._gates = PeeringGates(self.spec, self.rows, timeline, self._take, len(self.groups))
             self.placements += (self._gates.table,)
             self.groups += self._gates.groups
             self.scenario += self._gates.scenario
 
     def _slow_down(self) -> None:
-        """What is slow: of drives accesses, and commits where the log is there too; rebuilding takes accesses."""
+        """Add slowdowns: of drives, of commits if the log is on the drive, of cores and NICs; and rebuilding."""
         if not self.spec.faults:
             return
-        slow = self.happens.slow
+        slow = self.timeline.slow
         drive, kv, latency, up, down = (
             self._osds[:, _OSD_PARTS.index(part)] for part in ("drive", "kv", "latency", "up", "down")
         )
         for osd in sorted({slowdown[0] for slowdown in slow}):
             latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
-        self.scenario += speeds(slow + self.happens.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
+        self.scenario += speeds(slow + self.timeline.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
         if self.spec.db is None:
             self.scenario += speeds(slow, kv.tolist())
-        drives, cores = self.spec.hosts.drives, self.happens.cores
+        drives, cores = self.spec.hosts.drives, self.timeline.cores
         self.scenario += speeds(cores, self.host_cpus)
         for way in (up, down):
-            self.scenario += speeds(self.happens.links, way[::drives].tolist())
+            self.scenario += speeds(self.timeline.links, way[::drives].tolist())
         if self.spec.collocated:
             count, hosts = self.spec.gateways.count, self.spec.hosts.count
-            beside = [(g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)]
-            self.scenario += speeds(beside, self.groups[0].members[:, 0].tolist())
+            collocated = [
+                (g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)
+            ]
+            self.scenario += speeds(collocated, self.groups[0].members[:, 0].tolist())
 
     def _bind(self, maps: tuple[Epoch, ...]) -> None:
-        """Lay out the columns of all epochs, the groups that bind requests to them, and when those change.
+        """Add the columns of all epochs, the groups that bind requests to them, and the actions that change epochs.
 
-        The first column of an epoch's block is a station that nobody visits: by it the scenario has the epoch begin and
-        end.
+        The first column of an epoch's block is a station without visits, by which the scenario names the epoch.
         """
         if self.spec.pools.data.is_ec:
-            lacks = (self.rows.missing(lane, epoch).max() for lane in range(PARALLEL_STREAMS) for epoch in maps)
+            lacks = (self.rows.missing(stream, epoch).max() for stream in range(PARALLEL_STREAMS) for epoch in maps)
             self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
         names = [self._add(f"osd map {number}", "osd map", Discipline.GATE) for number in range(len(maps))]
         blocks = [

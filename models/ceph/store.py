@@ -1,4 +1,4 @@
-"""What the model of Ceph is able to do, for the registry."""
+"""The registry entry of Ceph."""
 
 from __future__ import annotations
 

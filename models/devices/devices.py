@@ -1,9 +1,9 @@
-"""Storage devices: what a random read and a random write take, by the figures of data sheets and reviews.
+"""Storage devices: service times of random reads and writes, from the figures of data sheets and reviews.
 
-An access takes two times. While it has the device to itself (`read`, `write`: 1 / IOPS for a small one, 1 / bandwidth
-for each byte) others wait; the rest of its latency (`read_latency`, `write_latency`) it spends beside others. So three
-published figures hold together: the latency of one access at a time, the IOPS of many, and the bandwidth of large
-transfers, be it one or many. A hard disk has one arm, and so no second time.
+An access has two parts. During the exclusive part (`read`, `write`: 1 / IOPS for a small access, 1 / bandwidth for each
+byte) other accesses wait; the rest of the latency (`read_latency`, `write_latency`) overlaps with other accesses. So
+three published figures are met together: the latency at queue depth 1, the IOPS at high depth, and the bandwidth of
+large transfers at any depth. A hard disk has one arm and therefore no second part.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from traces.units import Bytes, Seconds
 from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
 
 BLOCK_BYTES = 4096
-"""The access that data sheets give latency and IOPS of."""
+"""Size of the accesses whose latency and IOPS data sheets give."""
 
 NOTHING = ServiceDemand()
 
 
 class Device(Strict):
-    """One drive.
+    """One drive; `read` and `write` may be left out if `disk` is given."""
 
-    `read` and `write` are left out where `disk` says them.
-    """
-
-    read: Demand = Field(description="what a random read keeps others from the device")
-    write: Demand = Field(description="what a random write keeps others from the device")
-    read_latency: Demand = Field(NOTHING, description="what a read takes besides, while others go on")
-    write_latency: Demand = Field(NOTHING, description="what a write takes besides, while others go on")
-    queue_depth: int = Field(1, ge=1, description="accesses that have their read or write time together")
-    capacity: Bytes = Field(gt=0, description="bytes that it holds")
-    flush: Seconds = Field(0.0, description="what making a write durable adds; 0 with protection against power loss")
+    read: Demand = Field(description="Exclusive time of a random read, during which other accesses wait.")
+    write: Demand = Field(description="Exclusive time of a random write, during which other accesses wait.")
+    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
+    write_latency: Demand = Field(
+        NOTHING, description="Further latency of a write, which overlaps with other accesses."
+    )
+    queue_depth: int = Field(1, ge=1, description="Number of accesses in their exclusive part at the same time.")
+    capacity: Bytes = Field(gt=0, description="Capacity in bytes.")
+    flush: Seconds = Field(0.0, description="Additional time of a durable write; 0 with power-loss protection.")
     over_provisioning: float | None = Field(
         None,
         gt=0,
         le=10,
-        description="spare flash, as a share of the capacity; absent: written in place, nothing to collect",
+        description="Spare flash as a fraction of the capacity; absent: data are overwritten in place, without "
+        "garbage collection.",
     )
-    disk: Hdd | None = Field(None, description="the mechanism of a hard disk")
+    disk: Hdd | None = Field(None, description="Mechanism of a hard disk; absent: not a hard disk.")
 
     @model_validator(mode="before")
     @classmethod
     def _by_mechanism(cls, data: Any) -> Any:
-        """A hard disk's times follow from its mechanism."""
+        """Derive the times of a hard disk from its mechanism."""
         if not isinstance(data, Mapping) or data.get("disk") is None or {"read", "write"} <= data.keys():
             return data
         disk = Hdd.model_validate(data["disk"])
@@ -62,17 +62,17 @@ class Device(Strict):
         return self.disk is not None
 
     def filled(self, fraction: float, newest: float = 1.0) -> Device:
-        """The device when data are on this share of it, of which this newest share is asked for.
+        """Return the device with data on a fraction of it, the `newest` fraction of which is accessed.
 
-        A hard disk is filled from its outer blocks on, as file systems and BlueStore do (assumed), and its accesses go
-        over those asked for only. Flash
-        collects less garbage than full, which its published figures are of; bytes of large writes cost the same.
+        A hard disk is filled from its outer blocks inwards, as file systems and BlueStore do (assumed), and its seeks
+        cover the accessed blocks only. Flash collects less garbage than when it is full, the state that its published
+        figures are for; bytes of large writes cost the same.
 
         Raises:
-            ValueError: the share is not above 0 and at most 1.
+            ValueError: a fraction is not above 0 and at most 1.
         """
         if not 0 < fraction <= 1 or not 0 < newest <= 1:
-            raise ValueError(f"share is {fraction}, newest is {newest}; above 0 and at most 1 is allowed")
+            raise ValueError(f"fraction is {fraction}, newest is {newest}; above 0 and at most 1 is allowed")
         if self.disk is not None:
             return self._with(self.disk.model_copy(update={"at": fraction * (1 - newest), "span": fraction * newest}))
         if self.over_provisioning is None:
@@ -84,9 +84,9 @@ class Device(Strict):
         return self.model_copy(update={"write": write})
 
     def at_depth(self, depth: int) -> Device:
-        """The device when it may choose among so many accesses: a hard disk serves the one it reaches first.
+        """Return the device with `depth` queued accesses: a hard disk serves the one that it reaches first.
 
-        Flash gains nothing: its figures are those of many accesses already.
+        Flash gains nothing, because its figures are those of many accesses already.
 
         Raises:
             ValueError: the depth is below 1.
@@ -96,7 +96,7 @@ class Device(Strict):
         return self if self.disk is None else self._with(self.disk.model_copy(update={"depth": depth}))
 
     def _with(self, disk: Hdd) -> Device:
-        """The device with its mechanism used otherwise; times that a spec gave change in proportion."""
+        """Return the device with another mechanism; times that a spec gave change in proportion."""
         assert self.disk is not None
         read = _changed(self.read, self.disk.access("read"), disk.access("read"))
         write = _changed(self.write, self.disk.access("write"), disk.access("write"))
@@ -104,21 +104,21 @@ class Device(Strict):
 
 
 def write_amplification(utilization: float, over_provisioning: float) -> float:
-    """Flash pages written for each page of uniformly random writes, under greedy garbage collection.
+    """Return the flash pages written for each page of uniformly random writes, under greedy garbage collection.
 
     ``a / (a + W(-a exp(-a)))`` with a = physical over used pages and W Lambert's function (Xiang and Kurkoski,
     arXiv 1110.4245, 2011; Desnoyers, SYSTOR 2012, has the same for blocks collected in order).
 
     Args:
-        utilization: share of the capacity that holds data, above 0 and at most 1.
-        over_provisioning: spare flash as a share of the capacity, above 0.
+        utilization: fraction of the capacity that holds data, above 0 and at most 1.
+        over_provisioning: spare flash as a fraction of the capacity, above 0.
     """
     a = (1 + over_provisioning) / utilization
     return a / (a + float(scipy.special.lambertw(-a * math.exp(-a)).real))
 
 
 def _changed(demand: ServiceDemand, before: ServiceDemand, after: ServiceDemand) -> ServiceDemand:
-    """`after` where the demand is `before`, the mechanism's; else the demand changed in proportion."""
+    """Return `after` if the demand is `before`, the mechanism's own; else the demand changed in proportion."""
     if demand == before:
         return after
     return demand.model_copy(
@@ -129,19 +129,19 @@ def _changed(demand: ServiceDemand, before: ServiceDemand, after: ServiceDemand)
     )
 
 
-def _alone(iops: float, bandwidth: float) -> ServiceDemand:
-    """The time that an access has the device to itself. `bandwidth` in bytes a second."""
+def _exclusive(iops: float, bandwidth: float) -> ServiceDemand:
+    """Return the exclusive time of an access; `bandwidth` in bytes per second."""
     per_byte_s = 1 / bandwidth
     return ServiceDemand(constant=max(1 / iops - BLOCK_BYTES * per_byte_s, 0.0), per_byte=per_byte_s)
 
 
 def _rest(latency_s: float, iops: float, shape: Shape) -> ServiceDemand:
-    """The rest of the latency of one access at a time."""
+    """Return the overlapping rest of the latency at queue depth 1."""
     return ServiceDemand(constant=latency_s - 1 / iops, distribution=shape)
 
 
 def _lognormal(latency_s: float, iops: float, probability: float, quantile_s: float) -> Lognormal:
-    """The shape (assumed lognormal) of the rest of a latency whose mean and one quantile are published."""
+    """Return the shape (assumed lognormal) of the rest of a latency of which mean and one quantile are published."""
     ratio = (quantile_s - 1 / iops) / (latency_s - 1 / iops)
     z = float(scipy.special.ndtri(probability))
     sigma = z - math.sqrt(z**2 - 2 * math.log(ratio))  # quantile / mean = exp(z sigma - sigma² / 2)
@@ -149,7 +149,7 @@ def _lognormal(latency_s: float, iops: float, probability: float, quantile_s: fl
 
 
 def _hdd(disk: Hdd, capacity: str) -> Device:
-    # The block behind the last one written has just passed under the head.
+    # The block after the last one written has just passed under the head.
     return Device.model_validate({"disk": disk, "capacity": capacity, "flush": disk.turn_s})
 
 
@@ -192,30 +192,30 @@ PRESETS: dict[str, Device] = {
     ),
     # Intel SSD DC S4500 (product specification): 4 KB random at depth 32 over all blocks, typical and 99.9 % latencies.
     "sata-ssd": Device(
-        read=_alone(72_000, 500e6), read_latency=_rest(110e-6, 72_000, _READ_SHAPE),
-        write=_alone(33_000, 490e6), write_latency=_rest(52e-6, 33_000, _WRITE_SHAPE),
+        read=_exclusive(72_000, 500e6), read_latency=_rest(110e-6, 72_000, _READ_SHAPE),
+        write=_exclusive(33_000, 490e6), write_latency=_rest(52e-6, 33_000, _WRITE_SHAPE),
         capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
     ),
     # Samsung PM983 3.84 TB (specification 1.0, January 2018): sustained random IOPS, typical latencies. Bandwidths:
     # assumed.
     "nvme": Device(
-        read=_alone(540_000, 3.0e9), read_latency=_rest(85e-6, 540_000, _READ_SHAPE),
-        write=_alone(50_000, 1.9e9), write_latency=_rest(50e-6, 50_000, _WRITE_SHAPE),
+        read=_exclusive(540_000, 3.0e9), read_latency=_rest(85e-6, 540_000, _READ_SHAPE),
+        write=_exclusive(50_000, 1.9e9), write_latency=_rest(50e-6, 50_000, _WRITE_SHAPE),
         capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
     ),
     # Intel SSD DC P3700 2 TB (product specification 330566-005): IOPS, bandwidths, and the sequential write latency, as
     # writes go to its buffer. Read latency measured (AnandTech 11209). Its spare flash: assumed (10 writes a day).
     "nvme-p3700": Device(
-        read=_alone(460_000, 2.8e9), read_latency=_rest(77.9e-6, 460_000, _READ_SHAPE),
-        write=_alone(175_000, 2.0e9), write_latency=_rest(20e-6, 175_000, _WRITE_SHAPE),
+        read=_exclusive(460_000, 2.8e9), read_latency=_rest(77.9e-6, 460_000, _READ_SHAPE),
+        write=_exclusive(175_000, 2.0e9), write_latency=_rest(20e-6, 175_000, _WRITE_SHAPE),
         capacity="2TB", over_provisioning=0.28,
     ),
     # Intel Optane SSD DC P4800X 375 GB (AnandTech 11209, 11930): IOPS and bandwidths by specification; reads one at a
     # time as measured (mean 8.9 us, p99 10, p99.999 37; least and most: assumed); writes' mean assumed as reads', their
     # p99.999 by specification.
     "optane": Device(
-        read=_alone(550_000, 2.4e9), read_latency=_rest(8.9e-6, 550_000, _OPTANE_READ_SHAPE),
-        write=_alone(500_000, 2.0e9),
+        read=_exclusive(550_000, 2.4e9), read_latency=_rest(8.9e-6, 550_000, _OPTANE_READ_SHAPE),
+        write=_exclusive(500_000, 2.0e9),
         write_latency=_rest(8.9e-6, 500_000, _lognormal(8.9e-6, 500_000, 0.99999, 100e-6)),
         capacity="375GB",
     ),
@@ -223,7 +223,7 @@ PRESETS: dict[str, Device] = {
 
 
 def _as_device(value: Any) -> Any:
-    """A preset's name, or a mapping that may begin from a preset."""
+    """Read the name of a preset, or a mapping of fields that may start from a preset."""
     if not isinstance(value, str | Mapping):
         return value
     fields = {"preset": value} if isinstance(value, str) else dict(value)
@@ -232,7 +232,7 @@ def _as_device(value: Any) -> Any:
     name = fields.pop("preset")
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(
-            f"{name!r} is no preset of a device; allowed are {', '.join(PRESETS)}, or a mapping of its fields"
+            f"{name!r} is not a device preset; allowed are {', '.join(PRESETS)}, or a mapping of a device's fields"
         )
     preset = PRESETS[name]
     derived = {"read", "write"} if "disk" in fields else set()  # the preset's times are those of its own mechanism
@@ -243,4 +243,4 @@ def _as_device(value: Any) -> Any:
 
 
 DeviceField = Annotated[Device, BeforeValidator(_as_device)]
-"""A `Device` in a spec: a preset's name (``nvme``), or a mapping of fields, over a preset's with ``preset: nvme``."""
+"""A `Device` in a spec: a preset's name (``nvme``), or a mapping of fields; ``preset: nvme`` supplies the others."""

@@ -1,4 +1,4 @@
-"""Hard disks by mechanism: seek by distance, rotation, zones, and the order in which queued accesses are served."""
+"""Hard disks by mechanism: seek curve, rotation, zones, and the order in which queued accesses are served."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ Access = Literal["read", "write"]
 
 _POINTS = 128  # block addresses in the grid of pairs that distances are taken from
 _TIMES = 512  # points at which the distribution of positioning times is evaluated
-# Accesses left over are the far ones, so n queued are worth fewer new ones. With this power means are those of a
-# simulated head: within 3 % for n to 32 over all blocks, 9 % over a twentieth of them.
+# The accesses that stay queued are the distant ones, so n queued accesses count as fewer independent ones. With this
+# exponent means agree with a simulated head within 3 % for n up to 32 over all blocks, 9 % over a twentieth of them.
 _FRESH = 0.89
-# Denser towards both ends: what is rare is what a tail consists of.
+# Denser towards both ends, because the tail consists of rare values.
 _PROBABILITIES = (1 - np.cos(np.linspace(0, np.pi, 97))) / 2
 
 
 class Seek(Strict):
-    """How long the arm moves: the three figures of a data sheet, joined by the curve of Lee and Katz.
+    """Seek time by distance: the seek curve of Lee and Katz through the three figures of a data sheet.
 
-    Over a share d of all tracks: ``track + b sqrt(d) + c d``, with b and c such that the longest move and the mean over
-    all pairs of tracks are as given ("An analytic performance model of disk arrays", SIGMETRICS 1993, section 3).
+    Over a fraction d of all tracks: ``track + b sqrt(d) + c d``, with b and c such that the longest seek and the mean
+    over all pairs of tracks are as given ("An analytic performance model of disk arrays", SIGMETRICS 1993, section 3).
     """
 
-    track: Seconds = Field(description="to the next track")
-    average: Seconds = Field(description="mean over all pairs of tracks")
-    full_stroke: Seconds = Field(description="over all tracks")
+    track: Seconds = Field(description="Seek time to the next track.")
+    average: Seconds = Field(description="Mean seek time over all pairs of tracks.")
+    full_stroke: Seconds = Field(description="Seek time over all tracks.")
 
     @model_validator(mode="after")
     def _never_falls(self) -> Seek:
         if not 0 <= self.root <= 2 * (self.full_stroke - self.track):
             least, most = (self.track + fraction * (self.full_stroke - self.track) for fraction in (1 / 3, 11 / 15))
             raise ValueError(
-                f"average is {self.average:g} s; with these track and full_stroke it is {least:g} to {most:g} s"
+                f"average is {self.average:g} s; with this track and full_stroke {least:g} to {most:g} s is allowed"
             )
         return self
 
     @property
     def root(self) -> float:
-        """b: two random tracks are a third of all apart, and the root of their distance is 8/15 in the mean."""
+        """b, from the mean distance of two random tracks, 1/3 of all, and the mean of its square root, 8/15."""
         return 5 * (self.average - self.track - (self.full_stroke - self.track) / 3)
 
     @property
@@ -56,26 +56,26 @@ class Seek(Strict):
         return self.full_stroke - self.track - self.root
 
     def seconds(self, distance: Floats) -> Floats:
-        """Time of moves over these shares of all tracks (0 to 1), same shape."""
+        """Return the time of seeks over these fractions of all tracks (0 to 1), same shape."""
         return self.track + self.root * np.sqrt(distance) + self.linear * distance
 
 
 class Hdd(Strict):
-    """A hard disk, and how it is used: which of its blocks, and how many accesses it may choose from.
+    """A hard disk and its use: the accessed blocks, and the number of queued accesses that it chooses from.
 
     Tracks get shorter inwards, and the transfer rate falls in proportion from `outer` to `inner`; so outer tracks hold
     more blocks. Block addresses begin at the outer edge.
     """
 
-    read_seek: Seek
-    write_seek: Seek
-    rpm: float = Field(gt=0, description="turns a minute")
-    outer: BytesPerSecond = Field(gt=0, description="transfer rate at the outer edge")
-    inner: BytesPerSecond = Field(gt=0, description="transfer rate at the inner edge")
-    overhead: Seconds = Field(0.0, description="the controller's time for an access")
-    at: float = Field(0.0, ge=0, lt=1, description="where the blocks in use begin, as a share of all blocks")
-    span: float = Field(1.0, gt=0, le=1, description="the blocks in use, as a share of all blocks")
-    depth: int = Field(1, ge=1, description="queued accesses, of which the one that is reached first is served")
+    read_seek: Seek = Field(description="Seek times of reads.")
+    write_seek: Seek = Field(description="Seek times of writes.")
+    rpm: float = Field(gt=0, description="Rotations per minute.")
+    outer: BytesPerSecond = Field(gt=0, description="Transfer rate at the outer edge.")
+    inner: BytesPerSecond = Field(gt=0, description="Transfer rate at the inner edge.")
+    overhead: Seconds = Field(0.0, description="Controller time of an access.")
+    at: float = Field(0.0, ge=0, lt=1, description="Start of the blocks in use, as a fraction of all blocks.")
+    span: float = Field(1.0, gt=0, le=1, description="Blocks in use, as a fraction of all blocks.")
+    depth: int = Field(1, ge=1, description="Number of queued accesses; the one reached first is served next.")
 
     @model_validator(mode="after")
     def _fits(self) -> Hdd:
@@ -91,20 +91,20 @@ class Hdd(Strict):
         return 60 / self.rpm
 
     def rate(self, address: Floats) -> Floats:
-        """Transfer rate in bytes a second at addresses (shares of all blocks, 0 = outer edge), same shape."""
+        """Return the transfer rate in B/s at addresses (fractions of all blocks, 0 = outer edge), same shape."""
         return np.sqrt(self.outer**2 - (self.outer**2 - self.inner**2) * address)
 
     def track(self, address: Floats) -> Floats:
-        """The tracks of addresses, as shares of all tracks, same shape."""
+        """Return the tracks of addresses as fractions of all tracks, same shape."""
         if self.outer == self.inner:
             return address
         return (self.outer - self.rate(address)) / (self.outer - self.inner)
 
-    @lru_cache(maxsize=64)  # noqa: B019  # a disk does not change, and is one of many alike, run after run
+    @lru_cache(maxsize=64)  # noqa: B019  # disks are immutable, and runs have many equal ones
     def access(self, kind: Access) -> ServiceDemand:
-        """The time of an access to a random block of those in use: positioning, then its bytes at their mean rate.
+        """Return the time of an access to a random block in use: positioning, then transfer at the mean rate.
 
-        The distribution is that of positioning; it overstates the spread of large accesses, as transfer varies less.
+        The distribution is that of positioning, which overstates the spread of large accesses: transfer varies less.
         """
         values = self._positioning_s(self.read_seek if kind == "read" else self.write_seek)
         mean_s = float(np.sum(np.diff(_PROBABILITIES) * (values[1:] + values[:-1]) / 2))
@@ -116,11 +116,11 @@ class Hdd(Strict):
         )
 
     def _positioning_s(self, seek: Seek) -> Floats:
-        """Quantiles of overhead + seek + rotation at `_PROBABILITIES`.
+        """Return the quantiles of overhead + seek + rotation at `_PROBABILITIES`.
 
-        A seek joins two random blocks in use, and rotation then takes up to a turn, all equally likely. Of n queued
+        A seek connects two random blocks in use; rotation then takes a uniform time of up to one turn. Of n queued
         accesses the one that the head can reach first is served (shortest access time first: Jacobson and Wilkes, HP
-        Laboratories, HPL-CSP-91-7, 1991): the least of `n ** _FRESH` such times.
+        Laboratories, HPL-CSP-91-7, 1991): the minimum of `n ** _FRESH` such times.
         """
         tracks = self.track(self.at + self.span * (np.arange(_POINTS) + 0.5) / _POINTS)
         seeks = np.sort(seek.seconds(np.abs(tracks[:, None] - tracks)).ravel())

@@ -1,12 +1,12 @@
-"""MinIO: one host, its drives in erasure sets, and the clients, as stations and routes.
+"""MinIO as stations and routes: one host, its drives in erasure sets, and the clients.
 
-What a request does (MinIO source at 7aac2a2c): a PUT sends its shards to all drives of the object's erasure set and
-waits for all of them; shards up to the inline limit live in `xl.meta`, so one commit makes them durable, larger
-ones are written and committed first. A GET reads from as many drives as hold data. Objects inside `xl.meta` are packed
-with it and spare the opening of a second file, so their CPU may have a law of its own. The bytes of other objects are
-streamed: client and host handle them at the same time.
+According to MinIO's source at 7aac2a2c, a PUT sends its shards to all drives of the object's erasure set and waits for
+all of them; shards up to the inline limit are stored in `xl.meta`, so one commit makes them durable, larger ones are
+written and committed first. A GET reads from as many drives as there are data shards. Inline objects need no second
+file to be opened, so they may have another CPU demand. The bytes of other objects are streamed: client and host process
+them at the same time.
 
-Of several servers on the host the clients take each in turn. The one that is asked reaches the drives of the others by
+Clients use several servers on the host in turn. The server that receives a request reaches the drives of the others by
 calls, which cost CPU on both sides and a network latency each way; and it locks the object on all of them.
 """
 
@@ -26,7 +26,7 @@ from traces.trace import Trace
 
 
 def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
-    """The Network of a host, and the requests of a Trace on it."""
+    """Return the Network of a host, and the requests of a Trace on it."""
     plan = Plan(spec.client, spec.network, spec.host, spec.drives)
     scenario = changes(
         spec.faults,
@@ -52,5 +52,5 @@ def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
     garbage_collector = spec.host.garbage_collector
     if garbage_collector.mark_work:
         collecting = garbage_collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
-        route[issued][collecting] += len(names) // 2  # those that collect come after all others, in their order
+        route[issued][collecting] += len(names) // 2  # routes with a collection come after all others, in their order
     return Requests.of(trace, route)

@@ -1,4 +1,4 @@
-"""CPU time per request of a MinIO and its clients."""
+"""CPU time per request of a MinIO host and its clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.network.route import Visit
 
 
 def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, float]:
-    """Mean CPU seconds per request of each side; a request that is not repeated or hedged."""
+    """Return the mean CPU time in s of each side per request that is not retried or hedged."""
     total_s = client_s = 0.0
     for k in np.unique(requests.route).tolist():
         size = requests.size_bytes[requests.route == k]

@@ -1,8 +1,8 @@
-"""Erasure sets of MinIO without some of their drives: who is asked instead, and until when that is a quorum.
+"""Erasure sets of MinIO with failed drives: which drives serve requests instead, and when there is no quorum.
 
-Requests are bound to the drives of the present *epoch*, the time between two changes, once the host has worked on them.
-Simplifications: what is under way when a drive dies still ends; objects are as old as the run, so that a read needs its
-data shards; writes with raised parity move no more bytes for it; decoding costs nothing.
+Requests are bound to the drives of the current *epoch*, the time between two changes, when the host has processed them.
+Simplifications: accesses in progress when a drive fails still complete; objects were written before the run, so a read
+needs its data shards; writes with increased parity move no more bytes; decoding costs nothing.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Table = NDArray[np.int32]
 
 
 def read_quorum(size: int, parity: int) -> int:
-    """Drives that a read needs: as many as hold data (objectQuorumFromMeta, cmd/erasure-metadata.go)."""
+    """Return the drives that a read needs: one per data shard (objectQuorumFromMeta, cmd/erasure-metadata.go)."""
     return size - parity
 
 
 def write_quorum(size: int, parity: int, offline: int) -> int:
-    """Drives that a write needs, of a set with so many offline; more than there are where it is refused.
+    """Return the drives that a write needs in a set with `offline` drives down; size + 1 if it is refused.
 
-    Parity grows by one for each drive offline, to half of the set at most, so that writes go on as long as a majority
-    is left (availability-optimised, the default: putObject, cmd/erasure-object.go).
+    Parity increases by one for each drive offline, up to half of the set, so that writes are possible as long as a
+    majority is left (availability-optimised, the default: putObject, cmd/erasure-object.go).
     """
     if offline >= (size + 1) // 2:
         return size + 1
@@ -47,22 +47,22 @@ def write_quorum(size: int, parity: int, offline: int) -> int:
 
 
 def without_lost_drives(network: Network, outages: Sequence[DriveDown], parity: int) -> Network:
-    """The network of a host whose drives die; the first placement table has its sets, the second their journals."""
+    """Return the network of a host with drive outages; the first placement table has its sets, the second journals."""
     return _Degraded(network, outages, parity).network if outages else network
 
 
 class _Degraded:
-    """Rewrites the network of a host with all its drives.
+    """Rewrites the network of a host without failures.
 
     Attributes:
-        network: with the placement tables of all epochs side by side and, where drives hang, one of gates.
+        network: the result, with the placement tables of all epochs side by side and, if drives hang, one of gates.
     """
 
     def __init__(self, network: Network, outages: Sequence[DriveDown], parity: int):
         sets, journals = network.placements
         self._size, self._parity, self._group = sets.shape[1], parity, len(network.groups)
         self._stations = list(network.stations)
-        # The drives that a set has lost are a gate that is always open: visits there take no time.
+        # An always open gate replaces the lost drives of a set: visits there take no time.
         self._open = self._add("nobody", "drive that is down")
         self._refuses = self._add("no quorum", "quorum", Discipline.INFINITE_SERVER)
         self._scenario = [Action(Kind.DOWN, self._refuses)]
@@ -94,7 +94,7 @@ class _Degraded:
         return len(self._stations) - 1
 
     def _epoch(self, name: int, sets: Table, journals: Table, lost: Sequence[int]) -> Table:
-        """The columns of an epoch: its name, the quorums of reads and of writes, and the drives left, in order."""
+        """Return the columns of an epoch: its name, the quorums of reads and writes, and the drives left, in order."""
         gone = np.isin(sets, lost)
         order = np.argsort(gone, axis=1, kind="stable")
         offline = gone.sum(axis=1)
@@ -106,14 +106,14 @@ class _Degraded:
         return np.column_stack([np.full(len(sets), name), *quorums, *left]).astype(np.int32)
 
     def _hanging(self, number: int, outage: DriveDown, needs: NDArray[np.bool_]) -> Table:
-        """The gates before reads and writes that need a drive that hangs."""
+        """Return the gates before reads and writes that need a drive that hangs."""
         gate = self._add(f"outage {number} hangs", "drive that hangs")
         self._scenario += [Action(Kind.SHUT, gate, outage.at), Action(Kind.OPEN, gate, outage.gone_s)]
         reads = needs[:, : read_quorum(self._size, self._parity)].any(axis=1)
-        return np.column_stack([np.where(mine, gate, self._open) for mine in (reads, needs.any(axis=1))])
+        return np.column_stack([np.where(rows, gate, self._open) for rows in (reads, needs.any(axis=1))])
 
     def _route(self, route: Route) -> Route:
-        """The route on the drives that are left; they are bound when the host has done its first work."""
+        """Return the route on the drives that are left, which are bound after the host's first work."""
         requested, *others = (
             replace(stage, branches=tuple(map(self._branch, stage.branches))) for stage in route.stages
         )
@@ -130,5 +130,5 @@ class _Degraded:
         )
 
     def _present(self, member: Member) -> Bound:
-        """The drive or journal at a place of a set, of those that are left."""
+        """Return the drive or journal at a position of a set, among those that are left."""
         return Bound(self._group, _QUORUMS + member.table * self._size + member.position)

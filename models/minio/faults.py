@@ -1,4 +1,4 @@
-"""What may happen to a MinIO host as it runs: drives that die or turn slow, its own death, a noisy neighbour."""
+"""Faults of a MinIO host: failed or slow drives, failure of the host, a noisy neighbour."""
 
 from __future__ import annotations
 
@@ -14,41 +14,42 @@ from traces.units import Seconds
 
 
 class DriveDown(Outage):
-    """A drive dies: the others of its erasure set do its work while they are a quorum.
+    """A drive fails; the others of its erasure set take over its work as long as they are a quorum.
 
-    When it is back it serves at once, and has nothing to catch up on.
+    When it is back it serves immediately, and has nothing to catch up on.
     """
 
     kind: Literal["drive_down"]
-    drive: int = Field(ge=0, description="numbered set by set")
+    drive: int = Field(ge=0, description="Number of the drive, counted set by set.")
     detected_after: Seconds = Field(
         0.0,
-        description="0: its accesses fail at once; else it hangs, and requests that need it wait so long "
-        "(MINIO_DRIVE_MAX_TIMEOUT, 30 s unless told: internal/config/drive/drive.go)",
+        description="Time until the failure is detected. 0: accesses fail immediately; otherwise the drive hangs, and "
+        "requests that need it wait until then (MINIO_DRIVE_MAX_TIMEOUT, by default 30 s: "
+        "internal/config/drive/drive.go).",
     )
 
     @property
     def gone_s(self) -> float:
-        """When the others begin to do without it, unless it is back before."""
+        """Time from which requests avoid the drive, or when it is back if that is earlier."""
         return min(self.at + self.detected_after, self.back_s)
 
 
 class MinioHostDown(Outage):
-    """The host dies: requests are refused at once, and what was under way is lost."""
+    """The host fails: requests are refused immediately, and those in progress are lost."""
 
     kind: Literal["host_down"]
 
 
 class MinioSlowDrive(Degradation):
-    """A drive turns slow: its accesses, and the commits of its journal if that is its own."""
+    """A drive becomes slow: its accesses, and the commits of its journal if it has its own."""
 
     kind: Literal["slow_drive"]
-    drive: int = Field(ge=0, description="numbered set by set")
-    speed: float = Field(gt=0, le=1, description="share of its speed that is left")
+    drive: int = Field(ge=0, description="Number of the drive, counted set by set.")
+    speed: float = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
 Fault = Annotated[DriveDown | MinioHostDown | MinioSlowDrive | NoisyNeighbour, Field(discriminator="kind")]
-"""One entry of the section `faults`."""
+"""An entry of the section `faults`."""
 
 FAULTS = {
     "drive": FaultKind("drive_down", "outage", "drive"),
@@ -56,16 +57,17 @@ FAULTS = {
     "slow-drive": FaultKind("slow_drive", "slow", "drive"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
 }
-"""What can fail."""
+"""The failures of the command `failures`, by name."""
 
 
 def changes(
     faults: Iterable[Fault], *, cpu: int, links: Sequence[int], drives: Sequence[int], journals: Sequence[int]
 ) -> list[Action]:
-    """What the faults do to the stations themselves; a dead drive is left out by those that ask it.
+    """Return the effects of the faults on stations, except for failed drives, which requests avoid (`degraded`).
 
     Args:
-        cpu, links, drives, journals: indices of the host's stations; one journal may be that of all drives.
+        faults: in any order.
+        cpu, links, drives, journals: indices of the host's stations; all drives may have one journal.
     """
     slow: list[Slowdown] = []
     shared: dict[str, list[Slowdown]] = {"cpu": [], "drives": [], "network": []}

@@ -1,13 +1,14 @@
 """How one of several MinIO servers reaches the drives and locks of the others.
 
-As in MinIO's source at 7aac2a2c and in its own trace (`mc admin trace --all`). An object is locked on all servers,
-which is waited for; its release is not (internal/dsync/drwmutex.go). Metadata are asked of all drives of the set, small
-objects come with them, and a GET or HEAD goes on with a quorum of them (`getObjectFileInfo` in
-cmd/erasure-object.go). A GET takes shards of its own drives first (`preferReaders` in cmd/erasure-decode.go). A PUT
-looks the object up under a lock of its own, and removes its temporary folder everywhere before it answers. Assumed: a
-DELETE looks the object up as a HEAD does, a LIST makes as many calls, and no request waits for another's lock.
+As in MinIO's source at 7aac2a2c and in its own trace (`mc admin trace --all`). A request waits until its object is
+locked on all servers, but not for the release (internal/dsync/drwmutex.go). Metadata are read from all drives of the
+set and include small objects; a GET or HEAD continues with a quorum of them (`getObjectFileInfo` in
+cmd/erasure-object.go). A GET prefers shards on the server's own drives (`preferReaders` in cmd/erasure-decode.go). A
+PUT looks up the object under a separate lock, and removes its temporary folder everywhere before it responds. Assumed:
+a DELETE looks up the object as a HEAD does, a LIST makes as many calls, and no request waits for another's lock.
 
-An object's first shards stand for those on the drives of the server that is asked: clients choose it whatever the key.
+An object's first shards represent those on the drives of the receiving server, because clients choose a server
+independently of the key.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from models.network.service_demand import ServiceDemand
 from traces.workload.distributions import Empirical, Occasional
 
 RETRY_S = 0.35
-"""The longest pause after a first refusal, evenly from 0: 250 ms + 100 ms (`lockRetryBackOff` in drwmutex.go)."""
+"""The longest pause after a first refusal, uniform from 0: 250 ms + 100 ms (`lockRetryBackOff` in drwmutex.go)."""
 
 
 class Servers:
-    """The calls between the servers as stages; none where there is one server, or where calls take no time.
+    """The calls between the servers as stages; empty with one server, or if calls take no time.
 
     Attributes:
-        lock, unlock: of the object; nobody waits for `unlock`.
-        lock_anew: the lock of a small PUT, which may be refused as the release of its first one is still under way.
-        look_up: the other servers are asked for the object's metadata.
-        clean_up: the other servers remove what a PUT has left.
+        lock, unlock: lock and release of the object; no request waits for `unlock`.
+        lock_anew: lock of a small PUT, which may be refused while the release of its first one is in progress.
+        look_up: reads of the object's metadata from the other servers.
+        clean_up: removal of a PUT's temporary folder on the other servers.
     """
 
     def __init__(self, host: Host, drives: Drives, host_cpu: int, latency: int):
@@ -46,22 +47,22 @@ class Servers:
         self.lock_anew = (*self.lock, *self._retry(host.internode.lock_conflict_fraction)) if self.lock else ()
 
     def at(self, position: int, *visits: Visit, shard: bool = True) -> tuple[Visit, ...]:
-        """Visits to a drive of the erasure set, by a call where it is another server's.
+        """Return visits to a drive of the erasure set, by a call if it is another server's.
 
-        `shard`: the call carries the bytes of a shard.
+        With `shard`, the call carries the bytes of a shard.
         """
         if position < self._own:
             return visits
         return self._call(self._with_shard if shard else self._bare, *visits)
 
     def _calls(self, count: int, need: int) -> tuple[Stage, ...]:
-        """So many calls at once that move no bytes, `need` of which are waited for."""
+        """Return a stage of `count` parallel calls that move no bytes; the request waits for `need` of them."""
         call = self._call(self._bare)
         return (Stage((call,) * count, need),) if count and call else ()
 
-    def _call(self, law: ServiceDemand, *visits: Visit) -> tuple[Visit, ...]:
-        """A call that makes the visits on the other side."""
-        side = (Visit(self._host_cpu, law),) if law.takes_time else ()
+    def _call(self, demand: ServiceDemand, *visits: Visit) -> tuple[Visit, ...]:
+        """Return a call that makes the visits on the other side."""
+        side = (Visit(self._host_cpu, demand),) if demand.takes_time else ()
         way = (Visit(self._latency, ServiceDemand(constant=self._latency_s)),) if self._latency_s else ()
         return (*side, *way, *side, *visits, *way)
 

@@ -1,4 +1,4 @@
-"""Changes of a MinIO host that may help it."""
+"""Remedies for a MinIO host: changes of its spec after which it may meet its objectives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.minio.spec import MinioSpec
 
 
 def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
-    """More cores, and more drives, in whole erasure sets."""
+    """Yield more cores, and more drives in whole erasure sets."""
     yield from ({"host.cores": n} for n in more(spec.host.cores))
     yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
 

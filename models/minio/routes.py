@@ -17,12 +17,12 @@ from traces.workload.workload import Op
 
 
 class Plan:
-    """Numbers the stations and writes the routes down."""
+    """Numbers the stations and builds the routes."""
 
     def __init__(self, client: Client, network: NetworkLink, host: Host, drives: Drives):
         self.client, self.network, self.host, self.drives = client, network, host, drives
-        # Work on a core is shorter than a scheduler's time slice, and run queues keep no order among threads: measured
-        # latencies under load have nearly the spread of random order, not that of processor sharing or FIFO.
+        # Work on a core is shorter than a scheduler's quantum, and run queues do not keep threads in order: measured
+        # latencies under load have nearly the spread of SIRO, not that of processor sharing or FIFO.
         cores = Station(
             "host cpu", "host cpu", Discipline.SIRO, host.cores,
             setup_s=host.setup_time, caches=host.cpu_caches.of_station, age_bias=host.age_bias,
@@ -48,19 +48,19 @@ class Plan:
         return len(self.stations) - 1
 
     def sets(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-        """The drives of each erasure set, in every rotation: an object's shards start at a drive of its own."""
+        """Return the drives of each erasure set in every rotation, because the first shard's drive varies by object."""
         size = self.drives.set_size
         rotations = (np.arange(size)[:, None] + np.arange(size)) % size
         sets = np.arange(self.drives.count // size)[:, None, None] * size + rotations
         return (self.first_drive + sets.reshape(-1, size)).astype(np.int32)
 
     def journals(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-        """The journal of each drive in `sets`."""
+        """Return the journal of each drive in `sets`, same shape."""
         drive = self.sets() - self.first_drive
         return (self.first_journal + (drive * (not self.drives.shared_journal))).astype(np.int32)
 
     def routes(self) -> tuple[Route, ...]:
-        """One for each operation, one more for GETs and PUTs of objects that are inlined, and those that collect."""
+        """Return a route per operation, further ones for inline GETs and PUTs, and those with garbage collections."""
         drives = self.drives
         size, data_shards = drives.set_size, drives.set_size - drives.parity_shards
         read, write = drives.read.per_shard(data_shards), drives.write.per_shard(data_shards)
@@ -68,7 +68,7 @@ class Plan:
         find = (*servers.lock, *servers.look_up)
         reads = tuple(at(d, Visit(Member(0, d), read)) for d in range(size))
         fetch = fetch_inline = Stage(reads[:data_shards], data_shards, delivers=True)
-        if servers.look_up:  # what is inlined comes with the metadata
+        if servers.look_up:  # inline data come with the metadata
             fetch_inline = Stage(reads, drives.metadata_quorum, delivers=True)
         look = single(Visit(Member(0, 0), drives.read))
         commit = Stage(tuple(at(d, Visit(Member(1, d), drives.commit), shard=False) for d in range(size)), size)
@@ -78,14 +78,14 @@ class Plan:
         get, put = self._is_streamed("GET"), self._is_streamed("PUT")
         stages: dict[tuple[Op, str], tuple[Stage, ...]] = {
             ("GET", ""): (
-                *self._ask("GET", streamed=get),
+                *self._request("GET", streamed=get),
                 *find,
                 fetch,
-                *self._answer("GET", streamed=get),
+                *self._respond("GET", streamed=get),
             ),
-            ("GET", " inline"): (*self._ask("GET", True), *servers.lock, fetch_inline, *self._answer("GET", True)),
+            ("GET", " inline"): (*self._request("GET", True), *servers.lock, fetch_inline, *self._respond("GET", True)),
             ("PUT", ""): (
-                *self._ask("PUT", streamed=put),
+                *self._request("PUT", streamed=put),
                 *find,
                 *servers.unlock,
                 write_and_commit,
@@ -95,7 +95,7 @@ class Plan:
                 *self._finish("PUT", streamed=put),
             ),
             ("PUT", " inline"): (
-                *self._ask("PUT", True),
+                *self._request("PUT", True),
                 *find,
                 *servers.unlock,
                 *servers.lock_anew,
@@ -103,71 +103,71 @@ class Plan:
                 *servers.clean_up,
                 *self._finish("PUT", True),
             ),
-            ("HEAD", ""): (*self._ask("HEAD"), *find, look, *self._answer("HEAD")),
-            ("DELETE", ""): (*self._ask("DELETE"), *find, commit, *self._finish("DELETE")),
-            ("LIST", ""): (*self._ask("LIST"), *servers.look_up, look, *self._answer("LIST")),
+            ("HEAD", ""): (*self._request("HEAD"), *find, look, *self._respond("HEAD")),
+            ("DELETE", ""): (*self._request("DELETE"), *find, commit, *self._finish("DELETE")),
+            ("LIST", ""): (*self._request("LIST"), *servers.look_up, look, *self._respond("LIST")),
         }
         routes = [Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items()]
         instant = Visit(self.latency, NOTHING)
         return self.host.garbage_collector.with_collections(routes, self.host_cpu, self.host.cores, instant)
 
     def _is_streamed(self, op: Op) -> bool:
-        """Whether client and host handle an object's bytes at the same time; where the spec tells their work apart."""
+        """Return whether client and host process an object's bytes at the same time: if the spec has CPU of both."""
         return op in self.client.cpu and op in self.host.cpu
 
-    def _ask(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
-        """The client's work, the way to the host, and the host's work; of a streamed PUT, also the stream."""
-        asks = self.client.cpu.get(op, NOTHING)
-        law = self._before_answer(op, inline, streamed)
+    def _request(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
+        """The client's work, the way to the host, and the host's work; for a streamed PUT, also the stream."""
+        client_time = self.client.cpu.get(op, NOTHING)
+        demand = self._before_response(op, inline, streamed)
         if streamed:
-            asks = asks.without_bytes
-        visits = [Visit(self.client_cpu, asks)] if op in self.client.cpu else []
+            client_time = client_time.without_bytes
+        visits = [Visit(self.client_cpu, client_time)] if op in self.client.cpu else []
         visits += self._latency()
         if op == "PUT" and not streamed:
             visits += self._link(self.up)
-        before = law.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else law
+        before = demand.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else demand
         first, *rest = self._work(before)
         requested = single(*visits, replace(first, ties=True), *rest)
         return (requested, self._stream(op, self.up)) if op == "PUT" and streamed else (requested,)
 
-    def _before_answer(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
-        """The host's work that a request waits for, but for the streamed bytes."""
-        law = self.host.law(op, inline)
-        return (law.without_bytes if streamed else law).scaled(1 - self.host.after_response)
+    def _before_response(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
+        """Return the host's work that a request waits for, without streamed bytes."""
+        demand = self.host.cpu_demand(op, inline)
+        return (demand.without_bytes if streamed else demand).scaled(1 - self.host.after_response)
 
     def _stream(self, op: Op, link: int) -> Stage:
-        """An object's bytes on their way: client, link and host handle them at the same time."""
-        sides = (self.host_cpu, self.host.law(op, False)), (self.client_cpu, self.client.cpu[op])
-        visits = [*(Visit(station, law.of_bytes) for station, law in sides), *self._link(link)]
+        """The transfer of an object's bytes: client, link and host process them at the same time."""
+        sides = (self.host_cpu, self.host.cpu_demand(op, False)), (self.client_cpu, self.client.cpu[op])
+        visits = [*(Visit(station, demand.of_bytes) for station, demand in sides), *self._link(link)]
         return Stage(tuple((visit,) for visit in visits), len(visits))
 
     def _finish(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
-        """What follows a commit: the rest of the host's work, and the answer."""
-        rest = self._before_answer(op, inline, streamed).scaled(self.host.after_commit)
+        """The host's remaining work after a commit, and the response."""
+        rest = self._before_response(op, inline, streamed).scaled(self.host.after_commit)
         stages = (single(*self._work(rest)),) if rest.takes_time else ()
-        return (*stages, *self._answer(op, inline, streamed))
+        return (*stages, *self._respond(op, inline, streamed))
 
-    def _answer(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
-        """The way back; of a streamed GET, the stream before it; and the work that follows."""
+    def _respond(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
+        """The way back, for a streamed GET after the stream; and the work that follows."""
         before = (self._stream(op, self.down),) if op == "GET" and streamed else ()
-        law = self.host.law(op, inline)
-        later = (law.without_bytes if streamed else law).scaled(self.host.after_response)
+        demand = self.host.cpu_demand(op, inline)
+        later = (demand.without_bytes if streamed else demand).scaled(self.host.after_response)
         # The branch that takes no time is done first, and the stage needs no other.
         after = (Stage(((Visit(self.latency, NOTHING),), self._work(later)), 1),) if later.takes_time else ()
         unlock = self.servers.unlock if op != "LIST" else ()
         visits = [*self._latency(), *(self._link(self.down) if op == "GET" and not streamed else ())]
         return (*before, *unlock, *after, *((single(*visits),) if visits else ()))
 
-    def _work(self, law: ServiceDemand) -> tuple[Visit, ...]:
-        """Work on the host's cores, which others get in between its slices."""
-        slices = max(1, math.ceil(law.constant / self.host.quantum)) if self.host.quantum else 1
-        return (Visit(self.host_cpu, law.scaled(1 / slices)),) * slices
+    def _work(self, demand: ServiceDemand) -> tuple[Visit, ...]:
+        """Work on the host's cores in scheduling quanta, between which other jobs are served."""
+        quanta = max(1, math.ceil(demand.constant / self.host.quantum)) if self.host.quantum else 1
+        return (Visit(self.host_cpu, demand.scaled(1 / quanta)),) * quanta
 
     def _latency(self) -> list[Visit]:
         latency_s = self.network.latency
         return [Visit(self.latency, ServiceDemand(constant=latency_s))] if latency_s else []
 
     def _link(self, link: int) -> list[Visit]:
-        """The bytes' time on a link of the network."""
+        """The transfer time of the bytes on a network link."""
         bandwidth = self.network.bandwidth
         return [Visit(link, ServiceDemand(per_byte=1 / bandwidth))] if bandwidth else []

@@ -19,95 +19,99 @@ from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
 _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
-_MAX_SET = 16  # drives of an erasure set at most
+_MAX_SET = 16  # maximum number of drives of an erasure set
 
 
 class Client(ClientPolicies):
-    """The machine that the requests come from, and what it does when an answer is late or does not come."""
+    """The client machine and its policies for late and failed responses."""
 
-    on_host: bool = Field(False, description="the clients run on the store's own host and share its cores")
-    cores: int = Field(8, ge=1, description="cores of the clients' machine, when it is not the store's")
-    cpu: dict[Op, Demand] = Field({}, description="client CPU of an operation; one not named costs nothing")
+    on_host: bool = Field(False, description="Whether clients run on the store's host and use its cores.")
+    cores: int = Field(8, ge=1, description="Cores of the client machine, unless it is the store's host.")
+    cpu: dict[Op, Demand] = Field({}, description="Client CPU time by operation; 0 for operations not given.")
 
 
 class NetworkLink(Link):
     """The network between clients and store."""
 
     bandwidth: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s")] = Field(
-        0.0, ge=0, description="each way, shared by all transfers; 0: no limit"
+        0.0, ge=0, description="Bandwidth in each direction, shared by all transfers; 0: no limit."
     )
 
 
 class Internode(Strict):
-    """A call of one MinIO server to another, for a shard, its metadata or a lock: grid or HTTP, taken as alike."""
+    """A call from one MinIO server to another, for a shard, its metadata or a lock, by grid or HTTP."""
 
-    call: Demand = Field(NOTHING, description="CPU of a call on each of its two sides; bytes count per shard")
-    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(0.0, description="one way, without queueing")
+    call: Demand = Field(NOTHING, description="CPU time of a call on each of its two sides; bytes are per shard.")
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(
+        0.0, description="One-way latency, without queueing."
+    )
     lock_conflict_fraction: Annotated[float, Fit(0.002, 0.95)] = Field(
         0.0,
         ge=0,
         lt=1,
-        description="share of small PUTs whose lock is refused at first, as the release of their own read lock is "
-        "still under way; they pause for up to 0.35 s",
+        description="Fraction of small PUTs whose lock is refused at first because the release of their own read lock "
+        "is still in progress; they pause for up to 0.35 s.",
     )
 
 
 class HostCaches(Strict):
-    """What idle cores lose of their caches: to power states, and to whom else the machine runs."""
+    """CPU cache warm-up: idle cores lose their caches to power states and to other processes."""
 
     cold_penalty: Annotated[Seconds, Fit(1e-6, 0.1, "s")] = Field(
-        0.0, description="what work takes longer, in all, until lost caches are full; 0: nothing"
+        0.0, description="Total additional CPU time until cold caches are warm; 0: none."
     )
-    warm_up: Seconds = Field(0.003, gt=0, description="work that fills them but for 1 / e")
-    decay: Seconds = Field(0.003, gt=0, description="idle time of a core that loses all but 1 / e")
+    warm_up: Seconds = Field(0.003, gt=0, description="Time constant of warming up, in CPU time of work.")
+    decay: Seconds = Field(0.003, gt=0, description="Time constant of cooling down, in idle time of a core.")
 
     @property
     def of_station(self) -> Caches | None:
-        """As a station has them."""
+        """The caches of a station; None without a penalty."""
         return Caches(self.cold_penalty, self.warm_up, self.decay) if self.cold_penalty else None
 
 
 class Host(Strict):
     """The machine that MinIO runs on."""
 
-    cores: int = Field(8, ge=1, description="cores that MinIO may use")
+    cores: int = Field(8, ge=1, description="Cores that MinIO may use.")
     setup_time: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
-        0.0, description="what work takes longer on a core that was idle: interrupts"
+        0.0, description="Setup time: additional service time on a core that was idle, due to interrupts."
     )
-    cpu_caches: HostCaches = HostCaches()
+    cpu_caches: HostCaches = Field(HostCaches(), description="CPU cache warm-up of cores that were idle.")
     quantum: Seconds = Field(
         0.0,
-        description="longest that a request keeps a core while others wait; what takes longer is done in equal slices, "
-        "each with a draw of its own; 0: to the end of each piece of work",
+        description="Scheduling quantum: longest time that a request keeps a core while others wait. Longer work is "
+        "divided into equal quanta, each with its own draw; 0: work is never divided.",
     )
     age_bias: float = Field(
         0.0,
         ge=0,
         le=1,
-        description="how often a core that turns free takes the older of two of those that wait, as a share; else it "
-        "takes any of them",
+        description="Fraction of its choices at which a free core takes the older of two random waiting jobs; "
+        "otherwise it takes one at random.",
     )
-    cpu: dict[Op, Demand] = Field({}, description="server CPU of an operation; one not named costs nothing")
+    cpu: dict[Op, Demand] = Field({}, description="Server CPU time by operation; 0 for operations not given.")
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
-        {}, description="server CPU where the object lives inside xl.meta; absent: as in cpu"
+        {}, description="Server CPU time if the object is stored inside xl.meta; absent: as in `cpu`."
     )
     after_commit: Annotated[float, Fit(0.02, 0.9)] = Field(
         0.3,
         ge=0,
         lt=1,
-        description="share of a PUT's or DELETE's CPU before its answer that follows its commit: it queues for a core "
-        "again",
+        description="Fraction of the CPU time before the response of a PUT or DELETE that follows its commit; the "
+        "request queues for a core again.",
     )
     after_response: Annotated[float, Fit(0.02, 0.97)] = Field(
         0.0,
         ge=0,
         lt=1,
-        description="share of an operation's CPU that follows its answer (cleaning up): nobody "
-        "waits for it, but it takes a core",
+        description="Fraction of an operation's CPU time that follows its response (cleanup): the client does not wait "
+        "for it, but it occupies a core.",
     )
-    garbage_collector: GarbageCollector = GarbageCollector()
-    servers: int = Field(1, ge=1, description="MinIO processes, each with an equal part of every erasure set's drives")
-    internode: Internode = Internode()
+    garbage_collector: GarbageCollector = Field(GarbageCollector(), description="Garbage collector of the Go runtime.")
+    servers: int = Field(
+        1, ge=1, description="Number of MinIO processes, each with an equal part of the drives of every erasure set."
+    )
+    internode: Internode = Field(Internode(), description="Calls between several servers.")
 
     @field_validator("quantum")
     @classmethod
@@ -116,30 +120,32 @@ class Host(Strict):
             raise ValueError(f"is {quantum_s:g} s; allowed are 0 and {_SHORTEST_QUANTUM_S:g} s or more")
         return quantum_s
 
-    def law(self, op: Op, inline: bool) -> ServiceDemand:
-        """The server CPU of an operation."""
+    def cpu_demand(self, op: Op, inline: bool) -> ServiceDemand:
+        """Return the server CPU demand of an operation."""
         if inline and (op == "GET" or op == "PUT") and op in self.inline_cpu:
             return self.inline_cpu[op]
         return self.cpu.get(op, NOTHING)
 
 
 class Drives(Strict):
-    """The drives, all alike."""
+    """The drives of the host, which are identical."""
 
-    count: int = Field(1, ge=1, description="drives of the host")
-    parity: int | None = Field(None, ge=0, description="parity shards; default as MinIO chooses by set size")
-    queue_depth: int = Field(1, ge=1, description="accesses that a drive serves at a time")
-    read: Demand = Field(NOTHING, description="reading a shard; bytes count per shard")
-    write: Demand = Field(NOTHING, description="writing a shard; bytes count per shard")
-    commit: Demand = Field(NOTHING, description="one fsync of the journal, however many writes it makes durable")
-    commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
-        0.0, description="time each further member adds to a commit"
+    count: int = Field(1, ge=1, description="Number of drives of the host.")
+    parity: int | None = Field(None, ge=0, description="Parity shards; absent: MinIO's default for the set size.")
+    queue_depth: int = Field(1, ge=1, description="Number of accesses that a drive serves at the same time.")
+    read: Demand = Field(NOTHING, description="Time to read a shard; bytes are per shard.")
+    write: Demand = Field(NOTHING, description="Time to write a shard; bytes are per shard.")
+    commit: Demand = Field(
+        NOTHING, description="Time of one fsync of the journal, which makes all pending writes durable."
     )
-    shared_journal: bool = Field(False, description="all drives are folders of one file system")
+    commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
+        0.0, description="Time added to a commit by each write after the first."
+    )
+    shared_journal: bool = Field(False, description="Whether all drives are folders of one file system.")
 
     @property
     def set_size(self) -> int:
-        """Drives of an erasure set: the largest divisor of the count that is at most 16."""
+        """Number of drives of an erasure set: the largest divisor of the count that is at most 16."""
         return max(size for size in range(1, _MAX_SET + 1) if self.count % size == 0)
 
     @property
@@ -152,7 +158,7 @@ class Drives(Strict):
 
     @property
     def metadata_quorum(self) -> int:
-        """Drives whose metadata a GET or HEAD waits for (getObjectFileInfo in cmd/erasure-object.go of MinIO)."""
+        """Number of drives whose metadata a GET or HEAD waits for (getObjectFileInfo in cmd/erasure-object.go)."""
         data_shards = self.set_size - self.parity_shards
         return data_shards + (2 * data_shards == self.set_size)
 
@@ -166,8 +172,8 @@ class Drives(Strict):
 
 
 class MinioPrices(PriceList):
-    """Prices of what a MinIO host consists of; what is not named costs nothing."""
+    """Prices of the parts of a MinIO host; parts without a price cost nothing."""
 
-    host: Price = Field(0.0, description="the host, without cores and drives")
-    core: Price = Field(0.0, description="a core of the host")
-    drive: Price = Field(0.0, description="a drive")
+    host: Price = Field(0.0, description="Price of the host without cores and drives.")
+    core: Price = Field(0.0, description="Price of a core of the host.")
+    drive: Price = Field(0.0, description="Price of a drive.")

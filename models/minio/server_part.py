@@ -11,7 +11,7 @@ from models.network.route import Route, Stage
 
 
 def stamped(spec: MinioSpec, network: Network) -> Network:
-    """The network whose requests' first byte is stamped when they arrive at the server."""
+    """Return the network with the time of each request's first byte set to its arrival at the server."""
     return replace(network, routes=tuple(_stamped_route(spec, route) for route in network.routes))
 
 

@@ -1,4 +1,4 @@
-"""MinIO: what an engineer writes of a host, its drives in erasure sets, and the clients."""
+"""The spec of a MinIO host, its drives in erasure sets, and the clients."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from traces.units import Bytes
 
 
 class MinioSpec(StoreSpec):
-    """A MinIO host, its clients and what is asked of it."""
+    """A MinIO host, its clients and their workload."""
 
     store: Literal["minio"]
     client: Client = Client()
     network: NetworkLink = NetworkLink()
     host: Host = Host()
     drives: Drives = Drives()
-    inline_limit: Annotated[Bytes, Field(description="shards up to this size live inside xl.meta")] = 128 * 1024
+    inline_limit: Annotated[Bytes, Field(description="Largest shard that is stored inside xl.meta.")] = 128 * 1024
     background: BackgroundWork = BackgroundWork()
-    faults: tuple[Fault, ...] = Field((), description="what happens while the host runs")
-    prices: MinioPrices | None = Field(None, description="what its parts cost; absent: nobody asks")
+    faults: tuple[Fault, ...] = Field((), description="Faults during the run.")
+    prices: MinioPrices | None = Field(None, description="Prices of the parts; absent: no cost is calculated.")
 
     @property
     def priced(self) -> dict[str, float]:
-        """How much there is of what `prices` names."""
+        """The amount of each part in `prices`."""
         return {"host": 1, "core": self.host.cores, "drive": self.drives.count}
 
     @property
     def data_shards(self) -> int:
-        """Shards of an object that hold its data."""
+        """Number of data shards of an object."""
         return self.drives.set_size - self.drives.parity_shards
 
     @model_validator(mode="after")
@@ -47,7 +47,7 @@ class MinioSpec(StoreSpec):
 
     @model_validator(mode="after")
     def _events_fit(self) -> MinioSpec:
-        """Whether everything that the faults name exists, and a closed loop goes on while requests fail."""
+        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         for number, fault in enumerate(self.faults):
             drive = getattr(fault, "drive", 0)
             if drive >= self.drives.count:
@@ -56,12 +56,13 @@ class MinioSpec(StoreSpec):
                 )
             if isinstance(fault, MinioHostDown) and self.client.on_host:
                 raise ValueError(
-                    f"faults.{number}.kind: host_down takes the clients too, as they are on the host; nobody would "
-                    "ask. Allowed with client.on_host: false"
+                    f"faults.{number}.kind: host_down also stops the clients, which run on the host; it is allowed "
+                    "with client.on_host: false"
                 )
             if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.network.bandwidth:
                 raise ValueError(
-                    f"faults.{number}.resource: a network without a limit cannot be shared; give network.bandwidth"
+                    f"faults.{number}.resource: a network of unlimited bandwidth has no fraction to take; give "
+                    "network.bandwidth"
                 )
             if isinstance(fault, MinioHostDown | DriveDown):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)

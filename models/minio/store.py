@@ -1,4 +1,4 @@
-"""What the model of MinIO is able to do, for the registry."""
+"""The registry entry of MinIO."""
 
 from __future__ import annotations
 

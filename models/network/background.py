@@ -1,4 +1,4 @@
-"""Background load: operations that a store does by itself, such as recovery, scrubbing, healing or lifecycle."""
+"""Background load: operations that a store performs by itself, such as recovery, scrubbing, healing or lifecycle."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Background:
     """Operations of one kind that no client waits for.
 
     Attributes:
-        name: names its random streams.
+        name: selects its random streams.
         route: index of their route, which has no client policy.
         rate_ops: operations per second.
-        from_s, until_s: they begin in this time.
-        size_bytes: bytes each moves.
-        poisson: they arrive as a Poisson process; else evenly spaced.
+        from_s, until_s: period in which they begin.
+        size_bytes: bytes that each operation moves.
+        poisson: whether they arrive as a Poisson process; else evenly spaced.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Background:
             raise ValueError(f"{self}: the rate must be above 0, and the time finite")
 
     def arrival_s(self, seed: int) -> NDArray[np.float64]:
-        """When operations arrive under a seed, shape (operations,), ascending."""
+        """Return the arrival times of operations for a seed, shape (operations,), ascending."""
         expected = self.rate_ops * (self.until_s - self.from_s)
         if not self.poisson:
             return self.from_s + np.arange(math.ceil(expected)) / self.rate_ops
@@ -51,6 +51,6 @@ class Background:
             count *= 2
 
     def key_hash(self, seed: int, count: int) -> NDArray[np.uint64]:
-        """What picks each operation's row of a placement table under a seed, shape (count,)."""
+        """Return the hash that selects each operation's row of a placement table for a seed, shape (count,)."""
         u = uniforms(seed, stream_id(f"background/{self.name}/keys"), 0, count)
         return (u * 2.0**52).astype(np.uint64)

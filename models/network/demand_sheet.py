@@ -1,4 +1,4 @@
-"""The Sheet: the station and the service demand of every visit of a chunk of requests, as flat arrays."""
+"""The Sheet: station and service demand of every visit of a chunk of requests, as flat arrays."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from traces.trace import Pacing, Trace
 
 @dataclass(frozen=True)
 class Requests:
-    """What a Trace asks of a Network: n requests, when they are issued, and the background load meanwhile.
+    """The workload of a Network: the n requests of a Trace, their pacing, and the background load.
 
     Attributes:
         route: index of each request's route, shape (n,).
-        size_bytes: bytes each request moves, shape (n,).
-        key_hash: picks the group in a placement table, shape (n,).
+        size_bytes: bytes that each request moves, shape (n,).
+        key_hash: selects the row of a placement table, shape (n,).
         arrival_s, think_s, phase: as in the Trace, shape (n,).
         pacing: when requests are issued.
-        background: what the store does by itself meanwhile.
+        background: background load during the run.
     """
 
     route: NDArray[np.int32]
@@ -39,12 +39,12 @@ class Requests:
 
     @property
     def repeat(self) -> bool:
-        """Whether the rows are endless: taken again from the top until the pacing's duration is over."""
+        """Whether the rows are repeated from the first one until the end of the pacing's duration."""
         return self.pacing.repeat
 
     @staticmethod
     def of(trace: Trace, route: NDArray[np.int32]) -> Requests:
-        """The requests of a Trace, given the index of the route of each of its rows, shape (rows,)."""
+        """Return the requests of a Trace, given the index of the route of each of its rows, shape (rows,)."""
         issued = slice(trace.issued)
         return Requests(
             route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
@@ -55,7 +55,7 @@ class Requests:
         return len(self.route)
 
     def rows(self, first: int, count: int) -> NDArray[np.int64]:
-        """The row of each of the requests `first` … `first + count - 1`; fewer where the rows end."""
+        """Return the row of each of the requests `first` … `first + count - 1`; fewer at the end of the rows."""
         if self.repeat:
             return np.arange(first, first + count) % len(self)
         return np.arange(first, min(first + count, len(self)))
@@ -67,10 +67,10 @@ class Sheet:
 
     Attributes:
         first: index of its first request.
-        route, arrival_s, think_s, phase: shape (n,). Phases never descend, also where rows repeat.
-        key_hash: picks a group's member where the group goes by hash, shape (n,).
-        first_visit: where each request's visits begin, shape (n,); they are in the order of `Route.visits`, once for
-            each attempt that its policy allows.
+        route, arrival_s, think_s, phase: shape (n,). Phases never decrease, also when rows repeat.
+        key_hash: selects the member of groups with choice by hash, shape (n,).
+        first_visit: index of each request's first visit, shape (n,); visits are in the order of `Route.visits`, once
+            for each attempt that its policy allows.
         station: shape (visits,); below 0: bound at run time, see `bound_code`.
         demand_s: shape (visits,).
     """
@@ -90,24 +90,24 @@ class Sheet:
 
 
 POSITIONS = 1 << 16
-"""Positions of a group's members at most."""
+"""Maximum number of positions of a group's members."""
 
 
 def bound_code(bound: Bound) -> int:
-    """What stands in a Sheet for a station that is bound at run time: -1 - (65536 x group + position)."""
+    """Encode a station that is bound at run time for a Sheet: -1 - (65536 x group + position)."""
     return -1 - (POSITIONS * bound.group + bound.position)
 
 
 def bound_of(code: int) -> Bound:
-    """What `bound_code` stands for."""
+    """Decode the result of `bound_code`."""
     return Bound(*divmod(-1 - code, POSITIONS))
 
 
 def draw_sheet(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:
-    """The Sheet of requests `first` … `first + count - 1`: a pure function of its arguments.
+    """Return the Sheet of requests `first` … `first + count - 1`: a pure function of its arguments.
 
-    Each visit's demand is draw i of the visit's own stream, i the index of the request; so neither the chunking
-    nor what other visits a network has changes it.
+    Each visit's demand is draw i of the visit's own stream, i the index of the request; so it depends neither on the
+    chunks nor on the other visits of a network.
     """
     rows = requests.rows(first, count)
     route = requests.route[rows]
@@ -122,14 +122,14 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         chosen = None if present[k] == len(rows) else np.flatnonzero(route == k)
         start, width = starts[k], int(widths[k])
         at = slice(start, starts[k + 1])
-        mine = slice(None) if chosen is None else chosen
-        first_visit[mine] = start + width * np.arange(present[k])
+        selected = slice(None) if chosen is None else chosen
+        first_visit[selected] = start + width * np.arange(present[k])
         drawn = network.routes[k]
-        once = _stations(network, drawn, key_hash[mine])
+        once = _stations(network, drawn, key_hash[selected])
         station[at].reshape(len(once), -1, len(drawn.visits))[:] = once[:, None, :]
         block = demand_s[at].reshape(-1, width)
         for v, (visit, stream) in enumerate(zip(drawn.visits * drawn.policy.attempts, drawn.streams, strict=True)):
-            block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[mine])
+            block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[selected])
     phase = requests.phase[rows]
     if requests.repeat and len(requests):
         lap = np.arange(first, first + len(rows)) // len(requests)
@@ -140,7 +140,7 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
 
 
 def draw_background(network: Network, background: Background, seed: int) -> Sheet:
-    """All operations of a background load under a seed."""
+    """Return the Sheet of all operations of a background load for a seed."""
     arrival_s = background.arrival_s(seed)
     count = len(arrival_s)
     requests = Requests(
@@ -151,7 +151,7 @@ def draw_background(network: Network, background: Background, seed: int) -> Shee
 
 
 def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """The station of each visit, shape (requests, visits)."""
+    """Return the station of each visit, shape (requests, visits)."""
     where = [visit.station for visit in route.visits]
     codes = [0 if isinstance(w, Member) else bound_code(w) if isinstance(w, Bound) else w for w in where]
     result = np.broadcast_to(np.array(codes, np.int32), (len(key_hash), len(where)))

@@ -1,7 +1,7 @@
-"""Service disciplines: what each one is called, and what it is.
+"""Service disciplines and their properties.
 
-Engines, bounds, statistics and pages read the properties and never ask which discipline it is. So a new one is a
-declaration here, a server in `sim/engine/reference/disciplines.py` and a branch in the kernel, and nothing else.
+Engines, bounds, statistics and pages read the properties and never compare disciplines. So a new one is a declaration
+here, a server in `sim/engine/reference/disciplines.py` and a branch in the kernel, and nothing else.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ class Discipline:
     Attributes:
         name: unique.
         code: its number in the kernel; None: only the reference engine has it.
-        infinite: no job waits: there is a server for each.
+        infinite: no job waits, because each has a server.
         shares: all jobs present share the servers equally.
-        batches: what is queued when the server turns free is served together.
-        holds_tokens: a visit takes a token or gives one back, and takes no time.
+        batches: all jobs queued when the server becomes free are served together.
+        holds_tokens: a visit takes a token or returns one, and takes no time.
         is_gate: a visit passes while the gate is open, and takes no time; the scenario shuts and opens it.
-        has_one_server: `servers` has to be 1.
+        has_one_server: `servers` must be 1.
         sets_up: a job has a server to itself that may have been idle: setup times and CPU caches are possible.
-        has_classes: jobs are told apart by the priority of their route.
+        has_classes: jobs belong to the class of their route's priority.
         is_weighted: each class has a weight.
         draws: the order is random; an age bias is possible.
-        product_form: with which demands a station keeps a network's product form: ``any`` distribution, or
-            ``exponential`` ones of one mean; None: with no demands.
+        product_form: demands with which a network with this station has a product form: ``any`` distribution, or
+            ``exponential`` ones with the same mean; None: no product form.
     """
 
     name: str
@@ -52,36 +52,36 @@ class Discipline:
     PROCESSOR_SHARING: ClassVar[Discipline]
     """`servers` cores shared equally; one job uses at most one core."""
     GROUP_COMMIT: ClassVar[Discipline]
-    """One batch server: all that is queued when it turns free is served together.
+    """One batch server: all jobs queued when it becomes free are served together.
 
-    A batch takes the demand of its first member plus `batch_item_s` for each further one, as one fsync makes
-    durable whatever was written before it.
+    A batch takes the demand of its first member plus `batch_item_s` for each further one, like an fsync, which makes
+    all earlier writes durable.
     """
     SIRO: ClassVar[Discipline]
     """`servers` servers; a free one takes any of the waiting jobs, each with the same probability.
 
-    The choices are a pure function of the run's seed. Run queues of schedulers behave like this: the mean wait is
-    FIFO's, its spread is wider. With some `age_bias` it is less so.
+    The choices are a pure function of the run's seed. Run queues of schedulers behave like this: the mean wait is that
+    of FIFO, its spread is wider. An `age_bias` reduces the spread.
     """
     PRIORITY: ClassVar[Discipline]
     """`servers` servers; a free one takes the first job of the lowest class that waits (non-preemptive)."""
     WEIGHTED_SHARE: ClassVar[Discipline]
     """`servers` servers; classes share them by `weights` while they all wait (start-time fair queueing)."""
     POOL: ClassVar[Discipline]
-    """`servers` tokens. A visit takes one, or waits for it; a visit that `releases` gives it back.
+    """`servers` tokens. A visit takes one, or waits for it; a visit that `releases` returns it.
 
-    At most `queue_limit` jobs wait; one more is refused.
+    At most `queue_limit` jobs wait; further ones are refused.
     """
     GATE: ClassVar[Discipline]
     """A visit passes while the gate is open, which it is until the scenario shuts it.
 
-    A job that comes to a shut gate waits until it opens; with `poll_s` it looks again after each such interval, and is
-    refused when it is still shut after `poll_limit` such looks.
+    A job that arrives at a shut gate waits until it opens; with `poll_s` it polls the gate at this interval, and is
+    refused if the gate is still shut after `poll_limit` polls.
     """
 
     @property
     def takes_time(self) -> bool:
-        """Whether there is service; all time at other stations is waiting."""
+        """Whether visits are served; all time at other stations is waiting."""
         return not (self.holds_tokens or self.is_gate)
 
     def __repr__(self) -> str:
@@ -102,4 +102,4 @@ DISCIPLINES = (
     Discipline.INFINITE_SERVER, Discipline.FIFO, Discipline.PROCESSOR_SHARING, Discipline.GROUP_COMMIT, Discipline.SIRO,
     Discipline.PRIORITY, Discipline.WEIGHTED_SHARE, Discipline.POOL, Discipline.GATE,
 )  # fmt: skip
-"""All that both engines have; the place of each is its code."""
+"""The disciplines of both engines; the position of each is its code."""

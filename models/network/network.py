@@ -1,4 +1,4 @@
-"""The Network: what a store is to an engine, and stays the same during a run."""
+"""The Network: stations, routes and scenario of a store, as engines execute them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from models.network.station import Bound, Group, Member, Station
 
 @dataclass(frozen=True)
 class Network:
-    """All that stays the same during a run.
+    """The parts of a store's model that do not change during a run.
 
     Attributes:
         stations, routes: referred to by index.
-        placements: tables of station indices, shape (groups, members): placement groups or erasure sets. A key
-            belongs to the group of its hash modulo the number of groups.
+        placements: tables of station indices, shape (rows, members): placement groups or erasure sets. A key
+            belongs to the row of its hash modulo the number of rows.
         groups: alternatives bound at run time.
-        scenario: what happens to the network while it runs.
+        scenario: actions on the network during the run.
     """
 
     stations: tuple[Station, ...]
@@ -51,12 +51,12 @@ class Network:
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """The roles of the stations, each once, in order of appearance."""
+        """The distinct roles of the stations, in order of appearance."""
         return tuple(dict.fromkeys(station.role for station in self.stations))
 
     @cached_property
     def classes(self) -> int:
-        """How many classes of priority the routes have."""
+        """Number of priority classes of the routes."""
         return 1 + max((route.priority for route in self.routes), default=0)
 
     def _check_keyed(self, group: Group) -> None:
@@ -80,7 +80,7 @@ class Network:
         else:
             discipline = self.stations[action.target].discipline
             if (action.kind in (Kind.SHUT, Kind.OPEN)) != discipline.is_gate or discipline.holds_tokens:
-                raise ValueError(f"{action}: gates are shut and opened, pools stay as they are, others do neither")
+                raise ValueError(f"{action}: only gates can be shut and opened; pools have no actions")
 
     def _check(self, station: int | Member | Bound) -> None:
         if isinstance(station, Bound):

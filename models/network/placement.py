@@ -1,4 +1,4 @@
-"""Which stations an object belongs to."""
+"""The hashes of keys that select rows of placement tables."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from traces.trace import Trace
 
 
 def key_hashes(trace: Trace) -> NDArray[np.uint64]:
-    """A well-mixed 64-bit hash of each request's bucket and key, shape (requests,).
+    """Return a well-mixed 64-bit hash of each request's bucket and key, shape (requests,).
 
-    It stands in for the stores' own hashes (SipHash in MinIO, rjenkins in Ceph): only the evenness matters here.
+    It replaces the stores' own hashes (SipHash in MinIO, rjenkins in Ceph), because only uniformity matters here.
     """
     bucket, key = (_label_hashes(trace.table.column(name)) for name in ("bucket", "key"))
     return _mix(_mix(bucket) + key)
@@ -22,7 +22,7 @@ def _label_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
     labels = column.combine_chunks()
     if not len(labels):
         return np.empty(0, np.uint64)
-    if len(labels) < len(labels.dictionary):  # a few rows of a long trace hash their own strings only
+    if len(labels) < len(labels.dictionary):  # hash only the strings of these rows, which may be few of a long trace
         labels = labels.dictionary_decode().dictionary_encode()
     hashes = _string_hashes(labels.dictionary)
     result: NDArray[np.uint64] = hashes[labels.indices.to_numpy(zero_copy_only=False)]
@@ -30,7 +30,7 @@ def _label_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
 
 
 def _string_hashes(strings: pa.Array) -> NDArray[np.uint64]:
-    """A polynomial hash of each string's bytes, all at once."""
+    """Return a polynomial hash of each string's bytes."""
     strings = strings.cast(pa.large_string())
     _, offsets_buffer, data = strings.buffers()
     window = slice(strings.offset, strings.offset + len(strings) + 1)

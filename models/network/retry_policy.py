@@ -1,4 +1,4 @@
-"""What a client does when an answer is late or does not come."""
+"""Client policies for late and failed responses."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ class Policy:
     """Timeouts, retries, hedged and tied requests of one kind of request.
 
     Attributes:
-        timeout_s: an attempt that takes longer is given up.
-        retries: further attempts after a failed one, at most.
-        backoff_s: pause before the first retry; doubles with each, up to `backoff_max_s`.
-        jitter: share of the pause that is random: the pause is multiplied by 1 - jitter x U(0, 1).
-        retry_share: retries at most, as a fraction of the requests begun.
-        hedge_after_s: a second attempt starts when there is no answer after so long.
-        hedge_quantile: the same after this quantile of the latencies seen so far, once `HEDGE_SAMPLES` are; 0: not so.
-        hedge_share: hedges at most, as a fraction of the requests begun.
-        tied_after_s: a second attempt starts after so long in any case, and whichever is served first cancels the other
-            (tied requests: Dean and Barroso, "The tail at scale", CACM 56(2), 2013).
-        cancels: attempts that have lost leave their queues; what is in service ends.
+        timeout_s: timeout of an attempt.
+        retries: maximum number of retries.
+        backoff_s: pause before the first retry; doubles with each further one, up to `backoff_max_s`.
+        jitter: random fraction of the pause: it is multiplied by 1 - jitter x U(0, 1).
+        retry_budget: maximum number of retries as a fraction of the requests begun.
+        hedge_after_s: a second attempt starts if there is no response after this time.
+        hedge_quantile: the same after this quantile of the latencies observed so far, once there are `HEDGE_SAMPLES`;
+            0: no hedging by quantile.
+        hedge_budget: maximum number of hedges as a fraction of the requests begun.
+        tied_after_s: a second attempt starts after this time, and the attempt that begins service first cancels the
+            other (tied requests: Dean and Barroso, "The tail at scale", CACM 56(2), 2013).
+        cancels: whether slower attempts are removed from their queues; those in service complete.
     """
 
     timeout_s: float = math.inf
@@ -39,7 +40,7 @@ class Policy:
     def __post_init__(self) -> None:
         times = (self.timeout_s, self.backoff_s, self.backoff_max_s, self.hedge_after_s, self.tied_after_s)
         if not all(value >= 0 for value in (*times, self.retry_budget, self.hedge_budget)) or self.timeout_s == 0:
-            raise ValueError(f"{self}: times and shares must be at least 0, the timeout above 0")
+            raise ValueError(f"{self}: times and budgets must be at least 0, the timeout above 0")
         if not 0 <= self.retries <= 30:
             raise ValueError(f"{self}: retries must be 0 to 30")
         if not 0 <= self.jitter <= 1 or not 0 <= self.hedge_quantile < 1:
@@ -54,10 +55,10 @@ class Policy:
 
     @property
     def attempts(self) -> int:
-        """Attempts of a request at most."""
+        """Maximum number of attempts of a request."""
         return 1 + self.retries + self.second
 
 
 NO_POLICY = Policy()
 HEDGE_SAMPLES = 100
-"""Latencies that have to be seen before a quantile of them is a hedge's delay."""
+"""Number of latencies observed before a quantile of them is used as hedging delay."""

@@ -13,10 +13,10 @@ from traces.random_streams import stream_id
 
 @dataclass(frozen=True)
 class Visit:
-    """One stay at a station: where, and for how long it needs service.
+    """One visit to a station, with its service demand.
 
     Attributes:
-        releases: at a pool: gives a token back instead of taking one.
+        releases: at a pool: returns a token instead of taking one.
         ties: the first of tied attempts to be served here cancels the other.
     """
 
@@ -28,10 +28,10 @@ class Visit:
 
 @dataclass(frozen=True)
 class Stage:
-    """A fork of branches, each a chain of visits, joined when `need` of them are done.
+    """A fork of branches, each a chain of visits, joined when `need` of them are complete.
 
-    The other branches go on loading their stations. A stage that `delivers` has the answer's first byte leave
-    when it is joined.
+    The other branches continue to load their stations. The first byte of the response is sent when a stage that
+    `delivers` is joined.
     """
 
     branches: tuple[tuple[Visit, ...], ...]
@@ -46,7 +46,7 @@ class Stage:
 
 
 def single(*visits: Visit, delivers: bool = False) -> Stage:
-    """A stage of one branch."""
+    """Return a stage with one branch."""
     return Stage((visits,), 1, delivers)
 
 
@@ -55,8 +55,8 @@ class Route:
     """The stages that one kind of request passes, one after the other.
 
     Attributes:
-        priority: its class, at stations that tell classes apart; of priorities 0 goes first.
-        policy: what the client does when an answer is late or does not come.
+        priority: its class, at stations with classes; 0 is the highest priority.
+        policy: client policy for late and failed responses.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Route:
 
     @cached_property
     def streams(self) -> tuple[int, ...]:
-        """The random stream of each visit of each attempt: the same whatever comes after it in the network."""
+        """The random stream of each visit of each attempt, independent of the rest of the network."""
         return tuple(
             stream_id(f"demand/{self.name}/{s}/{b}/{v}" + (f"/{attempt}" if attempt else ""))
             for attempt in range(self.policy.attempts)

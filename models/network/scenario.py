@@ -1,4 +1,4 @@
-"""The scenario of a network: what happens to a network while it runs."""
+"""The scenario of a network: actions on its stations and groups during a run."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """What an action does to its target."""
+    """The effect of an action on its target."""
 
     SPEED = 0
-    """The station serves at `value` times its speed, from its next service on (a shared server at once)."""
+    """The station serves at `value` times its speed, from its next service on (a shared server immediately)."""
     DOWN = 1
-    """The station dies: what waits or comes is refused; what is in service is lost when it would have been done."""
+    """The station fails: waiting and arriving jobs are refused; jobs in service fail when they would have completed."""
     UP = 2
     """The station is back, empty."""
     SHUT = 3
+    """Jobs wait at the gate."""
     OPEN = 4
-    """All that wait at the gate without polling pass."""
+    """All jobs that wait at the gate without polling pass."""
     JOIN = 5
-    """`member` takes its place in the group again."""
+    """`member` can be chosen again."""
     LEAVE = 6
-    """`member` is not picked any more; who is bound to it stays."""
+    """`member` is no longer chosen; requests bound to it stay."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Action:
 
     Attributes:
         target: index of the station, or of the group (JOIN, LEAVE).
-        at_s: when.
-        member: JOIN, LEAVE: row of the group.
+        at_s: time of the action.
+        member: JOIN, LEAVE: row of the group, or the station of a group with a placement table.
         value: SPEED: the factor.
     """
 

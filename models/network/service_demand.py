@@ -17,47 +17,51 @@ from traces.workload.distributions import Deterministic, Shape, Strict
 class ServiceDemand(Strict):
     """``(constant + per_byte x bytes + per_block x ceil(bytes / block)) x distribution``.
 
-    Bytes after the first block may cost less each, where handling them overlaps with the block before.
+    Bytes after the first block may take less time each if their processing overlaps with the block before.
     """
 
     constant: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(
-        0.0, description="time of every visit, whatever its size"
+        0.0, description="Mean time of each visit, independent of the size."
     )
-    per_byte: Annotated[Seconds, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(0.0, description="time for each byte moved")
+    per_byte: Annotated[Seconds, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(
+        0.0, description="Mean time for each byte moved."
+    )
     later_byte_factor: float = Field(
-        1.0, ge=0, le=10, description="what a byte after the first block takes, as a share of per_byte"
+        1.0, ge=0, le=10, description="Time of a byte after the first block, as a multiple of per_byte."
     )
-    per_block: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(0.0, description="time for each block begun")
-    block: Annotated[Bytes, Field(gt=0)] = Field(1 << 20, description="size of a block")
-    distribution: Shape = Field(Deterministic(), description="multiplies the mean; its own mean is 1")
+    per_block: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(
+        0.0, description="Mean time for each block begun."
+    )
+    block: Annotated[Bytes, Field(gt=0)] = Field(1 << 20, description="Block size.")
+    distribution: Shape = Field(Deterministic(), description="Distribution with mean 1 that multiplies the mean time.")
 
     @property
     def without_bytes(self) -> ServiceDemand:
-        """What every visit takes, whatever its size."""
+        """The part of the demand that does not depend on the size."""
         return self.model_copy(update={"per_byte": 0.0, "per_block": 0.0})
 
     @property
     def of_bytes(self) -> ServiceDemand:
-        """What the bytes take."""
+        """The part of the demand that depends on the size."""
         return self.model_copy(update={"constant": 0.0})
 
     @property
     def takes_time(self) -> bool:
-        """Whether a visit of some size takes any time."""
+        """Whether a visit takes any time, given a large enough size."""
         return any((self.constant, self.per_byte, self.per_block))
 
     def scaled(self, fraction: float) -> ServiceDemand:
-        """The demand of a fraction of the work."""
+        """Return the demand of a fraction of the work."""
         return self.model_copy(
             update={name: getattr(self, name) * fraction for name in ("constant", "per_byte", "per_block")}
         )
 
     def per_shard(self, shards: float) -> ServiceDemand:
-        """The demand of one of N shards that the bytes are divided into."""
+        """Return the demand of one of N shards that the bytes are divided into."""
         return self.model_copy(update={"per_byte": self.per_byte / shards})
 
     def mean_s(self, size_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The mean demand of visits that move `size_bytes`, same shape."""
+        """Return the mean demand in s of visits that move `size_bytes`, same shape."""
         mean = np.full(len(size_bytes), self.constant)
         if self.per_byte:
             mean += self.per_byte * size_bytes
@@ -70,13 +74,13 @@ class ServiceDemand(Strict):
     def draw_s(
         self, seed: int, stream: int, first: int, count: int, chosen: NDArray[np.int64] | None, size: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Demands of requests `first` … `first + count - 1`, or of the `chosen` among them (offsets from `first`).
+        """Draw the demands of requests `first` … `first + count - 1`, or of the `chosen` ones among them.
 
         Args:
-            seed, stream: name the random numbers; request i takes draw i of the stream.
+            seed, stream: select the random numbers; request i takes draw i of the stream.
             first, count: the requests.
-            chosen: offsets of those wanted; None: all.
-            size: bytes moved by each wanted request.
+            chosen: offsets from `first` of the requests to draw; None: all.
+            size: bytes moved by each of these requests.
 
         Returns:
             seconds, same shape as `size`.
@@ -94,4 +98,4 @@ def _as_constant(value: Any) -> Any:
 
 
 Demand = Annotated[ServiceDemand, BeforeValidator(_as_constant)]
-"""A `ServiceDemand` in a spec; a bare duration such as ``5ms`` stands for a constant one."""
+"""A `ServiceDemand` in a spec; a bare duration such as ``5ms`` means a constant one."""

@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from models.network.discipline import Discipline
 
 UNBOUNDED = 2**40
-"""A queue limit, or a number of polls, that is none."""
+"""A queue limit or number of polls that means no limit."""
 
 
 @dataclass(frozen=True)
 class Caches:
-    """Caches that servers lose while they are idle, and fill again as they work.
+    """CPU cache warm-up: servers lose their caches while idle, and refill them while busy.
 
-    *Warmth* is the mean over a station's servers of what is not lost, 1 at the start. While a share s of them is idle,
-    s / `decay_s` of it is lost a second. Work w that begins at a warmth below 1 takes longer by the part
-    1 - exp(-w / `warm_up_s`) of `cold_penalty_s` (1 - warmth), and takes the same part of the loss from the server
-    that does it (`sim/engine/cpu_caches.py`).
+    *Warmth* is the mean over a station's servers of the fraction of the caches that is not lost, 1 at the start. While
+    a fraction s of the servers is idle, it decreases at the rate s / `decay_s`, exponentially. Work w that begins at a
+    warmth below 1 takes longer by the fraction 1 - exp(-w / `warm_up_s`) of `cold_penalty_s` (1 - warmth), and restores
+    the same fraction of its server's loss (`sim/engine/cpu_caches.py`).
 
     Attributes:
-        refill_s: what work takes longer, in all, until caches that were lost are full again.
-        warming_s: work that fills them but for 1 / e.
-        cooling_s: idle time that loses all but 1 / e.
+        cold_penalty_s: total additional time of work until cold caches are warm.
+        warm_up_s: time constant of warming up, in work.
+        decay_s: time constant of cooling down, in idle time.
     """
 
     cold_penalty_s: float
@@ -35,7 +35,7 @@ class Caches:
 
     def __post_init__(self) -> None:
         if not (self.cold_penalty_s > 0 and self.warm_up_s > 0 and self.decay_s > 0):
-            raise ValueError("caches: refill_s, warming_s and cooling_s must be above 0")
+            raise ValueError("caches: cold_penalty_s, warm_up_s and decay_s must be above 0")
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class Station:
 
     Attributes:
         name: unique in the network.
-        role: what it stands for, the same for all of its kind (``drive``, ``host cpu``).
-        servers: servers, cores or tokens; has no meaning where they are infinite.
-        batch_item_s: of batches: time added by each member after the first.
-        setup_s: what a job that finds a server idle needs longer, as the server has to wake; where the discipline
-            `sets_up`.
-        caches: what its servers lose while they are idle; where `setup_s` may be, too.
-        fairness: of random order: at this share of its choices a server draws two of the waiting jobs, and takes the
-            one that has waited longer.
-        weights: the share of each class, where classes have one.
-        queue_limit: of pools: jobs that wait at most.
-        poll_s, poll_limit: of gates: how often a waiting job looks again, and how many times; 0 s: released at once.
+        role: its function, the same for all stations of a kind (``drive``, ``host cpu``).
+        servers: number of servers, cores or tokens; ignored by infinite servers.
+        batch_item_s: batches: time added by each member after the first.
+        setup_s: setup time: additional service time of a job that finds its server idle; if the discipline `sets_up`.
+        caches: CPU cache warm-up of its servers; if the discipline `sets_up`.
+        age_bias: SIRO: fraction of its choices at which a server draws two of the waiting jobs and takes the one that
+            has waited longer.
+        weights: weight of each class, if the discipline is weighted.
+        queue_limit: pools: maximum number of waiting jobs.
+        poll_s, poll_limit: gates: polling interval of a waiting job, and maximum number of polls; 0 s: jobs pass as
+            soon as the gate opens.
     """
 
     name: str
@@ -76,13 +76,11 @@ class Station:
         if self.discipline.has_one_server and self.servers != 1:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} has one server")
         if not self.setup_s >= 0 or (self.setup_s and not self.discipline.sets_up):
-            raise ValueError(
-                f"station {self.name!r}: setup_s is {self.setup_s}; a {self.discipline.name} may have none"
-            )
+            raise ValueError(f"station {self.name!r}: setup_s is {self.setup_s}; a {self.discipline.name} must have 0")
         if self.caches and not self.discipline.sets_up:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} may have no caches")
         if not 0 <= self.age_bias <= 1 or (self.age_bias and not self.discipline.draws):
-            raise ValueError(f"station {self.name!r}: fairness must be from 0 to 1, and is of random order alone")
+            raise ValueError(f"station {self.name!r}: age_bias must be from 0 to 1, and requires SIRO")
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:
@@ -105,22 +103,22 @@ class Choice(IntEnum):
     ROUND_ROBIN = 1
     RANDOM = 2
     LEAST_OUTSTANDING = 3
-    """The one with fewest attempts in progress; among equals the first."""
+    """The one with the fewest attempts in progress; among equals the first."""
     POWER_OF_TWO = 4
-    """The one with fewer attempts in progress of two picked at random (Mitzenmacher 2001)."""
+    """Of two random members, the one with fewer attempts in progress (Mitzenmacher 2001)."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Alternatives bound at run time: an attempt picks one member at its first visit and stays with it.
+    """Alternatives bound at run time: an attempt chooses a member at its first visit and stays with it.
 
-    A further attempt of the same request picks another member where there is one.
+    A further attempt of the same request chooses another member if there is one.
 
     Attributes:
         members: station indices, shape (members, positions): each member is a row of stations (its cores, its NIC).
-            With `table`, columns of that placement table instead: the members are stations of the key's own row, as
-            the replicas of a placement group are. Such a member goes by the station of its first column: that is
-            whose attempts in progress are counted, and which the scenario has join or leave.
+            With `table`, columns of that placement table instead: the members are stations of the key's row, such as
+            the replicas of a placement group. Such a member is identified by the station of its first column, whose
+            attempts in progress are counted, and which the scenario names.
         table: index of a placement table, or None.
     """
 

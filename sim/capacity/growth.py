@@ -72,38 +72,38 @@ Sizes = Annotated[Range[Annotated[Bytes, Field(gt=0)]], BeforeValidator(_as_rang
 
 
 class Objects(Strict):
-    """How many objects the store holds."""
+    """Growth of the number of stored objects."""
 
-    now: Uncertain | None = Field(None, description="objects stored at month 0; absent: the spec's stored.objects")
-    per_month: Uncertain = Field(description="objects that each month adds")
+    now: Uncertain | None = Field(None, description="Objects stored at month 0; absent: the spec's stored.objects.")
+    per_month: Uncertain = Field(description="Objects added per month.")
 
 
 class Rate(Strict):
-    """What is asked of an open loop."""
+    """Growth of the arrival rate of an open loop."""
 
-    now: Rates | None = Field(None, description="requests a second at month 0; absent: the spec's workload.rate")
-    growth: Change = Field(0.0, validate_default=True, description="share that each month adds; 0.02 is 2 %")
+    now: Rates | None = Field(None, description="Requests per second at month 0; absent: the spec's workload.rate.")
+    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month; 0.02 is 2 %.")
 
 
 class ClientCount(Strict):
-    """How many clients a closed loop has."""
+    """Growth of the number of clients of a closed loop."""
 
     now: Annotated[Range[Annotated[Number, Field(ge=1)]], BeforeValidator(_as_range)] | None = Field(
-        None, description="clients at month 0; absent: the spec's workload.clients"
+        None, description="Clients at month 0; absent: the spec's workload.clients."
     )
-    growth: Change = Field(0.0, validate_default=True, description="share that each month adds; 0.02 is 2 %")
+    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month; 0.02 is 2 %.")
 
 
 class Growth(Strict):
-    """How a store grows, month by month."""
+    """Growth of a store by month."""
 
-    months: int = Field(ge=1, le=240, description="how far to look")
-    objects: Objects | None = Field(None, description="absent: it holds what the spec says, all the time")
-    rate: Rate | None = Field(None, description="of an open loop; absent: as in the spec")
-    clients: ClientCount | None = Field(None, description="of a closed loop; absent: as in the spec")
-    object_size: Sizes | None = Field(None, description="size of objects stored and asked for; absent: the spec's")
-    scenarios: int = Field(24, ge=1, le=1000, description="draws of what is uncertain")
-    utilization: float = Field(1.0, gt=0, le=1, description="share of its time above which a station is at its limit")
+    months: int = Field(ge=1, le=240, description="Number of months to plan.")
+    objects: Objects | None = Field(None, description="Stored objects; absent: constant, as in the spec.")
+    rate: Rate | None = Field(None, description="Arrival rate of an open loop; absent: as in the spec.")
+    clients: ClientCount | None = Field(None, description="Clients of a closed loop; absent: as in the spec.")
+    object_size: Sizes | None = Field(None, description="Size of stored and requested objects; absent: the spec's.")
+    scenarios: int = Field(24, ge=1, le=1000, description="Number of scenarios drawn from uncertain values.")
+    utilization: float = Field(1.0, gt=0, le=1, description="Utilisation above which a station is at its limit.")
 
     @model_validator(mode="after")
     def _one_loop(self) -> Growth:

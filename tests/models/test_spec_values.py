@@ -90,8 +90,8 @@ def test_a_copy_is_the_spec_that_the_file_with_these_values_gives():
         ("disk.size", "disk.size is not in the spec"),
         ("cpu.PUT.constant", "cpu.PUT.constant is not in the spec"),
         ("below.spin_up", "below.spin_up is not in the spec"),
-        ("read.per_byte", "first guess above 0"),
-        ("disk", "first guess above 0"),
+        ("read.per_byte", "above 0"),
+        ("disk", "above 0"),
     ],
 )
 def test_a_path_without_a_number_above_0_is_refused(path, said):

@@ -285,6 +285,6 @@ def test_a_spec_imports_its_own_store_alone(tmp_path):
         "import sys, pathlib; from models.store import load_spec; load_spec(pathlib.Path(sys.argv[1])); "
         "print([name for name in ('models.ceph', 'models.minio') if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code, str(EXAMPLES / "minio.yaml")], capture_output=True, text=True)
-    assert told.stdout.strip() == "['models.minio']"
+    result = subprocess.run([sys.executable, "-c", code, str(EXAMPLES / "minio.yaml")], capture_output=True, text=True)
+    assert result.stdout.strip() == "['models.minio']"
     assert load_spec(EXAMPLES / "minio.yaml").store == "minio"

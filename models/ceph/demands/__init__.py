@@ -1,1 +1,1 @@
-"""What a Ceph cluster's spec, devices and state make of every service demand."""
+"""Service demands of a Ceph cluster, derived from its spec, its devices and its state."""

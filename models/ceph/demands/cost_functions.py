@@ -1,4 +1,4 @@
-"""The service demands of a Ceph cluster that follow from its spec, its devices and what it holds."""
+"""Cost functions of a Ceph cluster: service demands derived from its spec, its devices and its state."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ from traces.workload.workload import Op
 NOTHING = ServiceDemand()
 
 Way = Literal["up", "down"]
-"""Bytes that a machine sends, or that it receives."""
+"""Direction of a transfer: sent by a machine, or received."""
 
 TLS_FACTOR: dict[Op, float] = {"GET": 1.40, "PUT": 1.71}
-"""CPU of a gateway with TLS over that without, at 4 MiB (IBM Storage Ceph, published)."""
+"""CPU time of a gateway with TLS over that without, at 4 MiB (IBM Storage Ceph, published)."""
 
 _COMPACTION_BYTES = 2 << 20
-"""compaction_readahead_size of bluestore_rocksdb_options: what a compaction reads or writes at once."""
-_TOUCHED = 1e-3  # of an empty device: accesses go over some of it
+"""compaction_readahead_size of bluestore_rocksdb_options: bytes that a compaction reads or writes at once."""
+_LEAST_FRACTION = 1e-3  # accesses cover at least this fraction of a device
 
 
 @dataclass(frozen=True)
 class Access:
-    """One access to a device: what it takes beside others, and what it keeps others from the device."""
+    """One access to a device: the latency that overlaps with other accesses, and the exclusive time."""
 
-    beside: ServiceDemand
-    alone: ServiceDemand
+    overlapping: ServiceDemand
+    exclusive: ServiceDemand
 
 
 class CostFunctions:
-    """Derives the demands. `object_bytes` is the mean size of the objects that are written and held."""
+    """Derives the demands; `object_bytes` is the mean size of written and stored objects."""
 
     def __init__(self, spec: CephSpec, object_bytes: float):
         self.spec, self.object_bytes = spec, object_bytes
@@ -75,7 +75,7 @@ class CostFunctions:
 
     @cached_property
     def state_inputs(self) -> StateInputs:
-        """What the slow state follows from."""
+        """The inputs of the state."""
         spec = self.spec
         chunks = self._chunks
         allocated = sum(self.bluestore.write_plan(chunk).allocated_bytes for chunk in chunks) / len(chunks)
@@ -97,25 +97,25 @@ class CostFunctions:
 
     @property
     def _chunks(self) -> list[int]:
-        """Bytes of a shard of each RADOS object of an object."""
+        """Bytes of a replica or chunk of each RADOS object of an object."""
         size = round(self.object_bytes)
         parts = stripes(size) if self.spec.access.cuts else (size,)
         return [self.spec.pools.data.chunk_bytes(part) for part in parts]
 
     @cached_property
     def state(self) -> ClusterState:
-        """What the cluster is like with the objects that it holds."""
+        """The state of the cluster with the objects that it holds."""
         return state_at(self.state_inputs, self.spec.stored.objects)
 
     @cached_property
     def drive(self) -> Device:
-        """The data device, as full as it is; a hard disk puts the accesses that wait in order.
+        """The data device at its fill level; a hard disk reorders waiting accesses.
 
-        Accesses go over the objects that are read, and writes go on behind the newest.
+        Accesses cover the objects that are read, and writes follow the newest objects.
         """
-        fill = min(max(self.state.fill_fraction, _TOUCHED), 1.0)
-        held, requested = self.spec.stored.objects, self.spec.stored.working_set
-        newest = min(1.0, max(requested / held, _TOUCHED)) if requested and held else 1.0
+        fill = min(max(self.state.fill_fraction, _LEAST_FRACTION), 1.0)
+        stored, requested = self.spec.stored.objects, self.spec.stored.working_set
+        newest = min(1.0, max(requested / stored, _LEAST_FRACTION)) if requested and stored else 1.0
         return self.spec.device.filled(fill, newest).at_depth(self.spec.osd.read_depth)
 
     @property
@@ -126,7 +126,7 @@ class CostFunctions:
     # Reads
 
     def read_accesses(self, chunk_bytes: int) -> tuple[Access, ...]:
-        """Accesses to the data device for reading a shard: what finding it takes, and its bytes as they are stored."""
+        """Return the accesses to the data device for reading a chunk: lookups, and its bytes as stored."""
         cold = 1 - self.spec.stored.warm
         stored = self._stored(chunk_bytes)
         data = Access(
@@ -144,17 +144,17 @@ class CostFunctions:
 
     @property
     def target_accesses(self) -> tuple[Access, ...]:
-        """Accesses to the data device for finding what a write goes to: an object that is there, or a new one."""
+        """Accesses to the data device for looking up the target of a write: an existing object, or a new one."""
         return self.metadata_accesses if self.spec.access.overwrites else self.absent_accesses
 
     @cached_property
     def absent_accesses(self) -> tuple[Access, ...]:
-        """Accesses to the data device for finding that a new object is not there."""
+        """Accesses to the data device for looking up a new object, which does not exist yet."""
         return self._lookups(self._file_lookups) if self.is_filestore else self.entry_accesses
 
     @cached_property
     def entry_accesses(self) -> tuple[Access, ...]:
-        """Accesses to the data device for finding that a new index entry is not there; FileStore's are in memory."""
+        """Accesses to the data device for looking up a new index entry; FileStore's are assumed to be in memory."""
         return () if self.is_filestore else self._lookups(self.state.slow_reads_per_absent_lookup)
 
     @property
@@ -163,28 +163,30 @@ class CostFunctions:
         return self.spec.filestore.metadata_reads_per_open(self.state.shard_objects, groups)
 
     def _lookups(self, count: float) -> tuple[Access, ...]:
-        """So many small reads of the data device, on average."""
-        small = of_size(self.drive.read, 4096)
-        beside = of_size(self.drive.read_latency, 4096)
-        whole = [Access(beside, small)] * int(count)
+        """Return `count` small reads of the data device, on average."""
+        exclusive = of_size(self.drive.read, 4096)
+        overlapping = of_size(self.drive.read_latency, 4096)
+        whole = [Access(overlapping, exclusive)] * int(count)
         part = count - int(count)
-        return (*whole, Access(fraction_of(beside, part), fraction_of(small, part))) if part > 1e-6 else tuple(whole)
+        if part <= 1e-6:
+            return tuple(whole)
+        return (*whole, Access(fraction_of(overlapping, part), fraction_of(exclusive, part)))
 
     # Writes
 
     def plan(self, chunk_bytes: int) -> WritePlan:
-        """What BlueStore does with a shard that is written."""
+        """Return BlueStore's plan for writing a chunk."""
         store = self.bluestore
         return store.overwrite_plan(chunk_bytes) if self.spec.access.overwrites else store.write_plan(chunk_bytes)
 
     def is_deferred(self, chunk_bytes: int) -> bool:
-        """Whether a write of a shard is acknowledged before its bytes are at their place."""
+        """Return whether the write of a chunk is acknowledged before its bytes are written to their place."""
         return self.is_filestore or self.plan(chunk_bytes).deferred_bytes > 0
 
     def write_access(self, chunk_bytes: int) -> Access:
-        """Writing a shard to its place on the data device, as it is stored.
+        """Return the access for writing a chunk, as stored, to its place on the data device.
 
-        New space is allocated in a row, so on a hard disk only some writes need a move of the arm and a turn.
+        New space is allocated sequentially, so on a hard disk only some writes need a seek and a rotation.
         """
         stored = self._stored(chunk_bytes)
         write = _bytes(self.drive.write, stored)
@@ -193,28 +195,28 @@ class CostFunctions:
         return Access(_bytes(self.drive.write_latency, stored), write)
 
     def _stored(self, chunk_bytes: int) -> float:
-        """Bytes on the data device for each byte of a shard: compressed, and padded to blocks."""
+        """Return the bytes on the data device for each byte of a chunk: compressed, and padded to blocks."""
         if self.is_filestore or not chunk_bytes:
             return 1.0
         plan = self.plan(chunk_bytes)
         return (plan.data_bytes_before_commit + plan.deferred_bytes) / chunk_bytes
 
     def log_bytes(self, chunk_bytes: int) -> float:
-        """Bytes of the log for a write of a shard; 0 bytes: metadata alone."""
+        """Return the log bytes of the write of a chunk; with 0 bytes those of the metadata."""
         if self.is_filestore:
             return float(self.spec.filestore.write_plan(chunk_bytes).journal_bytes)
         return self.plan(chunk_bytes).wal_bytes if chunk_bytes else float(METADATA_BYTES)
 
     def commit(self, chunk_bytes: int) -> ServiceDemand:
-        """The kv_sync thread's time for a write of a shard that is committed alone."""
+        """Return the kv_sync thread's demand for the first chunk of a batch."""
         first_s, _ = self._commit_s(self.log_bytes(chunk_bytes))
         return ServiceDemand(constant=first_s, distribution=Lognormal(cv=0.3))  # spread assumed
 
     @cached_property
     def commit_item_s(self) -> float:
-        """What each further transaction of a batch adds, as the mean of a PUT's: its data, its index entry twice.
+        """Time in s that each further transaction adds to a batch, averaged over a PUT's: data, and index entry twice.
 
-        Of one that overwrites, metadata alone count: only parts of an allocation unit go through the log.
+        Of overwrites only the metadata count: only parts of an allocation unit go through the log.
         """
         pools, access = self.spec.pools, self.spec.access
         chunks = [0] if access.overwrites else self._chunks
@@ -224,30 +226,30 @@ class CostFunctions:
 
     def _commit_s(self, log_bytes: float) -> tuple[float, float]:
         device, osd = self.log_device, self.spec.osd
-        alone = device.write.model_copy(update={"constant": device.write.constant + device.write_latency.constant})
-        here = log_bytes if self.spec.db else 0.0
-        return kv_commit_demand(alone, device.flush, here, osd.commit, osd.commit_member)
+        write = device.write.model_copy(update={"constant": device.write.constant + device.write_latency.constant})
+        wal_bytes = log_bytes if self.spec.db else 0.0
+        return kv_commit_demand(write, device.flush, wal_bytes, osd.commit, osd.commit_member)
 
     def log_write(self, chunk_bytes: int) -> ServiceDemand:
-        """The log's bytes on the data device, if it is there: what is committed together saves accesses, not bytes."""
+        """Return the demand of log bytes on the data device, if the log is there: batches save accesses, not bytes."""
         if self.spec.db:
             return NOTHING
         return ServiceDemand(constant=self.log_bytes(chunk_bytes) * self.drive.write.per_byte)
 
     @property
     def deferred_limit(self) -> int:
-        """Deferred writes of an OSD under way together: one batch.
+        """Number of deferred writes of an OSD in progress at the same time: one batch.
 
-        What the throttle lets pile up beyond that (bluestore_throttle_deferred_bytes) only delays the moment from which
-        the drive sets the pace; a window of a long run is after that.
+        More of them may accumulate (bluestore_throttle_deferred_bytes), which only delays the time from which the
+        drive limits throughput; a window of a long run is after that.
         """
         return self.spec.filestore.flusher_ios if self.is_filestore else self.bluestore.deferred_batch_ops
 
     def deferred_write(self, chunk_bytes: int) -> ServiceDemand:
-        """Writing a shard to its place after it was acknowledged, in one batch with others.
+        """Return the demand of writing a chunk to its place after it was acknowledged, in a batch with others.
 
-        New space is allocated in a row, so of a batch only some writes need a move of the arm and a turn of their own;
-        the others are passed one after the other, after one move for all and a turn for the flush.
+        New space is allocated sequentially, so only some writes of a batch need a seek and a rotation of their own;
+        the others are sequential, with one seek for all and a rotation for the flush.
         """
         disk = self.drive.disk
         late = chunk_bytes if self.is_filestore else self.plan(chunk_bytes).deferred_bytes
@@ -259,10 +261,9 @@ class CostFunctions:
         apart_s = deferred_write_s(self.deferred_limit, late, curve, disk.span, disk.turn_s, per_byte_s)
         batch_s = deferred_write_s(1, 0, curve, disk.span, disk.turn_s, per_byte_s) + disk.turn_s
         in_a_row_s = batch_s / self.deferred_limit + max(late, self.bluestore.min_alloc_bytes) * per_byte_s
-        random_write_fraction = (
-            1.0 if self.spec.access.overwrites else self.spec.osd.random_write_fraction
-        )  # written over where it was
-        mean_s = random_write_fraction * apart_s + (1 - random_write_fraction) * in_a_row_s
+        # Overwrites go to where the data were.
+        random_fraction = 1.0 if self.spec.access.overwrites else self.spec.osd.random_write_fraction
+        mean_s = random_fraction * apart_s + (1 - random_fraction) * in_a_row_s
         if self.is_filestore:
             block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
             mean_s += self.spec.filestore.metadata_writes * block_s
@@ -270,7 +271,7 @@ class CostFunctions:
 
     @cached_property
     def compaction_accesses(self) -> tuple[Access, ...]:
-        """What the metadata of a write cost the data device later: RocksDB's flushes and compactions on it."""
+        """Accesses to the data device by RocksDB's flushes and compactions, per write of metadata."""
         if self.is_filestore:
             return ()
         placed = place(self.rocksdb, self.state.metadata_bytes, self.state_inputs.db_bytes)
@@ -284,47 +285,47 @@ class CostFunctions:
     # CPU and network
 
     def gateway_cpu(self, op: Op) -> ServiceDemand:
-        """CPU of a gateway for an operation."""
-        law = self.spec.gateways.cpu.get(op, NOTHING)
-        return law.scaled(TLS_FACTOR.get(op, 1.0)) if self.spec.gateways.tls else law
+        """Return the CPU demand of an operation on a gateway."""
+        demand = self.spec.gateways.cpu.get(op, NOTHING)
+        return demand.scaled(TLS_FACTOR.get(op, 1.0)) if self.spec.gateways.tls else demand
 
     def compress_s(self, chunk_bytes: int) -> float:
-        """CPU of an OSD for compressing each byte of a shard that it writes."""
+        """Return the CPU time in s per byte of an OSD for compressing a chunk."""
         return 0.0 if self.is_filestore or not chunk_bytes else self.plan(chunk_bytes).compress_s / chunk_bytes
 
     def decompress_s(self, chunk_bytes: int) -> float:
-        """CPU of an OSD for decompressing each byte of a shard that it reads."""
+        """Return the CPU time in s per byte of an OSD for decompressing a chunk."""
         return 0.0 if self.is_filestore or not chunk_bytes else self.plan(chunk_bytes).decompress_s / chunk_bytes
 
     def nic(self, per_s: float, way: Way) -> ServiceDemand:
-        """Bytes on a network interface."""
+        """Return the demand of bytes on a NIC of `per_s` bytes per second."""
         network = self.spec.network
         return ServiceDemand(per_byte=1 / (per_s * (network.sent if way == "up" else network.received)))
 
     @property
     def listed(self) -> ServiceDemand:
-        """CPU of a bucket index shard for its part of a LIST."""
+        """CPU demand of an index shard for its part of a LIST."""
         entries = entries_per_shard(PAGE + 1, self.spec.buckets.shards)
         return ServiceDemand(constant=entries * self.spec.buckets.listed_entry)
 
 
-def _bytes(law: ServiceDemand, fraction: float) -> ServiceDemand:
-    """The law of accesses that move this share of the bytes."""
-    return law.model_copy(update={"per_byte": law.per_byte * fraction})
+def _bytes(demand: ServiceDemand, fraction: float) -> ServiceDemand:
+    """Return the demand of accesses that move this fraction of the bytes."""
+    return demand.model_copy(update={"per_byte": demand.per_byte * fraction})
 
 
-def of_size(law: ServiceDemand, size_bytes: float) -> ServiceDemand:
-    """The law of accesses of one size, whatever the request's."""
-    return law.without_bytes.model_copy(update={"constant": law.constant + law.per_byte * size_bytes})
+def of_size(demand: ServiceDemand, size_bytes: float) -> ServiceDemand:
+    """Return the demand of accesses of a fixed size, independent of the request's."""
+    return demand.without_bytes.model_copy(update={"constant": demand.constant + demand.per_byte * size_bytes})
 
 
-def fraction_of(law: ServiceDemand, fraction: float) -> ServiceDemand:
-    """The law where only a share of the visits need the access."""
-    if fraction >= 1 or not law.takes_time:
-        return law
+def fraction_of(demand: ServiceDemand, fraction: float) -> ServiceDemand:
+    """Return the demand if only a fraction of the visits need the access."""
+    if fraction >= 1 or not demand.takes_time:
+        return demand
     if fraction <= 0:
         return NOTHING
-    shape = law.distribution
+    shape = demand.distribution
     simple = (Deterministic, Exponential, Hyperexponential, Lognormal, Gamma, Empirical)
     of = shape if isinstance(shape, simple) else Lognormal(cv=shape.scv**0.5)
-    return law.scaled(fraction).model_copy(update={"distribution": Occasional(probability=fraction, of=of)})
+    return demand.scaled(fraction).model_copy(update={"distribution": Occasional(probability=fraction, of=of)})

@@ -1,6 +1,6 @@
-"""What a cluster has become after so many objects: fill, RocksDB's size and spill, cache hits, index entries.
+"""The state of a cluster by its number of objects: fill, size and spillover of RocksDB, cache hits, index entries.
 
-All OSDs are taken to hold the same, and all objects that are read at all to be read equally often.
+All OSDs are assumed to hold the same amount, and all objects of the working set to be read equally often.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class StateInputs:
-    """What the state follows from, besides the number of objects."""
+    """The inputs of the state other than the number of objects."""
 
     object_bytes: float
     """mean size of an object"""
     shards_per_object: float
-    """objects that OSDs hold for one: RADOS objects x (replicas, or k + m)"""
+    """replicas or chunks per object: RADOS objects x (replicas, or k + m)"""
     allocated_bytes_per_shard: float
     alloc_unit_bytes: int
     """min_alloc_size"""
@@ -51,14 +51,14 @@ class StateInputs:
     buckets: int
     shards_per_bucket: int
     churn: float = 0.0
-    """share of writes that go into space that a delete has freed"""
+    """fraction of writes to space that a delete has freed"""
     working_set_objects: float | None = None
-    """reads are for the newest so many objects; None: for all"""
+    """number of newest objects that reads request; None: all"""
 
 
 @dataclass(frozen=True)
 class ClusterState:
-    """A cluster with so many objects; bytes and shard objects are those of one OSD."""
+    """The state of a cluster; bytes and shard objects are those of one OSD."""
 
     objects: float
     shard_objects: float
@@ -66,7 +66,7 @@ class ClusterState:
     """bytes of clients' objects, without redundancy"""
     allocated_bytes: float
     fill_fraction: float
-    """of the data device, spilled metadata included; above 1: it does not hold them"""
+    """fraction of the data device used, including spilled metadata; above 1: they do not fit"""
     metadata_bytes: float
     """RocksDB, compressed"""
     level_bytes: tuple[float, ...]
@@ -79,18 +79,18 @@ class ClusterState:
     fragmented_fraction: float
     """writes that need more than one extent"""
     slow_reads_per_lookup: float
-    """reads of the data device to find the onode of an object that is there and not in the onode cache"""
+    """reads of the data device to find the onode of an existing object that is not in the onode cache"""
     slow_reads_per_absent_lookup: float
-    """the same for an object that is not there yet"""
+    """the same for an object that does not exist yet"""
     slow_write_fraction: float
-    """of the bytes that flushes and compactions write"""
+    """fraction of the bytes of flushes and compactions written to the data device"""
 
 
 def cache_bytes(memory_target_bytes: float) -> tuple[float, float]:
-    """BlueStore's caches in bytes: onodes, and RocksDB's block cache.
+    """Return the sizes of BlueStore's caches in bytes: onodes, and RocksDB's block cache.
 
-    The whole is ``osd_memory_target x (1 - osd_memory_expected_fragmentation 0.15) - osd_memory_base 768 MiB``, at
-    least osd_memory_cache_min 128 MiB (BlueStore::MempoolThread). Its split is the one that auto-tuning starts from:
+    In total ``osd_memory_target x (1 - osd_memory_expected_fragmentation 0.15) - osd_memory_base 768 MiB``, at
+    least osd_memory_cache_min 128 MiB (BlueStore::MempoolThread). The split is the initial one of auto-tuning:
     bluestore_cache_meta_ratio 0.45, bluestore_cache_kv_ratio 0.45 and bluestore_cache_kv_onode_ratio 0.04.
     """
     whole = max(128 * _MIB, 0.85 * memory_target_bytes - 768 * _MIB)
@@ -98,13 +98,13 @@ def cache_bytes(memory_target_bytes: float) -> tuple[float, float]:
 
 
 def state_at(inputs: StateInputs, objects: float) -> ClusterState:
-    """The state of a cluster that holds so many objects.
+    """Return the state of a cluster with this number of objects.
 
     Raises:
         InputError: `objects` is negative.
     """
     if objects < 0:
-        raise InputError(f"objects is {objects}; a cluster holds 0 or more")
+        raise InputError(f"objects is {objects}; at least 0 is allowed")
     rocks = inputs.rocks
     per_osd = inputs.shards_per_object / inputs.osds
     shard_objects = objects * per_osd
@@ -136,17 +136,17 @@ def state_at(inputs: StateInputs, objects: float) -> ClusterState:
 
 
 def _fragmented_fraction(inputs: StateInputs, fill: float) -> float:
-    """Writes that find no run of free units long enough (assumed).
+    """Return the fraction of writes that find no sufficiently long run of free units (assumed).
 
     Space never used before is one run. In space that deletes have freed, each unit is free with probability
-    ``1 - fill``, so a write of n units finds the n - 1 units behind a free one free with ``(1 - fill) ** (n - 1)``.
+    ``1 - fill``, so the n - 1 units after a free one are free with probability ``(1 - fill) ** (n - 1)``.
     """
     units = max(1.0, inputs.allocated_bytes_per_shard / inputs.alloc_unit_bytes)
     return float(inputs.churn * (1 - max(0.0, 1 - fill) ** (units - 1)))
 
 
 def events(inputs: StateInputs, objects_low: int, objects_high: int) -> tuple[Effect, ...]:
-    """The effects that begin between two numbers of objects, in order; those that hold at the lower are left out."""
+    """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
     found = []
     for name, text, holds in _effects(inputs):
         objects = _first(inputs, holds, objects_low, objects_high)
@@ -196,7 +196,7 @@ def _spill(level: int) -> _Effect:
 
 
 def _first(inputs: StateInputs, holds: Callable[[ClusterState], bool], low: int, high: int) -> int | None:
-    """The least number of objects above `low`, up to `high`, from which on `holds` is true; None: there is none."""
+    """Return the smallest number of objects above `low`, up to `high`, from which `holds` is true, or None."""
     if holds(state_at(inputs, low)) or not holds(state_at(inputs, high)):
         return None
     while high - low > 1:

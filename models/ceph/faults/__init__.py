@@ -1,1 +1,1 @@
-"""Faults of a Ceph cluster: what happens to its stations, routes and placement groups, and when."""
+"""Faults of a Ceph cluster, and their effects on stations, routes and placement groups."""

@@ -1,4 +1,4 @@
-"""What can fail in a cluster, by the names that engineers have for it."""
+"""The failures of a Ceph cluster for the command `failures`, by name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
     if spec.gateways.count == 1 or event.back_s > event.at + event.detected_after:
         return ""
     return (
-        f"The load balancer would notice after {event.detected_after:g} s (detected_after), when gateway "
-        f"{event.gateway} is back: until then requests go to it and fail"
+        f"The load balancer would detect the failure after {event.detected_after:g} s (detected_after), when gateway "
+        f"{event.gateway} is already back; until then requests go to it and fail"
     )
 
 

@@ -1,4 +1,4 @@
-"""The faults of a Ceph run worked out: when OSDs are down, what reshards take, which drives are slow and how much."""
+"""The fault timeline of a Ceph run: when OSDs are down, how long reshards take, and which drives are slow."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from models.network.scenario import Action, Kind
 
 @dataclass(frozen=True)
 class FaultTimeline:
-    """The faults of a spec, worked out.
+    """The faults of a spec with their times.
 
     Attributes:
-        reshards: in the order they are asked for.
-        outages: of OSDs and hosts.
-        gateways: outages of gateways, also those of hosts that died.
-        slow: drives that are slow, or shared with a neighbour, by OSD.
-        rebuilding: drives that also rebuild lost chunks, by OSD.
-        cores, links: of OSD hosts that are shared with a neighbour, by host.
+        reshards: reshards, in the order of their requests.
+        outages: outages of OSDs and hosts.
+        gateways: outages of gateways, also of those on failed hosts.
+        slow: drives that are slow or shared with a neighbour, by OSD.
+        rebuilding: drives that rebuild lost chunks, by OSD.
+        cores, links: cores and NICs of OSD hosts that are shared with a neighbour, by host.
     """
 
     reshards: tuple[Reshard, ...]
@@ -43,12 +43,12 @@ class FaultTimeline:
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
-        """The maps of the run; one where none changes."""
+        """The epochs of the OSD map during the run; one if it does not change."""
         return epochs(self.outages, (fault.end_s for fault in self.reshards))
 
 
 def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
-    """The faults of a spec."""
+    """Return the fault timeline of a spec."""
     rows = Rows(spec)
     outages: list[Outage] = []
     slow: list[Slowdown] = []
@@ -76,7 +76,7 @@ def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
 
 
 def _shared(spec: CephSpec, resource: str) -> tuple[Slowdown, ...]:
-    """The hosts with neighbours that take a share of something."""
+    """Return the slowdowns of hosts by neighbours that take a fraction of a resource."""
     neighbours = (
         fault for fault in spec.faults if isinstance(fault, NoisyNeighbourOnHost) and fault.resource == resource
     )
@@ -84,7 +84,7 @@ def _shared(spec: CephSpec, resource: str) -> tuple[Slowdown, ...]:
 
 
 def _reshards(spec: CephSpec) -> tuple[Reshard, ...]:
-    """The reshards in the order they are asked for; a bucket's next one begins when the one before is over."""
+    """Return the reshards in the order of their requests; a bucket's next one begins when the last one has ended."""
     settings, release = spec.buckets.resharding, spec.release
     last: dict[int, Reshard] = {}
     requested = [fault for fault in spec.faults if isinstance(fault, ReshardEvent)]
@@ -115,7 +115,7 @@ def _outage(
     back_s = fault.back_s
     seen_s = fault.at + (fault.grace + REPORT_S if fault.detected_by == "heartbeat" else 0.0)
     whole_s = back_s + fault.rejoin
-    if back_s <= seen_s:  # nobody has noticed, so nothing peers
+    if back_s <= seen_s:  # not detected, so nothing peers
         seen_s = whole_s = back_s
     degraded_s, out_s, rebuilt_s = min(seen_s + fault.peering, whole_s), seen_s + fault.out_after, math.inf
     slowed: list[Slowdown] = []
@@ -129,12 +129,12 @@ def _outage(
 def _rebuilding(
     lost: frozenset[int], out_s: float, spec: CephSpec, costs: CostFunctions, rows: Rows
 ) -> tuple[float, list[Slowdown]]:
-    """When lost chunks have been rebuilt, and how much that slows each drive."""
+    """Return when the lost chunks have been rebuilt, and how much that slows down each drive."""
     inputs, device = costs.state_inputs, costs.drive
     protection, groups = spec.pools.data, rows.data()
     chunks = spec.stored.objects * inputs.shards_per_object / protection.width / len(groups)
     size = np.array([round(inputs.allocated_bytes_per_shard)])
-    read_s, write_s = (float(law.mean_s(size)[0]) / device.queue_depth for law in (device.read, device.write))
+    read_s, write_s = (float(demand.mean_s(size)[0]) / device.queue_depth for demand in (device.read, device.write))
     drive_s, moved = rebuilding_s(
         groups, rows.data(lost), lost, protection, chunks, (read_s, write_s), spec.osds
     )  # fmt: skip
@@ -145,11 +145,12 @@ def _rebuilding(
 
 
 def gateway_outages(outages: Iterable[GatewayDown], members: NDArray[np.int32], own_nic: bool) -> list[Action]:
-    """Gateways that die and come back. While all others are dead too, one stays in the group: nobody is better.
+    """Return the failures and restarts of gateways; if all others have failed too, a gateway stays in the group.
 
     Args:
-        members: the group of the gateways: their cores, network interface up and down, tokens.
-        own_nic: the interface dies with the gateway, as no OSDs share it.
+        outages: of gateways.
+        members: the group of the gateways: their cores, NIC up and down, tokens.
+        own_nic: whether the NIC fails with the gateway, because no OSDs share it.
     """
     actions, outages = [], tuple(outages)
     for fault in outages:

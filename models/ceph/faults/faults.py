@@ -1,4 +1,4 @@
-"""What may happen to a cluster while it runs: reshards, failures of OSDs, hosts and gateways, slow drives, sharing."""
+"""Faults of a Ceph cluster: reshards, failures of OSDs, hosts and gateways, slow drives, noisy neighbours."""
 
 from __future__ import annotations
 
@@ -12,76 +12,84 @@ from traces.workload.distributions import Strict
 
 
 class ReshardEvent(Strict):
-    """A bucket index is resharded; how, `buckets.resharding` says. What the copy asks of the OSDs is not counted."""
+    """A bucket index is resharded as set in `buckets.resharding`; the load of the copy on OSDs is not modelled."""
 
     kind: Literal["reshard"]
-    at: Seconds = Field(description="when the copy begins")
-    bucket: int = Field(0, ge=0, description="which of the buckets")
+    at: Seconds = Field(description="Start time of the copy.")
+    bucket: int = Field(0, ge=0, description="Number of the bucket.")
     shards: Annotated[int, Field(ge=1, le=65521)] | None = Field(
-        None, description="shards afterwards; absent: what dynamic resharding would choose"
+        None, description="Shards afterwards; absent: the number that dynamic resharding would choose."
     )
     entries: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="entries of the bucket's index; absent: stored.objects, spread over the buckets"
+        None, description="Entries of the bucket's index; absent: `stored.objects` divided by the number of buckets."
     )
     growth: PerSecond = Field(
-        0.0, description="index writes a second during the copy, which two phases replay while writes wait"
+        0.0, description="Index writes per second during the copy; with two phases they are replayed while writes wait."
     )
 
 
 class _OsdsDown(Outage):
-    """OSDs that die.
+    """Failure of OSDs.
 
-    Measured on Ceph 16.2.15: after kill -9 of an OSD writes stopped for 1.70 s and reads for 1.60 s; one that hung was
-    marked down 8.0 s after it with a grace of 6 s, and rejoining stopped its placement groups for 3.04 s.
+    Measured on Ceph 16.2.15: after kill -9 of an OSD writes stopped for 1.70 s and reads for 1.60 s; an OSD that hung
+    was marked down after 8.0 s with a grace of 6 s, and rejoining stopped its placement groups for 3.04 s.
     """
 
     detected_by: Literal["refused", "heartbeat"] = Field(
-        "refused", description="refused: its process is gone and connections fail at once; heartbeat: it hangs"
+        "refused",
+        description="How the failure is detected. refused: its process has ended, so connections fail immediately; "
+        "heartbeat: it hangs.",
     )
-    grace: Seconds = Field(20.0, description="osd_heartbeat_grace")
-    peering: Seconds = Field(1.6, description="from the moment the failure is known until others serve its data")
-    rejoin: Seconds = Field(3.0, description="its placement groups stop for so long when it is back")
-    out_after: Seconds = Field(600.0, description="mon_osd_down_out_interval: its data are rebuilt from then on")
+    grace: Seconds = Field(20.0, description="osd_heartbeat_grace.")
+    peering: Seconds = Field(1.6, description="Time from detection until other OSDs serve its data.")
+    rejoin: Seconds = Field(3.0, description="Time for which its placement groups stop when it is back.")
+    out_after: Seconds = Field(
+        600.0, description="mon_osd_down_out_interval: time from detection until its data are rebuilt elsewhere."
+    )
 
 
 class OsdDown(_OsdsDown):
-    """One OSD dies."""
+    """Failure of one OSD."""
 
     kind: Literal["osd_down"]
-    osd: int = Field(ge=0, description="numbered host by host")
+    osd: int = Field(ge=0, description="Number of the OSD, counted host by host.")
 
 
 class HostDown(_OsdsDown):
-    """A host dies, with its OSDs and the gateways on it."""
+    """Failure of a host with its OSDs and the gateways on it."""
 
     kind: Literal["host_down"]
-    host: int = Field(ge=0)
+    host: int = Field(ge=0, description="Number of the host.")
 
 
 class GatewayDown(Outage):
-    """A gateway dies; the load balancer finds out by its health checks (HAProxy: every 2 s, fall 3, rise 2)."""
+    """Failure of a gateway, which the load balancer detects by health checks (HAProxy: every 2 s, fall 3, rise 2)."""
 
     kind: Literal["gateway_down"]
-    gateway: int = Field(ge=0)
-    detected_after: Seconds = Field(6.0, description="requests still go to it for so long, and fail")
-    readmitted_after: Seconds = Field(4.0, description="requests go to it again so long after it is back")
+    gateway: int = Field(ge=0, description="Number of the gateway.")
+    detected_after: Seconds = Field(
+        6.0, description="Time until the load balancer detects the failure; until then requests sent to it fail."
+    )
+    readmitted_after: Seconds = Field(
+        4.0, description="Time from the restart until the load balancer sends requests to it again."
+    )
 
 
 class SlowDrive(Degradation):
-    """A drive turns slow."""
+    """A drive becomes slow."""
 
     kind: Literal["slow_drive"]
-    osd: int = Field(ge=0, description="numbered host by host")
-    speed: float = Field(gt=0, le=1, description="share of its speed that is left")
+    osd: int = Field(ge=0, description="Number of the drive's OSD, counted host by host.")
+    speed: float = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
 class NoisyNeighbourOnHost(NoisyNeighbour):
-    """Somebody else takes a share of an OSD host, and of the gateways on it."""
+    """Another tenant takes a fraction of an OSD host, also from the gateways on it."""
 
-    host: int = Field(0, ge=0)
+    host: int = Field(0, ge=0, description="Number of the OSD host.")
 
 
 Fault = Annotated[
     ReshardEvent | OsdDown | HostDown | GatewayDown | SlowDrive | NoisyNeighbourOnHost, Field(discriminator="kind")
 ]
-"""One entry of the section `faults`."""
+"""An entry of the section `faults`."""

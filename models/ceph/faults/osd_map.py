@@ -1,8 +1,8 @@
-"""The epochs of a run: which OSDs serve a placement group, and which bucket indexes are resharded, from when on.
+"""The epochs of a run: which OSDs serve a placement group, and which bucket indexes have been resharded.
 
-An OSD that dies stays in the map until that is known and its placement groups have peered; then the others serve them
-alone. When it is marked out its chunks are rebuilt elsewhere, and the map changes once they are. Simplifications: an
-OSD that is back has nothing to catch up on; rebuilding ends for all placement groups at once, with no peering.
+A failed OSD stays in the map until the failure is detected and its placement groups have peered; then the other OSDs
+serve them. When it is marked out its chunks are rebuilt elsewhere, after which the map changes again. Simplifications:
+an OSD that is back has nothing to recover; rebuilding ends for all placement groups at the same time, without peering.
 """
 
 from __future__ import annotations
@@ -19,27 +19,29 @@ from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.mechanisms.releases import Release, since
 
 REPORT_S = 2.0
-"""From the end of the grace until a hung OSD is marked down (measured: 8.0 s after it hung with a grace of 6 s)."""
+"""Time from the end of the grace until a hung OSD is marked down (measured: 8.0 s in all with a grace of 6 s)."""
 
 _RECOVERY_SLEEP_S = {"hdd": 0.1, "hybrid": 0.025, "ssd": 0.0}
 """osd_recovery_sleep_hdd, _hybrid, _ssd (src/common/options/osd.yaml.in); before mclock."""
 _RECOVERY_PRIORITY = 3 / (3 + 63)
-"""osd_recovery_op_priority beside osd_client_op_priority: recovery's share without a sleep, while clients ask."""
+"""osd_recovery_op_priority against osd_client_op_priority: recovery's fraction of a busy OSD without a sleep."""
 
 Osds = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class Outage:
-    """OSDs that are down together.
+    """A simultaneous failure of OSDs; times that are never reached are infinite.
 
     Attributes:
-        at_s: they die.
-        seen_s: the others know.
-        degraded_s: the others serve their data.
-        out_s: rebuilding begins; infinite: it does not.
-        rebuilt_s: the others have their data; infinite: they do not.
-        back_s, whole_s: they are started again, and serve again; infinite: they do not.
+        osds: the failed OSDs.
+        at_s: time of the failure.
+        seen_s: the failure is detected.
+        degraded_s: the other OSDs serve their data.
+        out_s: rebuilding begins.
+        rebuilt_s: the other OSDs have their data.
+        back_s: they are restarted.
+        whole_s: they serve again.
     """
 
     osds: frozenset[int]
@@ -54,12 +56,12 @@ class Outage:
 
 @dataclass(frozen=True)
 class Epoch:
-    """The map from `at_s` on.
+    """The OSD map from `at_s` on.
 
     Attributes:
-        down: OSDs that placement groups do without.
-        out: OSDs that others have replaced.
-        resharded: for each reshard that is over, its number.
+        down: OSDs missing in their placement groups.
+        out: OSDs replaced by others.
+        resharded: numbers of the reshards that have ended.
     """
 
     at_s: float = 0.0
@@ -69,10 +71,11 @@ class Epoch:
 
 
 def epochs(outages: Iterable[Outage], resharded_s: Iterable[float]) -> tuple[Epoch, ...]:
-    """The epochs of a run, the first at time 0.
+    """Return the epochs of a run, the first at time 0.
 
     Args:
-        resharded_s: when each reshard is over.
+        outages: of OSDs.
+        resharded_s: end of each reshard.
     """
     outages, ends = tuple(outages), tuple(resharded_s)
     changes = {t for o in outages for t in (o.degraded_s, o.rebuilt_s, o.whole_s)} | set(ends)
@@ -89,9 +92,9 @@ def epochs(outages: Iterable[Outage], resharded_s: Iterable[float]) -> tuple[Epo
 
 
 def acting(placed: Osds, down: Collection[int]) -> Osds:
-    """The OSDs that serve each placement group: those left of `placed`, in order, then `NO_OSD`; same shape.
+    """Return the OSDs that serve each placement group: those of `placed` that are up, then `NO_OSD`; same shape.
 
-    So the first that is left is the primary, and a read of an erasure code asks those that are left.
+    The first one that is up is the primary, and reads of an erasure code use those that are up.
     """
     gone = np.isin(placed, list(down)) | (placed == NO_OSD)
     order = np.argsort(gone, axis=1, kind="stable")
@@ -100,7 +103,7 @@ def acting(placed: Osds, down: Collection[int]) -> Osds:
 
 
 def min_size(protection: Protection) -> int:
-    """OSDs without which a placement group serves nobody: osd_pool_default_min_size, and k + 1 of an erasure code."""
+    """Return the OSDs that a placement group needs to serve: osd_pool_default_min_size; k + 1 with an erasure code."""
     if protection.is_ec:
         return min(protection.data_shards + 1, protection.width)
     return protection.width - protection.width // 2
@@ -110,15 +113,18 @@ def rebuilding_s(
     placed: Osds, after: Osds, lost: Collection[int], protection: Protection, chunks: float,
     access_s: tuple[float, float], osds: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """What rebuilding the chunks of lost OSDs takes of each drive.
+    """Return the drive time for rebuilding the chunks of lost OSDs.
 
     Args:
         placed, after: the OSDs of each placement group before and afterwards, shape (pgs, width).
-        chunks: chunks that a placement group has on each of its OSDs.
+        lost: the lost OSDs.
+        protection: that of the pool.
+        chunks: number of chunks of a placement group on each of its OSDs.
         access_s: a drive's time for reading a chunk, and for writing one.
+        osds: number of OSDs.
 
     Returns:
-        drive seconds, and chunks moved, of each OSD, shape (osds,).
+        drive time in s, and number of chunks moved, of each OSD, shape (osds,).
     """
     rebuilt = np.isin(placed, list(lost)) & (after != NO_OSD)
     sources = acting(placed[rebuilt.any(axis=1)], lost)[:, : protection.data_shards]
@@ -130,13 +136,14 @@ def rebuilding_s(
 def recovery_s(
     drive_s: NDArray[np.float64], moved: NDArray[np.float64], release: Release, media: str, filestore: bool = False
 ) -> float:
-    """How long rebuilding takes while clients ask: until the OSD that has most to do is done.
+    """Return the duration of rebuilding during client load, until the OSD with the most work has finished.
 
-    Since Quincy the mclock scheduler reserves a share of each OSD for it: a quarter (profile high_client_ops), since
-    Reef half (profile balanced); before, and with FileStore, an OSD sleeps between its accesses, with osd_max_backfills
-    of 1 one after the other. Published for 2 of 8 nodes with small objects: 80 h on Quincy, 38 h on Reef.
+    Since Quincy the mclock scheduler reserves a fraction of each OSD for it: a quarter (profile high_client_ops), since
+    Reef half (profile balanced). Before, and with FileStore, an OSD sleeps between its accesses, which are in series
+    with osd_max_backfills of 1. Published for 2 of 8 nodes with small objects: 80 h on Quincy, 38 h on Reef.
 
     Args:
+        drive_s, moved: result of `rebuilding_s`.
         media: ``hdd``, ``hybrid`` (HDD with a faster block.db), or ``ssd``.
     """
     sleep_s = _RECOVERY_SLEEP_S[media]

@@ -1,9 +1,9 @@
-"""The gates that operations of a Ceph run with events pass: a second placement table, with the rows of the first.
+"""Peering gates before placement groups during outages: a second placement table with the rows of the first.
 
-An operation waits before it goes to its placement group: from the death of an OSD that it needs until the others have
-peered, in the peering alone where it needs none of the dead, again while they rejoin, and for as long as too few are
-left. Index writes of a bucket that is resharded wait before that. An operation that is past the gate when an OSD dies
-still ends as if nothing had happened, and a LIST is not held up.
+An operation waits before it goes to its placement group: from the failure of an OSD that it needs until the others have
+peered, or only during peering if it needs none of the failed ones; again while they rejoin; and while fewer than
+min_size are up. Index writes of a bucket that is being resharded first wait at its reshard gate. An operation that has
+passed the gate when an OSD fails is not affected, and neither is a LIST.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from models.network.station import Group, Member, Station
 from traces.errors import InputError
 
 TABLE = 1
-"""Which placement table is that of the gates."""
+"""Index of the placement table of the gates."""
 _MAX_WRITERS = 128
-"""Blocked requests that are told apart; of more, several come through a gate together."""
+"""Number of reshard gates at most; if more requests are blocked, several pass a gate together."""
 
 Span = tuple[float, float]
 
@@ -39,44 +39,44 @@ class PeeringGates:
     """Adds the gates to the stations.
 
     Attributes:
-        table: of the gates, shape (rows, columns).
-        groups: what binds index writes to the gates of reshards; none without reshards.
-        scenario: when the gates are shut and opened.
+        table: placement table of the gates, shape (rows, columns).
+        groups: the group that binds index writes to reshard gates; empty without reshards.
+        scenario: the actions that shut and open gates.
     """
 
     def __init__(
-        self, spec: CephSpec, rows: Rows, happens: FaultTimeline, add: Callable[[Station], int], group: int
+        self, spec: CephSpec, rows: Rows, timeline: FaultTimeline, add: Callable[[Station], int], group: int
     ):  # fmt: skip
-        """`add` takes a station into the network and says its index; `group` is that of the group of reshards."""
-        self.spec, self.rows, self.happens, self._add = spec, rows, happens, add
+        """`add` adds a station to the network and returns its index; `group` is the index of the reshard group."""
+        self.spec, self.rows, self.timeline, self._add = spec, rows, timeline, add
         self.groups: tuple[Group, ...] = ()
         self.scenario: list[Action] = []
         self._columns: list[NDArray[np.int32]] = []
         self._visits: dict[tuple[Pool, bool], tuple[Visit, ...]] = {}
         self._reshard: tuple[Visit, ...] = ()
-        self._passage = add(Station("passage", "gate", Discipline.GATE))
+        self._open_gate = add(Station("passage", "gate", Discipline.GATE))
         self._inactive: dict[int, int] = {}
-        if happens.reshards:
+        if timeline.reshards:
             self._add_reshards(group)
-        dead = [self._outage_gates(number, outage) for number, outage in enumerate(happens.outages)]
+        dead = [self._outage_gates(number, outage) for number, outage in enumerate(timeline.outages)]
         if dead:
-            for lane in range(PARALLEL_STREAMS):
-                members = [rows.lane(lane, epoch) for epoch in happens.epochs]
-                self._add_pool(lane, members, spec.pools.data, dead)
+            for stream in range(PARALLEL_STREAMS):
+                members = [rows.stream(stream, epoch) for epoch in timeline.epochs]
+                self._add_pool(stream, members, spec.pools.data, dead)
             replicas = Protection(replicas=spec.index_replicas)
-            self._add_pool("index", [rows.index(epoch) for epoch in happens.epochs], replicas, dead)
+            self._add_pool("index", [rows.index(epoch) for epoch in timeline.epochs], replicas, dead)
         self.table = np.stack(self._columns, axis=1)
 
     def visits(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
-        """The gates before an operation on a placement group of a pool."""
+        """Return the gates before an operation on a placement group of a pool."""
         reshard = self._reshard if pool == "index" and writes else ()
         return reshard + self._visits.get((pool, writes), ())
 
     def _add_reshards(self, group: int) -> None:
         settings, workload = self.spec.buckets.resharding, self.spec.workload
         writers = min(workload.clients if workload.rate is None else _MAX_WRITERS, _MAX_WRITERS)
-        first = self._passage + 1
-        for bucket in sorted({event.bucket for event in self.happens.reshards}):
+        first = self._open_gate + 1
+        for bucket in sorted({event.bucket for event in self.timeline.reshards}):
             gates = Gates.of(
                 settings, self.spec.release, group=group, first=first, writers=writers, columns=(TABLE, 0)
             )  # fmt: skip
@@ -86,11 +86,11 @@ class PeeringGates:
                 self._columns = [self._column() for _ in stations]
             for column, station in zip(self._columns, stations, strict=True):
                 column[self.rows.of_bucket(bucket)] = station
-            self.scenario += gates.scenario(event for event in self.happens.reshards if event.bucket == bucket)
+            self.scenario += gates.scenario(event for event in self.timeline.reshards if event.bucket == bucket)
             self.groups, self._reshard = (gates.choice(),), (gates.visit(),)
 
     def _outage_gates(self, number: int, outage: Outage) -> tuple[int, int]:
-        """The gates of who needs the dead, and of who only waits for the peering."""
+        """Add the gates of operations that need a failed OSD, and of those that only wait for peering."""
         rejoin = (outage.back_s, outage.whole_s)
         return (
             self._gate(f"outage {number} dead", [(outage.at_s, outage.degraded_s), rejoin]),
@@ -100,13 +100,13 @@ class PeeringGates:
     def _add_pool(
         self, pool: Pool, members: Sequence[NDArray[np.int32]], protection: Protection, gates: list[tuple[int, int]]
     ) -> None:
-        """The gates of a pool whose rows have these OSDs in each epoch."""
-        maps = self.happens.epochs
-        inactive = [self._visit([mine]) for mine in self._inactive_rows(pool, members, min_size(protection))]
+        """Add the gates of a pool whose rows have these OSDs in each epoch."""
+        maps = self.timeline.epochs
+        inactive = [self._visit([gate]) for gate in self._inactive_rows(pool, members, min_size(protection))]
         for writes in (False, True):
             needed = protection.width if writes else protection.data_shards
             visits = list(inactive)
-            for outage, (dead_gate, peering_gate) in zip(self.happens.outages, gates, strict=True):
+            for outage, (dead_gate, peering_gate) in zip(self.timeline.outages, gates, strict=True):
                 before = members[max(sum(epoch.at_s < outage.at_s for epoch in maps) - 1, 0)]
                 dead = np.isin(before, list(outage.osds))
                 rows = (np.flatnonzero(dead[:, :wide].any(axis=1)) for wide in (protection.width, needed))
@@ -116,28 +116,28 @@ class PeeringGates:
     def _inactive_rows(
         self, pool: Pool, members: Sequence[NDArray[np.int32]], least: int
     ) -> Iterable[tuple[NDArray[np.int64], int]]:
-        """In which epochs placement groups serve nobody: the rows, and the gate.
+        """Yield rows whose placement groups are inactive in an epoch, and their gate.
 
         Raises:
-            InputError: some do so to the end, so that requests would wait for ever.
+            InputError: some are inactive until the end, so their requests would wait forever.
         """
-        maps = self.happens.epochs
+        maps = self.timeline.epochs
         for number, (table, epoch) in enumerate(zip(members, maps, strict=True)):
             rows = np.flatnonzero((table >= 0).sum(axis=1) < least)
             if not len(rows):
                 continue
             if number + 1 == len(maps):
                 raise InputError(
-                    f"faults: from {epoch.at_s:g} s on placement groups have fewer than {least} OSDs left (min_size of "
-                    f"the {'index' if pool == 'index' else 'data'} pool), so their requests wait for ever; give "
-                    "back_at, or let fewer fail"
+                    f"faults: from {epoch.at_s:g} s on placement groups have fewer than {least} OSDs up (min_size of "
+                    f"the {'index' if pool == 'index' else 'data'} pool), so their requests would wait forever; give "
+                    "back_at, or fewer failures"
                 )
             if number not in self._inactive:
                 self._inactive[number] = self._gate(f"inactive {number}", [(epoch.at_s, maps[number + 1].at_s)])
             yield rows, self._inactive[number]
 
     def _gate(self, name: str, spans: Iterable[Span]) -> int:
-        """A gate that is shut during `spans`; its index."""
+        """Add a gate that is shut during `spans`, and return its index."""
         gate = self._add(Station(name, "gate", Discipline.GATE))
         for start_s, end_s in spans:
             if start_s < end_s:
@@ -147,7 +147,7 @@ class PeeringGates:
         return gate
 
     def _visit(self, gates: Iterable[tuple[NDArray[np.int64], int]]) -> Visit:
-        """A visit to a new column, which has gates in some rows; a later one takes the place of an earlier."""
+        """Return a visit to a new column, which has gates in some rows; a later gate replaces an earlier one."""
         column = self._column()
         for rows, gate in gates:
             column[rows] = gate
@@ -155,4 +155,4 @@ class PeeringGates:
         return Visit(Member(TABLE, len(self._columns) - 1), ServiceDemand())
 
     def _column(self) -> NDArray[np.int32]:
-        return np.full(self.rows.count, self._passage, np.int32)
+        return np.full(self.rows.count, self._open_gate, np.int32)

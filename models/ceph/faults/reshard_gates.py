@@ -1,4 +1,4 @@
-"""Reshards as data of a Network: gates that a bucket's index writes pass, and what the scenario does to them."""
+"""Reshard gates of a bucket's index writes, and the scenario actions that shut and open them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from models.network.station import Bound, Choice, Group, Station
 
 @dataclass(frozen=True)
 class Gates:
-    """The gates of one bucket: a passage that is always open, and as many gates as are shut for a reshard.
+    """The gates of one bucket: one that is always open, and reshard gates that are shut during a reshard.
 
-    A group binds each index write to one of them. The passage is its only member until writes are blocked; then it
-    leaves and the gates join, and whoever comes takes the gate with fewest behind it, the first among equals. So the
-    k-th blocked request has gate k for itself, which opens k - 1 rounds after the first; newcomers have the passage
-    again by then. Where a release lets all through together there is one gate for all.
+    A group binds each index write to one of them. The open gate is its only member until writes are blocked; then it
+    leaves and the reshard gates join. A new request takes the gate with the fewest waiting, the first among equals. So
+    the k-th blocked request has gate k for itself, which opens k - 1 rounds after the first; later requests have the
+    open gate again by then. If a release lets all requests proceed together, they have one reshard gate.
 
     Attributes:
         group: index of their group in the network.
-        first: index of the passage among the stations; the gates follow.
-        count: gates.
+        first: index of the open gate among the stations; the reshard gates follow.
+        count: number of reshard gates.
         poll_s, poll_limit: as in `Station`.
-        columns: the placement table and the column there that has the passage, with the gates in the columns after it,
-            where keys belong to several buckets; None: all keys belong to one.
+        columns: placement table and column of the open gate, with the reshard gates in the columns after it, if keys
+            belong to several buckets; None: all keys belong to one bucket.
     """
 
     group: int
@@ -52,13 +52,13 @@ class Gates:
         writers: int,
         columns: tuple[int, int] | None = None,
     ) -> Gates:
-        """As many as are needed where at most so many writers are blocked together."""
+        """Return the gates for at most `writers` writers that are blocked together."""
         return cls(group, first, writers if one_by_one(release) else 1, settings.poll, settings.poll_limit, columns)
 
     def stations(self, bucket: str) -> tuple[Station, ...]:
-        """The passage and the gates of the bucket of that name; their place in the network is from `first` on."""
-        passage = Station(f"{bucket} index passage", "reshard", Discipline.GATE)
-        return passage, *(
+        """Return the open gate and the reshard gates of the named bucket; their indices start at `first`."""
+        open_gate = Station(f"{bucket} index passage", "reshard", Discipline.GATE)
+        return open_gate, *(
             Station(
                 f"{bucket} index gate {k}", "reshard", Discipline.GATE, poll_s=self.poll_s, poll_limit=self.poll_limit
             )
@@ -66,20 +66,20 @@ class Gates:
         )
 
     def choice(self) -> Group:
-        """The group; the same for all buckets of a placement table."""
+        """Return the group, which is the same for all buckets of a placement table."""
         table, first = self.columns or (None, self.first)
         members = np.arange(first, first + self.count + 1, dtype=np.int32)[:, None]
         return Group(Choice.LEAST_OUTSTANDING, members, table)
 
     def visit(self) -> Visit:
-        """What an index write does before it goes to its shard."""
+        """Return the visit of an index write before it goes to its shard."""
         return Visit(Bound(self.group), ServiceDemand())
 
     def scenario(self, events: Iterable[Reshard], zero_s: float = 0.0) -> tuple[Action, ...]:
-        """What happens to the gates.
+        """Return the actions on the gates.
 
         Args:
-            events: reshards of this bucket, in the order they begin; those that are over at time 0 are left out.
+            events: reshards of this bucket, in order of their start; those that end before time 0 are left out.
             zero_s: the run's time 0 on the clock of the events.
         """
         gates = range(1, self.count + 1)
@@ -97,5 +97,5 @@ class Gates:
         return tuple(actions)
 
     def _member(self, kind: Kind, k: int, at_s: float) -> Action:
-        """A member that joins or leaves: a row of the group, or where keys have buckets a station."""
+        """Return the action of a member: a row of the group, or with `columns` a station."""
         return Action(kind, self.group, at_s, member=k if self.columns is None else self.first + k)

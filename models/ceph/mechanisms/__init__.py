@@ -1,1 +1,1 @@
-"""Mechanisms of Ceph as pure functions, each with its sources."""
+"""Mechanisms of Ceph as pure functions with their sources."""

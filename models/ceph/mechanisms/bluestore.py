@@ -1,8 +1,8 @@
-"""BlueStore: what a write of one chunk puts where and when, and what a commit costs.
+"""BlueStore: where and when the bytes of a chunk are written, and the cost of a commit.
 
-A chunk smaller than a limit is *deferred*: it goes into RocksDB's write-ahead log with its metadata, the commit of
-which acknowledges it, and is written to its place later, many together. A larger one is written to its place first, and
-only its metadata go through the log. One thread (kv_sync) commits all transactions that wait, together.
+The write of a chunk below a size limit is *deferred*: the chunk is committed with its metadata to RocksDB's write-ahead
+log, which acknowledges it, and written to its place later in a batch. A larger chunk is written to its place first, and
+only its metadata go through the log. One thread (kv_sync) commits all waiting transactions together.
 
 Sources: options bluestore_* (src/common/options/global.yaml.in; before Quincy src/common/options.cc), and
 src/os/bluestore/BlueStore.cc.
@@ -25,19 +25,19 @@ from traces.workload.distributions import Strict
 BLOCK_BYTES = 4096
 """bdev_block_size: writes to the device are padded to it."""
 METADATA_BYTES = 2000
-"""What the transaction of one chunk adds to the log: onode, extents, PG log (assumed: what it leaves in RocksDB)."""
+"""Log bytes of a chunk's transaction: onode, extents, PG log (assumed: as many as it leaves in RocksDB)."""
 
 
 @dataclass(frozen=True)
 class WritePlan:
-    """What a write of one chunk does on its OSD.
+    """The I/O and CPU time of writing one chunk on its OSD.
 
     Attributes:
-        data_bytes_before_commit: written to the data device, before the transaction may commit.
-        wal_bytes: written to the log by the commit.
-        deferred_bytes: written to the data device after it.
-        allocated_bytes: space taken.
-        compress_s, decompress_s: CPU time of compressing it, and of every whole read later.
+        data_bytes_before_commit: bytes written to the data device before the transaction may commit.
+        wal_bytes: bytes written to the log by the commit.
+        deferred_bytes: bytes written to the data device after the commit.
+        allocated_bytes: space allocated.
+        compress_s, decompress_s: CPU time of compressing it, and of each later read of the whole chunk.
     """
 
     data_bytes_before_commit: float
@@ -61,14 +61,14 @@ class BlueStoreSettings:
     compression_blob_bytes: int
 
     def allocated_bytes(self, chunk_bytes: int) -> int:
-        """Space that a chunk takes, uncompressed."""
+        """Return the space that an uncompressed chunk takes."""
         return round_up(chunk_bytes, self.min_alloc_bytes)
 
     def is_deferred(self, chunk_bytes: float) -> bool:
-        """Whether a new object's chunk is acknowledged before it is at its place.
+        """Return whether a new object's chunk is acknowledged before it is written to its place.
 
-        The limit itself counts as small up to Octopus (ceph PR 27789), no more since (ceph PRs 42725, 48490). Older
-        releases decide by blob, so of a long chunk they defer the last blob where that is small; not modelled.
+        A chunk of exactly the limit is deferred up to Octopus (ceph PR 27789), but not since (ceph PRs 42725, 48490).
+        Older releases decide by blob and so defer a small last blob of a long chunk, which is not modelled.
         """
         padded = round_up(chunk_bytes, BLOCK_BYTES)
         if since(self.release, "pacific"):
@@ -76,7 +76,7 @@ class BlueStoreSettings:
         return padded <= self.prefer_deferred_bytes
 
     def write_plan(self, chunk_bytes: int, metadata_bytes: int = METADATA_BYTES) -> WritePlan:
-        """What writing a new chunk does."""
+        """Return the plan for writing a new chunk."""
         stored = self.compression.write(chunk_bytes, self.compression_blob_bytes, self.min_alloc_bytes, BLOCK_BYTES)
         written = stored.written_bytes
         late = written if self.is_deferred(written) else 0.0
@@ -90,11 +90,11 @@ class BlueStoreSettings:
         )
 
     def overwrite_plan(self, chunk_bytes: int) -> WritePlan:
-        """What writing over a part of an object does, where the part begins at an allocation unit or within one.
+        """Return the plan for overwriting a part of an object.
 
-        Less than a unit is written in place, after the commit whatever the device (BlueStore.cc, _do_write_small);
-        else units are written anew. Reading the rest of a block that is written in part is not counted, nor is the
-        part of a unit behind whole ones told apart.
+        Less than an allocation unit is written in place after the commit, on any device (BlueStore.cc,
+        _do_write_small); otherwise new units are written. Not modelled: reads of the rest of partly written blocks,
+        and deferring the partial unit after whole ones.
         """
         if chunk_bytes >= self.min_alloc_bytes:
             return self.write_plan(chunk_bytes)
@@ -102,7 +102,7 @@ class BlueStoreSettings:
         return WritePlan(0.0, METADATA_BYTES + late, late, 0.0, 0.0, 0.0)
 
     def space_amplification(self, size_bytes: int, protection: Protection) -> float:
-        """Raw space over size of an S3 object, without compression."""
+        """Return raw space over size of an S3 object, without compression."""
         raw = sum(
             protection.chunks_written(part, self.release) * self.allocated_bytes(protection.chunk_bytes(part))
             for part in stripes(size_bytes)
@@ -111,15 +111,21 @@ class BlueStoreSettings:
 
 
 class BlueStore(Strict):
-    """BlueStore's settings; those absent are the release's for the class of devices."""
+    """BlueStore's settings; absent ones are the release's defaults for the device class."""
 
-    min_alloc_size: Bytes | None = Field(None, gt=0, description="allocation unit, fixed when the OSD is made")
-    prefer_deferred_size: Bytes | None = Field(None, description="smaller writes are deferred; 0: none")
-    deferred_batch_ops: int | None = Field(None, ge=1, description="deferred writes that are written together")
+    min_alloc_size: Bytes | None = Field(
+        None, gt=0, description="Allocation unit, fixed when the OSD was created; absent: the release's."
+    )
+    prefer_deferred_size: Bytes | None = Field(
+        None, description="Writes below this size are deferred; 0: none; absent: the release's."
+    )
+    deferred_batch_ops: int | None = Field(
+        None, ge=1, description="Number of deferred writes in a batch; absent: the release's."
+    )
     compression: Compression = Compression()
 
     def resolved(self, release: Release, rotational: bool) -> BlueStoreSettings:
-        """With the defaults of the release; Jewel, which has no BlueStore, counts as Luminous.
+        """Return the settings with the release's defaults; Jewel, which has no BlueStore, counts as Luminous.
 
         min_alloc_size: HDD 64 KiB, 4 KiB since Pacific; SSD 16 KiB, 4 KiB since Octopus. prefer_deferred_size: HDD 32
         KiB, 64 KiB since Pacific; SSD 0. max_blob_size of an HDD: 512 KiB, 64 KiB since Pacific (assumed, with ceph PR
@@ -146,18 +152,18 @@ class BlueStore(Strict):
 def deferred_write_s(
     batch: int, write_bytes: float, seek_s: tuple[float, float, float], span: float, turn_s: float, per_byte_s: float
 ) -> float:
-    """Mean time that an HDD needs for one of `batch` deferred writes, which it makes in the order of their places.
+    """Return the mean time of an HDD for one of `batch` deferred writes, served in the order of their addresses.
 
-    The head and the writes' places are batch + 1 uniform points of the span, so a seek goes over a distance d of law
+    The head and the addresses are batch + 1 uniform points of the span, so the distance d of a seek has distribution
     Beta(1, batch + 1): mean 1 / (batch + 2) of the span, as between two random points if the batch is 1.
 
     Args:
-        batch: deferred writes made together, at least 1.
-        write_bytes: of each.
-        seek_s: (a, b, c) of the seek curve a + b sqrt(d) + c d, d as a share of the full stroke.
-        span: share of the stroke that data lie on.
-        turn_s: a turn of the disk; half of it is waited for.
-        per_byte_s: of the transfer.
+        batch: number of deferred writes in a batch, at least 1.
+        write_bytes: bytes of each write.
+        seek_s: (a, b, c) of the seek curve a + b sqrt(d) + c d, d as a fraction of the full stroke.
+        span: fraction of the stroke that has data.
+        turn_s: time of one rotation, half of which is the mean rotational delay.
+        per_byte_s: transfer time per byte.
     """
     points = batch + 1
     mean = span / (points + 1)
@@ -170,12 +176,12 @@ def deferred_write_s(
 def kv_commit_demand(
     write: ServiceDemand, flush_s: float, wal_bytes: float, fixed_s: float, member_s: float
 ) -> tuple[float, float]:
-    """Service of a kv_sync thread (a GROUP_COMMIT station): seconds of a batch's first member, and of each further one.
+    """Return the service times in s of a kv_sync thread (a GROUP_COMMIT station): first and further members of a batch.
 
     Args:
-        write: of the device that has the log: its constant is paid once a batch, its bytes by each member.
-        flush_s: making the log durable.
-        wal_bytes: of one transaction.
+        write: write demand of the log's device: the constant counts once per batch, bytes count for each member.
+        flush_s: time to make the log durable.
+        wal_bytes: log bytes of one transaction.
         fixed_s: CPU time of a batch.
         member_s: CPU time of each transaction.
     """

@@ -1,6 +1,6 @@
-"""A bucket's index: how many shards it has, when it needs more, and what a LIST asks of them.
+"""The index of a bucket: number of shards, when more are needed, and the entries that a LIST reads.
 
-A shard is one RADOS object, so its operations are done one at a time on its primary OSD.
+A shard is one RADOS object, so its primary OSD executes one operation on it at a time.
 Sources: ceph `src/rgw/driver/rados/rgw_reshard.cc` (`RGWBucketReshard::calculate_preferred_shards`), `rgw_rados.cc`
 (`RGWRados::calc_ordered_bucket_list_per_shard`, 19.2.6) and `src/common/options/rgw.yaml.in`.
 """
@@ -19,31 +19,31 @@ OBJECTS_PER_SHARD = 100_000
 MAX_DYNAMIC_SHARDS = 1999
 """rgw_max_dynamic_shards; also the largest prime that counts are rounded to."""
 INDEX_ENTRY_BYTES = 200
-"""Key and value of one entry, about; IBM Storage Ceph 7 object gateway guide, "Index pool"."""
+"""Approximate size of an entry's key and value; IBM Storage Ceph 7 object gateway guide, "Index pool"."""
 LIST_MAX_AIO = 128
-"""rgw_bucket_index_max_aio: shards that a gateway asks at a time."""
+"""rgw_bucket_index_max_aio: shards that a gateway queries at the same time."""
 LIST_MIN_ENTRIES = 8
-"""Entries that a LIST asks of a shard at least."""
+"""Smallest number of entries that a LIST requests from a shard."""
 DELETE_KEYS = 1000
-"""Keys of one S3 multi-object DELETE at most."""
+"""Largest number of keys in an S3 multi-object DELETE."""
 DELETE_MAX_AIO = 16
-"""rgw_multi_obj_del_max_aio: keys of one multi-object DELETE that are removed at a time."""
+"""rgw_multi_obj_del_max_aio: keys of a multi-object DELETE that are removed at the same time."""
 
 _GROWTH, _GROWTH_MULTISITE = 2, 8
 
 
 def default_rounding(release: Release) -> Rounding:
-    """To what dynamic resharding rounds the new count: primes since Nautilus (ceph pull request 30795).
+    """Return how dynamic resharding rounds the new count: to primes since Nautilus (ceph pull request 30795).
 
-    Powers of two before are what the published series of RHCS 3.3 shows (16 to 512 shards).
+    Before, powers of two, as in the published series of RHCS 3.3 (16 to 512 shards).
     """
     return "prime" if since(release, "nautilus") else "power of two"
 
 
 def default_min_shards(release: Release) -> int:
-    """Least count that dynamic resharding chooses: 11 since Squid.
+    """Return the smallest count that dynamic resharding chooses: 11 since Squid.
 
-    A constant in `rgw_reshard.cc`, as old as the reduction of shards (pull request 57538); 16.2 was seen to go 1, 2, 5.
+    A constant in `rgw_reshard.cc` since the reduction of shards (pull request 57538); 16.2 went 1, 2, 5 in a test.
     """
     return 11 if since(release, "squid") else 1
 
@@ -51,7 +51,7 @@ def default_min_shards(release: Release) -> int:
 def needs_reshard(
     objects: float, shards: int, per_shard: int = OBJECTS_PER_SHARD, max_shards: int = MAX_DYNAMIC_SHARDS
 ) -> bool:
-    """Whether dynamic resharding gives a bucket more shards."""
+    """Return whether dynamic resharding increases the shards of a bucket."""
     return shards < max_shards and objects > shards * per_shard
 
 
@@ -64,13 +64,13 @@ def next_shards(
     per_shard: int = OBJECTS_PER_SHARD,
     min_shards: int | None = None,
 ) -> int:
-    """The shards that dynamic resharding gives a bucket of so many objects.
+    """Return the number of shards that dynamic resharding chooses for a bucket.
 
-    Room for twice the objects (multisite: eight times), rounded, between `min_shards` and `max_shards`.
+    Enough for twice the objects (multisite: eight times), rounded, between `min_shards` and `max_shards`.
 
     Args:
         objects: entries of the index.
-        rounding, min_shards: None: as the release does it.
+        rounding, min_shards: None: the release's defaults.
     """
     least = default_min_shards(release) if min_shards is None else min_shards
     wanted = int(objects * (_GROWTH_MULTISITE if multisite else _GROWTH) / per_shard)
@@ -81,17 +81,17 @@ def next_shards(
 
 
 def entries_per_shard(keys: int, shards: int) -> int:
-    """Entries that an ordered LIST of `keys` keys asks of each shard.
+    """Return the entries that an ordered LIST of `keys` keys requests from each shard.
 
-    Its even share and a few standard deviations: max(8, 1 + floor(n/s) + sqrt(2 n ln(s) / s)), the greatest load of s
-    bins that n balls are thrown into (Raab and Steger 1998). RGW reads ahead: a page of fewer keys asks for 1001.
+    An equal part and a few standard deviations: max(8, 1 + floor(n/s) + sqrt(2 n ln(s) / s)), the maximum load of n
+    balls in s bins (Raab and Steger 1998). RGW reads ahead: a page of fewer keys requests 1001.
     """
     spread = math.sqrt(2 * keys * math.log(shards) / shards)
     return max(LIST_MIN_ENTRIES, int(1 + keys // shards + spread))
 
 
 def _next_prime(number: int) -> int:
-    """The least prime that is not below `number`, or 1; beyond the 1999 of RGW's own list the number itself."""
+    """Return the smallest prime that is at least `number`, or 1; beyond 1999, the end of RGW's list, `number`."""
     for candidate in range(number, MAX_DYNAMIC_SHARDS + 1):
         if all(candidate % divisor for divisor in range(2, math.isqrt(candidate) + 1)):
             return candidate

@@ -1,7 +1,7 @@
-"""BlueStore's inline compression: which writes are tried, what is kept, and what it costs.
+"""BlueStore's inline compression: which writes are tried, which results are kept, and the CPU time.
 
-Sources: options bluestore_compression_* (src/common/options/global.yaml.in; before Quincy src/common/options.cc); in
-src/os/bluestore/BlueStore.cc, _do_alloc_write tests what is kept, _choose_write_options chooses the blobs.
+Sources: options bluestore_compression_* (src/common/options/global.yaml.in; before Quincy src/common/options.cc);
+_do_alloc_write (which results are kept) and _choose_write_options (blob sizes) in src/os/bluestore/BlueStore.cc.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Algorithm = Literal["snappy", "lz4", "zstd", "zlib"]
 
 @dataclass(frozen=True)
 class Speed:
-    """One core's speed, by bytes uncompressed, and compressed size over uncompressed."""
+    """Speed of one core in uncompressed bytes, and the ratio of compressed to uncompressed size."""
 
     compress_bytes_per_s: float
     decompress_bytes_per_s: float
@@ -34,17 +34,17 @@ SPEEDS: dict[Algorithm, Speed] = {
     "zstd": Speed(510e6, 1580e6, 1 / 2.887),
     "zlib": Speed(105e6, 390e6, 1 / 2.743),
 }
-"""Fastest levels on the Silesia corpus, one core of 4.9 GHz (README of zstd 1.5.6 and 1.5.7); small blobs do worse."""
+"""Fastest levels on the Silesia corpus, one core at 4.9 GHz (README of zstd 1.5.6 and 1.5.7); small blobs do worse."""
 
 
 @dataclass(frozen=True)
 class Compressed:
-    """What becomes of the bytes of a write, on average.
+    """The result of compressing a write, on average.
 
     Attributes:
-        written_bytes: bytes that go to the device.
-        allocated_bytes: space that they take.
-        tried_bytes: bytes that went through the compressor.
+        written_bytes: bytes written to the device.
+        allocated_bytes: space allocated.
+        tried_bytes: bytes passed through the compressor.
         kept_bytes: bytes, before compression, that are stored compressed.
     """
 
@@ -57,38 +57,57 @@ class Compressed:
 class Compression(Strict):
     """Compression of a pool's data."""
 
-    mode: Literal["none", "passive", "aggressive", "force"] = Field("none", description="bluestore_compression_mode")
-    algorithm: Algorithm = Field("snappy", description="bluestore_compression_algorithm")
+    mode: Literal["none", "passive", "aggressive", "force"] = Field("none", description="bluestore_compression_mode.")
+    algorithm: Algorithm = Field("snappy", description="bluestore_compression_algorithm.")
     hint: Literal["none", "compressible", "incompressible"] = Field(
-        "none", description="what clients say of their data: passive waits for the first, aggressive spares the last"
+        "none",
+        description="Allocation hint of the clients: `passive` compresses only compressible data, `aggressive` all but "
+        "incompressible data.",
     )
-    sequential: bool = Field(False, description="clients say objects are written once and read through: larger blobs")
-    required_ratio: float = Field(0.875, gt=0, le=1, description="compressed size over uncompressed, at most")
-    min_blob_size: Bytes | None = Field(None, gt=0, description="bytes compressed together; absent: the release's")
-    max_blob_size: Bytes | None = Field(None, gt=0, description="the same of sequential data; absent: the release's")
-    compressible: float = Field(1.0, ge=0, le=1, description="share of blobs that reach `ratio`; others do not shrink")
-    ratio: float | None = Field(None, gt=0, le=1, description="their compressed size over uncompressed, with header")
-    compress: BytesPerSecond | None = Field(None, gt=0, description="speed on one core; absent: the algorithm's")
-    decompress: BytesPerSecond | None = Field(None, gt=0, description="speed on one core; absent: the algorithm's")
+    sequential: bool = Field(
+        False, description="Whether clients hint that objects are written once and read sequentially: larger blobs."
+    )
+    required_ratio: float = Field(
+        0.875, gt=0, le=1, description="Largest ratio of compressed to uncompressed size that is kept."
+    )
+    min_blob_size: Bytes | None = Field(None, gt=0, description="Bytes compressed together; absent: the release's.")
+    max_blob_size: Bytes | None = Field(
+        None, gt=0, description="Bytes compressed together if data are sequential; absent: the release's."
+    )
+    compressible: float = Field(
+        1.0, ge=0, le=1, description="Fraction of blobs that reach `ratio`; the others do not shrink."
+    )
+    ratio: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Ratio of compressed to uncompressed size of a blob, with header; absent: the algorithm's.",
+    )
+    compress: BytesPerSecond | None = Field(
+        None, gt=0, description="Compression speed of one core; absent: the algorithm's."
+    )
+    decompress: BytesPerSecond | None = Field(
+        None, gt=0, description="Decompression speed of one core; absent: the algorithm's."
+    )
 
     @property
     def tries(self) -> bool:
-        """Whether data go to the compressor at all."""
+        """Whether data are passed to the compressor."""
         if self.mode == "aggressive":
             return self.hint != "incompressible"
         return self.mode == "force" or (self.mode == "passive" and self.hint == "compressible")
 
     def blob_bytes(self, release: Release, rotational: bool, min_alloc_bytes: int, max_blob_bytes: int) -> int:
-        """Bytes that are compressed together: at most a blob's, at least two allocation units, as less saves none."""
+        """Return the bytes compressed together: at most a blob, at least two allocation units, as fewer save none."""
         least, most = _default_blobs(release, rotational)
         wanted = (self.max_blob_size or most) if self.sequential else (self.min_blob_size or least)
         return max(min(wanted, max_blob_bytes), 2 * min_alloc_bytes)
 
     def write(self, size_bytes: int, blob_bytes: int, min_alloc_bytes: int, block_bytes: int) -> Compressed:
-        """What becomes of the first `size_bytes` of an object.
+        """Return the result of writing the first `size_bytes` of an object.
 
-        Its end that does not fill an allocation unit is never compressed, neither is a blob of one unit. A blob is
-        kept compressed only if, both rounded up to allocation units, it meets the required ratio, and saves a unit.
+        A last partial allocation unit is never compressed, nor is a blob of one unit. A blob is stored compressed only
+        if it meets the required ratio, both sizes rounded up to allocation units, and saves a unit.
         """
         units = size_bytes // min_alloc_bytes * min_alloc_bytes
         rest = size_bytes - units
@@ -106,19 +125,19 @@ class Compression(Strict):
         return Compressed(written, allocated, tried, kept)
 
     def compress_s(self, result: Compressed) -> float:
-        """CPU time of a write, in seconds: what is rejected costs as much as what is kept."""
+        """Return the CPU time of a write in s, in which rejected results cost as much as kept ones."""
         return result.tried_bytes / (self.compress or SPEEDS[self.algorithm].compress_bytes_per_s)
 
     def decompress_s(self, result: Compressed) -> float:
-        """CPU time of reading all of it, in seconds."""
+        """Return the CPU time of reading all of it in s."""
         return result.kept_bytes / (self.decompress or SPEEDS[self.algorithm].decompress_bytes_per_s)
 
 
 def _default_blobs(release: Release, rotational: bool) -> tuple[int, int]:
-    """bluestore_compression_{min,max}_blob_size_{hdd,ssd}.
+    """Return the defaults of bluestore_compression_{min,max}_blob_size_{hdd,ssd}.
 
-    From options.cc before Octopus and global.yaml.in of Reef; the change is ceph PR 39691 of 2021, taken as Pacific's
-    (assumed).
+    From options.cc before Octopus and global.yaml.in of Reef; they changed with ceph PR 39691 of 2021, assumed to be
+    in Pacific.
     """
     if since(release, "pacific"):
         return (8 << 10 if rotational else 64 << 10), 64 << 10

@@ -1,9 +1,9 @@
 """CRUSH: which OSDs hold a placement group.
 
-As straw2 buckets do (Ceph's src/crush/mapper.c): every failure domain draws ln(u) / weight with a u that is a function
-of placement group and domain alone, the highest draws win, and in each winner the OSDs draw likewise. So a share of
-data follows the weights, and a change of one weight moves only what it must. OSDs are numbered host by host, hosts rack
-by rack.
+Like straw2 buckets (Ceph's src/crush/mapper.c): every failure domain draws ln(u) / weight with a u that depends only on
+placement group and domain, the highest draws win, and the OSDs of each winner draw in the same way. So data are
+distributed by weight, and a change of one weight moves no more data than necessary. OSDs are numbered host by host,
+hosts rack by rack.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ def place(
     down: Collection[int] = frozenset(),
     seed: int = 0,
 ) -> NDArray[np.int32]:
-    """The OSDs of each placement group.
+    """Return the OSDs of each placement group.
 
     Args:
-        pgs: placement groups.
+        pgs: number of placement groups.
         width: OSDs of each: replicas, or k + m.
-        hosts, drives_per_host: the OSDs, one a drive.
+        hosts, drives_per_host: the OSDs, one per drive.
         failure_domain: a placement group has at most one OSD in each of these.
-        racks: the hosts are spread over so many, equally.
-        weights: of the OSDs, shape (hosts x drives_per_host,); None: all alike.
-        down: OSDs that are out: each placement group that had one gets another, in that same place.
-        seed: another seed, another map.
+        racks: number of racks, with equal numbers of hosts.
+        weights: weights of the OSDs, shape (hosts x drives_per_host,); None: equal weights.
+        down: OSDs that are out: each placement group that had one gets another OSD at the same position.
+        seed: selects the map.
 
     Returns:
-        shape (pgs, width): OSD indices, the primary first; `NO_OSD` where `down` leaves no failure domain to go to.
+        shape (pgs, width): OSD indices, the primary first; `NO_OSD` where `down` leaves no failure domain to use.
 
     Raises:
-        InputError: fewer failure domains (with a weight) than `width`, hosts that do not divide among the racks,
-            weights of another shape or below 0, or a `down` OSD that does not exist.
+        InputError: fewer failure domains (with a weight) than `width`, a number of hosts that is not a multiple of the
+            racks, weights of another shape or below 0, or a `down` OSD that does not exist.
     """
     osds = hosts * drives_per_host
     weight = np.ones(osds) if weights is None else weights
     domains = {"osd": osds, "host": hosts, "rack": racks}[failure_domain]
     if failure_domain == "rack" and hosts % racks:
-        raise InputError(f"racks: {hosts} hosts do not divide among {racks} racks; give a divisor of the hosts")
+        raise InputError(f"racks: {hosts} hosts are not a multiple of {racks} racks; give a divisor of the hosts")
     if weight.shape != (osds,) or not (weight >= 0).all():
-        raise InputError(f"weights: allowed are {osds} numbers of at least 0, one for each OSD")
+        raise InputError(f"weights: {osds} numbers of at least 0 are required, one for each OSD")
     usable = int((weight.reshape(domains, -1).sum(axis=1) > 0).sum())
     if usable < width:
         raise InputError(
-            f"failure_domain: {width} OSDs of a placement group need as many {failure_domain}s, there are {usable}; "
-            "allowed are a smaller width, or a smaller failure domain"
+            f"failure_domain: {width} OSDs of a placement group require as many {failure_domain}s, there are {usable}; "
+            "give a smaller width or a smaller failure domain"
         )
     up = np.ones(osds, bool)
     for osd in down:
@@ -93,7 +93,7 @@ class _Straws:
     domains: int
 
     def _draws(self, kind: str, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Straws of the items `kind`, shape (count, items)."""
+        """Draw the straws of the items `kind`, shape (count, items)."""
         straws = np.empty((len(weight), self.count))
         for item in range(len(weight)):
             straws[item] = uniforms(self.seed, stream_id(f"crush/{kind}/{item}"), self.first, self.count)
@@ -103,14 +103,14 @@ class _Straws:
         return straws.T
 
     def mapped(self, width: int, up: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """The OSDs, shape (count, width)."""
+        """Return the OSDs, shape (count, width)."""
         by_domain = self.weight.reshape(self.domains, -1)
         straws = self._draws("domain", by_domain.sum(axis=1))
         best = np.argpartition(-straws, width - 1, axis=1)[:, :width]
         order = np.argsort(-np.take_along_axis(straws, best, axis=1), axis=1)
         chosen = np.take_along_axis(best, order, axis=1)
-        alone = by_domain.shape[1] == 1  # then the domain's draw has decided
-        leaves = np.zeros((self.count, self.domains)) if alone else self._draws("osd", self.weight)
+        one_osd = by_domain.shape[1] == 1  # the domain's draw has selected it
+        leaves = np.zeros((self.count, self.domains)) if one_osd else self._draws("osd", self.weight)
         leaves = leaves.reshape(self.count, *by_domain.shape)
         table = self._leaf(leaves, chosen)
         if not up.all():
@@ -119,7 +119,7 @@ class _Straws:
 
     @staticmethod
     def _leaf(leaves: NDArray[np.float64], chosen: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The OSD with the highest draw in each chosen domain, same shape as `chosen`."""
+        """Return the OSD with the highest draw in each chosen domain, same shape as `chosen`."""
         winner = np.take_along_axis(leaves.argmax(axis=2), chosen, axis=1)
         osds: NDArray[np.int32] = (chosen * leaves.shape[2] + winner).astype(np.int32)
         return osds
@@ -127,9 +127,9 @@ class _Straws:
     def _replace(
         self, table: NDArray[np.int32], chosen: NDArray[np.int64], leaves: NDArray[np.float64], up: NDArray[np.bool_]
     ) -> None:
-        """Gives each place of an OSD that is out to another, in a domain that the placement group does not use yet.
+        """Replace each OSD that is out by another one, in a domain that the placement group does not use yet.
 
-        CRUSH draws again, over all domains, until it finds one; so the domain that lost the OSD takes part too.
+        CRUSH draws again over all domains until it finds one, including the domain that lost the OSD.
         """
         left = np.where(up, self.weight, 0.0).reshape(self.domains, -1).sum(axis=1)
         again = self._draws("domain/again", self.weight.reshape(self.domains, -1).sum(axis=1))
@@ -146,7 +146,7 @@ class _Straws:
 
 @dataclass(frozen=True)
 class Recovery:
-    """Bytes read and written, over all OSDs, to make up for lost ones."""
+    """Bytes read and written on all OSDs to rebuild lost ones."""
 
     read_bytes: float
     written_bytes: float
@@ -155,13 +155,15 @@ class Recovery:
 def recovery(
     table: NDArray[np.int32], osds: Collection[int], protection: Protection, pg_chunk_bytes: float
 ) -> Recovery:
-    """What it takes to rebuild the chunks of OSDs (all of a host's, or one) that are lost for good.
+    """Return the I/O of rebuilding the chunks of permanently lost OSDs (one, or all of a host).
 
-    Each placement group that lost some reads as many of its chunks as hold data, once, and writes those that it lost.
+    Each placement group that lost chunks reads as many of its chunks as there are data chunks, once, and writes those
+    that it lost.
 
     Args:
-        table: from `place`.
-        pg_chunk_bytes: bytes that a placement group has on each of its OSDs.
+        table: result of `place`.
+        osds: the lost OSDs.
+        pg_chunk_bytes: bytes of a placement group on each of its OSDs.
     """
     lost = np.isin(table, list(osds)).sum(axis=1)
     return Recovery(

@@ -1,4 +1,4 @@
-"""How a pool keeps its objects safe: replicas, or an erasure code; and how RGW cuts an object into RADOS objects."""
+"""Protection of a pool's objects by replicas or an erasure code, and RGW's striping into RADOS objects."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Plugin = Literal["jerasure", "isa"]
 STRIPE_UNIT_BYTES = 4096
 """osd_pool_erasure_code_stripe_unit (src/common/options/global.yaml.in): a chunk is a whole number of these."""
 RGW_OBJECT_BYTES = 4 << 20
-"""rgw_max_chunk_size and rgw_obj_stripe_size (src/common/options/rgw.yaml.in): RADOS objects hold so much at most."""
+"""rgw_max_chunk_size and rgw_obj_stripe_size (src/common/options/rgw.yaml.in): largest size of RADOS objects."""
 
 CODING_BYTES_PER_S: dict[Plugin, float] = {"jerasure": 8.4e9, "isa": 16.8e9}
-"""Object bytes a second that one core of 3.4 GHz runs through one row of the coding matrix.
+"""Object bytes per second that one core at 3.4 GHz processes for one row of the coding matrix.
 
-jerasure: encoding 6+2 at 4.2 GB/s is two rows; so rebuilding one chunk would go at 8.4 GB/s and two at 4.2, measured
-were 10 and 3.2 (https://blog.dachary.org/2013/12/21/, Xeon E3-1245 V2, ceph_erasure_code_benchmark). ISA-L: twice
+jerasure: encoding 6+2 at 4.2 GB/s is two rows. So one chunk would be rebuilt at 8.4 GB/s and two at 4.2; 10 and 3.2
+were measured (https://blog.dachary.org/2013/12/21/, Xeon E3-1245 V2, ceph_erasure_code_benchmark). ISA-L: twice
 that (assumed; it uses wider vector instructions).
 """
 
@@ -32,16 +32,16 @@ _FORMS = "allowed are 'replica 3', '3x', 'ec 4+2', {replicas: 3}, {data: 4, pari
 
 
 class Protection(Strict):
-    """Either so many replicas, or an erasure code of so many data and parity chunks.
+    """Replicas, or an erasure code with data and parity chunks.
 
     A write waits for all of its chunks; a read goes to the primary, which for an erasure code fetches as many chunks as
-    hold data (doc/rados/operations/erasure-code.rst).
+    there are data chunks (doc/rados/operations/erasure-code.rst).
     """
 
-    replicas: int | None = Field(None, ge=1, le=10, description="copies of each object")
-    data: int | None = Field(None, ge=2, le=32, description="data chunks (k) of an erasure code")
-    parity: int | None = Field(None, ge=1, le=32, description="parity chunks (m) of an erasure code")
-    plugin: Plugin | None = Field(None, description="library of the erasure code; absent: the release's")
+    replicas: int | None = Field(None, ge=1, le=10, description="Number of copies of each object.")
+    data: int | None = Field(None, ge=2, le=32, description="Number of data chunks (k) of an erasure code.")
+    parity: int | None = Field(None, ge=1, le=32, description="Number of parity chunks (m) of an erasure code.")
+    plugin: Plugin | None = Field(None, description="Library of the erasure code; absent: the release's.")
 
     @model_validator(mode="after")
     def _one_form(self) -> Protection:
@@ -50,7 +50,7 @@ class Protection(Strict):
         if coded != either or coded == (self.replicas is not None):
             raise ValueError(f"give either replicas, or data and parity; {_FORMS}")
         if self.plugin is not None and not coded:
-            raise ValueError("plugin is for an erasure code; replicas have none")
+            raise ValueError("plugin: is allowed with an erasure code only")
         return self
 
     @property
@@ -60,27 +60,27 @@ class Protection(Strict):
 
     @property
     def data_shards(self) -> int:
-        """Chunks that a read needs: k, or 1 of the replicas."""
+        """Number of chunks that a read needs: k, or one replica."""
         return self.data or 1
 
     @property
     def width(self) -> int:
-        """OSDs that hold a part of an object: the replicas, or k + m."""
+        """Number of OSDs that hold a part of an object: replicas, or k + m."""
         return self.replicas or self.data_shards + (self.parity or 0)
 
     def chunk_bytes(self, size_bytes: int) -> int:
-        """Bytes that the primary, and each replica or parity chunk, holds of a RADOS object.
+        """Return the bytes of each replica or chunk of a RADOS object.
 
-        Chunks of an erasure code are padded to whole stripe units (lab: 1 KiB on 2+1 takes three chunks of 4 KiB).
+        Chunks of an erasure code are padded to whole stripe units (measured: 1 KiB on 2+1 takes three chunks of 4 KiB).
         """
         if not self.is_ec:
             return size_bytes
         return round_up(size_bytes, self.data_shards * STRIPE_UNIT_BYTES) // self.data_shards
 
     def chunks_written(self, size_bytes: int, release: Release) -> int:
-        """Chunks that hold bytes of a RADOS object.
+        """Return the number of chunks written for a RADOS object.
 
-        All of them up to Squid; since Tentacle only those data chunks that the object reaches, and the parity chunks.
+        Up to Squid all of them; since Tentacle only the data chunks that the object reaches, and the parity chunks.
         """
         if not self.is_ec or not since(release, "tentacle"):
             return self.width
@@ -88,24 +88,24 @@ class Protection(Strict):
         return reached + self.width - self.data_shards
 
     def write_amplification(self, size_bytes: int, release: Release) -> float:
-        """Bytes of all chunks over those of the RADOS object; what BlueStore adds comes on top.
+        """Return the bytes of all chunks over those of the RADOS object, without BlueStore's write amplification.
 
         The last stripe of a long object counts as a whole one.
         """
         return self.chunks_written(size_bytes, release) * self.chunk_bytes(size_bytes) / size_bytes
 
     def encode(self, release: Release) -> ServiceDemand:
-        """CPU of the primary for a write, by the bytes of the RADOS object; nothing for replicas."""
+        """Return the primary's CPU demand of a write, by the bytes of the RADOS object; 0 for replicas."""
         return self._coding(self.width - self.data_shards, release)
 
     def decode(self, missing: int, release: Release) -> ServiceDemand:
-        """CPU of the primary for a read with so many data chunks missing, by the bytes of the RADOS object.
+        """Return the primary's CPU demand of a read with `missing` data chunks, by the bytes of the RADOS object.
 
         Raises:
-            ValueError: more are missing than the code can make up for.
+            ValueError: more chunks are missing than the code can rebuild.
         """
         if not 0 <= missing <= self.width - self.data_shards:
-            raise ValueError(f"missing is {missing}; allowed is 0 to {self.width - self.data_shards}")
+            raise ValueError(f"missing is {missing}; 0 to {self.width - self.data_shards} is allowed")
         return self._coding(missing, release)
 
     def _coding(self, rows: int, release: Release) -> ServiceDemand:
@@ -115,21 +115,21 @@ class Protection(Strict):
 
 
 def default_plugin(release: Release) -> Plugin:
-    """The erasure-code library of a new profile: ISA-L since Tentacle (osd_pool_default_erasure_code_profile)."""
+    """Return the erasure-code library of new profiles: ISA-L since Tentacle (osd_pool_default_erasure_code_profile)."""
     return "isa" if since(release, "tentacle") else "jerasure"
 
 
 def stripes(
     size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES
 ) -> tuple[int, ...]:
-    """Sizes of the RADOS objects of an S3 object: the head, which an empty object has too, then the tail's stripes."""
+    """Return the sizes of the RADOS objects of an S3 object: the head, which even an empty one has, then stripes."""
     head = min(size_bytes, head_bytes)
     whole, rest = divmod(size_bytes - head, stripe_bytes)
     return (head, *[stripe_bytes] * whole, *([rest] if rest else []))
 
 
 def round_up(size_bytes: float, unit_bytes: int) -> int:
-    """The least whole number of units that holds so many bytes, in bytes."""
+    """Round bytes up to whole units."""
     return -int(-size_bytes // unit_bytes) * unit_bytes
 
 
@@ -141,7 +141,7 @@ def _read(value: Any) -> Any:
         return {"replicas": int(match[1] or match[2])}
     if match := _CODE.fullmatch(text):
         return {"data": int(match[1]), "parity": int(match[2])}
-    raise ValueError(f"{value!r} is no protection; {_FORMS}")
+    raise ValueError(f"{value!r} is not a protection; {_FORMS}")
 
 
 ProtectionField = Annotated[Protection, BeforeValidator(_read, json_schema_input_type=Protection | str)]

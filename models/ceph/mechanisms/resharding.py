@@ -1,8 +1,8 @@
-"""Resharding of bucket indexes: when it happens, how long it takes, and who waits for it.
+"""Resharding of bucket indexes: when it happens, how long it takes, and which requests wait for it.
 
-Before Tentacle all index writes of the bucket are refused while its entries are copied, and the requests that make them
-look again every 5 s. Since Tentacle changes are logged while the copy goes on, and writes wait only while the log is
-replayed. Reads of objects never wait. Sources: ceph `src/rgw/driver/rados/rgw_reshard.cc`, `rgw_rados.cc`
+Before Tentacle all index writes of the bucket are refused while its entries are copied, and blocked requests poll every
+5 s. Since Tentacle changes are logged during the copy, and writes wait only while the log is replayed. Reads of objects
+never wait. Sources: ceph `src/rgw/driver/rados/rgw_reshard.cc`, `rgw_rados.cc`
 (`block_while_resharding`), `src/common/options/rgw.yaml.in`; https://ceph.io/en/news/blog/2026/rgw-improved-resharding/.
 """
 
@@ -30,19 +30,19 @@ from traces.workload.distributions import Strict
 Mode = Literal["blocking", "two_phase"]
 
 LOG_SHARDS = 16
-"""rgw_reshard_num_logs: queues of buckets to be resharded; a worker locks one and does its buckets in turn."""
+"""rgw_reshard_num_logs: queues of buckets to be resharded; a worker locks one and processes its buckets in turn."""
 
 
 def default_mode(release: Release) -> Mode:
-    """How a release reshards (ceph pull request 56597; it falls back to blocking where an OSD is older)."""
+    """Return the resharding mode of a release (ceph pull request 56597; blocking if an OSD is older)."""
     return "two_phase" if since(release, "tentacle") else "blocking"
 
 
 def one_by_one(release: Release) -> bool:
-    """Whether only one blocked request gets through in each round of looking again.
+    """Return whether only one blocked request proceeds in each round of polling.
 
-    Since Nautilus (pull request 24406) who looks again needs the bucket's reshard lock to learn of the new shards, and
-    only one of those that come together gets it. Mended in Reef (pull request 48411).
+    Since Nautilus (pull request 24406) a polling request needs the bucket's reshard lock to learn about the new shards,
+    and only one of several at the same time gets it. Fixed in Reef (pull request 48411).
     """
     return since(release, "nautilus") and not since(release, "reef")
 
@@ -50,30 +50,38 @@ def one_by_one(release: Release) -> bool:
 class Resharding(Strict):
     """How gateways reshard bucket indexes.
 
-    The latency of a batch is assumed. Published reshards imply, with 64 entries a batch and 128 batches under way,
+    The latency of a batch is assumed. Published reshards imply, with 64 entries per batch and 128 batches in progress,
     107 ms (Squid: 20 M objects in 262 s), 93 ms (500 M in 5663 s), 91 ms (100 M in 1110 s, pull request 56757) and
-    66 ms (17 M in 137 s); Tentacle's 90 ms (20 M in 220 s) and 22 ms (500 M in 1344 s); two crowded cores 780 ms.
+    66 ms (17 M in 137 s); Tentacle's 90 ms (20 M in 220 s) and 22 ms (500 M in 1344 s); two overloaded cores 780 ms.
 
-    The limit of looks is one loop of `block_while_resharding`; `RGWRados::guard_reshard` may repeat it ten times.
+    The poll limit is one loop of `block_while_resharding`; `RGWRados::guard_reshard` may repeat it ten times.
     """
 
-    dynamic: bool = Field(True, description="rgw_dynamic_resharding: buckets are resharded as they grow")
-    interval: Seconds = Field(600.0, gt=0, description="rgw_reshard_thread_interval: between a worker's scans")
-    per_shard: int = Field(OBJECTS_PER_SHARD, ge=1, description="rgw_max_objs_per_shard: more than this is too many")
-    max_shards: int = Field(MAX_DYNAMIC_SHARDS, ge=1, description="rgw_max_dynamic_shards")
-    min_shards: int | None = Field(None, ge=1, description="least count chosen; absent: the release's")
-    rounding: Rounding | None = Field(None, description="of the count chosen; absent: the release's")
-    multisite: bool = Field(False, description="room for 8 times the objects is made, not for twice")
-    mode: Mode | None = Field(None, description="whether writes wait for the copy; absent: the release's")
-    batch: int = Field(64, ge=1, description="rgw_reshard_batch_size: entries written together")
-    aio: int = Field(128, ge=1, description="rgw_reshard_max_aio: batches under way")
-    batch_latency: Seconds = Field(0.1, gt=0, description="of one batch, with so many under way (assumed)")
-    poll: Seconds = Field(5.0, gt=0, description="between looks of a blocked request; 30 s in the first Luminous")
-    poll_limit: int = Field(10, ge=1, description="looks after which a blocked request is answered with error 504")
+    dynamic: bool = Field(True, description="rgw_dynamic_resharding: buckets are resharded as they grow.")
+    interval: Seconds = Field(600.0, gt=0, description="rgw_reshard_thread_interval: time between scans of a worker.")
+    per_shard: int = Field(
+        OBJECTS_PER_SHARD,
+        ge=1,
+        description="rgw_max_objs_per_shard: buckets with more objects per shard are resharded.",
+    )
+    max_shards: int = Field(MAX_DYNAMIC_SHARDS, ge=1, description="rgw_max_dynamic_shards.")
+    min_shards: int | None = Field(None, ge=1, description="Smallest number of shards chosen; absent: the release's.")
+    rounding: Rounding | None = Field(None, description="Rounding of the number chosen; absent: the release's.")
+    multisite: bool = Field(False, description="Whether shards are for eight times the objects instead of twice.")
+    mode: Mode | None = Field(
+        None, description="Whether writes wait for the whole copy or for a replay only; absent: the release's."
+    )
+    batch: int = Field(64, ge=1, description="rgw_reshard_batch_size: entries written together.")
+    aio: int = Field(128, ge=1, description="rgw_reshard_max_aio: batches in progress at the same time.")
+    batch_latency: Seconds = Field(0.1, gt=0, description="Latency of a batch with `aio` in progress (assumed).")
+    poll: Seconds = Field(
+        5.0, gt=0, description="Polling interval of a blocked request; 30 s in the first versions of Luminous."
+    )
+    poll_limit: int = Field(10, ge=1, description="Number of polls after which a blocked request fails with error 504.")
 
     @property
     def entries_per_s(self) -> float:
-        """Speed of the copy."""
+        """Index entries copied per second."""
         return copy_entries_per_s(self.batch, self.aio, self.batch_latency)
 
 
@@ -82,11 +90,11 @@ class Reshard:
     """One reshard of one bucket.
 
     Attributes:
-        at_s: when it begins.
-        bucket: which of the buckets.
-        objects: entries of its index then.
-        copy_s: how long its entries are copied.
-        blocked_s: how long its writes are blocked: the copy, or in two phases the replay that follows it.
+        at_s: start time.
+        bucket: number of the bucket.
+        objects: entries of its index at that time.
+        copy_s: duration of the copy.
+        blocked_s: how long writes are blocked: during the copy, or with two phases during the replay after it.
     """
 
     at_s: float
@@ -100,17 +108,17 @@ class Reshard:
 
     @property
     def blocked_from_s(self) -> float:
-        """When its writes begin to wait."""
+        """Time from which writes are blocked."""
         return self.at_s + (self.copy_s if self.mode == "two_phase" else 0.0)
 
     @property
     def end_s(self) -> float:
-        """When the new shards are in use."""
+        """Time from which the new shards are in use."""
         return self.blocked_from_s + self.blocked_s
 
 
 def copy_entries_per_s(batch: int, aio: int, batch_latency_s: float) -> float:
-    """Index entries copied a second: `aio` batches of `batch` entries each are under way (Little's law)."""
+    """Return the index entries copied per second, with `aio` batches in progress (Little's demand)."""
     return batch * aio / batch_latency_s
 
 
@@ -125,12 +133,12 @@ def reshard(
     at_s: float = 0.0,
     bucket: int = 0,
 ) -> Reshard:
-    """A reshard, also one asked for by hand (``radosgw-admin bucket reshard``), to any count.
+    """Return a reshard to any number of shards, dynamic or manual (``radosgw-admin bucket reshard``).
 
-    In two phases what is written during the copy is replayed, at the copy's speed (assumed).
+    With two phases, writes during the copy are replayed at the copy's speed (assumed).
 
     Args:
-        growth_ops: index entries written a second while it goes on.
+        growth_ops: index entries written per second during the reshard.
     """
     mode = settings.mode or default_mode(release)
     copy_s = objects / settings.entries_per_s
@@ -149,16 +157,16 @@ def schedule(
     buckets: int = 1,
     workers: int = 1,
 ) -> tuple[Reshard, ...]:
-    """The dynamic reshards of buckets that grow in step, in the order they begin.
+    """Return the dynamic reshards of buckets that grow at the same rate, in order of their start.
 
-    A bucket is resharded at the first scan after it has grown beyond its shards' limit. A worker does one bucket after
-    the other, so buckets that cross the limit together wait for each other. Growth is not held up by the waiting.
+    A bucket is resharded at the first scan after it has outgrown its shards. A worker processes one bucket after the
+    other, so buckets that cross the limit together wait for each other. Blocking does not slow down growth.
 
     Args:
-        objects_start, objects_end: of each bucket; time counts from the start.
-        growth_ops: objects that each bucket gains a second.
-        shards: of each bucket at the start.
-        workers: gateways that reshard: each has one worker, and no more than `LOG_SHARDS` of them find work.
+        objects_start, objects_end: objects in each bucket; time 0 is the start.
+        growth_ops: objects added to each bucket per second.
+        shards: shards of each bucket at the start.
+        workers: gateways that reshard; each has one worker, at most `LOG_SHARDS` of which find work.
 
     Raises:
         InputError: a count is below 1, growth is not above 0, or the buckets shrink.
@@ -166,8 +174,8 @@ def schedule(
     if min(shards, buckets, workers) < 1 or not growth_ops > 0 or not 0 <= objects_start <= objects_end:
         raise InputError(
             f"resharding of {buckets} buckets, {shards} shards, {workers} workers, {objects_start:g} to "
-            f"{objects_end:g} objects, {growth_ops:g} a second: counts must be at least 1, growth above 0, "
-            "and objects must not shrink"
+            f"{objects_end:g} objects, {growth_ops:g} per second: counts must be at least 1, growth above 0, "
+            "and the number of objects must not decrease"
         )
     if not settings.dynamic:
         return ()
@@ -201,15 +209,15 @@ def schedule(
 def release_times(
     event: Reshard, writers: int, settings: Resharding, release: Release, poll_limit: float | None = None
 ) -> tuple[float, ...]:
-    """How long each of the writers waits that come as the bucket's writes begin to be blocked, shape (writers,).
+    """Return the waiting times of writers that arrive just as the bucket's writes are blocked.
 
-    Each looks again every `poll`; where they get through one by one, the k-th does so k - 1 rounds after the first.
+    Each polls every `poll`; if they proceed one by one, the k-th does so k - 1 rounds after the first.
 
     Args:
-        poll_limit: looks at most, None: as the settings say.
+        poll_limit: largest number of polls; None: that of the settings.
 
     Returns:
-        seconds; infinite for those that are answered with an error after `poll_limit` looks.
+        seconds, shape (writers,); infinite for those that fail after `poll_limit` polls.
     """
     limit = settings.poll_limit if poll_limit is None else poll_limit
     first = max(math.ceil(event.blocked_s / settings.poll), 1)

@@ -1,4 +1,4 @@
-"""Index shards: the counts that releases choose, and what listing asks of them."""
+"""Index shards: the counts that releases choose, and the entries that a LIST requests."""
 
 from __future__ import annotations
 

@@ -73,14 +73,14 @@ def test_deferred_put_does_not_wait_for_the_data_device(protection):
     assert outcome.clock_s > outcome.end_s[0]
 
 
-def test_put_of_one_replica_waits_for_nobody_else():
+def test_put_of_one_replica_waits_for_no_other_osd():
     spec = ceph("pools.data=replica 1", "pools.index_replicas=1", *WITH_DB)
     index_s = HOP + WRITE_CPU + LOG + HOP
     data_s = HOP + WRITE_CPU + WRITE + LOG + HOP
     assert latency_s(spec, "PUT") == pytest.approx(HOP + CPU["PUT"] + index_s + data_s + HOP)
 
 
-def test_entry_is_completed_after_the_answer():
+def test_entry_is_completed_after_the_response():
     spec = ceph(*WITH_DB)
     network, _ = compiled(spec, "PUT")
     outcome = alone(spec, "PUT")
@@ -138,10 +138,10 @@ def test_head_and_delete_move_no_payload():
     assert removed == 3 * 25, "garbage collection removes the tail's stripes"
 
 
-def test_list_asks_every_shard_for_its_share():
+def test_list_queries_every_shard_for_its_part():
     shards = 11
     spec = ceph(f"buckets.shards={shards}", "buckets.listed_entry=10us")
-    entries = 112  # of each of 11 shards for the 1001 keys that RGW asks for
+    entries = 112  # of each of 11 shards for the 1001 keys that RGW requests
     expected = HOP + CPU["LIST"] + HOP + READ_CPU + entries * 10e-6 + HOP + HOP
     network, _ = compiled(spec, "LIST")
     outcome = alone(spec, "LIST")
@@ -258,10 +258,10 @@ def test_shards_and_placement_groups_are_spread_evenly():
     tokens = np.bincount([k for k in table.ravel() if network.stations[k].role == "index shard"])
     assert len(set(tokens[tokens > 0])) == 1
     assert (tokens > 0).sum() == 32
-    for lane in range(4):
-        hosts = table[:, lane * 36 : (lane + 1) * 36 : 6]
+    for stream in range(4):
+        hosts = table[:, stream * 36 : (stream + 1) * 36 : 6]
         assert all(len(set(row)) == 6 for row in hosts), "a placement group has one OSD a host"
-        primaries = np.bincount(table[:, lane * 36 + 3])
+        primaries = np.bincount(table[:, stream * 36 + 3])
         mean = len(table) / 16
         assert abs(primaries[primaries > 0] - mean).max() < 6 * math.sqrt(mean)
 
@@ -277,7 +277,7 @@ def test_writes_that_wait_for_each_others_deferred_writes_go_on():
     assert np.isfinite(outcome.end_s).all()
 
 
-def test_reads_that_caches_answer_need_no_drive():
+def test_reads_served_from_caches_need_no_drive():
     quincy = EXAMPLES / "ceph" / "nvme-quincy.yaml"
     few = ["workload.mix={GET: 1}", "workload.operations=200", "workload.clients=10", "workload.object_size=4KiB"]
     cached, mixed = (load_spec(quincy, [*few, f"stored.warm={warm}"]) for warm in ("1", "0.5"))
@@ -286,11 +286,11 @@ def test_reads_that_caches_answer_need_no_drive():
     assert drives[0] < drives[1] / 2
 
 
-def test_access_without_gateways_needs_no_hosts_for_an_index():
+def test_native_access_needs_no_hosts_for_an_index():
     radosbench = EXAMPLES / "ceph" / "radosbench.yaml"
     few = ["workload.operations=100", "pools.data=replica 2", "hosts.count=2"]
     assert len(simulate(load_spec(radosbench, few))) == 100
-    with pytest.raises(InputError, match=r"pools\.index_replicas: needs 3 hosts, there are 2"):
+    with pytest.raises(InputError, match=r"pools\.index_replicas: .* 3 hosts, there are 2"):
         load_spec(radosbench, [*few, "access=s3"])
 
 

@@ -79,7 +79,7 @@ def test_limit_of_deferred_writes_is_the_releases():
 
 
 def latencies_s(op: str, *assignments: str, objects: tuple[float, ...]) -> list[float]:
-    """Of one request of 64 KiB, on a cluster of so many objects."""
+    """Return it for one request of 64 KiB, on a cluster with this number of objects."""
     return [latency_s(ceph(*HDD, *assignments, f"stored.objects={count}"), op, 64 * KIB) for count in objects]
 
 
@@ -123,7 +123,7 @@ def test_compression_takes_cpu_and_saves_bytes():
         assert drive[1] < 0.6 * drive[0]
 
 
-def test_tls_takes_cpu_of_the_gateway_alone():
+def test_tls_takes_cpu_of_the_gateway_only():
     plain, tls = ceph("device=nvme"), ceph("device=nvme", "gateways.tls=true")
     for op, factor in (("GET", 1.4), ("PUT", 1.71)):
         network, _ = compiled(plain, op)
@@ -308,5 +308,5 @@ def test_mistake_ends_the_command_with_2(tmp_path, capsys):
 
 
 def test_gateways_that_leave_no_cores_to_their_hosts_are_refused():
-    with pytest.raises(InputError, match=r"gateways\.cores: 2 gateways of 8 cores .* at most 7"):
+    with pytest.raises(InputError, match=r"gateways\.cores: 2 gateways of 8 cores .* at most 7 "):
         ceph("gateways.collocated=true", "gateways.count=16", "gateways.cores=8")

@@ -45,7 +45,7 @@ def test_primaries_are_even_too():
     assert 80 < ((counts - 64) ** 2 / 64).sum() < 189
 
 
-def test_an_osd_has_the_share_of_its_weight():
+def test_osds_have_data_in_proportion_to_their_weights():
     weights = np.repeat([1.0, 2.0], 64)
     table = place(8192, 1, 128, 1, "host", weights=weights)
     heavy = (table >= 64).mean()
@@ -111,11 +111,11 @@ def test_of_weight_an_osd_gains_only():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"hosts": 5}, "6 OSDs of a placement group need as many hosts, there are 5"),
-        ({"failure_domain": "rack", "racks": 3, "hosts": 9}, "need as many racks, there are 3"),
-        ({"failure_domain": "rack", "racks": 2}, "7 hosts do not divide among 2 racks"),
-        ({"weights": np.ones(5)}, "allowed are 14 numbers of at least 0"),
-        ({"weights": -np.ones(14)}, "allowed are 14 numbers of at least 0"),
+        ({"hosts": 5}, "failure_domain: 6 OSDs .* hosts, there are 5"),
+        ({"failure_domain": "rack", "racks": 3, "hosts": 9}, "racks, there are 3"),
+        ({"failure_domain": "rack", "racks": 2}, "racks: 7 hosts .* 2 racks"),
+        ({"weights": np.ones(5)}, "weights: 14 numbers"),
+        ({"weights": -np.ones(14)}, "weights: 14 numbers"),
         ({"weights": np.repeat([1.0, 0.0], [10, 4])}, "there are 5"),
         ({"down": {14}}, "there is no OSD 14; allowed are 0 to 13"),
     ],

@@ -44,7 +44,7 @@ def test_other_protections_are_refused(value):
 
 
 def test_a_refusal_says_what_is_allowed():
-    with pytest.raises(ValidationError, match=r"'ec 4' is no protection; allowed are 'replica 3'.*'ec 4\+2'"):
+    with pytest.raises(ValidationError, match=r"'ec 4' .* allowed are 'replica 3'.*'ec 4\+2'"):
         READ.validate_python("ec 4")
 
 
@@ -112,7 +112,7 @@ def test_coding_has_the_measured_speed():
     assert 1 / code.decode(1, "reef").mean_s(size)[0] == pytest.approx(10, rel=0.2)
     assert 1 / code.decode(2, "reef").mean_s(size)[0] == pytest.approx(3.2, rel=0.35)
     assert not code.decode(0, "reef").takes_time
-    with pytest.raises(ValueError, match="missing is 3; allowed is 0 to 2"):
+    with pytest.raises(ValueError, match="missing is 3; 0 to 2"):
         code.decode(3, "reef")
 
 

@@ -113,7 +113,7 @@ def test_buckets_that_cross_the_limit_together_wait_for_each_other():
     st.sampled_from(RELEASES), st.floats(0.1, 5000), st.floats(0, 1e6), st.floats(0, 1e8), st.integers(1, 64),
     st.integers(1, 6), st.integers(1, 4),
 )  # fmt: skip
-def test_schedules_keep_their_laws(release, growth_ops, start, grown, shards, buckets, workers):
+def test_schedules_keep_their_invariants(release, growth_ops, start, grown, shards, buckets, workers):
     events = schedule(
         start, start + grown, growth_ops, Resharding(), release, shards=shards, buckets=buckets, workers=workers
     )
@@ -196,7 +196,7 @@ def test_eight_writers_come_through_one_by_one():
     outcome = run("pacific", event, 8, 60.0)
     latency_s = outcome.end_s - outcome.start_s
     waited = latency_s > 1
-    # Just before 10 s each of them has asked: the k-th waits k rounds.
+    # Just before 10 s each of them has polled: the k-th waits k rounds.
     np.testing.assert_allclose(np.sort(latency_s[waited]), release_times(event, 8, SMALL, "pacific"), atol=2 * PUT_S)
     np.testing.assert_allclose(latency_s[~waited], PUT_S)
     # Throughput: nothing for a round, then one client's more in each.
@@ -232,7 +232,7 @@ def test_two_phases_block_for_a_round_at_most():
     waited = outcome.end_s - outcome.start_s > 2 * PUT_S
     assert waited.sum() == 16
     assert (outcome.end_s - outcome.start_s).max() == pytest.approx(5, abs=2 * PUT_S)
-    # The copy goes on beside the writes; those that the replay blocks wait.
+    # The copy runs concurrently with the writes; those that the replay blocks wait.
     assert (outcome.start_s[waited] >= 10 + event.copy_s - PUT_S).all()
     assert event.end_s == 10 + event.copy_s + event.blocked_s
 

@@ -17,16 +17,16 @@ DISKS = ["hdd-7k2", "hdd-7k2-2.5in", "hdd-5k4"]
 
 def _no_contention_s(device: Device, kind: str, size: int = 4096) -> float:
     """Mean time of one access when there is no other."""
-    return sum(float(law.mean_s(np.array([size]))[0]) for law in _laws(device, kind))
+    return sum(float(demand.mean_s(np.array([size]))[0]) for demand in _demands(device, kind))
 
 
-def _laws(device: Device, kind: str):
+def _demands(device: Device, kind: str):
     return (device.read, device.read_latency) if kind == "read" else (device.write, device.write_latency)
 
 
 def _quantiles_s(device: Device, kind: str, probabilities) -> np.ndarray:
     """Quantiles of that time; only the latency is random."""
-    held, rest = _laws(device, kind)
+    held, rest = _demands(device, kind)
     return held.mean_s(SIZE) + rest.constant * rest.distribution.quantile(np.array(probabilities))
 
 
@@ -42,7 +42,7 @@ def _quantiles_s(device: Device, kind: str, probabilities) -> np.ndarray:
 )  # fmt: skip
 def test_flash_has_the_published_latency_of_one_access_and_iops_of_many(name, kind, latency_s, iops):
     device = PRESETS[name]
-    held_s = float(_laws(device, kind)[0].mean_s(SIZE)[0])
+    held_s = float(_demands(device, kind)[0].mean_s(SIZE)[0])
     assert _no_contention_s(device, kind) == pytest.approx(latency_s, rel=0.01)
     # Published bandwidth and IOPS of the Optane's writes contradict each other by 2.4 %.
     assert device.queue_depth / held_s == pytest.approx(iops, rel=0.03)
@@ -55,7 +55,7 @@ def test_flash_has_the_published_latency_of_one_access_and_iops_of_many(name, ki
 def test_one_large_transfer_has_the_bandwidth_and_many_have_no_more(name, read, write):
     for kind, bandwidth in (("read", read), ("write", write)):
         size = 256 << 20
-        held_s = float(_laws(PRESETS[name], kind)[0].mean_s(np.array([size]))[0])
+        held_s = float(_demands(PRESETS[name], kind)[0].mean_s(np.array([size]))[0])
         assert size / _no_contention_s(PRESETS[name], kind, size) == pytest.approx(bandwidth, rel=0.01)
         assert PRESETS[name].queue_depth * size / held_s == pytest.approx(bandwidth, rel=0.01)
 
@@ -129,11 +129,13 @@ def _positioning_by_simulation(disk: Hdd, kind: str, depth: int, count: int = 60
 )  # fmt: skip
 def test_disk_access_times_are_those_of_a_simulated_head(name, depth, span, at):
     disk = PRESETS[name].disk.model_copy(update={"depth": depth, "span": span, "at": at})
-    law = disk.access("write")
+    demand = disk.access("write")
     simulated = _positioning_by_simulation(disk, "write", depth)
-    assert law.constant == pytest.approx(simulated.mean(), rel=0.04)
+    assert demand.constant == pytest.approx(simulated.mean(), rel=0.04)
     shares = np.array([0.1, 0.5, 0.9])
-    assert law.constant * law.distribution.quantile(shares) == pytest.approx(np.quantile(simulated, shares), rel=0.12)
+    assert demand.constant * demand.distribution.quantile(shares) == pytest.approx(
+        np.quantile(simulated, shares), rel=0.12
+    )
 
 
 @given(st.floats(1e-4, 2e-3), st.floats(5e-3, 30e-3), st.floats(0.34, 0.73))
@@ -255,12 +257,12 @@ def test_presets_survive_being_written_and_read(name):
 @pytest.mark.parametrize(
     ("given_device", "said"),
     [
-        ("floppy", "'floppy' is no preset"), ({"preset": 3}, "3 is no preset"), ({"capacity": "1TB"}, "read"),
+        ("floppy", "'floppy'"), ({"preset": 3}, "3 is not"), ({"capacity": "1TB"}, "read"),
         ({"preset": "nvme", "speed": 1}, "speed"), ({"preset": "nvme", "capacity": 0}, "greater than 0"), (7, "Device"),
         ({"preset": "nvme", "disk": {"rpm": 0}}, "rpm"),
     ],
 )  # fmt: skip
-def test_what_is_no_device_is_said(given_device, said):
+def test_invalid_devices_are_refused(given_device, said):
     with pytest.raises(ValidationError, match=said):
         DEVICE.validate_python(given_device)
 

@@ -64,20 +64,20 @@ def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
         assert together == pytest.approx(0.003 + large * max(per_byte_s.values()))
 
 
-def test_work_after_the_answer_is_done_but_not_waited_for():
+def test_requests_do_not_wait_for_work_after_the_response():
     spec = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5, "after_response": 0.4}}, "spec")
     plain = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5}}, "spec")
     for op, size in (("PUT", 4096), ("PUT", 1_000_000), ("GET", 4096), ("HEAD", 4096)):
         (later, network), (whole, _) = alone(spec, op, size), alone(plain, op, size)
         cpu = [station.role for station in network.stations].index("host cpu")
-        law = spec.host.law(op, inline=size == 4096)
-        after_s = 0.4 * float((law if size == 4096 else law.without_bytes).mean_s(np.array([size]))[0])
+        demand = spec.host.cpu_demand(op, inline=size == 4096)
+        after_s = 0.4 * float((demand if size == 4096 else demand.without_bytes).mean_s(np.array([size]))[0])
         assert after_s > 0
         assert whole.end_s[0] - later.end_s[0] == pytest.approx(after_s)
         assert later.busy_s[cpu] == pytest.approx(whole.busy_s[cpu])
 
 
-def test_cpu_of_inlined_objects_has_a_law_of_its_own():
+def test_inline_objects_have_their_own_cpu_demand():
     host = BASE["host"] | {"inline_cpu": {"GET": {"constant": "1ms", "per_byte": "2ns"}}}
     limit = 128 * 1024
     plain, own = spec_of(BASE, "spec"), spec_of(BASE | {"host": host}, "spec")
@@ -153,7 +153,7 @@ def policies(client: dict[str, object]) -> dict[str, Policy]:
     return {route.name: route.policy for route in compile_spec(spec, trace_of(["GET"], ["k"]))[0].routes}
 
 
-def test_clients_have_no_policy_unless_told():
+def test_clients_have_no_policy_by_default():
     quiet = {"retry": {"backoff": "1s"}, "hedge": {"cancel": False, "budget": 1}}
     for client in ({}, quiet, {"timeout": None, "hedge": {"after": None}}):
         assert set(policies(client).values()) == {NO_POLICY}
@@ -186,7 +186,7 @@ def test_operations_that_are_retried_and_hedged_can_be_named():
 @pytest.mark.parametrize(
     ("client", "said"),
     [
-        ({"hedge": {"after": "p0"}}, "client.hedge.after: 'p0' is not a duration; .* written like p95"),
+        ({"hedge": {"after": "p0"}}, "client.hedge.after: 'p0' is not a duration; .* p95"),
         ({"hedge": {"after": "p100"}}, "client.hedge.after: 'p100' is not"),
         ({"hedge": {"after": "-1ms"}}, "client.hedge.after: '-1ms' is negative"),
         ({"hedge": {"budget": -1}}, "client.hedge.budget: is -1"),

@@ -51,7 +51,7 @@ def test_a_collection_begins_whenever_so_much_has_been_allocated():
         np.full(12, GET, np.int32), np.full(12, 400), inline
     )  # 300 each; 500 before the first
     assert np.flatnonzero(begun).tolist() == [1, 4, 8, 11]
-    # Bytes beyond the limit allocate nothing; what is inlined has a law of its own.
+    # Bytes beyond the limit allocate nothing; inline objects have their own allocation.
     assert (garbage_collector.begun(np.full(12, GET, np.int32), np.full(12, 4000), inline) == begun).all()
     puts = np.full(12, PUT, np.int32)
     assert garbage_collector.begun(puts, np.full(12, 50), inline).sum() == 2
@@ -72,7 +72,7 @@ def test_collections_are_as_many_as_the_garbage_asks_for(sizes, after):
 
 @pytest.mark.parametrize("engine", [compiled_engine, simpy_engine])
 def test_requests_share_the_cores_with_a_collection(engine):
-    # On one core a collection of 40 ms runs in slices of 10 ms; requests wait for the slice that is under way.
+    # On one core a collection of 40 ms runs in quanta of 10 ms; requests wait for the current quantum.
     outcome, network, requests = ran(host(1, allocations={"GET": {"constant": 600}}), ["GET"] * 3, 400, engine, 0.0125)
     latency_s = outcome.end_s - np.array([0.0, 0.0125, 0.025])
     collecting = [network.routes[route].name.endswith(COLLECTING) for route in requests.route]

@@ -50,7 +50,7 @@ def test_a_lone_request_takes_so_many_calls_longer(op, size, more_s):
     ("op", "size", "bare", "with_shard"),
     [("PUT", 4096, 18, 3), ("PUT", LARGE, 21, 3), ("GET", 4096, 6, 3), ("GET", LARGE, 9, 1), ("DELETE", 4096, 12, 0)],
 )
-def test_the_cpu_of_all_calls_counts_also_of_those_that_nobody_waits_for(op, size, bare, with_shard):
+def test_cpu_of_all_calls_counts_even_if_no_request_waits_for_them(op, size, bare, with_shard):
     """Three calls each: a lock, its release, metadata, shards written, cleaning up. A large object is read by one."""
     trace = trace_of([op], ["k"], size_bytes=size)
     one, four = (modelled_cpu_s(spec, *compile_spec(spec, trace))["server"] for spec in map(servers, (1, 4)))
@@ -60,7 +60,7 @@ def test_the_cpu_of_all_calls_counts_also_of_those_that_nobody_waits_for(op, siz
     assert outcome.busy_s[cpu] - before.busy_s[cpu] == pytest.approx(four - one)
 
 
-def test_drives_of_the_server_that_is_asked_need_no_call():
+def test_drives_of_the_receiving_server_need_no_call():
     per_server = {count: alone(servers(count), "PUT", 4096)[0].visits[0] for count in (1, 2, 4)}
     # Two visits to a core for each call. Locked and freed twice: a call to each other server; and looked up, written
     # and cleaned up once: a call for each drive of another.
@@ -68,7 +68,7 @@ def test_drives_of_the_server_that_is_asked_need_no_call():
     assert per_server[4] - per_server[1] == 2 * (4 * 3 + 3 * 3)
 
 
-def test_a_share_of_small_puts_pauses_for_its_lock():
+def test_a_fraction_of_small_puts_pauses_for_its_lock():
     n, fraction = 4000, 0.4
     trace = trace_of(["PUT"] * n, ["k"] * n, arrival_s=np.arange(n) * 10.0, size_bytes=4096)
     never, often = (
@@ -94,7 +94,7 @@ def test_one_server_makes_no_calls_and_free_calls_change_nothing():
 
 
 def test_a_get_goes_on_with_a_quorum_of_metadata():
-    """The fastest of the other servers' answers: with 16 drives, 12 data shards and 4 servers 8 of 12."""
+    """The fastest responses of the other servers: with 16 drives, 12 data shards and 4 servers 8 of 12."""
     spec = servers(4, drives=16)
     stage = compile_spec(spec, trace_of(["GET"], ["k"]))[0].routes[0].stages[2]
     assert (len(stage.branches), stage.need) == (12, 8)

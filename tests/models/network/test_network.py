@@ -50,9 +50,9 @@ PAIR = Group(Choice.RANDOM, np.array([[0], [0]], np.int32))
     ("build", "said"),
     [
         (lambda: Network((STATION,), (), scenario=(Action(Kind.DOWN, 1),)), "station that does not exist"),
-        (lambda: Network((STATION,), (), scenario=(Action(Kind.SHUT, 0),)), "gates are shut"),
-        (lambda: Network((GATE,), (), scenario=(Action(Kind.DOWN, 0),)), "gates are shut"),
-        (lambda: Network((POOL,), (), scenario=(Action(Kind.DOWN, 0),)), "pools stay"),
+        (lambda: Network((STATION,), (), scenario=(Action(Kind.SHUT, 0),)), "gates"),
+        (lambda: Network((GATE,), (), scenario=(Action(Kind.DOWN, 0),)), "gates"),
+        (lambda: Network((POOL,), (), scenario=(Action(Kind.DOWN, 0),)), "pools"),
         (lambda: Network((STATION,), (), groups=(PAIR,), scenario=(Action(Kind.LEAVE, 0, member=2),)), "member"),
         (lambda: Network((STATION,), (Route("r", (single(Visit(Bound(0), ServiceDemand())),)),)), "in no group"),
         (lambda: Network((Station("w", "s", Discipline.WEIGHTED_SHARE),), ()), "needs 1 weights"),

@@ -8,37 +8,39 @@ from traces.workload.distributions import Exponential, Lognormal
 
 
 def test_mean_is_constant_plus_bytes_plus_blocks():
-    law = ServiceDemand(constant="1ms", per_byte="2ns", per_block="3us", block="1KiB")
+    demand = ServiceDemand(constant="1ms", per_byte="2ns", per_block="3us", block="1KiB")
     sizes = np.array([0, 1, 1024, 1025])
-    assert law.mean_s(sizes) == pytest.approx([1e-3, 1e-3 + 2e-9 + 3e-6, 1e-3 + 2048e-9 + 3e-6, 1e-3 + 2050e-9 + 6e-6])
+    assert demand.mean_s(sizes) == pytest.approx(
+        [1e-3, 1e-3 + 2e-9 + 3e-6, 1e-3 + 2048e-9 + 3e-6, 1e-3 + 2050e-9 + 6e-6]
+    )
 
 
-def test_shares_of_the_work_add_up():
-    law = ServiceDemand(constant="1ms", per_byte="2ns", per_block="3us")
+def test_fractions_of_the_work_add_up():
+    demand = ServiceDemand(constant="1ms", per_byte="2ns", per_block="3us")
     sizes = np.array([0, 5_000_000])
-    assert law.scaled(0.3).mean_s(sizes) + law.scaled(0.7).mean_s(sizes) == pytest.approx(law.mean_s(sizes))
-    assert 4 * law.per_shard(4).mean_s(sizes)[1] == pytest.approx(law.mean_s(sizes)[1] + 3 * (1e-3 + 5 * 3e-6))
+    assert demand.scaled(0.3).mean_s(sizes) + demand.scaled(0.7).mean_s(sizes) == pytest.approx(demand.mean_s(sizes))
+    assert 4 * demand.per_shard(4).mean_s(sizes)[1] == pytest.approx(demand.mean_s(sizes)[1] + 3 * (1e-3 + 5 * 3e-6))
 
 
 def test_bytes_after_the_first_block_have_a_cost_of_their_own():
-    law = ServiceDemand(constant="1ms", per_byte="3ns", later_byte_factor=1 / 3, block="1KiB")
+    demand = ServiceDemand(constant="1ms", per_byte="3ns", later_byte_factor=1 / 3, block="1KiB")
     sizes = np.array([0, 1024, 5 * 1024])
-    assert law.mean_s(sizes) == pytest.approx([1e-3, 1e-3 + 1024 * 3e-9, 1e-3 + 1024 * 3e-9 + 4096e-9])
-    assert 2 * law.scaled(0.5).mean_s(sizes) == pytest.approx(law.mean_s(sizes))
-    assert 4 * (law.per_shard(4).mean_s(sizes) - 1e-3) == pytest.approx(law.mean_s(sizes) - 1e-3)
+    assert demand.mean_s(sizes) == pytest.approx([1e-3, 1e-3 + 1024 * 3e-9, 1e-3 + 1024 * 3e-9 + 4096e-9])
+    assert 2 * demand.scaled(0.5).mean_s(sizes) == pytest.approx(demand.mean_s(sizes))
+    assert 4 * (demand.per_shard(4).mean_s(sizes) - 1e-3) == pytest.approx(demand.mean_s(sizes) - 1e-3)
     free = ServiceDemand(per_byte="1ns", later_byte_factor=0, block="1KiB", distribution=Exponential())
     assert free.draw_s(1, 1, 0, 20_000, None, np.full(20_000, 4096)).mean() == pytest.approx(1024e-9, rel=0.05)
 
 
 def test_chosen_draws_are_those_of_the_whole():
-    law = ServiceDemand(constant=1e-3, distribution=Lognormal(cv=1))
+    demand = ServiceDemand(constant=1e-3, distribution=Lognormal(cv=1))
     sizes = np.zeros(10, np.int64)
-    whole = law.draw_s(7, 3, 100, 10, None, sizes)
+    whole = demand.draw_s(7, 3, 100, 10, None, sizes)
     chosen = np.array([0, 4, 9])
-    assert law.draw_s(7, 3, 100, 10, chosen, sizes[:3]).tolist() == whole[chosen].tolist()
+    assert demand.draw_s(7, 3, 100, 10, chosen, sizes[:3]).tolist() == whole[chosen].tolist()
 
 
-def test_mean_of_draws_is_the_law_s_mean():
-    law = ServiceDemand(constant=2.0, per_byte=0.5, distribution=Exponential())
-    draws = law.draw_s(1, 1, 0, 200_000, None, np.full(200_000, 4))
+def test_mean_of_draws_is_that_of_the_demand():
+    demand = ServiceDemand(constant=2.0, per_byte=0.5, distribution=Exponential())
+    draws = demand.draw_s(1, 1, 0, 200_000, None, np.full(200_000, 4))
     assert draws.mean() == pytest.approx(4.0, rel=0.01)

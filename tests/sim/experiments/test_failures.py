@@ -250,7 +250,7 @@ def test_a_failure_that_cannot_be_is_named(failure, said):
 def test_what_would_never_end_is_refused():
     with pytest.raises(InputError, match=r"takes no time without network\.latency"):
         requested(minio(rate=None) | {"network": {}}, "drive")
-    with pytest.raises(InputError, match="takes the clients too"):
+    with pytest.raises(InputError, match=r"faults\.0\.kind: host_down .* client\.on_host"):
         requested(minio() | {"client": {"on_host": True}}, "host")
     with pytest.raises(InputError, match="ask again at once, up to"):
         requested(minio(rate=None, clients=1000, duration=60), "host")
@@ -355,7 +355,7 @@ def test_a_gateway_that_is_back_before_anybody_notices_is_told():
     result = requested(spec, "gateway", "drive", slos=slos, replications=1)
     gateway, drive = result["failures"]
     (note,) = gateway["notes"]
-    assert note.startswith("The load balancer would notice after 6 s (detected_after), when gateway 0 is back")
+    assert "6 s (detected_after)" in note and "gateway 0" in note
     assert not drive["notes"], "no load balancer looks after drives"
     told = findings(result)
     assert told[0].endswith(f"). GET.p99<1s is broken during the failure. {note}.")

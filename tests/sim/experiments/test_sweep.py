@@ -85,9 +85,9 @@ def test_short_paths_are_found_where_they_are_clear():
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("bucket.shards", r"no such field; close are buckets\.shards"),
+        ("bucket.shards", r"no such field; .*buckets\.shards"),
         ("client.hedge.aftr.x", "no such field"),
-        ("count", r"may be gateways\.count or hosts\.count; write the whole path"),
+        ("count", r"gateways\.count or hosts\.count"),
         ("zzz", "zzz: no such field$"),
     ],
 )
