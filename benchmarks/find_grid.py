@@ -62,7 +62,7 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
     search_s = time.perf_counter() - begun_s
     grid = grid_of(variants, found.path, values)
     order = sorted(grid, reverse=found.find == "min")
-    kept = [slo.judge(grid[value]).value < slo.limit for value in order]
+    kept = [slo.evaluate(grid[value]).value < slo.limit for value in order]
     first_broken, last_kept = kept.index(False), len(kept) - 1 - kept[::-1].index(True)
     low, high = sorted((order[max(first_broken - 1, 0)], order[min(last_kept + 1, len(order) - 1)]))
     return {

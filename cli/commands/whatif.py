@@ -97,12 +97,12 @@ def command(
     from cli.tables.whatif import findings, points_grids
     from sim.experiments.sweep import Settings
     from sim.experiments.sweep_folder import SweepFolder
-    from sim.experiments.whatif import Question, whatif
+    from sim.experiments.whatif import WhatIfExperiment, whatif
     from sim.replication.replicate import Precision
 
     if scheduler is not None and workers is not None:
         raise InputError("--workers are processes of this machine, and --scheduler is a cluster of others; give one")
-    question = Question(
+    experiment = WhatIfExperiment(
         spec_mapping(spec, profile, assignments),
         str(spec),
         [parse_variation(text) for text in vary],
@@ -116,7 +116,7 @@ def command(
     warn_if_slow()
     with kept_in(out), progress("simulating points", 1.0) as update:
         result = whatif(
-            question,
+            experiment,
             workers=worker_count(workers),
             scheduler=scheduler,
             cache=folder,

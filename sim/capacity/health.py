@@ -20,7 +20,7 @@ from sim.experiments.measures import Measures
 from sim.experiments.sweep import Cache
 from sim.parallel.result_cache import content_key
 from sim.replication.replicate import replicate
-from sim.replication.slo import UTILIZATION, Judgement, Slo
+from sim.replication.slo import UTILIZATION, SloResult, Slo
 from sim.replication.warm_up import settled
 from sim.simulate import simulate
 from traces.errors import InputError
@@ -70,7 +70,7 @@ class Finding:
     loads: dict[str, float]
     fill_fraction: float | None
     full: str | None = None
-    slos: dict[str, Judgement] = field(default_factory=dict)
+    slos: dict[str, SloResult] = field(default_factory=dict)
     visits: int = 0
 
     @property
@@ -99,7 +99,7 @@ class Finding:
     @staticmethod
     def from_cache(data: dict[str, Any]) -> Finding:
         """What `to_cache` wrote."""
-        return Finding(**data | {"slos": {text: Judgement(**judged) for text, judged in data["slos"].items()}})
+        return Finding(**data | {"slos": {text: SloResult(**judged) for text, judged in data["slos"].items()}})
 
 
 class Examiner:
@@ -225,9 +225,9 @@ def _window(spec: Spec, window_s: float, *, seed: int) -> Run:
     return settled(run, dict.fromkeys(ops_of(run), WARM_UP * window_s))
 
 
-def _worst(slo: Slo, measures: Sequence[Measures]) -> Judgement:
+def _worst(slo: Slo, measures: Sequence[Measures]) -> SloResult:
     """The objective where it is hardest to keep, of the phases that it is about."""
-    judged = [slo.judge(m) for m in measures if slo.figure == UTILIZATION or slo.subject in m.ops]
+    judged = [slo.evaluate(m) for m in measures if slo.figure == UTILIZATION or slo.subject in m.ops]
     if not judged or math.isnan(judged[0].value):
         raise InputError(f"slo {slo.text}: the workload asks for no {slo.subject} within a window")
     return min(judged, key=lambda j: j.value) if slo.above else max(judged, key=lambda j: j.value)

@@ -25,7 +25,7 @@ from sim.engine.outcome import Failure as Reason
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from sim.experiments.failure_windows import Times
-from sim.experiments.failures import Question, failures
+from sim.experiments.failures import FailureExperiment, failures
 from sim.experiments.sweep import Settings
 from sim.replication.replicate import Precision, seed_of
 from sim.simulate import simulate
@@ -68,7 +68,7 @@ def outcome(*events: dict[str, Any], **more: Any) -> tuple[Outcome, np.ndarray]:
 
 def requested(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
     settings = Settings(replications=more.pop("replications", 2), precision=more.pop("precision", None))
-    question = Question(
+    experiment = FailureExperiment(
         data,
         "store.yaml",
         [parse_failure(n) for n in names],
@@ -76,7 +76,7 @@ def requested(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **m
         settings=settings,
         **more,
     )
-    return failures(question)
+    return failures(experiment)
 
 
 def test_quorums_are_those_of_the_source():

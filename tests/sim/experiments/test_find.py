@@ -111,7 +111,7 @@ def test_the_limit_is_that_of_a_grid(objective, goal, grid):
 
     def keeps(value: float) -> bool:
         run = replicate(lambda seed: _run(base, result.path, value, seed), seed=3, replications=3)
-        judged = slo.judge(Measures.of(run))
+        judged = slo.evaluate(Measures.of(run))
         return judged.value < slo.limit
 
     held = {value: keeps(value) for value in grid}
@@ -142,12 +142,12 @@ def test_the_evidence_is_every_value_tried():
     assert {result.value, result.beyond} <= set(values)
     for trial in result.trials:
         judged = trial.slo["GET.p99<3ms"]
-        assert trial.keeps == (judged.value < 3e-3)
-        assert trial.sure == (judged.verdict == ("pass" if trial.keeps else "fail"))
+        assert trial.meets == (judged.value < 3e-3)
+        assert trial.sure == (judged.verdict == ("pass" if trial.meets else "fail"))
         assert trial.ops["GET"].latency_s["p99"].value == judged.value
     sure = result.sure
-    assert sure.keeps is None or sure.keeps <= result.value
-    assert sure.breaks is None or sure.breaks >= result.beyond
+    assert sure.meets is None or sure.meets <= result.value
+    assert sure.violates is None or sure.violates >= result.beyond
     assert value_at(variants().spec([result.set]), "workload.rate") == result.value
     assert result.unit == "1/s"
 
@@ -159,7 +159,7 @@ def test_the_number_of_workers_changes_nothing():
 def test_a_value_that_the_spec_refuses_ends_the_search():
     result = found(variants(), "min host.cores", "GET.p99<1s")
     assert (result.value, result.beyond) == (1, 0)
-    assert "greater than or equal to 1" in result.trials[0].impossible
+    assert "greater than or equal to 1" in result.trials[0].infeasible
     within = found(variants(), "min host.cores in 1..4", "GET.p99<1s")
     assert (within.value, within.beyond) == (1, None)
 
@@ -171,15 +171,15 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
     spec = base.spec(["workload.rate=1/s"])
     most_ops = bounds(*compile_spec(spec, generate(spec.workload, 3))).max_throughput_ops
     assert 0.98 * most_ops <= result.value < most_ops <= result.beyond
-    assert "can serve in the long run" in result.trials[-1].impossible
+    assert "can serve in the long run" in result.trials[-1].infeasible
 
 
 @pytest.mark.parametrize(
     ("goal", "slo", "message"),
     [
-        ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 keeps"),
-        ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 keeps"),
-        ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 keeps"),
+        ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 meets"),
+        ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 meets"),
+        ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 meets"),
         ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
         ("max store", "GET.p99<1s", "not a number"),
