@@ -2,7 +2,7 @@
 
     python examples/whatif.py
 
-Every question is asked of variants of one spec that share their random numbers. Half a minute.
+Every experiment uses variants of one spec that share their random numbers. Half a minute.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.experiments.variation import Variation
-from sim.experiments.whatif import Question, whatif
+from sim.experiments.whatif import WhatIfExperiment, whatif
 from sim.replication.slo import Slo
 
 SPEC = Path(__file__).parent / "minio.yaml"
@@ -30,7 +30,7 @@ def main() -> None:
 
     # A table: how do cores and rate go together?
     vary = [Variation("host.cores", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
-    for point in whatif(Question(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
+    for point in whatif(WhatIfExperiment(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
         p99_s = point.ops["GET"].latency_s["p99"]
         print(f"{point.set}: p99 of GET {p99_s * 1e3:.2f} ms, {point.verdict}")
 

@@ -8,7 +8,7 @@ from cli.tables.grid import Grid
 from cli.words import byte_rate, number, seconds, size
 from sim.experiments.find import Best, InfeasibleTrial, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
-from sim.replication.slo import SloResult, Slo
+from sim.replication.slo import Slo, SloResult
 from sim.replication.summaries import Interval
 
 

@@ -32,7 +32,7 @@ class Times:
 
     @staticmethod
     def of(workload: Workload, at_s: float | None = None, for_s: float | None = None) -> Times:
-        """Create the times of a failure that begins at `at_s` and lasts `for_s` (default: three windows of equal length).
+        """Return the times of a failure that begins at `at_s` and lasts `for_s` (default: three equal windows).
 
         Raises:
             InputError: the duration of the workload is unknown, or the times are out of range.

@@ -20,7 +20,7 @@ from sim.experiments.whatif import op_figures, requested_ops
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
-from sim.replication.slo import UTILIZATION, SloResult, Slo, overall
+from sim.replication.slo import UTILIZATION, Slo, SloResult, overall
 from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import simulate
 from traces.errors import InputError

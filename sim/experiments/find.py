@@ -18,7 +18,7 @@ from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Cache
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
-from sim.replication.slo import UTILIZATION, SloResult, Slo
+from sim.replication.slo import UTILIZATION, Slo, SloResult
 from sim.replication.summaries import Interval, OpIntervals
 from traces.errors import InputError
 from traces.workload.generate import generate
@@ -95,7 +95,7 @@ class Limit:
     reversals: list[list[float]]
     seed: int
     replications: int
-    trials: list[LimitTrial | ImpossibleTrial]
+    trials: list[LimitTrial | InfeasibleTrial]
     slos: list[Slo] = field(metadata=NOT_IN_JSON)
 
     @property
@@ -187,7 +187,7 @@ def find_limit(
     limits = limits_of(variants, path, goal)
     start = start_of(variants, path) if limits is None else limits[0]
     scale = Scale(isinstance(start, int), tolerance)
-    trials: dict[float, LimitTrial | ImpossibleTrial] = {}
+    trials: dict[float, LimitTrial | InfeasibleTrial] = {}
     with variants.simulations(cache) as simulations:
 
         def holds(value: float) -> bool:

@@ -1,4 +1,4 @@
-"""Figures of replications with their intervals but without samples, small enough to be stored for each point of a sweep.
+"""Figures of replications with their intervals, without samples: small enough to be stored for each point of a sweep.
 
 Estimates need the merged samples of all replications, so they are recorded after each batch: two points of a sweep can
 then be paired over their common replications, as `sim.replication.summaries.paired` does with samples.
@@ -120,9 +120,9 @@ class Measures:
     def interval(self, op: str, name: str, confidence: float = CONFIDENCE) -> Interval:
         """Return the confidence interval of a figure of an operation.
 
-        `name` is one of `FIGURES`, ``errors`` (fraction of the requests) or ``max``. The interval of the maximum latency
-        is the range of the replications' maxima. If all requests failed, latencies are infinite and rates 0. NaN if
-        there were no requests of the operation.
+        `name` is one of `FIGURES`, ``errors`` (fraction of the requests) or ``max``. The interval of the maximum is the
+        range of the replications' maxima. If all requests failed, latencies are infinite and rates 0. NaN if there were
+        no requests of the operation.
         """
         if op not in self.ops:
             return NO_INTERVAL

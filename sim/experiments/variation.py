@@ -78,7 +78,7 @@ def grid(variations: Sequence[Variation]) -> list[Assignments]:
     for variation in variations:
         if variation.range is not None:
             raise InputError(
-                f"{variation.path}: a grid needs discrete values, as in A..B:STEP or A..B/COUNT; sample the range instead"
+                f"{variation.path}: a grid needs discrete values, as in A..B:STEP or A..B/COUNT; or sample the range"
             )
     count = math.prod(len(variation.values) for variation in variations)
     if count > MOST_POINTS:

@@ -252,7 +252,9 @@ def _points(variations: Sequence[Variation], experiment: WhatIfExperiment) -> li
 
 def _variant(experiment: WhatIfExperiment, point: Assignments) -> Spec | InputError:
     try:
-        return spec_of(override(experiment.data, [f"{path}={value}" for path, value in point.items()]), experiment.source)
+        return spec_of(
+            override(experiment.data, [f"{path}={value}" for path, value in point.items()]), experiment.source
+        )
     except InputError as error:
         return error
 

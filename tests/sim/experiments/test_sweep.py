@@ -23,7 +23,7 @@ from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Job, Settings, simulated, sweep
 from sim.experiments.sweep_folder import SweepFolder
 from sim.experiments.variation import grid, sampled
-from sim.experiments.whatif import Question, whatif
+from sim.experiments.whatif import WhatIfExperiment, whatif
 from sim.json_form import to_json
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate
@@ -44,8 +44,8 @@ def cores(*counts: int) -> list[Job]:
     return [job(f"host.cores={count}") for count in counts]
 
 
-def question(*varied: str, slos=(), data=SMALL, settings=SETTINGS, **more) -> Question:
-    return Question(
+def question(*varied: str, slos=(), data=SMALL, settings=SETTINGS, **more) -> WhatIfExperiment:
+    return WhatIfExperiment(
         data, "small", [parse_variation(text) for text in varied], [parse_slo(text) for text in slos],
         settings=settings, **more,
     )  # fmt: skip
