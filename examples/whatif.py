@@ -34,9 +34,9 @@ def main() -> None:
         p99_s = point.ops["GET"].latency_s["p99"]
         print(f"{point.set}: p99 of GET {p99_s * 1e3:.2f} ms, {point.verdict}")
 
-    # The largest rate that keeps the objective; the fewest cores that keep it at twice the load.
+    # The greatest rate that meets the objective; the fewest cores that meet it at twice the load.
     most = find_limit(variants, Goal("max", "workload.rate"), [slo])
-    print(f"up to {most.value:.0f} requests a second; without doubt up to {most.sure.keeps:.0f}")
+    print(f"up to {most.value:.0f} requests a second; without doubt up to {most.sure.meets:.0f}")
     doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most.value:.0f}/s"], settings)
     fewest = find_limit(doubled, Goal("min", "host.cores"), [slo])
     print(f"twice that: {fewest.value} cores")

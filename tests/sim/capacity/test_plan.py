@@ -230,8 +230,8 @@ def test_what_is_known_is_not_looked_at_again():
     [
         ({"window_s": 0.0}, "window is 0"),
         ({"replications": 0}, "replications is 0"),
-        ({"slos": [parse_slo("PUT.p99<8ms")]}, "the workload asks for no PUT"),
-        ({"slos": [parse_slo("tape.utilization<8%")]}, "no station is a 'tape'"),
+        ({"slos": [parse_slo("PUT.p99<8ms")]}, "the workload has no PUT"),
+        ({"slos": [parse_slo("tape.utilization<8%")]}, "no station has the role 'tape'"),
     ],
 )
 def test_mistakes_are_said(how, said):

@@ -182,7 +182,7 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
         ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 meets"),
         ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
-        ("max store", "GET.p99<1s", "not a number"),
+        ("max store", "GET.p99<1s", "a number is needed"),
         ("max workload.rat", "GET.p99<1s", "no field 'rat' there; allowed are rate"),
         ("max rate in 20..10", "GET.p99<1s", "ascending"),
         ("max rate in 10..20ms", "GET.p99<1s", "unknown unit"),
@@ -221,7 +221,7 @@ def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
 
 
 def test_no_hedge_is_allowed_where_none_adds_so_little():
-    with pytest.raises(InputError, match=r"adds at most 0\.00% load"):
+    with pytest.raises(InputError, match=r"adds more than 0\.00% load"):
         find_best(
             variants(*SLOW_READS),
             parse_goal("best hedge.after in 0.5ms..1ms"),

@@ -112,7 +112,7 @@ def test_utilization_is_the_busiest_stations():
         "no server is busy of infinitely many"
     )
     assert measures.busiest["drive"] == "drive 1"
-    with pytest.raises(InputError, match="no station is a 'latency'; there are drive, host cpu"):
+    with pytest.raises(InputError, match="no station has the role 'latency'; allowed are drive, host cpu"):
         parse_slo("latency.utilization<80%").evaluate(measures)
 
 

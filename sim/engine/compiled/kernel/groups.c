@@ -1,9 +1,9 @@
-/* How a member of a group is picked: what `sim/engine/reference/load_balancer.py` does.
+/* Choice of a group member: the same as `sim/engine/reference/load_balancer.py`.
  *
- * A member goes by its index, or, where members depend on the key, by its first station. Where members are stations and
- * there may be thousands (gateways), no pick looks at all of them: with all of them present the candidate at a place
- * follows from which are taken, and the least outstanding one stands at the root of a tournament: a binary tree whose
- * leaves are the members and whose inner nodes hold the better of their two children, the first of equals.
+ * A member is identified by its index or, if members depend on the key, by its first station. If members are stations,
+ * there may be thousands (gateways), so a choice must not iterate over all: if all are present, the candidate at a place
+ * follows from those taken, and the least outstanding one is the root of a tournament: a binary tree whose leaves are
+ * the members and whose inner nodes are the better of their two children, the first of equals.
  */
 
 /* The station at a position of a group member. */
@@ -20,7 +20,7 @@ static int64_t station_of_member(Engine *e, int64_t slot, int64_t group, int64_t
     return station;
 }
 
-/* What a member goes by. */
+/* The identifier of a member. */
 static inline int64_t name_of(Engine *e, int64_t slot, int64_t group, int64_t member)
 {
     int64_t name = group_layout(e, group)->rows ? station_of_member(e, slot, group, member, 0) : member;
