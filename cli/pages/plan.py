@@ -132,7 +132,7 @@ def _costs(result: CapacityPlan) -> go.Figure:
         mine = [(name, trial) for name, trial in zip(names, changes, strict=True) if trial.holds == holds]
         shown.add_bar(
             y=[name for name, _ in mine], x=[trial.change.extra_cost for _, trial in mine], orientation="h", name=label,
-            marker_color=colour, showlegend=True, hovertext=[_done(trial.health) for _, trial in mine],
+            marker_color=colour, showlegend=True, hovertext=[_done(trial.finding) for _, trial in mine],
             hovertemplate="%{y}: %{x:,.0f}<br>%{hovertext}<extra></extra>",
         )  # fmt: skip
     shown.update_yaxes(categoryorder="array", categoryarray=names[::-1], ticksuffix=" ", dtick=1)

@@ -141,7 +141,7 @@ def _changes(result: CapacityPlan) -> Grid:
             change_text(trial.change.values),
             "best" if trial.change.values == best else _verdict(trial),
             "" if trial.change.extra_cost is None else number(trial.change.extra_cost),
-            *_figures(result, trial.health),
+            *_figures(result, trial.finding),
             "" if trial.fraction is None else f"{trial.fraction:.0%}",
         ]
         for trial in ranked

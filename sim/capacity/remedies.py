@@ -52,13 +52,13 @@ class Trial:
     """A change and its health assessment at the end of the period.
 
     Attributes:
-        health: in the likely scenario.
+        finding: in the likely scenario.
         fraction: of the scenarios in which it holds; None: not assessed, because it does not hold in the likely one or
             a cheaper change holds.
     """
 
     change: Change
-    health: HealthAssessment
+    finding: HealthAssessment
     holds: bool
     fraction: float | None = None
 
@@ -69,7 +69,7 @@ class Trial:
             "cost": self.change.extra_cost,
             "holds": self.holds,
             "fraction": self.fraction,
-            "evidence": self.health.to_json(),
+            "evidence": self.finding.to_json(),
         }
 
 
@@ -130,7 +130,7 @@ class Search:
 
     def _helped(self, trial: Trial) -> bool:
         """Whether a problem of the unchanged store is smaller with this change."""
-        before, after = self.trials[0].health, trial.health
+        before, after = self.trials[0].finding, trial.finding
         eased = [role for role, load in before.loads.items() if load >= 1 and after.loads.get(role, 0.0) < load]
         emptier = before.full is not None and (after.fill_fraction or 0.0) < (before.fill_fraction or 0.0)
         violated = [slo for slo in self._store.slos if slo.text in before.slos and not before.meets(slo)]
