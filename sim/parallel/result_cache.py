@@ -1,4 +1,4 @@
-"""A folder of results that are found again by the hash of all that they depend on, so that long work can go on."""
+"""A folder of results, stored under the hash of all their inputs, so that interrupted work can be resumed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SOURCES = ".py", ".c", ".h"
 
 
 class ResultFolder:
-    """A folder, made where it is not there yet.
+    """A folder of results, created if necessary.
 
     Args:
         path: of the folder.
-        kind: what it holds, for messages: ``timeline``.
-        parts: what its parts are called, and their folder in it: ``windows``.
+        kind: name of its contents in messages, for example ``timeline``.
+        parts: name of the subfolder for parts, for example ``windows``.
 
     Raises:
-        InputError: there is something else of that name, or it cannot be written to.
+        InputError: the path is something else, or cannot be written to.
     """
 
     def __init__(self, path: Path, kind: str, parts: str):
@@ -41,7 +41,7 @@ class ResultFolder:
             raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """The result of that key; None: it is not here."""
+        """Return the result for this key; None: unknown."""
         file = self._file(key)
         try:
             result: dict[str, Any] = json.loads(file.read_text())
@@ -52,18 +52,18 @@ class ResultFolder:
         return result
 
     def keep(self, key: str, result: dict[str, Any]) -> None:
-        """Keep a result."""
+        """Store a result."""
         with atomic_file(self._file(key)) as temporary:
             temporary.write_text(json.dumps(result))
 
     def write(self, table_name: str, table: pa.Table, text_name: str, text: str) -> None:
-        """Write what came of all parts: a parquet file and a JSON file."""
+        """Write the combined result: a parquet file and a text file."""
         with atomic_file(self.path / table_name) as temporary:
             pq.write_table(table, temporary)
         self.write_text(text_name, text)
 
     def write_text(self, name: str, text: str) -> None:
-        """Write what came of all parts as one file of text."""
+        """Write the combined result as a text file."""
         with atomic_file(self.path / name) as temporary:
             temporary.write_text(text)
 
@@ -72,13 +72,13 @@ class ResultFolder:
 
 
 def content_key(parts: Sequence[object]) -> str:
-    """A hash of what a result depends on, and of the code that makes it."""
+    """Return a hash of a result's inputs and of the source code."""
     return hashlib.sha256(repr((code(), *parts)).encode()).hexdigest()[:32]
 
 
 @cache
 def code() -> str:
-    """The hash of the source that makes results."""
+    """Return the hash of the source code that affects results."""
     root = Path(__file__).parents[2]
     files = sorted(
         file for package in _CODE for ending in ("py", "c", "h") for file in (root / package).rglob(f"*.{ending}")
