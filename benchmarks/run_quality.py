@@ -1,4 +1,4 @@
-"""How often the judgement of a Run calls a good one bad: false alarms on simulated Runs that are stationary.
+"""False alarms of the run-quality check on simulated stationary Runs.
 
     .venv/bin/python benchmarks/run_quality.py [--trials 200]
 
