@@ -156,7 +156,7 @@ class _Sums:
 
     def demands(self, chunks: _Chunks) -> Demands:
         for sheet, least, winner in chunks():
-            self.work.see(*self._all(sheet, least))
+            self.work.add_batch_starts(*self._all(sheet, least))
             for block in self._blocks(sheet, least, winner):
                 self._add(block)
         count = self.present.sum()

@@ -50,7 +50,7 @@ class StationWork:
         self.least_s, self.most_s = np.zeros(len(places)), np.zeros(len(places))
         self.queueing_s = self.delay_s = 0.0
 
-    def see(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
+    def add_batch_starts(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
         """Add all visits that may begin a batch, also those of failed requests; all shape (visits,)."""
         mine = self.is_commit[place]
         where, demand_s, least_s = place[mine], demand_s[mine], least_s[mine]

@@ -148,7 +148,7 @@ class Places:
 
     Attributes:
         columns: fraction of a column's visits at each station if evenly spread, shape (columns, stations).
-        foretold: whether stations have this fraction in expectation, shape (columns,).
+        known_fraction: whether stations have this fraction in expectation, shape (columns,).
         free: the sets of stations whose fractions are unknown before simulation.
         fastest, slowest: maximum and minimum speed in the scenario of a place's stations, shape (places,).
     """
@@ -157,13 +157,13 @@ class Places:
         """`routes`: those requested. `expected`: fractions are expectations, not those of one run."""
         self.network, self.expected, self.stations = network, expected, len(network.stations)
         self.columns: Floats = np.empty((0, self.stations))
-        self.foretold: NDArray[np.bool_] = np.empty(0, bool)
+        self.known_fraction: NDArray[np.bool_] = np.empty(0, bool)
         self._place: dict[tuple[Bound, bool], int] = {}
         for k in routes:
             for visit in network.routes[k].visits:
                 if isinstance(visit.station, Bound) and not is_keyed(network, network.routes[k], visit.station.group):
                     self._add(network.routes[k], visit.station)
-        self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.foretold]})
+        self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.known_fraction]})
         high, low = np.ones(self.stations), np.ones(self.stations)
         for action in network.scenario:
             if action.kind is Kind.SPEED:
@@ -172,7 +172,7 @@ class Places:
         self.fastest, self.slowest = self.of_each(high, max), self.of_each(low, min)
 
     def _add(self, route: Route, bound: Bound) -> None:
-        even = self._is_foretold(route, bound)
+        even = self._has_known_fraction(route, bound)
         if (bound, even) in self._place:
             return
         members = _members(self.network, bound)
@@ -182,9 +182,9 @@ class Places:
             return
         self._place[bound, even] = self.stations + len(self.columns)
         self.columns = np.vstack([self.columns, fraction])
-        self.foretold = np.append(self.foretold, even)
+        self.known_fraction = np.append(self.known_fraction, even)
 
-    def _is_foretold(self, route: Route, bound: Bound) -> bool:
+    def _has_known_fraction(self, route: Route, bound: Bound) -> bool:
         return self.expected and is_even(self.network, route, bound.group)
 
     def __len__(self) -> int:
@@ -222,7 +222,7 @@ class Places:
                 row, member = ((key_hash % np.uint64(count)).astype(np.int64) for count in members.shape)
                 places[:, v] = members[row, member]
             else:
-                places[:, v] = self._place[where, self._is_foretold(route, where)]
+                places[:, v] = self._place[where, self._has_known_fraction(route, where)]
         return places
 
     def evenly(self, figures: Floats) -> Floats:
@@ -231,20 +231,22 @@ class Places:
 
     def certain(self, figures: Floats) -> Floats:
         """Return the lower bound of each resource's part of the places' figures, (…, places) to (…, resources)."""
-        return self._shared(figures, np.where(self.foretold[:, None], self.columns, 0.0), inside=True)
+        return self._shared(figures, np.where(self.known_fraction[:, None], self.columns, 0.0), inside=True)
 
     def possible(self, figures: Floats) -> Floats:
         """Return the upper bound of each resource's part of the places' figures, (…, places) to (…, resources)."""
-        return self._shared(figures, np.where(self.foretold[:, None], self.columns, self.columns > 0), inside=False)
+        return self._shared(
+            figures, np.where(self.known_fraction[:, None], self.columns, self.columns > 0), inside=False
+        )
 
     def _shared(self, figures: Floats, columns: Floats, inside: bool) -> Floats:
         known, of_columns = figures[..., : self.stations], figures[..., self.stations :]
         stations = known + of_columns @ columns
-        expected = known + of_columns @ np.where(self.foretold[:, None], self.columns, 0.0)
+        expected = known + of_columns @ np.where(self.known_fraction[:, None], self.columns, 0.0)
         groups = []
         for members in self.free:
             fraction = self.columns[:, list(members)].sum(axis=1)
-            mine = ~self.foretold & (fraction > 1 - 1e-9 if inside else fraction > 0)
+            mine = ~self.known_fraction & (fraction > 1 - 1e-9 if inside else fraction > 0)
             groups.append(expected[..., list(members)].sum(axis=-1) + of_columns[..., mine].sum(axis=-1))
         return np.concatenate([stations, *(group[..., None] for group in groups)], axis=-1)
 

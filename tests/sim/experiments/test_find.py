@@ -109,13 +109,13 @@ def test_the_limit_is_that_of_a_grid(objective, goal, grid):
     result = found(base, goal, objective)
     slo = parse_slo(objective)
 
-    def keeps(value: float) -> bool:
+    def meets(value: float) -> bool:
         run = replicate(lambda seed: _run(base, result.path, value, seed), seed=3, replications=3)
-        judged = slo.evaluate(Measures.of(run))
-        return judged.value < slo.limit
+        found = slo.evaluate(Measures.of(run))
+        return found.value < slo.limit
 
-    held = {value: keeps(value) for value in grid}
-    kept, broken = [v for v in grid if held[v]], [v for v in grid if not held[v]]
+    results = {value: meets(value) for value in grid}
+    kept, broken = [v for v in grid if results[v]], [v for v in grid if not results[v]]
     assert kept
     assert broken
     if goal.startswith("max"):
