@@ -347,7 +347,7 @@ def test_the_command_prints_writes_and_draws(capsys, tmp_path):
         (["--objects", "a..2"], "write it like"),
         (["--objects", "2..1"], "objects are 2..1; the first number"),
         (["--objects", "1..2", "--window", "3 parsecs"], "unknown unit"),
-        (["--objects", "1..2", "--states", "1"], "states are 1"),
+        (["--objects", "1..2", "--states", "1"], "states is 1"),
         (["--states", "3"], "'--objects'"),
     ],
 )
