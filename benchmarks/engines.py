@@ -1,4 +1,4 @@
-"""What a request costs: idiomatic SimPy, the SimPy engine and the compiled engine, and M/M/1 on other simulators.
+"""CPU time per request: idiomatic SimPy, the SimPy engine and the compiled engine, and M/M/1 on other simulators.
 
     python benchmarks/engines.py [--json] [--rounds N]
 
@@ -149,7 +149,7 @@ def mm1_salabim(count: int) -> None:
 
 
 def contestants() -> dict[str, dict[str, tuple[Callable[[int], object], int]]]:
-    """What is timed: a function of a number of requests, and how many it is given."""
+    """A function to time, and the number of requests that it is called with."""
     from mm1_cimba import mm1_cimba
 
     networks = {
@@ -191,7 +191,7 @@ def contestants() -> dict[str, dict[str, tuple[Callable[[int], object], int]]]:
 
 
 def measure(rounds: int) -> dict[str, dict[str, float]]:
-    """Microseconds of CPU time a request, median over interleaved rounds."""
+    """Return CPU time per request in microseconds, median over interleaved rounds."""
     table = contestants()
     for group in table.values():
         for run, count in group.values():

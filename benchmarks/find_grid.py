@@ -1,4 +1,4 @@
-"""Searches beside a brute-force grid: is what `find` finds what a grid as fine finds, and for how many simulations?
+"""Compares `find` with a brute-force grid of the same resolution: whether both find the same, and simulations needed.
 
     python benchmarks/find_grid.py [--json] [--workers N]
 
@@ -48,21 +48,21 @@ def requested(model: tuple[str, list[str]], workers: int) -> Variants:
 
 
 def grid_of(variants: Variants, path: str, values: list[float]) -> dict[float, Measures]:
-    """What the simulations of all values give; a value that cannot be is left out."""
+    """Simulate all values; infeasible values are omitted."""
     jobs = [Job(variants.spec([assignment(path, value)]), variants.settings) for value in values]
     results = zip(values, sweep(jobs, workers=variants.workers), strict=True)
     return {value: result for value, result in results if isinstance(result, Measures)}
 
 
 def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[float], workers: int) -> dict[str, Any]:
-    """A search for a limit beside its grid."""
+    """Compare a search for a limit with its grid."""
     variants, slo = requested(model, workers), parse_slo(objective)
     begun_s = time.perf_counter()
     found = find_limit(variants, parse_goal(goal), [slo], tolerance=TOLERANCE)
     search_s = time.perf_counter() - begun_s
     grid = grid_of(variants, found.path, values)
     order = sorted(grid, reverse=found.find == "min")
-    kept = [slo.judge(grid[value]).value < slo.limit for value in order]
+    kept = [slo.evaluate(grid[value]).value < slo.limit for value in order]
     first_broken, last_kept = kept.index(False), len(kept) - 1 - kept[::-1].index(True)
     low, high = sorted((order[max(first_broken - 1, 0)], order[min(last_kept + 1, len(order) - 1)]))
     return {
@@ -81,7 +81,7 @@ def limit(model: tuple[str, list[str]], goal: str, objective: str, values: list[
 
 
 def best(workers: int) -> dict[str, Any]:
-    """A search for the best delay beside its grid: by how much the grid's best is better."""
+    """Compare a search for the best delay with its grid: by how much the grid's best is better."""
     model, goal, target, most, values = BEST
     variants = requested(model, workers)
     begun_s = time.perf_counter()

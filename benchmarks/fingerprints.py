@@ -1,4 +1,4 @@
-"""Fingerprints of results: does a change of the code leave every result as it was, to the bit?
+"""Fingerprints of results, which show whether a change of the code leaves every result bit-identical.
 
     python benchmarks/fingerprints.py -o before.json                 # then change the code
     python benchmarks/fingerprints.py -o after.json
@@ -44,11 +44,11 @@ NUMBERS, TEXTS = "numbers", "texts"
 FAILED = "failed: "
 
 LEFT_OUT = re.compile(r"(^|_)(wall|elapsed|versions?|environment|created)(_|$)")
-"""Fields of JSON that differ from run to run, or from one machine to another."""
+"""JSON fields that differ between runs or machines."""
 INPUTS = {"examples": "examples", "samples": "tests/samples"}
-"""Folders of the project as commands name them, and where they are below the root."""
+"""Folders of the project as named in commands, and their paths below the root."""
 ALONE = ("whatif", "find", "sensitivity", "failures", "timeline", "plan", "calibrate", "validate", "reference")
-"""Words of commands that would take all cores: each gets one worker, as the cases run side by side."""
+"""Commands that would use all cores: each gets one worker, because cases run in parallel."""
 
 
 @dataclass(frozen=True)
@@ -560,12 +560,21 @@ def main() -> int:
     """Compute, or compare; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("-o", "--out", type=Path, help="write the hashes to this JSON file")
-    parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="two such files: print what differs")
-    parser.add_argument("--numbers", action="store_true", help="compare: texts may differ")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the tree whose examples and samples are taken")
-    parser.add_argument("--only", metavar="REGEX", default="", help="only the cases whose name has this in it")
-    parser.add_argument("--list", action="store_true", help="print the cases and their commands, and run none")
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="cases at a time")
+    parser.add_argument(
+        "--compare", type=Path, nargs=2, metavar="FILE", help="compare two such files and print the differences"
+    )
+    parser.add_argument("--numbers", action="store_true", help="with --compare: ignore differences in texts")
+    parser.add_argument(
+        "--root", type=Path, default=ROOT, help="source tree with the examples and samples (default: this one)"
+    )
+    parser.add_argument("--only", metavar="REGEX", default="", help="run only cases whose name matches")
+    parser.add_argument("--list", action="store_true", help="print the cases and their commands without running them")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="number of parallel cases (default: one per core)",
+    )
     given = parser.parse_args()
     if given.compare:
         kept = [_read(path, given.numbers) for path in given.compare]

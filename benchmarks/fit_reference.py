@@ -1,4 +1,4 @@
-"""Fits the specs of the reference cases to those published rows that are marked so, and says how all rows come out.
+"""Fits the specs of the reference cases to the published rows marked for it, and prints the errors of all rows.
 
     python benchmarks/fit_reference.py [CASE ...]
 
@@ -133,7 +133,7 @@ def fitted(data: dict[str, Any], stage: Stage, case: Case) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", help=f"of {', '.join(STAGES)}; all unless told", metavar="CASE")
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(STAGES)} (default: all)", metavar="CASE")
     out = Console(highlight=False)
     for case in map(case_named, parser.parse_args().cases or STAGES):
         data, values = load_mapping(case.spec), dict[str, float]()

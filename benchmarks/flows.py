@@ -1,4 +1,4 @@
-"""Counts what two commands pass through: files and functions of the project, specs read, copies made, Runs read.
+"""Counts what two commands use: files and functions of the project, specs read, copies made, Runs read.
 
     python benchmarks/flows.py [--root TREE] [-o flows.json]
     python benchmarks/flows.py --compare before.json after.json
@@ -138,10 +138,10 @@ def compared(before: dict[str, dict[str, int]], after: dict[str, dict[str, int]]
 def main() -> None:
     """Count, or compare two files of counts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--root", type=Path, default=ROOT, help="the tree whose code and examples are run")
+    parser.add_argument("--root", type=Path, default=ROOT, help="source tree to run (default: this one)")
     parser.add_argument("-o", "--out", type=Path, help="write the counts to this JSON file")
-    parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="two such files")
-    parser.add_argument("--list", metavar="FLOW", choices=FLOWS, help="print the functions that a flow passes")
+    parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="compare two such files")
+    parser.add_argument("--list", metavar="FLOW", choices=FLOWS, help="print the functions that a flow calls")
     given = parser.parse_args()
     if given.compare:
         print(compared(*(json.loads(path.read_text()) for path in given.compare)))

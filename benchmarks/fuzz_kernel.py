@@ -1,4 +1,4 @@
-"""Mutated inputs for the compiled engine's kernel: each is refused at the boundary or executed, and none crashes.
+"""Fuzzes the compiled engine's kernel: each mutated input must be refused at the boundary or executed without a crash.
 
     make kernel-debug && python benchmarks/fuzz_kernel.py [--seconds N] [--library out/kernel/debug.so]
 
@@ -26,11 +26,11 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 BATCH = 400
-"""Inputs of a process."""
+"""Number of inputs per process."""
 MEMORY_BYTES = 3 << 30
 INPUT_S, BATCH_S = 5, 300
 SHEETS = 20
-"""Sheets after which the requests of an input end: a lap that takes no time would never."""
+"""Maximum number of Sheets of an input, because a repeated trace that takes no time would never end."""
 MUTATED = 0.7
 """The fraction of inputs that are mutated; the others show that inputs can be executed at all."""
 
@@ -43,7 +43,7 @@ WIDE = [-(2**63), 2**32, 2**40, 2**62, 2**63 - 1]
 
 
 class Overdue(BaseException):
-    """An input takes too long, as gates do that are polled for years."""
+    """An input takes too long, for example a gate that is polled for years."""
 
 
 def mutated(array: np.ndarray[Any, Any], draw: random.Random) -> np.ndarray[Any, Any]:
@@ -65,7 +65,7 @@ def mutated(array: np.ndarray[Any, Any], draw: random.Random) -> np.ndarray[Any,
 
 
 def batch(seed: int) -> None:
-    """Run a batch of inputs, and print what came of them."""
+    """Run a batch of inputs, and print the results."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as with_seed
 
@@ -135,7 +135,7 @@ def batch(seed: int) -> None:
 
 
 def main() -> None:
-    """Run batches for so long."""
+    """Run batches for a given time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)

@@ -70,9 +70,9 @@ def seeds(formats: list[Format], folder: Path) -> None:
 def main() -> None:
     names = [format.name for format in FORMATS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(names)}; all without one")
+    parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(names)} (default: all)")
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--corpus", type=Path, help="where inputs are kept; without it they are thrown away")
+    parser.add_argument("--corpus", type=Path, help="folder for inputs (default: inputs are discarded)")
     requested = parser.parse_args()
     formats = [format for format in FORMATS if format.name in (requested.formats or names)]
     with tempfile.TemporaryDirectory() as scratch:

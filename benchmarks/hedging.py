@@ -1,4 +1,4 @@
-"""Fan-out, hedged and tied requests: what the model says beside what others measured.
+"""Fan-out, hedged and tied requests: the model compared with published measurements.
 
     python benchmarks/hedging.py [--json] [--size SHARE]
 
@@ -101,7 +101,7 @@ def fan_out(n: int = 20_000) -> list[dict[str, Any]]:
 
 
 def most_late(fraction_of_leaves: float, late: int) -> float:
-    """The share of requests of 100 leaves that have `late` late ones, at most, however leaves depend on each other.
+    """Return the maximum fraction of requests of 100 leaves with `late` late ones, for any dependence between leaves.
 
     Markov's inequality, for leaves of which this share is late.
     """
@@ -194,7 +194,7 @@ def main() -> None:
     """Print the tables, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--size", type=float, default=1.0, help="share of the full number of requests and seeds")
+    parser.add_argument("--size", type=float, default=1.0, help="fraction of the full number of requests and seeds")
     arguments = parser.parse_args()
 
     def sized(count: int) -> int:

@@ -29,7 +29,7 @@ SLOW = SlowMode(base=Exponential(), probability=0.01, factor=20)
 
 
 def cluster(choice: Choice, policy: Policy) -> Network:
-    """8 servers with queues of their own; demands have mean 1 s, 1 % of them a mode 20 times as slow."""
+    """Return 8 servers with separate queues; demands have mean 1 s, 1 % of them are 20 times as slow."""
     servers = tuple(Station(f"server {i}", "server", Discipline.FIFO) for i in range(SERVERS))
     group = Group(choice, np.arange(SERVERS, dtype=np.int32).reshape(-1, 1))
     visit = Visit(Bound(0), ServiceDemand(constant=1.0, distribution=SLOW))
@@ -99,7 +99,7 @@ def main() -> None:
     """Print the table, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--size", type=float, default=1.0, help="share of the full number of requests")
+    parser.add_argument("--size", type=float, default=1.0, help="fraction of the full number of requests")
     arguments = parser.parse_args()
     table = where_it_hurts(max(1000, int(100_000 * arguments.size)))
     if arguments.json:

@@ -114,7 +114,7 @@ class HedgedClient:
         self.outstanding[gateway] -= 1
 
     def least_outstanding(self, other_than=None):
-        """The gateway with fewest attempts under way."""
+        """Return the gateway with the fewest outstanding attempts."""
         gateways = [g for g in range(len(self.outstanding)) if g != other_than]
         return min(gateways, key=lambda g: self.outstanding[g])
 

@@ -1,4 +1,4 @@
-"""Latency laws through published quantiles, and networks that are nothing but such a distribution."""
+"""Latency distributions through published quantiles, and networks that consist of such a distribution."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Points = Mapping[float, float]
 
 
 class Scale(NamedTuple):
-    """An axis on which a distribution's quantiles are joined by straight lines, continued beyond the last ones."""
+    """An axis on which quantiles are interpolated and extrapolated linearly."""
 
     of: Callable[[Floats], Floats]
     back: Callable[[Floats], Floats]

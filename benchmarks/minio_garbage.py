@@ -1,4 +1,4 @@
-"""What MinIO's server allocates for a request, and how often it collects: the figures of `host.garbage_collector`.
+"""Memory that MinIO's server allocates per request, and frequency of collections, for `host.garbage_collector`.
 
     python benchmarks/minio_garbage.py [--form one-drive] [--seconds S] [--json]
 
@@ -43,7 +43,7 @@ class Counted:
 
     @staticmethod
     def by(store: Store) -> Counted:
-        """Ask the store's first process."""
+        """Query the store's first process."""
         with urllib.request.urlopen(store.nodes[0].endpoint_url + METRICS, timeout=10) as response:
             text = response.read().decode()
 
@@ -68,7 +68,7 @@ class Row:
 
 
 def measure(store: Store, op: str, size: str, seconds: float) -> Row:
-    """Ask the store for one operation on objects of one size."""
+    """Measure one operation on objects of one size."""
     requested = {"duration": seconds, "object_size": size, "mix": {op: 1.0}, "clients": CLIENTS, "operations": REQUESTS}
     requested |= {"keys": {"kind": "uniform", "count": REQUESTS if op == "DELETE" else OBJECTS}}
     begun = [Counted.by(store)]
@@ -95,7 +95,7 @@ def main() -> None:
     """Print a line for each operation and size, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--form", choices=Minio.forms, default="one-drive")
-    parser.add_argument("--seconds", type=float, default=3.0, help="longest for each")
+    parser.add_argument("--seconds", type=float, default=3.0, help="maximum duration of each measurement")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     if given.json:

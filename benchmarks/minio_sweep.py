@@ -1,4 +1,4 @@
-"""Measures a live MinIO of the lab: operations x sizes x closed-loop clients, and open loads at shares of the capacity.
+"""Measures a live MinIO of the lab: operations x sizes x closed-loop clients, and open loads at fractions of capacity.
 
     python benchmarks/minio_sweep.py --form one-drive --out OUT [--only 'GET-4KiB-c*'] [--seconds S] [--repeats N]
 
@@ -47,13 +47,13 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of the machine's CPU time others may take in a window: processes, and the hypervisor."""
+    """Maximum fractions of the machine's CPU time in a window for other processes, and for the hypervisor."""
 
     other_share: float
     steal_share: float
 
     def broken(self, cpu: dict[str, float | None]) -> dict[str, float]:
-        """The shares that are beyond their limits; `cpu` is that of a Run's info."""
+        """Return the fractions that exceed their limits; `cpu` is that of a Run's info."""
         shares = {"other_share": cpu["other_share"], "steal_share": cpu["steal_share"]}
         limits = {"other_share": self.other_share, "steal_share": self.steal_share}
         return {name: fraction for name, fraction in shares.items() if fraction is not None and fraction > limits[name]}
@@ -88,12 +88,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--form", choices=list(Minio.forms), default="one-drive", help="how the lab's MinIO is started")
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a window")
-    parser.add_argument("--repeats", type=int, default=3, help="windows of each cell")
-    parser.add_argument("--only", action="append", metavar="GLOB", help="cells by name, like 'GET-4KiB-*'; repeatable")
-    parser.add_argument("--seed", type=int, default=0, help="of the requests and of the order")
-    parser.add_argument("--again", action="store_true", help="measure anew what is there already")
-    parser.add_argument("--other-limit", type=float, default=0.10, help="share of the CPU time for other processes")
-    parser.add_argument("--steal-limit", type=float, default=0.02, help="share of the CPU time for the hypervisor")
+    parser.add_argument("--repeats", type=int, default=3, help="windows per configuration")
+    parser.add_argument(
+        "--only", action="append", metavar="GLOB", help="configurations by name, such as 'GET-4KiB-*'; repeatable"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the requests and of the order")
+    parser.add_argument("--again", action="store_true", help="repeat existing measurements")
+    parser.add_argument(
+        "--other-limit", type=float, default=0.10, help="maximum fraction of CPU time for other processes"
+    )
+    parser.add_argument(
+        "--steal-limit", type=float, default=0.02, help="maximum fraction of CPU time for the hypervisor"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     given = parser.parse_args()
     if given.seconds <= 0 or given.repeats < 1:

@@ -1,4 +1,4 @@
-"""The readers of logs beside a bare loop over the same file, and the memory that an import takes.
+"""Compares the log readers with a bare loop over the same file, and measures the memory of an import.
 
     python benchmarks/readers.py [FORMAT…] [--requests N] [--repeat N] [--json]
 
@@ -153,7 +153,7 @@ def benchmark(format: Format, requests: int, repeat: int, folder: Path) -> dict[
 def main() -> None:
     names = [format.name for format in FORMATS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(names)}; all without one")
+    parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(names)} (default: all)")
     parser.add_argument("--requests", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", action="store_true")

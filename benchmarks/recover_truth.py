@@ -39,12 +39,12 @@ from validate.replay.cpu_usage import modelled_cpu_s
 SPEC = Path(__file__).resolve().parent.parent / "examples" / "minio.yaml"
 CELLS = tuple((clients, op, size) for clients in (1, 4) for op in ("GET", "PUT") for size in ("4KiB", "1MiB"))
 FACTOR = 2.0
-"""How far the truth lies from the spec's values at most."""
+"""Maximum factor between the true values and the spec's."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The hidden values by path, and what a calibration found of them."""
+    """The hidden values by path, and the values found by calibration."""
 
     truth: dict[str, float]
     profile: Profile

@@ -1,4 +1,4 @@
-"""How the compiled engine scales: CPU time a visit, and peak memory, with the number of requests and of drives.
+"""Scaling of the compiled engine: CPU time per visit and peak memory by number of requests and drives.
 
     python benchmarks/scale.py [--json] [--rounds N] [--quick]
 

@@ -1,4 +1,4 @@
-"""CPU time until the first answer: help, completion, a short simulation, and a worker process.
+"""CPU time until the first output: help, completion, a short simulation, and a worker process.
 
     python benchmarks/startup.py [--json] [--rounds N] [--python PATH] [--checked]
 

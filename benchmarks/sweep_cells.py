@@ -1,4 +1,4 @@
-"""The cells of the MinIO sweep: what each of them asks of the store, and what its windows showed."""
+"""The configurations of the MinIO sweep: their workloads, and the results of their windows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ OBJECTS = {"4KiB": 256, "32KiB": 256, "256KiB": 128, "1MiB": 64, "8MiB": 16}
 OPEN_SIZES = ("4KiB", "1MiB")
 OPEN_LOADS = (0.3, 0.6, 0.8)
 REFERENCE_CLIENTS = 16
-"""The throughput of so many closed-loop clients is called the capacity, of which an open load is a share."""
+"""The capacity is the throughput with this number of closed-loop clients; open loads are fractions of it."""
 
 PUT_KEYS = 2_000
-"""Objects that are written anew, one after the other; then their keys come again."""
+"""Number of new objects written before keys are repeated."""
 
 _CYCLE = 10_000  # rows of a closed loop; they are taken again until the window is over
 

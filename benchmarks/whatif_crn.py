@@ -1,4 +1,4 @@
-"""What common random numbers are worth: the variance of a paired difference with one seed for both, and with two.
+"""Benefit of common random numbers: the variance of a paired difference with the same seed and with different seeds.
 
     python benchmarks/whatif_crn.py [--json] [--replications N]
 

@@ -1,4 +1,4 @@
-"""A what-if of 100 points of the Ceph example: points a minute, and the CPU time that is not the engine's.
+"""A what-if analysis with 100 points of the Ceph example: points per minute, and CPU time outside the engine.
 
     python benchmarks/whatif_points.py [--json] [--workers N] [--replications N]
 

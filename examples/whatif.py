@@ -2,7 +2,7 @@
 
     python examples/whatif.py
 
-Every question is asked of variants of one spec that share their random numbers. Half a minute.
+Every experiment uses variants of one spec that share their random numbers. Half a minute.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.experiments.variation import Variation
-from sim.experiments.whatif import Question, whatif
+from sim.experiments.whatif import WhatIfExperiment, whatif
 from sim.replication.slo import Slo
 
 SPEC = Path(__file__).parent / "minio.yaml"
@@ -30,13 +30,13 @@ def main() -> None:
 
     # A table: how do cores and rate go together?
     vary = [Variation("host.cores", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
-    for point in whatif(Question(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
+    for point in whatif(WhatIfExperiment(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
         p99_s = point.ops["GET"].latency_s["p99"]
         print(f"{point.set}: p99 of GET {p99_s * 1e3:.2f} ms, {point.verdict}")
 
-    # The largest rate that keeps the objective; the fewest cores that keep it at twice the load.
+    # The greatest rate that meets the objective; the fewest cores that meet it at twice the load.
     most = find_limit(variants, Goal("max", "workload.rate"), [slo])
-    print(f"up to {most.value:.0f} requests a second; without doubt up to {most.sure.keeps:.0f}")
+    print(f"up to {most.value:.0f} requests a second; without doubt up to {most.sure.meets:.0f}")
     doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most.value:.0f}/s"], settings)
     fewest = find_limit(doubled, Goal("min", "host.cores"), [slo])
     print(f"twice that: {fewest.value} cores")

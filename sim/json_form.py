@@ -1,4 +1,4 @@
-"""Results as JSON has them: a mapping for each dataclass, in the order of its fields."""
+"""Convert results to JSON: a mapping for each dataclass, in the order of its fields."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
 NOT_IN_JSON: Mapping[str, Any] = {"json": False}
-"""Metadata of a dataclass's field that is left out."""
+"""Metadata of a dataclass field that is left out."""
 
 
 def to_json(value: Any) -> Any:
-    """A result as nested mappings, lists and plain values.
+    """Return a result as nested mappings, lists and plain values.
 
-    A class with a method `to_json` of its own is what that returns.
+    If its class has a method `to_json`, that method converts it.
     """
     own = getattr(type(value), "to_json", None)
     if own is not None:

@@ -1,4 +1,4 @@
-"""A Run's tables out of an engine's outcome."""
+"""Convert an engine's outcome to the tables of a Run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA
 from traces.tables import label
 from traces.trace import Trace
 
-_ANSWERS: dict[Failure, tuple[int, str | None]] = {
+_RESPONSES: dict[Failure, tuple[int, str | None]] = {
     Failure.NONE: (200, None),
     Failure.QUEUE_FULL: (503, "the queue was full"),
     Failure.GATE_SHUT: (504, "the gate stayed shut"),
@@ -22,11 +22,11 @@ _ANSWERS: dict[Failure, tuple[int, str | None]] = {
     Failure.NO_MEMBER: (503, "no member of the group was present"),
     Failure.TIMEOUT: (0, "timed out"),
 }
-"""The status and the error of a request that fails."""
+"""HTTP status (0: no response) and error message by outcome."""
 
 
 def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Table:
-    """A row of `RUN_SCHEMA` for each request that ended."""
+    """Return a row of `RUN_SCHEMA` for each request that ended."""
     ended = np.flatnonzero(np.isfinite(outcome.end_s))
     rows = ended % len(requests) if len(requests) else ended
     start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
@@ -39,10 +39,10 @@ def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Tabl
         **{name: requested.column(name) for name in requested.column_names},
         "transfer_bytes": trace.transfer_bytes[rows],
         "client": _clients(trace, outcome, ended, rows),
-        "status": np.array([_ANSWERS[failure][0] for failure in Failure], np.int16)[outcome.failure[ended]],
+        "status": np.array([_RESPONSES[failure][0] for failure in Failure], np.int16)[outcome.failure[ended]],
         "attempts": outcome.attempts[ended],
         "winner": outcome.winner[ended],
-        "error": pa.array([_ANSWERS[failure][1] for failure in Failure]).take(pa.array(outcome.failure[ended])),
+        "error": pa.array([_RESPONSES[failure][1] for failure in Failure]).take(pa.array(outcome.failure[ended])),
     })  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def _clients(trace: Trace, outcome: Outcome, ended: np.ndarray[Any, Any], rows: 
 
 
 def station_table(network: Network, outcome: Outcome) -> pa.Table:
-    """A row of `STATION_SCHEMA` for each station."""
+    """Return a row of `STATION_SCHEMA` for each station."""
     clock_s = outcome.clock_s or 1.0
     servers = [None if s.discipline.infinite else s.servers for s in network.stations]
     columns = [
@@ -68,7 +68,7 @@ def station_table(network: Network, outcome: Outcome) -> pa.Table:
 
 
 def critical_path_table(network: Network, outcome: Outcome) -> pa.Table:
-    """A row of `CRITICAL_PATH_SCHEMA` for each successful request and each role where it spent time."""
+    """Return a row of `CRITICAL_PATH_SCHEMA` for each successful request and each role where it spent time."""
     path_s = outcome.path_s[np.isfinite(outcome.end_s)]
     waiting_s = np.column_stack([path_s[:, 0], path_s[:, 1::2]])
     service_s = np.column_stack([np.zeros(len(path_s)), path_s[:, 2::2]])

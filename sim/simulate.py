@@ -31,7 +31,7 @@ _Engine = Callable[[Program, Callable[[int], None] | None], Outcome]
 
 
 def _engine(name: EngineName) -> tuple[EngineName, _Engine]:
-    """The engine of this name; the SimPy engine where the compiled one's library is missing."""
+    """Return the engine of this name, or the SimPy engine if the compiled engine's library is missing."""
     if name == "simpy" or missing():
         from sim.engine.reference import engine as simpy_engine
 
@@ -48,21 +48,21 @@ def simulate(
     critical_path: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
-    """The Run that the spec's store would give.
+    """Simulate the requests of a trace on the store of a spec.
 
     Args:
         spec: the store and its workload.
-        trace: what is asked; None: generated from the spec's workload with the same seed.
+        trace: the requests; None: generated from the spec's workload with the same seed.
         seed: of the trace and of all service demands.
-        engine: both give the same Run; without the compiled one's library it is the SimPy engine in any case.
-        critical_path: keep where the time of each request went.
-        progress: told how many requests have begun.
+        engine: both give the same Run; the SimPy engine is used if the compiled engine's library is missing.
+        critical_path: record waiting and service times along the critical path of each request.
+        progress: called with the number of requests begun.
 
     Returns:
-        a Run of kind ``simulated`` with the stations' figures and its trace.
+        a Run of kind ``simulated`` with station statistics and its trace.
 
     Raises:
-        InputError: the requests would never end.
+        InputError: the simulation would never end.
     """
     begun_at, began_s = datetime.now(UTC), time.perf_counter()
     trace = generate(spec.workload, seed) if trace is None else trace
@@ -91,11 +91,11 @@ def simulate(
 
 
 def requests_only(network: Network, requests: Requests, trace: Trace, seed: int) -> Run:
-    """What `simulate` says of each request, and no more: for who simulates a spec thousands of times.
+    """Simulate like `simulate`, but return the requests only: for callers that simulate a spec thousands of times.
 
     Args:
-        network, requests: what the spec makes of the trace (`compile_spec`).
-        seed: as of `simulate`.
+        network, requests: the compiled spec and trace (`compile_spec`).
+        seed: as for `simulate`.
     """
     _, execute = _engine("compiled")
     outcome = execute(Program.of(network, requests, seed), None)
@@ -104,15 +104,17 @@ def requests_only(network: Network, requests: Requests, trace: Trace, seed: int)
 
 
 def _refuse_endless(network: Network, requests: Requests) -> None:
-    """A closed loop whose rows repeat ends by its clock, so the clock has to move."""
+    """Refuse a closed loop with a duration whose requests take no time, because its clock would never advance."""
     if not requests.repeat:
         return
     if not len(requests):
-        raise InputError("the trace has no requests to repeat until its duration is over")
+        raise InputError("the trace has no requests to repeat until the end of its duration")
     for k in np.unique(requests.route):
         mine = requests.route == k
         sizes = np.unique(requests.size_bytes[mine])
         takes_time = any((visit.demand.mean_s(sizes) > 0).all() for visit in network.routes[k].visits)
         if not takes_time and not requests.think_s[mine].any():
             name = network.routes[k].name
-            raise InputError(f"{name} takes no time, so a closed loop never reaches its duration; give it a demand")
+            raise InputError(
+                f"{name} requests take no time, so a closed loop never reaches its duration; add a service demand"
+            )

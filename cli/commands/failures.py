@@ -73,12 +73,12 @@ def command(
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
     from cli.tables.failures import failure_grids, findings
-    from sim.experiments.failures import Question, failures
+    from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
     from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
-    question = Question(
+    experiment = FailureExperiment(
         spec_mapping(spec, profile, assignments),
         str(spec),
         [parse_failure(text) for text in kinds],
@@ -92,7 +92,7 @@ def command(
     warn_if_slow()
     known = None if precision is not None else len(kinds) * replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:
-        result = failures(question, workers=worker_count(workers), progress=update)
+        result = failures(experiment, workers=worker_count(workers), progress=update)
     if folder is not None:
         folder.write_text("failures.json", json_text(result))
         say(f"written to {folder.path / 'failures.json'}")

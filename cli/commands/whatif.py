@@ -96,14 +96,14 @@ def command(
     from cli.parse.vary import parse_base, parse_variation
     from cli.tables.whatif import findings, points_grids
     from sim.experiments.sweep import Settings
-    from sim.experiments.whatif import Question, whatif
+    from sim.experiments.whatif import WhatIfExperiment, whatif
     from sim.experiments.whatif_table import points_table
     from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
     if scheduler is not None and workers is not None:
         raise InputError("--workers are processes of this machine, and --scheduler is a cluster of others; give one")
-    question = Question(
+    experiment = WhatIfExperiment(
         spec_mapping(spec, profile, assignments),
         str(spec),
         [parse_variation(text) for text in vary],
@@ -117,7 +117,7 @@ def command(
     warn_if_slow()
     with kept_in(out), progress("simulating points", 1.0) as update:
         result = whatif(
-            question,
+            experiment,
             workers=worker_count(workers),
             scheduler=scheduler,
             cache=folder,

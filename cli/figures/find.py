@@ -181,7 +181,7 @@ def _ticks(x: Sequence[float], whole: bool) -> dict[str, Any]:
 
 
 def _verdict(trial: LimitTrial) -> str:
-    return "unsure" if not trial.sure else "pass" if trial.keeps else "fail"
+    return "unsure" if not trial.sure else "pass" if trial.meets else "fail"
 
 
 def _way(elasticity: Interval) -> str:

@@ -12,7 +12,7 @@ from cli.pages.page import Header, Section, write_page
 from cli.parse.slo import parse_slo
 from cli.tables.plan import change_text, evidence, figure, found, month, plan_grids, requested, sure
 from cli.tables.timeline import millions
-from sim.capacity.health import Finding
+from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import Limit
 from sim.capacity.plan import CapacityPlan
 from sim.experiments.measures import ERRORS
@@ -35,7 +35,7 @@ def write_plan_page(result: CapacityPlan, path: Path, title: str) -> list[go.Fig
     """
     charts = [_timeline(result)] if result.limits else []
     charts += [_objective(result, text) for text in result.slos]
-    charts += [_shares(result)] if any(m.finding.loads or m.finding.fill_fraction for m in result.likely) else []
+    charts += [_shares(result)] if any(m.health.loads or m.health.fill_fraction for m in result.likely) else []
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
     sections = [Section("", charts=charts), Section("In figures", evidence(result), plan_grids(result))]
     return write_page(path, title, Header(requested(result), found(result), sure(result)), sections)
@@ -78,8 +78,8 @@ def _objective(result: CapacityPlan, text: str) -> go.Figure:
     slo = parse_slo(text)
     scale, unit = _unit(slo)
     shown = blank(f"{escaped(text)} in the likely scenario", "months from now", unit)
-    moments = [moment for moment in result.likely if text in moment.finding.slos]
-    judged = [moment.finding.slos[text] for moment in moments]
+    moments = [moment for moment in result.likely if text in moment.health.slos]
+    judged = [moment.health.slos[text] for moment in moments]
     y = [j.value * scale for j in judged]
     half = [(j.high - j.value) * scale if math.isfinite(j.high) else 0.0 for j in judged]
     below = [min(down, value) for down, value in zip(half, y, strict=True)]  # no figure can be less than 0
@@ -107,10 +107,10 @@ def _shares(result: CapacityPlan) -> go.Figure:
     """Fill and the load of each role along the likely path."""
     shown = blank("How full and how busy it is", "months from now", "fraction")
     moments = result.likely
-    fills = [m.finding.fill_fraction for m in moments]
+    fills = [m.health.fill_fraction for m in moments]
     lines: dict[str, list[float | None]] = {"OSDs full": fills} if fills[0] is not None else {}
-    roles = {role: None for moment in moments for role, load in moment.finding.loads.items() if load >= 0.05}
-    lines |= {f"{role} busy": [moment.finding.loads.get(role) for moment in moments] for role in roles}
+    roles = {role: None for moment in moments for role, load in moment.health.loads.items() if load >= 0.05}
+    lines |= {f"{role} busy": [moment.health.loads.get(role) for moment in moments] for role in roles}
     for i, (name, values) in enumerate(lines.items()):
         shown.add_scatter(
             x=[m.month for m in moments], y=values, mode="lines+markers", name=escaped(name),
@@ -143,7 +143,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"
 
 
-def _done(end: Finding) -> str:
+def _done(end: HealthAssessment) -> str:
     """The objectives' figures at the end of the period, or why there are none."""
     told = [f"{text}: {figure(text, judged.value)}" for text, judged in end.slos.items()]
     return escaped(end.reason or ", ".join(told))

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from cli.tables.grid import Grid
 from cli.words import byte_rate, number, seconds, size
-from sim.experiments.find import Best, ImpossibleTrial, Limit, LimitTrial
+from sim.experiments.find import Best, InfeasibleTrial, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
-from sim.replication.slo import Judgement, Slo
+from sim.replication.slo import Slo, SloResult
 from sim.replication.summaries import Interval
 
 
@@ -34,8 +34,8 @@ def limit_grid(result: Limit) -> Grid:
     """A row for each value tried; the title is the answer and how sure it is."""
     rows = []
     for trial in result.trials:
-        said = "yes" if trial.keeps else "no"
-        judged = {} if isinstance(trial, ImpossibleTrial) else trial.slo
+        said = "yes" if trial.meets else "no"
+        judged = {} if isinstance(trial, InfeasibleTrial) else trial.slo
         figures = [_judged(slo, judged[slo.text]) if judged else number(None) for slo in result.slos]
         rows.append([shown(result, trial.value), *figures, said if judged else "impossible", _sure(trial)])
     title = f"{limit_found(result)} {limit_sure(result)}"
@@ -55,7 +55,7 @@ def limit_found(result: Limit) -> str:
 
 def limit_sure(result: Limit) -> str:
     """Which values leave no doubt, and whether there is more than one limit."""
-    nearest = {"keeps": result.sure.keeps, "breaks": result.sure.breaks}
+    nearest = {"keeps": result.sure.meets, "breaks": result.sure.violates}
     known = [f"{shown(result, value)} {verb} them" for verb, value in nearest.items() if value is not None]
     text = f"Beyond doubt, {' and '.join(known)}." if known else "Chance leaves every verdict open: replicate more."
     if result.monotonic:
@@ -69,7 +69,7 @@ def _beyond(result: Limit) -> str:
         return "the spec allows none beyond"
     trial = next(trial for trial in result.trials if trial.value == result.beyond)
     value = shown(result, trial.value)
-    return f"{value} cannot be: {trial.impossible}" if isinstance(trial, ImpossibleTrial) else f"{value} does not"
+    return f"{value} cannot be: {trial.infeasible}" if isinstance(trial, InfeasibleTrial) else f"{value} does not"
 
 
 def best_grid(result: Best) -> Grid:
@@ -125,13 +125,13 @@ def range_of(row: Effect) -> str:
     return f"{shown(row, row.low)} … {shown(row, row.high)}"
 
 
-def _judged(slo: Slo, judged: Judgement) -> str:
+def _judged(slo: Slo, judged: SloResult) -> str:
     if slo.figure in ("errors", "utilization"):
         return f"{judged.value:.2%}"
     return _FORMATS[_FIGURES.get(slo.figure, "s")](judged.value)
 
 
-def _sure(trial: LimitTrial | ImpossibleTrial) -> str:
+def _sure(trial: LimitTrial | InfeasibleTrial) -> str:
     return "yes" if trial.sure else "no"
 
 

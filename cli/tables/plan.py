@@ -9,7 +9,7 @@ from cli.parse.slo import parse_slo
 from cli.tables.grid import Grid
 from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
-from sim.capacity.health import Finding
+from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import RANGE, Limit
 from sim.capacity.plan import CapacityPlan
 from sim.capacity.remedies import SURE, Trial
@@ -124,12 +124,12 @@ def _looked_at(limit: Limit) -> str:
             f" (an OSD then has {size(state['metadata_bytes'])} of metadata and is {state['fill_fraction']:.0%} full)"
         )
     told = []
-    for look in limit.evidence.looks:
-        judged = look.finding.slos.get(limit.name)
+    for at in limit.evidence.months:
+        judged = at.health.slos.get(limit.name)
         if judged is not None:
-            told.append(f"{figure(limit.name, judged.value)} in month {look.month}")
-        elif look.finding.loads:
-            told.append(f"{_busiest(look.finding.loads)} in month {look.month}")
+            told.append(f"{figure(limit.name, judged.value)} in month {at.month}")
+        elif at.health.loads:
+            told.append(f"{_busiest(at.health.loads)} in month {at.month}")
     return f" ({', '.join(told)})" if told else ""
 
 
@@ -158,25 +158,25 @@ def _verdict(trial: Trial) -> str:
 
 
 def _likely(result: CapacityPlan) -> Grid:
-    is_open = any(moment.finding.loads for moment in result.likely)
+    is_open = any(moment.health.loads for moment in result.likely)
     rows = [
         [
             f"{moment.month}",
             millions(moment.objects) if moment.objects else "",
-            "" if moment.finding.fill_fraction is None else f"{moment.finding.fill_fraction:.0%}",
-            *([_busiest(moment.finding.loads)] if is_open else []),
-            *_figures(result, moment.finding),
+            "" if moment.health.fill_fraction is None else f"{moment.health.fill_fraction:.0%}",
+            *([_busiest(moment.health.loads)] if is_open else []),
+            *_figures(result, moment.health),
         ]
         for moment in result.likely
     ]
     return Grid("The likely path", ["month", "objects", "fill", *(["busiest"] if is_open else []), *result.slos], rows)
 
 
-def _figures(result: CapacityPlan, finding: Finding) -> list[str]:
+def _figures(result: CapacityPlan, health: HealthAssessment) -> list[str]:
     """The figure of each objective; why there is none, in the first."""
-    if finding.reason is not None:
-        return [finding.reason, *[""] * (len(result.slos) - 1)][: len(result.slos)]
-    return [figure(text, finding.slos[text].value) for text in result.slos]
+    if health.reason is not None:
+        return [health.reason, *[""] * (len(result.slos) - 1)][: len(result.slos)]
+    return [figure(text, health.slos[text].value) for text in result.slos]
 
 
 def _busiest(loads: dict[str, float]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cli.tables.grid import Grid
 from cli.words import number, seconds
-from sim.experiments.whatif import ImpossiblePoint, SimulatedPoint, WhatIf
+from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
 from sim.replication.summaries import Interval
 
 _Columns = dict[str, list[str]]
@@ -62,8 +62,8 @@ def written(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _op_cells(point: SimulatedPoint | ImpossiblePoint, op: str, is_base: bool) -> list[str]:
-    if isinstance(point, ImpossiblePoint) or op not in point.ops:
+def _op_cells(point: SimulatedPoint | InfeasiblePoint, op: str, is_base: bool) -> list[str]:
+    if isinstance(point, InfeasiblePoint) or op not in point.ops:
         return [number(None)] * 4
     figures = point.ops[op]
     latency = figures.latency_s
@@ -96,12 +96,12 @@ def findings(result: WhatIf) -> list[str]:
     if imprecise:
         sentences.append(f"{imprecise} did not reach the precision of ± {result.precision:.1%}.")
     sentences += [
-        f"{setting(point)} cannot be: {point.error}." for point in result.points if isinstance(point, ImpossiblePoint)
+        f"{setting(point)} cannot be: {point.error}." for point in result.points if isinstance(point, InfeasiblePoint)
     ]
     return sentences
 
 
-def setting(point: SimulatedPoint | ImpossiblePoint) -> str:
+def setting(point: SimulatedPoint | InfeasiblePoint) -> str:
     """What was set at a point: ``gateways.count=4, buckets.shards=16``."""
     return ", ".join(f"{path}={written(value)}" for path, value in point.set.items())
 

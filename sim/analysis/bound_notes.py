@@ -1,4 +1,4 @@
-"""What bounds without simulation rest on, in sentences for the user."""
+"""The assumptions of bounds without simulation, in sentences for the user."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sim.analysis.visit_places import is_even, is_keyed, may_refuse, names_of, s
 
 _CHOICES = {
     Choice.HASH: "by the hash of its key",
-    Choice.ROUND_ROBIN: "in turn",
+    Choice.ROUND_ROBIN: "round robin",
     Choice.RANDOM: "at random",
-    Choice.LEAST_OUTSTANDING: "by the fewest requests under way",
-    Choice.POWER_OF_TWO: "by the fewer requests under way of two",
+    Choice.LEAST_OUTSTANDING: "by the fewest outstanding requests",
+    Choice.POWER_OF_TWO: "by the fewer outstanding requests of two",
 }
 
 
@@ -28,22 +28,22 @@ def may_fail(network: Network, route: Route) -> bool:
 
 
 def no_worst_case(network: Network, routes: Sequence[Route], background: bool) -> list[str]:
-    """Why requests may take any time, in words; empty where the work that is asked for bounds it."""
+    """Return why response times are unbounded, in words; empty if the offered work bounds them."""
     reasons = {
         "tokens are held while others wait": bool(_pools(network, routes)),
         "the scenario changes the network": bool(network.scenario),
         "the store works in the background": background,
-        "idle servers have to wake": any(station.setup_s for station in network.stations),
-        "idle servers lose their caches": any(station.caches for station in network.stations),
+        "idle servers have a setup time": any(station.setup_s for station in network.stations),
+        "caches of idle servers cool down": any(station.caches for station in network.stations),
         "requests may fail": any(may_fail(network, route) for route in routes),
     }
     return [reason for reason, holds in reasons.items() if holds]
 
 
 def notes(network: Network, routes: Sequence[Route], demands: Demands, background: bool) -> list[str]:
-    """Sentences on what the bounds of these routes, and their demands, take for granted or leave out.
+    """Return sentences on what the bounds of these routes, and their demands, assume or neglect.
 
-    `background`: the store also has work that no client waits for.
+    `background`: the store also has background work.
     """
     return [
         *_on_groups(network, routes),
@@ -71,17 +71,17 @@ def _on_groups(network: Network, routes: Sequence[Route]) -> Iterator[str]:
         even = [route for route in bound if is_even(network, route, g)]
         free = [route for route in bound if route not in keyed and route not in even]
         if keyed:
-            yield f"{_names(keyed)}: bound to one of {members} {how}; demands are those of the keys asked for, exact."
+            yield f"{_names(keyed)}: bound to one of {members} {how}; demands are exact for the requested keys."
         if even:
-            order = ", as long as their order has no pattern" if group.choice is Choice.ROUND_ROBIN else ""
+            order = " unless the order of requests has a pattern" if group.choice is Choice.ROUND_ROBIN else ""
             yield f"{_names(even)}: bound to one of {members} {how}; demands are spread evenly, exact{order}."
         if free:
             moves = (
-                "" if group.choice > Choice.RANDOM else ", and further attempts or members that come and go change that"
+                "" if group.choice > Choice.RANDOM else ", except for further attempts and when members join or leave"
             )
             yield (
-                f"{_names(free)}: bound to one of {members} {how}{moves}; they count as one station with the "
-                "servers of all, which is optimistic."
+                f"{_names(free)}: bound to one of {members} {how}{moves}; these are treated as one station with all "
+                "their servers, which is optimistic."
             )
 
 
@@ -89,8 +89,8 @@ def _on_policies(routes: Sequence[Route]) -> Iterator[str]:
     for policy in dict.fromkeys(route.policy for route in routes if route.policy.second):
         requested = _names(route for route in routes if route.policy == policy)
         yield (
-            f"{requested}: a second attempt starts {_when(policy)}; demands are those of one attempt at least, so the "
-            "throughput is optimistic, and a response is counted only until the second attempt may have answered."
+            f"{requested}: a second attempt starts {_when(policy)}; demands are at least those of one attempt, so the "
+            "throughput is optimistic, and response times count only until the second attempt may have ended."
         )
 
 
@@ -104,13 +104,16 @@ def _on_failures(network: Network, routes: Sequence[Route]) -> Iterator[str]:
     late = [route for route in routes if route.policy.timeout_s < math.inf]
     refused = [route for route in routes if any(may_refuse(network, visit) for visit in route.visits)]
     if late:
-        yield f"{_names(late)}: given up when late; the mean response counts those, too, with the time they took."
+        yield f"{_names(late)}: may time out; the mean response time includes those requests, with the time they took."
     if refused:
-        yield f"{_names(refused)}: may be refused; the mean response leaves those out, and counts random demands as 0."
+        yield (
+            f"{_names(refused)}: may be refused; the mean response time excludes those requests, and counts random "
+            "demands as 0."
+        )
     if late or refused:
         yield (
-            "Throughput is that of the requests that are answered, if they come in the mix that is asked for; failed "
-            "and repeated attempts only add work, so it is optimistic."
+            "Throughput is that of successful requests, provided that their mix is that of the workload; failed and "
+            "repeated attempts only add work, so it is optimistic."
         )
 
 
@@ -123,39 +126,39 @@ def _on_pools(network: Network, routes: Sequence[Route], demands: Demands) -> It
     pools = _pools(network, routes)
     if pools:
         yield (
-            f"Pools ({names_of(network, pools)}): a token counts as held for as long as a request takes that waits for "
-            "nothing meanwhile, which is optimistic."
+            f"Pools ({names_of(network, pools)}): the holding time of a token is that of a request that does not wait "
+            "meanwhile, which is optimistic."
         )
     if demands.unknown_pools:
         names = ", ".join(demands.unknown_pools)
-        yield f"Pools without a limit of their own ({names}): a visit may give back what another has taken."
+        yield f"Pools without bounds ({names}): a visit may return a token that another visit has taken."
 
 
 def _in_scenario(network: Network) -> Iterator[str]:
     if network.scenario:
         yield (
-            "The bounds are those of the network before the scenario changes it; what the scenario takes away makes "
-            "them optimistic."
+            "The bounds are those of the network before the scenario changes it; they are optimistic if the scenario "
+            "removes capacity."
         )
     if targets(network, Kind.SPEED):
-        yield "Stations whose speed the scenario changes are taken at the greatest speed that they ever have."
+        yield "Stations whose speed the scenario changes count at the greatest speed that they ever have."
 
 
 def _on_background(background: bool) -> Iterator[str]:
     if background:
-        yield "The bounds leave the background load out, so throughput and response are optimistic."
+        yield "The bounds neglect the background load, so throughput and response time are optimistic."
 
 
 def _on_branches(routes: Sequence[Route]) -> Iterator[str]:
     partly = [route for route in routes if any(stage.need < len(stage.branches) for stage in route.stages)]
     if partly:
         yield (
-            f"{_names(partly)}: branches that nobody waits for count as work, too; a run that ends before they are "
-            "done may show more throughput."
+            f"{_names(partly)}: branches that are not needed also count as work; a run that ends before they are done "
+            "may have a higher throughput."
         )
 
 
 def _on_worst_case(network: Network, routes: Sequence[Route], background: bool) -> Iterator[str]:
     reasons = no_worst_case(network, routes, background)
     if reasons:
-        yield f"There is no worst case: {', '.join(reasons)}."
+        yield f"There is no upper bound of the response time: {', '.join(reasons)}."

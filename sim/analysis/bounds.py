@@ -1,4 +1,4 @@
-"""What can be said of a Network without simulation: demands, the bottleneck, bounds, and exact means where they exist.
+"""Analysis of a Network without simulation: demands, the bottleneck, bounds, and exact means where they exist.
 
 Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10, 1978; Lazowska,
 Zahorjan, Graham, Sevcik, "Quantitative system performance", 1984, chapter 5; Zahorjan, Sevcik, Eager, Galler,
@@ -33,7 +33,7 @@ class Between:
 
 @dataclass(frozen=True)
 class ClosedLoad:
-    """Clients that wait for each response, and the mean time they think."""
+    """Clients that wait for each response, and their mean think time."""
 
     loop: str
     clients: int
@@ -50,15 +50,15 @@ class OpenLoad:
 
 @dataclass(frozen=True)
 class ResourceBounds:
-    """What is known of a station, a pool of tokens, or the members of a group together.
+    """Bounds of a station, a pool of tokens, or all members of a group together.
 
     Attributes:
         kind: ``station``, ``pool`` or ``group``.
-        servers: servers or tokens; None: infinite.
+        servers: number of servers or tokens; None: infinite.
         visits: per request.
-        demand_s: per request; of a pool the time that a token is held.
-        max_throughput_ops: requests per second that it serves at most.
-        utilization: of an infinite server the mean number busy.
+        demand_s: per request; for a pool the time that a token is held.
+        max_throughput_ops: maximum throughput in requests per second.
+        utilization: for an infinite server the mean number of jobs in service.
     """
 
     name: str
@@ -73,7 +73,7 @@ class ResourceBounds:
 
 @dataclass(frozen=True)
 class RouteBounds:
-    """What is known of the requests of a route: their fraction, their demands by role of station, their response."""
+    """Bounds of the requests of a route: their fraction, their demands by role of station, their response time."""
 
     name: str
     fraction: float
@@ -83,7 +83,7 @@ class RouteBounds:
 
 @dataclass(frozen=True)
 class StationMeans:
-    """Exact means of a station: the time a request spends there, and the jobs there."""
+    """Exact means of a station: residence time of a request, and number of jobs."""
 
     name: str
     residence_s: float
@@ -92,7 +92,7 @@ class StationMeans:
 
 @dataclass(frozen=True)
 class RouteMeans:
-    """The exact mean response of a route."""
+    """The exact mean response time of a route."""
 
     name: str
     response_s: float
@@ -125,18 +125,18 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What follows from demands without simulation; None stands for "no bound".
+    """Bounds that follow from service demands; None: there is no bound.
 
     Attributes:
         load: how the requests are issued.
-        bottleneck: what saturates first, and `max_throughput_ops`: where it does.
-        throughput_ops: of the requests that are answered.
-        response_s: mean over the mix, of all requests that are not refused: those that time out count with the time
+        bottleneck: the resource that saturates first, at `max_throughput_ops`.
+        throughput_ops: of successful requests.
+        response_s: mean over the mix, of all requests that are not refused; those that time out count with the time
             they took.
-        stations: those that serve, the most loaded first.
-        routes: those that requests take.
-        exact, balanced_job: where the network has a product form.
-        notes: sentences that say what else the bounds rest on.
+        stations: resources that are used, the most loaded first.
+        routes: routes that requests take.
+        exact, balanced_job: available if the network has product form.
+        notes: further assumptions, in sentences.
     """
 
     load: ClosedLoad | OpenLoad
@@ -151,26 +151,27 @@ class Bounds:
     notes: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it: the load's fields beside the others."""
+        """Return JSON values, with the fields of the load next to the others."""
         rest = {field.name: to_json(getattr(self, field.name)) for field in fields(self) if field.name != "load"}
         return {**to_json(self.load), **rest}
 
 
 def bounds(network: Network, requests: Requests, demands: Demands | None = None) -> Bounds:
-    """Bounds that every long run of the network keeps, whatever its service-demand laws.
+    """Calculate bounds that hold for every long run of the network, for any distribution of service demands.
 
-    They rest on work alone: no station works more than its servers can, and no pool gives more tokens than it has; a
-    response takes at least its critical path; and while a request is under way and not at an infinite server, at least
-    one server works (unless tokens of a pool are held meanwhile, a gate is shut, or a client pauses before a retry:
-    then there is no worst case). A finite run keeps them but for its start and its end, and for the sampling error of
-    its demands, unless `demands` are its own. `notes` say what else they rest on.
+    They follow from work conservation: no station works more than its servers can, and no pool grants more tokens than
+    it has; a response takes at least its critical path; and while a request is in progress and not at an infinite
+    server, at least one server works (unless tokens of a pool are held, a gate is shut, or a client pauses before a
+    retry: then there is no upper bound of the response time). They hold for a finite run except for its start and end,
+    and for the sampling error of its demands, unless `demands` are those of the run. `notes` has further assumptions.
 
     Args:
-        network, requests: the mix of requests is that of the rows, each taken once.
-        demands: of that mix; None: expected ones (`mean_demands`).
+        network, requests: the mix of requests is that of the rows, each counted once.
+        demands: of that mix; None: expected demands (`mean_demands`).
 
     Raises:
-        InputError: there are no requests, an open loop's arrive all at once, or demands do not account for a feature.
+        InputError: there are no requests, those of an open loop arrive all at once, or demands cannot be calculated for
+            a feature of the network.
     """
     mix = _Mix(network, requests, demands or mean_demands(network, requests))
     closed = mix.closed
@@ -186,13 +187,13 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
         _station_rows(mix, throughput_ops),
         _route_rows(mix),
         exact,
-        _balanced_job(mix, exact) if closed else Unavailable("they are bounds of a closed loop"),
+        _balanced_job(mix, exact) if closed else Unavailable("they apply to closed loops only"),
         notes(network, mix.routes, mix.demands, mix.background),
     )
 
 
 class _Mix:
-    """A mix of requests, how it is asked for, and what it needs of resources, as arrays of shape (resources,)."""
+    """A mix of requests, its load, and its demands of resources, as arrays of shape (resources,)."""
 
     def __init__(self, network: Network, requests: Requests, demands: Demands):
         self.network, self.demands = network, demands
@@ -261,24 +262,24 @@ def _closed(mix: _Mix) -> tuple[Between, Between]:
 
 
 def _open(mix: _Mix) -> tuple[Between, Between]:
-    """Bounds of an open loop; without more than means, a response may take any time.
+    """Return bounds of an open loop; response times are unbounded if only means are known.
 
-    While requests pile up, some server works: the least that is done is what one server for all demands would do.
+    While requests queue, some server works: the throughput is at least that of a single server for all demands.
     """
     low, high = (min(mix.offered_ops, most) for most in (_per(1, mix.queueing_s), float(mix.max_ops.min())))
     return _between(low, high), _between(mix.no_contention_s, math.inf)
 
 
 def _offered_ops(requests: Requests) -> float:
-    """Mean arrival rate."""
+    """Return the mean arrival rate."""
     span_s = requests.pacing.duration_s or float(requests.arrival_s[-1])
     if not span_s:
-        raise InputError("all requests arrive at once, so an open loop has no rate to bound anything by")
+        raise InputError("all requests arrive at once; the bounds of an open loop need an arrival rate")
     return len(requests) / span_s
 
 
 def _station_rows(mix: _Mix, throughput_ops: Between) -> list[ResourceBounds]:
-    """Utilisation law: throughput times demand per server; requests that are not answered work, too."""
+    """Apply the utilisation law: throughput times demand per server; failed requests cause work as well."""
     low_ops, high_ops = throughput_ops.low or 0.0, throughput_ops.high
     unknown = mix.may_fail or mix.background
     rows = []
@@ -315,7 +316,7 @@ def _route_rows(mix: _Mix) -> list[RouteBounds]:
 
 
 def _exact(mix: _Mix, requests: Requests) -> ExactMeans | Unavailable:
-    """Means of a network in product form, or the reason why there are none."""
+    """Return exact means of a network in product form, or the reason why there are none."""
     reason = why_not(mix.network, requests)
     if reason is not None:
         return Unavailable(f"no product form: {reason}")
@@ -333,12 +334,12 @@ def _exact(mix: _Mix, requests: Requests) -> ExactMeans | Unavailable:
 
 
 def _servers(mix: _Mix) -> Floats:
-    """Of the stations that make requests wait."""
+    """Return the numbers of servers of stations with a queue."""
     return np.array([float(mix.network.stations[k].servers) for k in np.flatnonzero(mix.queues)])
 
 
 def _means(mix: _Mix, residence_s: Floats, throughput_ops: float) -> ExactMeans:
-    """Little's law; the residence of a route's requests at a station is proportional to what they demand there."""
+    """Apply Little's law; the residence time of a route's requests at a station is proportional to their demand."""
     stretch = np.divide(residence_s, mix.demand_s, out=np.zeros_like(residence_s), where=mix.demand_s > 0)
     response_s = mix.demands.mean_s @ stretch
     network = mix.network
@@ -353,13 +354,13 @@ def _means(mix: _Mix, residence_s: Floats, throughput_ops: float) -> ExactMeans:
 
 
 def _balanced_job(mix: _Mix, exact: ExactMeans | Unavailable) -> BalancedJobBounds | Unavailable:
-    """Balanced job bounds with terminals: Lazowska et al., table 5.2; infinite servers count as think time."""
+    """Return balanced job bounds with terminals: Lazowska et al., table 5.2; infinite servers count as think time."""
     if isinstance(exact, Unavailable):
         return exact
     if (_servers(mix) > 1).any():
         return Unavailable("a station has several servers")
     if not mix.queues.any():
-        return Unavailable("no station makes requests wait")
+        return Unavailable("no station has a queue")
     clients, demand_s = mix.clients, mix.demand_s[mix.queues]
     total_s, think_s = demand_s.sum(), mix.think_s + mix.delay_s
     even_s = (clients - 1) * demand_s.mean() / (1 + think_s / total_s)

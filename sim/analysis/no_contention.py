@@ -1,4 +1,4 @@
-"""A request without contention: how long it takes, and how long it holds tokens."""
+"""Requests without contention: their response time, and how long they hold tokens."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _GRID = 1 << 14
 
 
 def path_s(route: Route, stay_s: Floats, least_s: Floats) -> Floats:
-    """The time of each request's stages when nothing waits, shape (requests,).
+    """Return the no-contention response time of each request, shape (requests,).
 
     Args:
         route: the requests' route.
-        stay_s, least_s: of each visit, its time, and the least that this can be; shape (requests, visits). Only
-            the latter says something of a branch that is done before others.
+        stay_s, least_s: expected and least duration of each visit, shape (requests, visits). Only the latter bounds a
+            branch that ends before others.
     """
     total_s = np.zeros(len(stay_s))
     for stage, firsts in zip(route.stages, route.forks, strict=True):
@@ -38,12 +38,12 @@ def _stage_s(stage: Stage, firsts: tuple[int, ...], stay_s: Floats, least_s: Flo
 
 
 def held_s(route: Route, visits: Sequence[int], stay_s: Floats, least_s: Floats) -> Iterator[tuple[int, Floats | None]]:
-    """How long each token is held at least that `visits` to one pool take, by the index of the visit; None: unknown.
+    """Yield the least holding time of each token taken by `visits` to one pool, with its visit's index; None: unknown.
 
-    The other arguments are those of `path_s`. A token is held until a later visit to its pool that `releases`, or
-    until all branches of the request are done. Which of several tokens a visit gives back makes no difference to
-    the time that they are held in all, so takes and releases are paired where that is simplest: inside a branch, else
-    with a take of an earlier stage. Where branches are not all needed a token may be taken late, and counts as 0.
+    The other arguments are those of `path_s`. A token is held until a later visit to its pool that `releases`, or until
+    all branches of the request are done. The total holding time does not depend on which of several tokens a visit
+    returns, so takes and releases are paired in the simplest way: within a branch, else with a take of an earlier
+    stage. If not all branches are needed, a token may be taken late, and its holding time counts as 0.
     """
     pairs = _pairs(route, visits)
     for take in visits:
@@ -52,18 +52,18 @@ def held_s(route: Route, visits: Sequence[int], stay_s: Floats, least_s: Floats)
 
 
 def _pairs(route: Route, visits: Sequence[int]) -> dict[int, int] | None:
-    """The release of each take that has one; None where a token may be given back before another is taken."""
+    """Return the release of each take that has one; None if a token may be returned before another is taken."""
     pairs: dict[int, int] = {}
     open_takes: list[int] = []
-    loose: list[int] = []
+    unpaired: list[int] = []
     for v in visits:
         if not route.visits[v].releases:
             open_takes.append(v)
         elif open_takes and route.places[open_takes[-1]] == route.places[v]:
             pairs[open_takes.pop()] = v
         elif any(take < v for take in visits if not route.visits[take].releases):
-            loose.append(v)
-    for v in loose:
+            unpaired.append(v)
+    for v in unpaired:
         earlier = [
             take for take in open_takes if route.places[take][0] < route.places[v][0] and _all_needed(route, take)
         ]
@@ -80,7 +80,7 @@ def _all_needed(route: Route, visit: int) -> bool:
 
 
 def _between_s(route: Route, take: int, release: int | None, stay_s: Floats, least_s: Floats) -> Floats:
-    """The time between two visits, or from one to the end of all."""
+    """Return the time between two visits, or from one to the end of the request."""
     stage, last = route.places[take]
     if not _all_needed(route, take):
         return np.zeros(len(stay_s))
@@ -98,18 +98,18 @@ def _between_s(route: Route, take: int, release: int | None, stay_s: Floats, lea
 
 @cache
 def _quantiles(shape: Shape) -> tuple[Floats, Floats]:
-    """The least value of each of many equally likely cells of the law, in order, and the running sums of that."""
+    """Return lower bounds of the values in equally likely intervals of a shape, sorted, and their partial sums."""
     values = shape.quantile(np.arange(_GRID) / _GRID)
-    # A mixture starts anew at each of its components: a cell that two of them share may hold anything.
+    # The quantiles of a mixture start again at each component: an interval with two components has lower bound 0.
     values[:-1][np.diff(values) < 0] = 0.0
     values.sort()
     return values, np.concatenate([[0.0], np.cumsum(values)])
 
 
 def limited_mean(shape: Shape, limit: Floats) -> Floats:
-    """The mean of min(X, limit) at least, same shape as `limit`: X has the shape's law (and mean 1).
+    """Return a lower bound of the mean of min(X, limit), same shape as `limit`: X has the given shape, and mean 1.
 
-    Known in actuarial science as the limited expected value (Klugman, Panjer, Willmot, "Loss models", section 3.1).
+    This is the limited expected value of actuarial science (Klugman, Panjer, Willmot, "Loss models", section 3.1).
     """
     values, sums = _quantiles(shape)
     below = np.searchsorted(values, limit)

@@ -22,22 +22,22 @@ from sim.analysis.visit_places import is_even, is_keyed, stations_of
 from sim.engine.outcome import Floats
 from traces.workload.distributions import Exponential
 
-_MAX_STATES = 20_000_000  # stations times clients: some seconds and half a gigabyte
-_DOUBT = 1e-4  # of a test's p-value: arrivals less likely than this are not Poisson
+_MAX_STATES = 20_000_000  # stations times clients: a few seconds and half a gigabyte
+_SIGNIFICANCE = 1e-4  # arrivals with a smaller p-value are not Poisson
 
 
 def why_not(network: Network, requests: Requests) -> str | None:
-    """Why means cannot be had exactly, in words; None where the network has product form.
+    """Return why there are no exact means, in words; None if the network has product form.
 
-    Nothing is changed by a scenario or retried; every stage has one branch; a group's member is picked by
-    key or at random; stations are infinite or shared servers with demands of any distribution, or serve
-    exponential ones of one mean in any order that does not look at it. Requests of several routes, sizes and keys
-    are classes that a client changes at each request: one chain, so their averaged demands are exact, as long as each
-    row of a Trace is an independent draw from the mix, which is taken for granted.
+    The conditions: no scenario and no retries; every stage has one branch; a group's member is picked by key or at
+    random; stations are infinite or shared servers with demands of any distribution, or have exponential demands with
+    the same mean and a service order that does not depend on them. Requests of several routes, sizes and keys are
+    classes that a client changes at each request: one chain, so their averaged demands are exact if each row of a Trace
+    is an independent draw from the mix, which is assumed.
     """
     closed = requests.pacing.loop == "closed"
     if closed and len(np.unique(requests.phase)) > 1:
-        return "the requests come in phases, each with a mix of its own"
+        return "the requests come in phases with different mixes"
     if network.scenario:
         return "the scenario changes the network"
     if requests.background:
@@ -45,7 +45,7 @@ def why_not(network: Network, requests: Requests) -> str | None:
     for k in np.unique(requests.route):
         route = network.routes[k]
         if route.policy != NO_POLICY:
-            return f"{route.name} may be given up, or asked again"
+            return f"{route.name} has timeouts, retries or hedges"
         for group in dict.fromkeys(v.station.group for v in route.visits if isinstance(v.station, Bound)):
             choice = network.groups[group].choice
             if not is_keyed(network, route, group) and (choice, is_even(network, route, group)) != (
@@ -72,19 +72,19 @@ def _why_station_not(network: Network, requests: Requests, index: int) -> str | 
     if station.discipline.product_form is None:
         return f"has the discipline {station.discipline.name}"
     if station.setup_s:
-        return "has servers that have to wake when they were idle"
+        return "has a setup time"
     if station.caches:
-        return "has servers that lose their caches while they are idle"
+        return "has CPU caches that cool down while idle"
     other = next((v.demand.distribution for v, _ in visits if not isinstance(v.demand.distribution, Exponential)), None)
     if other is not None:
-        return f"has demands that are {other.kind}, not exponential"
+        return f"has {other.kind} demands, not exponential ones"
     if not math.isclose(min(means), max(means), rel_tol=1e-12):
-        return f"has demands of means from {min(means):.3g} to {max(means):.3g} s, not of one"
+        return f"has mean demands from {min(means):.3g} to {max(means):.3g} s, which must be equal"
     return None
 
 
 def _visits_to(network: Network, requests: Requests, station: int) -> Iterator[tuple[Visit, np.ndarray]]:
-    """The visits that may be to a station, and the sizes that their requests have."""
+    """Yield the possible visits to a station, and the sizes of their requests."""
     for k in np.unique(requests.route):
         sizes = np.unique(requests.size_bytes[requests.route == k])
         for visit in network.routes[k].visits:
@@ -93,22 +93,23 @@ def _visits_to(network: Network, requests: Requests, station: int) -> Iterator[t
 
 
 def _why_not_poisson(requests: Requests) -> str | None:
-    """Poisson arrivals are uniform over time, and their gaps exponential (Kolmogorov-Smirnov of both)."""
+    """Test for a Poisson process: arrivals uniform over time, gaps exponential (Kolmogorov-Smirnov tests)."""
     arrival_s = requests.arrival_s
     gaps = np.diff(arrival_s, prepend=0.0)
     uniform = scipy.stats.kstest(arrival_s / arrival_s[-1], "uniform").pvalue
     exponential = scipy.stats.kstest(gaps / gaps.mean(), "expon").pvalue
-    return "the arrivals are not Poisson" if min(uniform, exponential) < _DOUBT else None
+    return "the arrivals are not Poisson" if min(uniform, exponential) < _SIGNIFICANCE else None
 
 
 def closed_means(demand_s: Floats, servers: Floats, delay_s: float, clients: int) -> tuple[float, Floats]:
-    """Throughput (1/s) and mean jobs at each station, shape (stations,), of a closed network in product form.
+    """Return throughput (1/s) and mean jobs at each station, shape (stations,), of a closed network in product form.
 
     The means of mean value analysis (Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing
-    networks", JACM 27, 1980), had from the normalising constants (Buzen, "Computational algorithms for closed queueing
-    networks with exponential servers", CACM 16, 1973), whose terms are all positive: the recursion subtracts,
-    which leaves no digits at a station of many servers. Each station's terms are scaled to a distribution of its jobs
-    with `clients` jobs expected in all; no constant over- or underflows then.
+    networks", JACM 27, 1980), computed from normalising constants (Buzen, "Computational algorithms for closed queueing
+    networks with exponential servers", CACM 16, 1973), whose terms are all positive: the recursion of mean value
+    analysis subtracts, which loses all digits at a station with many servers. Each station's terms are scaled to a
+    distribution of its jobs, such that the stations together have `clients` jobs in expectation; so no constant
+    overflows or underflows.
 
     Args:
         demand_s: mean service per request, above 0, shape (stations,).
@@ -129,58 +130,58 @@ def closed_means(demand_s: Floats, servers: Floats, delay_s: float, clients: int
     if delay_s:
         terms = np.vstack([terms, jobs * math.log(delay_s) - scipy.special.gammaln(jobs + 1)])
     pace = _pace(terms, clients)
-    law = scipy.special.softmax(terms + jobs * pace, axis=1)
-    before, after = _running(law), _running(law[::-1])[::-1]
+    of_jobs = scipy.special.softmax(terms + jobs * pace, axis=1)
+    before, after = _partial_sums(of_jobs), _partial_sums(of_jobs[::-1])[::-1]
     whole = before[-1]
     throughput = math.exp(pace) * whole[clients - 1] / whole[clients]
     mean_jobs = np.empty(len(demand_s))
     for k in range(len(demand_s)):
-        others = _sum_law(before[k], after[k + 1])
-        mean_jobs[k] = (jobs * law[k]) @ others[::-1] / whole[clients]
+        others = _convolved(before[k], after[k + 1])
+        mean_jobs[k] = (jobs * of_jobs[k]) @ others[::-1] / whole[clients]
     return float(throughput), mean_jobs
 
 
 def _pace(terms: Floats, clients: int) -> float:
-    """The logarithm of the throughput at which the stations, each by itself, hold `clients` jobs in all."""
+    """Return the logarithm of the throughput at which independent stations have `clients` jobs in total."""
     jobs = np.arange(clients + 1)
 
-    def held(pace: float) -> float:
+    def total_jobs(pace: float) -> float:
         return float((scipy.special.softmax(terms + jobs * pace, axis=1) @ jobs).sum())
 
     wanted = clients - 0.5  # between the two numbers of jobs whose probabilities are needed
     low = high = -float(terms[:, 1].max())
-    while held(low) > wanted:
+    while total_jobs(low) > wanted:
         low -= 1.0
-    while held(high) < wanted:
+    while total_jobs(high) < wanted:
         high += 1.0
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (middle, high) if held(middle) < wanted else (low, middle)
+        low, high = (middle, high) if total_jobs(middle) < wanted else (low, middle)
     return high
 
 
-def _running(law: Floats) -> Floats:
-    """Laws of the sum of no row, the first row, the first two, …; shape (rows + 1, jobs)."""
-    sums = np.zeros((len(law) + 1, law.shape[1]))
+def _partial_sums(distributions: Floats) -> Floats:
+    """Return the distributions of the sums of no row, the first row, the first two, …; shape (rows + 1, jobs)."""
+    sums = np.zeros((len(distributions) + 1, distributions.shape[1]))
     sums[0, 0] = 1.0
-    for k, row in enumerate(law):
-        sums[k + 1] = _sum_law(sums[k], row)
+    for k, row in enumerate(distributions):
+        sums[k + 1] = _convolved(sums[k], row)
     return sums
 
 
-def _sum_law(a: Floats, b: Floats) -> Floats:
-    """The law of the sum of two numbers of jobs, as far as the arrays reach."""
-    law: Floats = scipy.signal.convolve(a, b)[: len(a)]
-    return law
+def _convolved(a: Floats, b: Floats) -> Floats:
+    """Return the distribution of the sum of two numbers of jobs, truncated to the length of the arrays."""
+    of_sum: Floats = scipy.signal.convolve(a, b)[: len(a)]
+    return of_sum
 
 
 def open_means(demand_s: Floats, servers: Floats, rate_ops: float) -> Floats:
-    """Mean jobs at each station, shape (stations,), of an open network in product form with Poisson arrivals.
+    """Return mean jobs at each station, shape (stations,), of an open network in product form with Poisson arrivals.
 
-    Each station is an M/M/c queue by itself (Jackson, "Networks of waiting lines", Operations Research 5, 1957).
+    Each station is an independent M/M/c queue (Jackson, "Networks of waiting lines", Operations Research 5, 1957).
 
     Raises:
-        ValueError: a station cannot keep up with the rate.
+        ValueError: a station is saturated.
     """
     load = rate_ops * demand_s
     if (load >= servers).any():
@@ -191,7 +192,7 @@ def open_means(demand_s: Floats, servers: Floats, rate_ops: float) -> Floats:
 
 
 def _erlang_c(servers: int, load: float) -> float:
-    """The probability of waiting in M/M/c, by way of Erlang's loss formula (Erlang 1917)."""
+    """Return the probability of waiting in M/M/c, from Erlang's loss formula (Erlang 1917)."""
     blocked = 1.0
     for busy in range(1, servers + 1):
         blocked = load * blocked / (busy + load * blocked)

@@ -1,4 +1,4 @@
-"""What a mix of requests demands of each station, and how long a request takes when nobody is in its way."""
+"""Service demands of a mix of requests at each station, and its no-contention response time."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from traces.errors import InputError
 from traces.workload.distributions import Deterministic, Shape
 
 _BLOCK = 4096
-"""Requests whose demands are drawn at a time. Sums are rounded block by block, so it is part of the result."""
+"""Requests whose demands are drawn at a time. It affects results, because sums are rounded by block."""
 
 
 @dataclass(frozen=True)
 class Demands:
-    """Service demands per request that is answered.
+    """Service demands per successful request.
 
-    A GROUP_COMMIT station's own time for a request depends on how its batches fall, and that of a group's member on
-    who is bound to it, so they are known between `low_s` and `high_s` only. So are those of a request that may be
-    asked several times: one attempt is the least, all that its policy allows are the most. A pool's demand is the time
-    that its tokens are held: at least that of a request that waits for nothing, at most anything.
+    The time of a GROUP_COMMIT station for a request depends on its batches, and that of a group member on the requests
+    bound to it, so only bounds, `low_s` and `high_s`, are known. The same applies to a request that may have several
+    attempts: at least one, at most all that its policy allows. A pool's demand is the time that its tokens are held: at
+    least that of a request without contention, without an upper bound.
 
     Attributes:
-        resources: the stations, and the members of groups taken together.
-        share: of each route among the requests, shape (routes,).
-        visits: visits of one attempt, spread evenly over the members of groups, shape (routes, stations).
-        mean_s: service of one attempt, each visit as if served by itself, shape (routes, stations).
-        asked: visits of one attempt of the mix (pools: tokens taken), shape (resources,).
-        low_s, high_s: the resource's working time per request of the mix, shape (resources,).
-        queueing_s, delay_s: per request of the mix, all attempts one after the other: at most at stations where one
-            waits, and at infinite servers.
-        alone_s: lower bound of a route's mean response time, shape (routes,): the critical path of its forks, with no
-            waiting anywhere. Requests that time out count with the time they took, refused ones do not count.
-        unknown_pools: pools whose tokens are held for a time that nothing is known of.
+        resources: the stations, and all members of a group together.
+        fraction: of each route among the requests, shape (routes,).
+        visits: visits of one attempt, spread evenly over group members, shape (routes, stations).
+        mean_s: service time of one attempt, each visit as if in a batch of its own, shape (routes, stations).
+        requested: visits of one attempt of the mix (for pools: tokens taken), shape (resources,).
+        low_s, high_s: bounds of the resource's working time per request of the mix, shape (resources,).
+        queueing_s, delay_s: upper bounds per request of the mix for all attempts in sequence: service time at stations
+            with a queue, and time at infinite servers.
+        no_contention_s: lower bound of a route's mean response time, shape (routes,): the critical path of its forks
+            without waiting. Requests that time out count with the time they took, refused ones do not count.
+        unknown_pools: pools with an unknown holding time of tokens.
     """
 
     resources: tuple[Resource, ...]
@@ -62,7 +62,7 @@ class Demands:
 
 @dataclass(frozen=True)
 class _Block:
-    """Answered requests of one route: what they ask for in the attempt that answers, shape (requests, visits)."""
+    """Successful requests of one route: the demands of the successful attempt, shape (requests, visits)."""
 
     k: int
     route: Route
@@ -70,30 +70,30 @@ class _Block:
     demand_s: Floats
     least_s: Floats
     every_s: Floats
-    """Of all attempts, shape (requests, attempts, visits)."""
+    """Demands of all attempts, shape (requests, attempts, visits)."""
 
 
 _Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
-"""Sheets with each visit's demand, with the least that it may be, and the attempt that answers each request, or -1."""
+"""Sheets with demands, Sheets with least possible demands, and the successful attempt of each request (-1: none)."""
 
 
 def mean_demands(network: Network, requests: Requests) -> Demands:
-    """Expected demands of all rows of `requests`, each taken once, from the means of the service-demand laws.
+    """Return the expected demands of all rows of `requests`, each counted once, from the means of service demands.
 
-    Where a stage needs all of its branches, the expectation of the last is at least the largest of the branches'
-    expectations. Who is the first of several branches or attempts is done no earlier than the least value of its law
-    allows; so laws other than deterministic ones count as 0 in `no_contention_s` where a stage needs only some of its
-    branches, and where another attempt may be sooner, only the time until then counts.
+    If a stage needs all of its branches, the expected end of the last is at least the largest of the branches'
+    expectations. The first of several branches or attempts ends no earlier than with its least possible demand; so
+    random demands count as 0 in `no_contention_s` if a stage needs only some of its branches, and if another attempt
+    may end earlier, only the time until then counts.
 
-    Stations that a visit surely comes to have its demand in expectation also where requests are hedged, cancelled or
-    time out: whoever is in service stays to the end, and a visit begins before its demand matters to anybody.
+    Stations of visits that certainly take place have their demand in expectation even if requests are hedged, cancelled
+    or time out: a job in service stays to the end, and a visit begins before its demand affects anything.
 
     Raises:
-        InputError: there are no requests, or the network has a feature that demands do not account for.
+        InputError: there are no requests, or the network has an unsupported feature.
     """
-    mean = with_service_demands(network, lambda law: law.model_copy(update={"distribution": Deterministic()}))
+    mean = with_service_demands(network, lambda demand: demand.model_copy(update={"distribution": Deterministic()}))
     least = with_service_demands(
-        network, lambda law: law if isinstance(law.distribution, Deterministic) else law.scaled(0.0)
+        network, lambda demand: demand if isinstance(demand.distribution, Deterministic) else demand.scaled(0.0)
     )
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
@@ -107,11 +107,11 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
 
 
 def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
-    """The demands that the requests of a run have drawn: operational laws hold for them exactly.
+    """Return the demands drawn by the requests of a run, for which operational laws hold exactly.
 
     Args:
-        program: what was run.
-        winner: which attempt answered each request, counted from 1; 0: none did, and it is left out.
+        program: the program of the run.
+        winner: number of the successful attempt of each request, from 1; 0: none, and the request is excluded.
 
     Raises:
         InputError: as for `mean_demands`.
@@ -126,12 +126,12 @@ def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
     return _Sums(program.network, routes, bool(program.background), expected=False).demands(chunks)
 
 
-def with_service_demands(network: Network, law: Callable[[ServiceDemand], ServiceDemand]) -> Network:
-    """The network with another law in place of each."""
+def with_service_demands(network: Network, change: Callable[[ServiceDemand], ServiceDemand]) -> Network:
+    """Return the network with each service demand changed."""
 
     def stage_of(stage: Stage) -> Stage:
         return replace(
-            stage, branches=tuple(tuple(replace(v, demand=law(v.demand)) for v in b) for b in stage.branches)
+            stage, branches=tuple(tuple(replace(v, demand=change(v.demand)) for v in b) for b in stage.branches)
         )
 
     routes = (replace(route, stages=tuple(map(stage_of, route.stages))) for route in network.routes)
@@ -144,7 +144,7 @@ class _Sums:
     def __init__(self, network: Network, routes: list[int], background: bool, expected: bool):
         feature = uncounted_feature(network)
         if feature is not None:
-            raise InputError(f"no demands without simulation: they do not account for {feature}")
+            raise InputError(f"analysis without simulation does not support {feature}")
         self.network, self.expected = network, expected
         self.places = Places(network, routes, expected)
         self.work = StationWork(network, self.places, background)
@@ -156,16 +156,16 @@ class _Sums:
 
     def demands(self, chunks: _Chunks) -> Demands:
         for sheet, least, winner in chunks():
-            self.work.see(*self._all(sheet, least))
+            self.work.add_batch_starts(*self._all(sheet, least))
             for block in self._blocks(sheet, least, winner):
                 self._add(block)
         count = self.present.sum()
         if not count:
-            raise InputError("there are no requests, so nothing is demanded of any station")
-        # How long a commit takes at least depends on all of the requests.
+            raise InputError("there are no requests, so there are no service demands")
+        # The least duration of a commit depends on all requests.
         for sheet, least, winner in chunks():
             for block in self._blocks(sheet, least, winner):
-                self._add_alone(block)
+                self._add_no_contention(block)
         requested = np.maximum(self.present, 1)
         resources = self.places.resources()
         low_s, high_s = self.work.totals_s(self.held_s)
@@ -187,7 +187,7 @@ class _Sums:
         )
 
     def _all(self, sheet: Sheet, least: Sheet) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """The places, demands and least demands of all visits of all attempts, each shape (visits,)."""
+        """Return the places, demands and least demands of all visits of all attempts, each shape (visits,)."""
         place = np.zeros(len(sheet.station), np.int64)
         for k, mine, at in self._rows(sheet):
             route = self.network.routes[k]
@@ -196,7 +196,7 @@ class _Sums:
         return place, sheet.demand_s, least.demand_s
 
     def _rows(self, sheet: Sheet) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
-        """Of each route its requests, and where their visits stand in the Sheet: shape (requests, attempts, visits)."""
+        """Yield each route, its requests, and the indices of their visits: shape (requests, attempts, visits)."""
         for k, route in enumerate(self.network.routes):
             mine = np.flatnonzero(sheet.route == k)
             if len(mine):
@@ -226,7 +226,7 @@ class _Sums:
         every = np.broadcast_to(block.place[:, None, :], block.every_s.shape)
         self.work.add_most(every.ravel(), block.every_s.ravel())
 
-    def _add_alone(self, block: _Block) -> None:
+    def _add_no_contention(self, block: _Block) -> None:
         stay_s = self.work.stay_s(block.place, block.demand_s, 0)
         least_s = self.work.stay_s(block.place, block.least_s, 1)
         self._add_held(block, stay_s, least_s)
@@ -236,7 +236,7 @@ class _Sums:
             self.no_contention_s[block.k] += path_s(block.route, stay_s, least_s).sum()
 
     def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats) -> None:
-        """The time that tokens are held, of requests that take the same visits' tokens from one pool at a time."""
+        """Add the holding times of tokens, for requests grouped by the visits that take tokens of the same pool."""
         at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
         if not len(at):
             return
@@ -248,7 +248,7 @@ class _Sums:
             for j in np.unique(form):
                 pool, visits = place[mine, j], at[form == j].tolist()
                 holds = self.work.holds[pool]
-                # Visits to other places may give back the place's tokens.
+                # Visits to other places may return tokens of this place.
                 mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
                 for _, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
                     known = holds & ~mixed & (held is not None)
@@ -258,10 +258,10 @@ class _Sums:
                         self.unknown.update(self.places.members(unknown))
 
     def _expected_no_contention_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
-        """The expected time until the first attempt is done, or until something else may end the request.
+        """Return the expected time until the first attempt ends, or until something else may end the request.
 
-        With `end_s` then, and w shares that add up to 1: min(sum of X, end_s) >= sum of min(X, w x end_s).
-        The shares are those of the means.
+        With this time `end_s`, and weights w that add up to 1: min(sum of X, end_s) >= sum of min(X, w x end_s).
+        The weights are proportional to the means.
         """
         route = block.route
         no_contention_s = path_s(route, stay_s, least_s)
@@ -278,7 +278,7 @@ class _Sums:
         return np.maximum(cut_path_s, np.minimum(least_path_s, end_s))
 
     def _end_s(self, route: Route, least_s: Floats) -> Floats:
-        """When a request may have ended otherwise than by its first attempt, at least, shape (requests,)."""
+        """Return the earliest time when a request may end other than by its first attempt, shape (requests,)."""
         policy = route.policy
         second_s = min(policy.hedge_after_s, policy.tied_after_s, 0.0 if policy.hedge_quantile else np.inf)
         if any(may_refuse(self.network, visit) for visit in route.visits):
@@ -286,7 +286,7 @@ class _Sums:
         return np.minimum(second_s + least_s, policy.timeout_s)
 
     def _shapes(self, visit: Visit) -> set[Shape]:
-        """The laws that may say how long a visit lasts: a commit may be another's batch."""
+        """Return the possible distributions of a visit's duration: a commit may join another job's batch."""
         shapes: set[Shape] = {visit.demand.distribution}
         if self._commits(visit):
             others = (v for route in self.network.routes for v in route.visits)

@@ -1,4 +1,4 @@
-"""What stations make of their visits' demands: how long they work, at least and at most."""
+"""Bounds of the working time of stations, from the demands of visits."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sim.engine.outcome import Floats
 
 
 class StationWork:
-    """The working time of a network's stations, from the visits to its places.
+    """Bounds of the working time of a network's stations, from the visits to its places.
 
-    Pools and gates take no time. A batch works for its first member's demand and `batch_item_s` for each further one.
-    Which members are first is not known. When a batch begins, its first member's demand is still independent of all
-    that happened, so the bounds hold for expectations as they do for drawn demands.
-    Of a place that may be any of several stations, the least is that of whichever has least.
+    Pools and gates take no time. A batch takes its first member's demand, and `batch_item_s` for each further one.
+    Which members are first is unknown. When a batch begins, its first member's demand is independent of the past, so
+    the bounds hold for expectations as well as for drawn demands.
+    The lower bound of a place with several stations is the smallest of theirs.
 
     Attributes:
         works: whether a visit takes time at some station of the place, shape (places,).
-        holds, may_hold: whether all of them are pools, and whether any is, shape (places,).
-        queueing_s, delay_s: what `add_most` was told, at stations where one waits and at infinite servers.
+        holds, may_hold: whether all of its stations are pools, and whether any is, shape (places,).
+        queueing_s, delay_s: sums over the visits of `add_most`, at stations with a queue and at infinite servers.
     """
 
     def __init__(self, network: Network, places: Places, background: bool):
-        """`background`: there is a background load, so the first member of a batch may be any."""
+        """`background`: there is a background load, so any job may be the first of a batch."""
         self.places = places
         kinds = [station.discipline for station in network.stations]
         item_s = np.array([s.batch_item_s for s in network.stations])
@@ -42,7 +42,7 @@ class StationWork:
         self.longer_s = places.of_each(np.array(longer_s), np.max)  # after idling, at most
         self.is_delay = places.of_each(infinite, np.any)
         self.is_queue = places.of_each(~passes & ~infinite, np.any)
-        # Batches may be begun by anybody's demand where not all who come are known.
+        # If not all visits are known, the first demand of a batch is unknown.
         self.is_known = np.full(len(places), not background)
         self.is_known[places.stations :] = False
         self.is_known[: places.stations] &= ~(places.columns > 0).any(axis=0)
@@ -50,20 +50,20 @@ class StationWork:
         self.least_s, self.most_s = np.zeros(len(places)), np.zeros(len(places))
         self.queueing_s = self.delay_s = 0.0
 
-    def see(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
-        """All that may begin a batch, whether its request is answered or not; all shape (visits,)."""
+    def add_batch_starts(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
+        """Add all visits that may begin a batch, also those of failed requests; all shape (visits,)."""
         mine = self.is_commit[place]
         where, demand_s, least_s = place[mine], demand_s[mine], least_s[mine]
         np.minimum.at(self.head_s[0], where, demand_s)
         np.minimum.at(self.head_s[1], where, least_s)
 
     def add_least(self, place: NDArray[np.int64], demand_s: Floats) -> None:
-        """Visits that are surely made, both shape (visits,)."""
+        """Add visits that certainly take place, both shape (visits,)."""
         spent_s = np.minimum(demand_s, self.least_item_s[place])
         self.least_s += np.bincount(place, np.where(self.is_idle[place], 0.0, spent_s), len(self.places))
 
     def add_most(self, place: NDArray[np.int64], demand_s: Floats) -> None:
-        """Visits that may be made, both shape (visits,)."""
+        """Add visits that may take place, both shape (visits,)."""
         spent_s = (np.maximum(demand_s, self.most_item_s[place]) + self.longer_s[place]) * self.works[place]
         self.most_s += np.bincount(place, spent_s, len(self.places))
         slow_s = spent_s / self.places.slowest[place]
@@ -71,12 +71,12 @@ class StationWork:
         self.delay_s += slow_s[self.is_delay[place]].sum()
 
     def totals_s(self, held_s: Floats) -> tuple[Floats, Floats]:
-        """The resources' working time, at least and at most, shape (resources,); `held_s` is of the places' tokens."""
+        """Return bounds of the resources' working time, shape (resources,); `held_s`: of tokens, shape (places,)."""
         low_s = np.where(self.holds, held_s, self.least_s / self.places.fastest)
         return self.places.certain(low_s), self.places.possible(self.most_s / self.places.slowest)
 
     def stay_s(self, place: NDArray[np.int64], demand_s: Floats, row: int) -> Floats:
-        """How long each visit lasts at least, same shape: a commit may be another's batch, joined as a member."""
+        """Return the least duration of each visit, same shape: a commit may join another job's batch."""
         joined_s = self.head_s[row][place] + self.least_item_s[place]
         spent_s = np.where(self.is_idle[place], 0.0, np.minimum(demand_s, joined_s))
         return np.asarray(spent_s / self.places.fastest[place])

@@ -1,4 +1,4 @@
-"""What of a Network is accounted for without simulation: a feature that is added later is refused, not ignored."""
+"""The features of a Network that analysis without simulation supports: others are refused, not ignored."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _COUNTED: dict[type[Any], set[str]] = {
     },
     Action: {"kind", "target", "at_s", "member", "value"},
 }
-"""The fields of a Network that demands account for; any other has to keep its default."""
+"""The supported fields of a Network; all others must have their default."""
 
 
 def uncounted_feature(network: Network) -> str | None:
-    """The first feature of the network that demands do not account for, in words; None where there is none."""
+    """Return the first unsupported feature of the network, in words; None: all are supported."""
     routes = network.routes
     stages = [stage for route in routes for stage in route.stages]
     visits = [visit for route in routes for visit in route.visits]

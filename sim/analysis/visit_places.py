@@ -1,4 +1,4 @@
-"""Where a visit may be served, and what can run out there: known before any simulation, or only bounded."""
+"""The stations at which a visit may be served, known before simulation or only bounded, and the resources there."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Resource:
-    """What can run out: the servers of a station, the tokens of a pool, or those of a group's members together.
+    """A limited resource: the servers of a station, the tokens of a pool, or those of all members of a group.
 
     Attributes:
         kind: ``station``, ``pool``, or ``group`` for the members of a group that are not all pools.
         stations: their indices.
-        servers: servers or tokens in all; infinite where one of the stations is an infinite server.
+        servers: total number of servers or tokens; infinite if one of the stations is an infinite server.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Resource:
 
 
 def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
-    """All stations that a visit may be to."""
+    """Return all stations at which a visit may be served."""
     if isinstance(where, Bound):
         return [int(k) for k in np.unique(_members(network, where))]
     if isinstance(where, Member):
@@ -46,14 +46,14 @@ def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
 
 
 def _members(network: Network, bound: Bound) -> NDArray[np.int32]:
-    """The station of each member, shape (rows, members): one row, or a row for each of the placement table's."""
+    """Return the station of each member, shape (rows, members): one row, or one per row of the placement table."""
     group = network.groups[bound.group]
     members = group.members[:, bound.position]
     return members[None, :] if group.table is None else network.placements[group.table][:, members]
 
 
 def targets(network: Network, *kinds: Kind) -> set[int]:
-    """What the scenario's actions of these kinds act on."""
+    """Return the targets of the scenario's actions of these kinds."""
     return {action.target for action in network.scenario if action.kind in kinds}
 
 
@@ -71,7 +71,7 @@ def may_refuse(network: Network, visit: Visit) -> bool:
 
 
 def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> bool:
-    """Whether a branch that no stage needs may never come past this visit.
+    """Whether a branch that is not needed may be blocked forever at this visit.
 
     `lasting`: pools at which no job waits forever, see `lasting_pools`.
     """
@@ -84,10 +84,10 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
 
 
 def lasting_pools(network: Network) -> frozenset[int]:
-    """The pools that refuse no job, and whose tokens are only held over visits that surely end.
+    """Return the pools that refuse no job, and whose tokens are held only over visits that certainly end.
 
-    Who holds a token of such a pool waits for no other pool, stands before no gate, and meets no dead station: so no
-    two can wait for each other.
+    A job with a token of such a pool does not wait for another pool or a gate, and visits no dead station: so there
+    is no deadlock.
     """
     pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens}
     if targets(network, Kind.DOWN, Kind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
@@ -102,7 +102,7 @@ def lasting_pools(network: Network) -> frozenset[int]:
 
 
 def _comes_back(route: Route, take: int, pools_at: Sequence[Collection[int]]) -> bool:
-    """Whether a token taken at a visit is given back by its own branch or a later stage, with no other pool between."""
+    """Whether a token taken at a visit is returned by its own branch or a later stage, with no other pool between."""
     stage, last = route.places[take]
     for v in (*range(take + 1, last + 1), *(v for v, (s, _) in enumerate(route.places) if s > stage)):
         if route.visits[v].releases and route.visits[v].station == route.visits[take].station:
@@ -113,9 +113,9 @@ def _comes_back(route: Route, take: int, pools_at: Sequence[Collection[int]]) ->
 
 
 def is_done(network: Network, route: Route) -> list[bool]:
-    """Of each visit: whether it is made by every attempt that succeeds.
+    """Return whether each visit takes place in every successful attempt.
 
-    All branches that a stage needs are; so is one beyond them, unless it may be refused or stand still for ever.
+    Those of branches that a stage needs do; so do those of further branches, unless they may be refused or blocked.
     """
     lasting = lasting_pools(network) if any(s.need < len(s.branches) for s in route.stages) else frozenset[int]()
     done: list[bool] = []
@@ -127,12 +127,12 @@ def is_done(network: Network, route: Route) -> list[bool]:
 
 
 def is_keyed(network: Network, route: Route, group: int) -> bool:
-    """Whether the hash of its key alone says which member of the group a request of the route is bound to."""
+    """Whether the key hash alone determines the group member to which a request of the route is bound."""
     return network.groups[group].choice is Choice.HASH and _stays(network, route, group)
 
 
 def is_even(network: Network, route: Route, group: int) -> bool:
-    """Whether the group's members, the same for all keys, expect the same number of the route's requests."""
+    """Whether all members of the group have the same expected number of the route's requests."""
     chosen = network.groups[group]
     evenly = chosen.choice in (Choice.ROUND_ROBIN, Choice.RANDOM) and chosen.table is None
     return evenly and _stays(network, route, group)
@@ -144,26 +144,26 @@ def _stays(network: Network, route: Route, group: int) -> bool:
 
 
 class Places:
-    """The places of a network: first its stations, then the groups' columns that a visit may go to any member of.
+    """The places of a network: its stations, then the columns of groups, where a visit may go to any member.
 
     Attributes:
-        columns: of a column's visits, the share of each station when they spread evenly, shape (columns, stations).
-        foretold: whether stations do get that share in expectation, shape (columns,).
-        free: the sets of stations whose share is not known beforehand.
-        fastest, slowest: the greatest and least speeds that the scenario sets for a place's stations, shape (places,).
+        columns: fraction of a column's visits at each station if evenly spread, shape (columns, stations).
+        known_fraction: whether stations have this fraction in expectation, shape (columns,).
+        free: the sets of stations whose fractions are unknown before simulation.
+        fastest, slowest: maximum and minimum speed in the scenario of a place's stations, shape (places,).
     """
 
     def __init__(self, network: Network, routes: Iterable[int], expected: bool):
-        """`routes`: those that are requested. `expected`: shares are wanted in expectation, not of one run."""
+        """`routes`: those requested. `expected`: fractions are expectations, not those of one run."""
         self.network, self.expected, self.stations = network, expected, len(network.stations)
         self.columns: Floats = np.empty((0, self.stations))
-        self.foretold: NDArray[np.bool_] = np.empty(0, bool)
+        self.known_fraction: NDArray[np.bool_] = np.empty(0, bool)
         self._place: dict[tuple[Bound, bool], int] = {}
         for k in routes:
             for visit in network.routes[k].visits:
                 if isinstance(visit.station, Bound) and not is_keyed(network, network.routes[k], visit.station.group):
                     self._add(network.routes[k], visit.station)
-        self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.foretold]})
+        self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.known_fraction]})
         high, low = np.ones(self.stations), np.ones(self.stations)
         for action in network.scenario:
             if action.kind is Kind.SPEED:
@@ -172,7 +172,7 @@ class Places:
         self.fastest, self.slowest = self.of_each(high, max), self.of_each(low, min)
 
     def _add(self, route: Route, bound: Bound) -> None:
-        even = self._is_foretold(route, bound)
+        even = self._has_known_fraction(route, bound)
         if (bound, even) in self._place:
             return
         members = _members(self.network, bound)
@@ -182,25 +182,25 @@ class Places:
             return
         self._place[bound, even] = self.stations + len(self.columns)
         self.columns = np.vstack([self.columns, fraction])
-        self.foretold = np.append(self.foretold, even)
+        self.known_fraction = np.append(self.known_fraction, even)
 
-    def _is_foretold(self, route: Route, bound: Bound) -> bool:
+    def _has_known_fraction(self, route: Route, bound: Bound) -> bool:
         return self.expected and is_even(self.network, route, bound.group)
 
     def __len__(self) -> int:
         return self.stations + len(self.columns)
 
     def of_each(self, figures: NDArray[Any], combine: Callable[[NDArray[Any]], Any]) -> NDArray[Any]:
-        """A figure of the stations, shape (stations,), combined over those of each place, shape (places,)."""
+        """Combine a figure of the stations, shape (stations,), over those of each place; shape (places,)."""
         return np.append(figures, np.array([combine(figures[row > 0]) for row in self.columns], figures.dtype))
 
     def members(self, place: int) -> list[int]:
-        """The stations of a place."""
+        """Return the stations of a place."""
         column = place - self.stations
         return [place] if column < 0 else [int(k) for k in np.flatnonzero(self.columns[column])]
 
     def meet(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether two places are different ones with a station in common; broadcast."""
+        """Whether two places differ but have a station in common; broadcasts."""
         a, b = np.broadcast_arrays(a, b)
         wide = self.columns > 0
         shared = np.hstack([wide, wide @ wide.T])
@@ -211,7 +211,7 @@ class Places:
         return np.asarray(met & (a != b))
 
     def of(self, route: Route, station: NDArray[np.int32], key_hash: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The place of each visit, shape (requests, visits), from the Sheet's stations, same shape, and the keys."""
+        """Return the place of each visit, shape (requests, visits), from the Sheet's stations, same shape, and keys."""
         places = station.astype(np.int64)
         for v, visit in enumerate(route.visits):
             where = visit.station
@@ -222,34 +222,36 @@ class Places:
                 row, member = ((key_hash % np.uint64(count)).astype(np.int64) for count in members.shape)
                 places[:, v] = members[row, member]
             else:
-                places[:, v] = self._place[where, self._is_foretold(route, where)]
+                places[:, v] = self._place[where, self._has_known_fraction(route, where)]
         return places
 
     def evenly(self, figures: Floats) -> Floats:
-        """What each station has of the places' figures, shape (…, stations), if groups spread them evenly."""
+        """Distribute the places' figures to stations, shape (…, stations), evenly within groups."""
         return figures[..., : self.stations] + figures[..., self.stations :] @ self.columns
 
     def certain(self, figures: Floats) -> Floats:
-        """What each resource surely has of the places' figures, shape (…, places) to (…, resources)."""
-        return self._shared(figures, np.where(self.foretold[:, None], self.columns, 0.0), inside=True)
+        """Return the lower bound of each resource's part of the places' figures, (…, places) to (…, resources)."""
+        return self._shared(figures, np.where(self.known_fraction[:, None], self.columns, 0.0), inside=True)
 
     def possible(self, figures: Floats) -> Floats:
-        """What each resource may have of the places' figures, shape (…, places) to (…, resources)."""
-        return self._shared(figures, np.where(self.foretold[:, None], self.columns, self.columns > 0), inside=False)
+        """Return the upper bound of each resource's part of the places' figures, (…, places) to (…, resources)."""
+        return self._shared(
+            figures, np.where(self.known_fraction[:, None], self.columns, self.columns > 0), inside=False
+        )
 
     def _shared(self, figures: Floats, columns: Floats, inside: bool) -> Floats:
-        known, loose = figures[..., : self.stations], figures[..., self.stations :]
-        stations = known + loose @ columns
-        alone = known + loose @ np.where(self.foretold[:, None], self.columns, 0.0)
+        known, of_columns = figures[..., : self.stations], figures[..., self.stations :]
+        stations = known + of_columns @ columns
+        expected = known + of_columns @ np.where(self.known_fraction[:, None], self.columns, 0.0)
         groups = []
         for members in self.free:
             fraction = self.columns[:, list(members)].sum(axis=1)
-            mine = ~self.foretold & (fraction > 1 - 1e-9 if inside else fraction > 0)
-            groups.append(alone[..., list(members)].sum(axis=-1) + loose[..., mine].sum(axis=-1))
+            mine = ~self.known_fraction & (fraction > 1 - 1e-9 if inside else fraction > 0)
+            groups.append(expected[..., list(members)].sum(axis=-1) + of_columns[..., mine].sum(axis=-1))
         return np.concatenate([stations, *(group[..., None] for group in groups)], axis=-1)
 
     def resources(self) -> tuple[Resource, ...]:
-        """The stations, and each set of stations that requests are bound to at run time, taken together."""
+        """Return the stations, and each set of stations to which requests are bound at run time."""
         return tuple(
             _resource(self.network, members) for members in [*((k,) for k in range(self.stations)), *self.free]
         )
@@ -269,6 +271,6 @@ def _resource(network: Network, members: tuple[int, ...]) -> Resource:
 
 
 def names_of(network: Network, stations: Iterable[int]) -> str:
-    """The names of stations, the first and the last where they are many."""
+    """Return the names of stations; the first and the last if there are many."""
     names = [network.stations[k].name for k in stations]
     return ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"

@@ -1,4 +1,4 @@
-"""How a store and its load grow over months: ranges for what is uncertain, and scenarios drawn from them."""
+"""Growth of a store and its load over months: ranges of uncertain values, and scenarios drawn from them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Value = TypeVar("Value", bound=float)
 
 
 class Range(Strict, Generic[Value]):
-    """A number that is not known exactly; a bare number stands for one that is.
+    """An uncertain number; a plain number is an exact value.
 
-    Triangular: from `low` to `high`, `likely` is the mode. Lognormal: `likely` is the median, and a value in twenty
-    each is below `low` and above `high`; each side has a spread of its own.
+    Triangular: from `low` to `high` with mode `likely`. Lognormal: `likely` is the median, `low` and `high` are the 5 %
+    and 95 % quantiles; each side has its own standard deviation.
     """
 
     low: Value
@@ -38,13 +38,13 @@ class Range(Strict, Generic[Value]):
     @model_validator(mode="after")
     def _ascends(self) -> Range[Value]:
         if not self.low <= self.likely <= self.high:
-            raise ValueError(f"low, likely, high are {self.low:g}, {self.likely:g}, {self.high:g}; they must ascend")
+            raise ValueError(f"low, likely, high are {self.low:g}, {self.likely:g}, {self.high:g}; must be ascending")
         if self.distribution == "lognormal" and not self.low > 0:
             raise ValueError(f"low is {self.low:g}; with distribution lognormal it must be above 0")
         return self
 
     def quantile(self, u: Floats) -> Floats:
-        """The values at probabilities, same shape."""
+        """Return the values at probabilities, same shape."""
         low, likely, high = float(self.low), float(self.likely), float(self.high)
         if self.distribution == "lognormal":
             z = scipy.special.ndtri(u)
@@ -108,19 +108,19 @@ class Growth(Strict):
     @model_validator(mode="after")
     def _one_loop(self) -> Growth:
         if self.rate is not None and self.clients is not None:
-            raise ValueError("rate is of an open loop, clients of a closed one; give one of them")
+            raise ValueError("rate is for an open loop, clients for a closed one; give only one of them")
         return self
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One way in which it may go.
+    """One possible growth.
 
     Attributes:
-        objects_now, objects_a_month: None: what the spec says, all the time.
-        load_now: requests a second, or clients.
-        load_growth: share that each month adds.
-        object_bytes: None: the spec's.
+        objects_now, objects_a_month: None: constant, as in the spec.
+        load_now: requests per second, or clients.
+        load_growth: relative growth per month.
+        object_bytes: None: as in the spec.
     """
 
     objects_now: float | None = None
@@ -130,7 +130,7 @@ class Scenario:
     object_bytes: float | None = None
 
     def objects(self, spec: Spec, month: float) -> float:
-        """Objects stored so many months from now; 0 in a store that does not count them."""
+        """Return the number of objects stored in a month; 0 for a store that does not count them."""
         now = self.objects_now
         if now is None:
             growth = store_of(spec).growth
@@ -139,24 +139,24 @@ class Scenario:
 
 
 def read_growth(path: Path) -> Growth:
-    """The growth that a YAML file says.
+    """Read growth from a YAML file.
 
     Raises:
-        InputError: the file is missing, is broken YAML, or a field is wrong.
+        InputError: the file is missing, is not valid YAML, or a field is wrong.
     """
     return validated(Growth, load_mapping(path), str(path))
 
 
 def likely(growth: Growth) -> Scenario:
-    """The scenario in which all is as is most likely."""
+    """Return the scenario with the likely value of each factor."""
     return Scenario(**{name: float(given.likely) for name, given in _uncertain(growth)})
 
 
 def scenarios(growth: Growth, seed: int) -> list[Scenario]:
-    """Scenarios by a Latin hypercube over uncertain factors: a draw of each from every n-th of its distribution.
+    """Draw scenarios by Latin hypercube sampling of the uncertain factors.
 
     McKay, Beckman, Conover, "A comparison of three methods for selecting values of input variables", Technometrics 21,
-    1979. One scenario, the likely one, where nothing is uncertain.
+    1979. Without uncertain factors, the likely scenario is the only one.
     """
     factors = list(_uncertain(growth))
     if all(given.low == given.high for _, given in factors):
@@ -167,7 +167,7 @@ def scenarios(growth: Growth, seed: int) -> list[Scenario]:
 
 
 def _uncertain(growth: Growth) -> Iterator[tuple[str, Range[float]]]:
-    """What is uncertain, by the names of `Scenario`."""
+    """Yield the growth's factors under their names in `Scenario`."""
     load = growth.rate or growth.clients
     given = {
         "objects_now": growth.objects and growth.objects.now,
@@ -180,23 +180,23 @@ def _uncertain(growth: Growth) -> Iterator[tuple[str, Range[float]]]:
 
 
 def check_growth(spec: Spec, growth: Growth) -> None:
-    """Refuse growth that the spec has no place for.
+    """Refuse growth that does not fit the spec.
 
     Raises:
-        InputError: the store holds no objects that count, or the workload's loop is of the other kind.
+        InputError: the store's model does not count objects, or the workload has the other kind of loop.
     """
     if growth.objects is not None:
         required(store_of(spec).growth, spec, "growth", "growth: objects")
     if growth.clients is not None and spec.workload.rate is not None:
-        raise InputError("growth: clients: the spec's workload has a rate and so no clients; grow rate")
+        raise InputError("growth: clients: the spec's workload is an open loop, which has no clients; use rate")
     if growth.rate is not None and growth.rate.now is None and spec.workload.rate is None:
-        raise InputError("growth: rate.now: is missing, and the spec's workload has no rate either; give one of them")
+        raise InputError("growth: rate.now: is missing, and the spec has no workload.rate either; set one of them")
     if growth.rate is not None and spec.workload.keys.kind == "write_once_read_once":
-        raise InputError("growth: rate: keys: write_once_read_once are of a closed loop; grow clients")
+        raise InputError("growth: rate: write_once_read_once keys need a closed loop; use clients")
 
 
 def with_object_size(spec: Spec, seed: int) -> Spec:
-    """The spec with the size of the objects stored written down, which else follows from the workload's requests."""
+    """Return the spec with an explicit size of stored objects, by default that of the workload's requests."""
     growth = store_of(spec).growth
     if growth is None or growth.has_object_size(spec):
         return spec
@@ -205,7 +205,7 @@ def with_object_size(spec: Spec, seed: int) -> Spec:
 
 
 def spec_at(spec: Spec, growth: Growth, scenario: Scenario, month: float) -> Spec:
-    """The spec of the store and its load so many months from now."""
+    """Return the spec of the store and its load in a month."""
     workload: dict[str, Any] = {}
     change = (1 + (scenario.load_growth or 0.0)) ** month
     if growth.rate is not None:

@@ -1,7 +1,7 @@
-"""A store at one moment of its growth: what arithmetic says of it, and what simulated windows say of its objectives.
+"""Health assessment of a store at a point of its growth: calculated load and fill, and objectives in simulated windows.
 
-Arithmetic comes first. A station of an open loop that is asked for more than all of its time falls behind for ever,
-and a full store takes no writes: such a store keeps no objective, and no window of it is simulated.
+Load and fill are calculated first. In an open loop, the queue of a station with a load above 1 grows without limit, and
+a full store accepts no writes: such a store meets no objective, and is not simulated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim.capacity.timeline import WARM_UP, phases
 from sim.experiments.measures import Measures
 from sim.parallel.result_cache import ResultFolder, content_key
 from sim.replication.replicate import replicate
-from sim.replication.slo import UTILIZATION, Judgement, Slo
+from sim.replication.slo import UTILIZATION, Slo, SloResult
 from sim.replication.warm_up import settled
 from sim.simulate import simulate
 from traces.errors import InputError
@@ -28,16 +28,16 @@ from traces.statistics.summary import ops_of
 from traces.trace import Trace
 from traces.workload.generate import generate
 
-_ROWS = 20_000  # requests that demands are averaged over, so that each OSD has its share of them
+_ROWS = 20_000  # requests over which demands are averaged: enough for each OSD to have some of them
 
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """What is to be looked at: everything that the finding depends on.
+    """The inputs of a health assessment: everything that its result depends on.
 
     Attributes:
-        spec: with the size of the objects stored written down (`sim.capacity.growth.with_object_size`).
-        window_s, replications, seed: how often and for how long each is simulated; all have the same seeds.
+        spec: with an explicit size of stored objects (`sim.capacity.growth.with_object_size`).
+        window_s, replications, seed: of the simulations; all assessments use the same seeds.
     """
 
     spec: Spec
@@ -48,61 +48,61 @@ class HealthCheck:
 
     @cached_property
     def key(self) -> str:
-        """A hash of the checkup, and of the code that does it; prices change nothing."""
+        """A hash of the inputs, without prices, and of the source code."""
         others = self.slos, self.window_s, self.replications, self.seed
         return content_key((self.spec.model_dump_json(exclude={"prices"}), *others))
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What was found.
+class HealthAssessment:
+    """The health of a store.
 
     Attributes:
-        loads: by role, the share of its time for which the busiest station is asked in the long run; above 1 it falls
-            behind. Of open loops only: clients that wait for answers ask for no more than they get.
-        fill_share: the fraction of the store's space that is taken; None: its model has no growth.
-        full: why it takes no more writes; None: it does, as far as the model says.
-        slos: each objective by its text; empty where it was not simulated.
+        loads: offered load of the busiest station of each role, as a fraction of its capacity; above 1 it falls behind.
+            For open loops only: clients of a closed loop that wait for responses cannot overload a store.
+        fill_fraction: used fraction of the store's space; None: its model has no growth.
+        full: why it accepts no more writes; None: it does, as far as the model knows.
+        slos: result for each objective by its text; empty if the store was not simulated.
         visits: of the simulations.
     """
 
     loads: dict[str, float]
     fill_fraction: float | None
     full: str | None = None
-    slos: dict[str, Judgement] = field(default_factory=dict)
+    slos: dict[str, SloResult] = field(default_factory=dict)
     visits: int = 0
 
     @property
     def reason(self) -> str | None:
-        """Why the store keeps nothing, whatever the objective; None: it is able to."""
+        """Why the store meets no objective at all; None: it may meet them."""
         role = max(self.loads, key=self.loads.__getitem__, default=None)
         if self.full is not None:
             return self.full
         if role is not None and self.loads[role] >= 1:
-            return f"{role} is asked for {self.loads[role]:.0%} of its time"
+            return f"{role} has a load of {self.loads[role]:.0%}"
         return None
 
-    def keeps(self, slo: Slo) -> bool:
-        """Whether the estimate keeps the objective, however sure that is."""
+    def meets(self, slo: Slo) -> bool:
+        """Whether the estimate meets the objective, however uncertain it is."""
         return slo.text in self.slos and slo.verdict(*[self.slos[slo.text].value] * 2) == "pass"
 
     def to_json(self) -> dict[str, Any]:
-        """As the result has it."""
-        slos = {text: vars(judgement) for text, judgement in self.slos.items()}
+        """Return JSON values for results."""
+        slos = {text: vars(result) for text, result in self.slos.items()}
         return {"fill_fraction": self.fill_fraction, "loads": self.loads, "slos": slos, "reason": self.reason}
 
     def to_cache(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Return all fields as JSON values."""
         return asdict(self)
 
     @staticmethod
-    def from_cache(data: dict[str, Any]) -> Finding:
-        """What `to_cache` wrote."""
-        return Finding(**data | {"slos": {text: Judgement(**judged) for text, judged in data["slos"].items()}})
+    def from_cache(data: dict[str, Any]) -> HealthAssessment:
+        """Create the assessment from the result of `to_cache`."""
+        return HealthAssessment(**data | {"slos": {text: SloResult(**result) for text, result in data["slos"].items()}})
 
 
-class Examiner:
-    """Does checkups in processes, each once; what a cache has of them is taken from there."""
+class HealthAssessor:
+    """Assesses health in processes, each point once; results in a cache are taken from there."""
 
     def __init__(
         self,
@@ -111,85 +111,85 @@ class Examiner:
         cache: ResultFolder | None = None,
     ):
         self._map, self._progress, self._cache = mapping, progress, cache
-        self._known: dict[str, Finding] = {}
+        self._known: dict[str, HealthAssessment] = {}
 
     @property
-    def findings(self) -> Sequence[Finding]:
-        """All so far."""
+    def assessments(self) -> Sequence[HealthAssessment]:
+        """All assessments so far."""
         return list(self._known.values())
 
-    def known(self, health_check: HealthCheck) -> Finding | None:
-        """What was found, if it was looked at."""
+    def known(self, health_check: HealthCheck) -> HealthAssessment | None:
+        """Return the assessment if it has been made."""
         return self._known.get(health_check.key)
 
-    def __call__(self, checkups: Sequence[HealthCheck]) -> list[Finding]:
-        """What is found at each, in order.
+    def __call__(self, health_checks: Sequence[HealthCheck]) -> list[HealthAssessment]:
+        """Return the assessments, in order.
 
         Raises:
-            InputError: a spec cannot be simulated, or an objective is about what is not there.
+            InputError: a spec cannot be simulated, or an objective names an operation or role that does not exist.
         """
-        new = {c.key: c for c in checkups if c.key not in self._known}
+        new = {c.key: c for c in health_checks if c.key not in self._known}
         for key in list(new):
-            if self._cache and (kept := self._cache.find(key)) is not None:
-                self._note(key, Finding.from_cache(kept))
+            if self._cache and (cached := self._cache.find(key)) is not None:
+                self._note(key, HealthAssessment.from_cache(cached))
                 del new[key]
-        for key, finding in zip(new, self._map(examine, new.values()), strict=True):
-            self._note(key, finding)
+        for key, assessment in zip(new, self._map(assess, new.values()), strict=True):
+            self._note(key, assessment)
             if self._cache:
-                self._cache.keep(key, finding.to_cache())
-        return [self._known[c.key] for c in checkups]
+                self._cache.keep(key, assessment.to_cache())
+        return [self._known[c.key] for c in health_checks]
 
-    def _note(self, key: str, finding: Finding) -> None:
-        self._known[key] = finding
+    def _note(self, key: str, assessment: HealthAssessment) -> None:
+        self._known[key] = assessment
         self._progress(len(self._known))
 
 
-def examine(health_check: HealthCheck) -> Finding:
-    """What is found at one moment.
+def assess(health_check: HealthCheck) -> HealthAssessment:
+    """Assess the health of a store.
 
     Raises:
-        InputError: the spec cannot be simulated, or an objective is about what is not there.
+        InputError: the spec cannot be simulated, or an objective names an operation or role that does not exist.
     """
     spec = health_check.spec
     growth = store_of(spec).growth
     if growth is None:
-        finding = Finding(_loads(spec, health_check.seed), None)
+        assessment = HealthAssessment(_loads(spec, health_check.seed), None)
     else:
         fill_fraction = state_of(growth, spec)["fill_fraction"]
         loads = _loads(_with_room(growth, spec, fill_fraction), health_check.seed)
-        finding = Finding(loads, fill_fraction, growth.full(fill_fraction))
-    if finding.reason:
-        return finding
-    requested_of = [
+        assessment = HealthAssessment(loads, fill_fraction, growth.full(fill_fraction))
+    if assessment.reason:
+        return assessment
+    relevant_phases = [
         phase
         for phase in phases(spec, health_check.window_s)
         if any(_concerns(slo, phase) for slo in health_check.slos)
     ]
-    measures = [_measures(phase, health_check) for phase in requested_of]
+    measures = [_measures(phase, health_check) for phase in relevant_phases]
     slos = {slo.text: _worst(slo, measures) for slo in health_check.slos}
-    return replace(finding, slos=slos, visits=sum(m.engine.visits for m in measures))
+    return replace(assessment, slos=slos, visits=sum(m.engine.visits for m in measures))
 
 
 def state_of(growth: Growth[Any], spec: Spec) -> dict[str, Any]:
-    """The state of a spec whose objects have a size written down."""
+    """Return the state of a store whose spec has an explicit object size."""
     return growth.state(spec, trace_of(spec))
 
 
 def trace_of(spec: Spec) -> Trace:
-    """A trace that stands for the workload where only the size of what is stored counts."""
+    """Return a trace of one request, for calculations that depend on the size of stored objects only."""
     return generate(spec.workload.model_copy(update={"operations": 1, "duration": None}), 0)
 
 
 def _with_room(growth: Growth[Any], spec: Spec, fill_fraction: float) -> Spec:
-    """The spec; of a store that is full, with as many objects as it takes: more have no demands."""
+    """Return the spec; for a full store, with as many objects as fit, because demands are undefined beyond."""
     if fill_fraction <= growth.full_fraction:
         return spec
-    held: Spec = growth.holding(spec, growth.objects(spec) * growth.full_fraction / fill_fraction)
-    return held
+    full: Spec = growth.holding(spec, growth.objects(spec) * growth.full_fraction / fill_fraction)
+    return full
 
 
 def _loads(spec: Spec, seed: int) -> dict[str, float]:
-    """By role, the busiest station's work for a second of an open loop's requests; pools and infinite servers aside."""
+    """Return the load of the busiest station of each role in an open loop, without infinite servers."""
     if spec.workload.rate is None:
         return {}
     short = _short(spec)
@@ -203,13 +203,13 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
 
 
 def _short(spec: Spec) -> Spec:
-    """The spec with a workload of `_ROWS` requests."""
+    """Return the spec with a workload of `_ROWS` requests."""
     workload = spec.workload.model_copy(update={"operations": _ROWS, "duration": None})
     return spec.model_copy(update={"workload": workload})
 
 
 def _concerns(slo: Slo, phase: Spec) -> bool:
-    """Whether the workload has what the objective is about."""
+    """Whether an objective applies to the workload."""
     return slo.figure == UTILIZATION or phase.workload.mix.get(slo.subject, 0.0) > 0  # type: ignore[call-overload]
 
 
@@ -219,14 +219,14 @@ def _measures(spec: Spec, health_check: HealthCheck) -> Measures:
 
 
 def _window(spec: Spec, window_s: float, *, seed: int) -> Run:
-    """A run without the requests of its first `WARM_UP`."""
+    """Simulate a window without its warm-up."""
     run = simulate(spec, seed=seed)
     return settled(run, dict.fromkeys(ops_of(run), WARM_UP * window_s))
 
 
-def _worst(slo: Slo, measures: Sequence[Measures]) -> Judgement:
-    """The objective where it is hardest to keep, of the phases that it is about."""
-    judged = [slo.judge(m) for m in measures if slo.figure == UTILIZATION or slo.subject in m.ops]
-    if not judged or math.isnan(judged[0].value):
-        raise InputError(f"slo {slo.text}: the workload asks for no {slo.subject} within a window")
-    return min(judged, key=lambda j: j.value) if slo.above else max(judged, key=lambda j: j.value)
+def _worst(slo: Slo, measures: Sequence[Measures]) -> SloResult:
+    """Return the worst result of an objective over the phases to which it applies."""
+    results = [slo.evaluate(m) for m in measures if slo.figure == UTILIZATION or slo.subject in m.ops]
+    if not results or math.isnan(results[0].value):
+        raise InputError(f"slo {slo.text}: the workload has no {slo.subject} requests within a window")
+    return min(results, key=lambda r: r.value) if slo.above else max(results, key=lambda r: r.value)

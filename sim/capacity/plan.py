@@ -1,4 +1,4 @@
-"""A plan: when a store that grows reaches its limits, and the cheapest change that keeps its objectives for longer.
+"""A capacity plan: when a growing store reaches its limits, and the cheapest change to meet its objectives for longer.
 
 growth = read_growth(Path("growth.yaml"))
 found = plan(load_mapping(Path("spec.yaml")), growth, [parse_slo("PUT.p99<100ms")])
@@ -13,8 +13,8 @@ from typing import Any
 from models.prices import cost
 from models.store import spec_of
 from sim.capacity.growth import Growth, Scenario, check_growth, likely, scenarios, with_object_size
-from sim.capacity.health import Examiner, HealthCheck
-from sim.capacity.limits import RANGE, Course, Limit, Look, find_limits
+from sim.capacity.health import HealthAssessor, HealthCheck
+from sim.capacity.limits import RANGE, GrowingStore, Limit, MonthlyHealth, find_limits
 from sim.capacity.remedies import SURE, Search, Trial
 from sim.parallel.process_pool import process_map
 from sim.parallel.result_cache import ResultFolder
@@ -22,39 +22,39 @@ from sim.replication.slo import Slo
 from traces.errors import InputError
 
 AHEAD = 2
-"""What binds next is looked for until so many times the period."""
+"""Horizon of the search for the limit after the best change, in periods."""
 
 
 @dataclass(frozen=True)
-class Moment(Look):
-    """What was found in a month of the likely path, and how many objects there are."""
+class PathPoint(MonthlyHealth):
+    """The health assessment of a month of the likely path, and the number of objects."""
 
     objects: float
 
     def to_json(self) -> dict[str, Any]:
-        """As the result has it."""
-        return {"month": self.month, "objects": self.objects, **self.finding.to_json()}
+        """Return JSON values."""
+        return {"month": self.month, "objects": self.objects, **self.health.to_json()}
 
 
 @dataclass(frozen=True)
 class CapacityPlan:
-    """When the store reaches its limits, and what to do about it.
+    """When the store reaches its limits, and the changes that avoid them.
 
     Attributes:
-        limits: the first first.
-        likely: what was found along the likely path.
-        changes: all that were tried; the one that sets nothing is the store as it is.
-        best: the cheapest that holds; None: nothing that was tried does.
-        following: what binds next with the best; None: nothing within twice the period.
-        cost: of the store as it is; None without prices.
+        limits: in order of time.
+        likely: health along the likely path.
+        changes: all changes tried; the one that sets nothing is the unchanged store.
+        best: the cheapest change that holds; None: none does.
+        following: the next limit with the best change; None: none within twice the period.
+        cost: of the unchanged store; None without prices.
         months: the period.
         slos: the objectives.
-        scenarios: how many.
+        scenarios: number of scenarios.
         visits: of all simulations.
     """
 
     limits: tuple[Limit, ...]
-    likely: tuple[Moment, ...]
+    likely: tuple[PathPoint, ...]
     changes: tuple[Trial, ...]
     best: Trial | None
     following: Limit | None
@@ -68,13 +68,13 @@ class CapacityPlan:
     visits: int
 
     def to_json(self) -> dict[str, Any]:
-        """What the command prints.
+        """Return JSON values.
 
         Returns:
-            ``{"limits": [{"name", "kind", "month": {"low", "likely", "high"}, "objects", "share", "evidence": {"text",
-            …}}], "first": the name of the first, "likely": [{"month", "objects", "fill_share", "loads", "slos",
-            "reason"}], "changes": [{"set": {path: value}, "cost": what it adds, "holds", "share", "evidence"}], "best":
-            one of these with ``next`` (a limit), or None, "cost", …}``.
+            ``{"limits": [{"name", "kind", "month": {"low", "likely", "high"}, "objects", "fraction", "evidence":
+            {"text", …}}], "first": the name of the first, "likely": [{"month", "objects", "fill_fraction", "loads",
+            "slos", "reason"}], "changes": [{"set": {path: value}, "cost": additional cost, "holds", "fraction",
+            "evidence"}], "best": one of these with ``next`` (a limit), or None, "cost", …}``.
         """
         following = None if self.following is None else self.following.to_json()
         return {
@@ -109,16 +109,16 @@ def plan(
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> CapacityPlan:
-    """When the store reaches its limits, and what to do about it.
+    """Find when the store reaches its limits, and the cheapest change that avoids them.
 
     Args:
-        data: the spec as its file has it; changes are further values in it.
-        slos: none: limits of state and stations alone.
+        data: the contents of the spec file; changes set further values in it.
+        slos: the objectives; without any, only limits of state and stations are found.
         seed: of the scenarios and of all simulations.
-        window_s: simulated time at each moment that is looked at; the first fifth is left out as its warm-up.
-        replications: windows at each.
-        cache: of moments that are looked at already.
-        progress: told how many moments have been looked at.
+        window_s: simulated time of each assessment; the first fifth is excluded as warm-up.
+        replications: simulated windows per assessment.
+        cache: of earlier assessments.
+        progress: called with the number of assessments done.
 
     Raises:
         InputError: the growth does not fit the store, a value is out of range, or a state cannot be simulated.
@@ -128,15 +128,15 @@ def plan(
             raise InputError(f"{name} is {value:g}; it must be above 0")
     spec = with_object_size(spec_of(dict(data), source), seed)
     check_growth(spec, growth)
-    course = Course(spec, growth, tuple(slos), HealthCheck(spec, (), window_s, replications, seed))
+    store = GrowingStore(spec, growth, tuple(slos), HealthCheck(spec, (), window_s, replications, seed))
     expected, drawn = likely(growth), scenarios(growth, seed)
     with process_map(workers) as mapping:
-        examine = Examiner(mapping, progress, cache)
-        limits = find_limits(course, expected, drawn, examine)
-        path = _path(course, expected, examine)
-        search = Search(data, course, expected, drawn, examine)
+        assess = HealthAssessor(mapping, progress, cache)
+        limits = find_limits(store, expected, drawn, assess)
+        path = _path(store, expected, assess)
+        search = Search(data, store, expected, drawn, assess)
         best = search.best()
-        following = None if best is None else _next(best, expected, examine)
+        following = None if best is None else _next(best, expected, assess)
     return CapacityPlan(
         limits=tuple(limits),
         likely=path,
@@ -150,24 +150,24 @@ def plan(
         seed=seed,
         window_s=window_s,
         replications=replications,
-        visits=sum(finding.visits for finding in examine.findings),
+        visits=sum(assessment.visits for assessment in assess.assessments),
     )
 
 
-def _path(course: Course, expected: Scenario, examine: Examiner) -> tuple[Moment, ...]:
-    """All that was found along the likely path, by month."""
-    found = {month: examine.known(course.at(expected, month)) for month in range(course.growth.months + 1)}
+def _path(store: GrowingStore, expected: Scenario, assess: HealthAssessor) -> tuple[PathPoint, ...]:
+    """Return all assessments along the likely path, by month."""
+    known = {month: assess.known(store.at(expected, month)) for month in range(store.growth.months + 1)}
     return tuple(
-        Moment(month, finding, expected.objects(course.spec, month))
-        for month, finding in found.items()
-        if finding is not None
+        PathPoint(month, health, expected.objects(store.spec, month))
+        for month, health in known.items()
+        if health is not None
     )
 
 
-def _next(best: Trial, expected: Scenario, examine: Examiner) -> Limit | None:
-    """The first limit that the changed store reaches after the period, in the likely scenario."""
-    course = best.change.course
-    longer = course.growth.model_copy(update={"months": AHEAD * course.growth.months})
-    limits = find_limits(replace(course, growth=longer), expected, [expected], examine)
-    months = course.growth.months
+def _next(best: Trial, expected: Scenario, assess: HealthAssessor) -> Limit | None:
+    """Return the first limit that the changed store reaches after the period, in the likely scenario."""
+    store = best.change.store
+    longer = store.growth.model_copy(update={"months": AHEAD * store.growth.months})
+    limits = find_limits(replace(store, growth=longer), expected, [expected], assess)
+    months = store.growth.months
     return next((limit for limit in limits if limit.month.likely is None or limit.month.likely > months), None)

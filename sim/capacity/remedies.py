@@ -1,7 +1,7 @@
-"""Changes of a store that may keep its objectives for longer: what there is to try, and the cheapest that does.
+"""Search for the cheapest change with which a store meets its objectives for longer.
 
-Single changes are looked at first, and pairs of those that helped. A change *holds* if the store still keeps all at the
-end of the period in the likely scenario; the best is the cheapest that does so in nine scenarios of ten, too.
+Single changes are tried first, then pairs of those that helped. A change *holds* if the store meets all objectives at
+the end of the period in the likely scenario; the best is the cheapest that also holds in nine of ten scenarios.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from models.capabilities import SpecChange
 from models.prices import cost
 from models.store import Spec, spec_of, store_of
 from sim.capacity.growth import Scenario, spec_at, with_object_size
-from sim.capacity.health import Examiner, Finding
-from sim.capacity.limits import Course
+from sim.capacity.health import HealthAssessment, HealthAssessor
+from sim.capacity.limits import GrowingStore
 from sim.replication.slo import Slo
 from traces.errors import InputError
 from traces.spec_file import override
 
 SURE = 0.9
-"""Share of the scenarios in which the best change holds, at least."""
+"""Minimum fraction of the scenarios in which the best change must hold."""
 _MOST_PAIRS = 24
-_HELP = 0.01  # less than that is chance
+_HELP = 0.01  # smaller improvements are due to chance
 
 
 @dataclass(frozen=True)
@@ -33,37 +33,37 @@ class Change:
 
     Attributes:
         values: by path.
-        course: of the changed store.
-        extra_cost: what it costs more; None: there are no prices.
+        store: the changed store.
+        extra_cost: additional cost; None: there are no prices.
     """
 
     values: Mapping[str, Any]
-    course: Course
+    store: GrowingStore
     extra_cost: float | None
 
     @property
     def order(self) -> float:
-        """What it is ranked by: its cost; without prices all are alike and the order of trying counts."""
+        """The sort key, its cost; without prices changes remain in the order in which they are tried."""
         return self.extra_cost or 0.0
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A change and what was found of it at the end of the period.
+    """A change and its health assessment at the end of the period.
 
     Attributes:
         finding: in the likely scenario.
-        share: of the scenarios in which it holds; None: not looked at, as it does not in the likely one or something
-            cheaper does.
+        fraction: of the scenarios in which it holds; None: not assessed, because it does not hold in the likely one or
+            a cheaper change holds.
     """
 
     change: Change
-    finding: Finding
+    finding: HealthAssessment
     holds: bool
     fraction: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the result has it."""
+        """Return JSON values."""
         return {
             "set": dict(self.change.values),
             "cost": self.change.extra_cost,
@@ -77,20 +77,20 @@ class Search:
     """The search for the cheapest change that holds.
 
     Attributes:
-        trials: all so far, that without a change first.
+        trials: all so far, beginning with the unchanged store.
     """
 
     def __init__(
-        self, data: Mapping[str, Any], course: Course, expected: Scenario, scenarios: Sequence[Scenario],
-        examine: Examiner,
+        self, data: Mapping[str, Any], store: GrowingStore, expected: Scenario, scenarios: Sequence[Scenario],
+        assess: HealthAssessor,
     ):  # fmt: skip
-        self._data, self._course, self._examine = data, course, examine
+        self._data, self._store, self._assess = data, store, assess
         self._expected, self._scenarios = expected, scenarios
         self.trials: list[Trial] = []
 
     def best(self) -> Trial | None:
-        """The cheapest change that holds in `SURE` of the scenarios; None: nothing that was tried does."""
-        as_it_is = self._sure(self._tried([Change({}, self._course, None if self._price is None else 0.0)]))
+        """Return the cheapest change that holds in at least `SURE` of the scenarios; None: none does."""
+        as_it_is = self._sure(self._tried([Change({}, self._store, None if self._price is None else 0.0)]))
         if as_it_is:
             return as_it_is
         singles = self._tried(list(self._singles()))
@@ -103,42 +103,42 @@ class Search:
 
     @property
     def _price(self) -> float | None:
-        return cost(self._course.spec)
+        return cost(self._store.spec)
 
     def _tried(self, changes: Sequence[Change]) -> list[Trial]:
-        """What the changes do at the end of the period in the likely scenario, the cheapest first."""
-        end = self._course.growth.months
-        findings = self._examine([change.course.at(self._expected, end) for change in changes])
-        trials = [Trial(c, f, self._holds(f)) for c, f in zip(changes, findings, strict=True)]
+        """Assess changes at the end of the period in the likely scenario; returns the cheapest first."""
+        end = self._store.growth.months
+        assessments = self._assess([change.store.at(self._expected, end) for change in changes])
+        trials = [Trial(c, health, self._holds(health)) for c, health in zip(changes, assessments, strict=True)]
         self.trials += trials
         return sorted(trials, key=lambda trial: trial.change.order)
 
     def _sure(self, trials: Sequence[Trial]) -> Trial | None:
-        """The first that holds in enough scenarios, which is noted of all up to it."""
-        end = self._course.growth.months
+        """Return the first trial that holds in enough scenarios; records the fraction of each trial up to it."""
+        end = self._store.growth.months
         for trial in (trial for trial in trials if trial.holds):
-            findings = self._examine([trial.change.course.at(scenario, end) for scenario in self._scenarios])
-            fraction = sum(map(self._holds, findings)) / len(findings)
+            assessments = self._assess([trial.change.store.at(scenario, end) for scenario in self._scenarios])
+            fraction = sum(map(self._holds, assessments)) / len(assessments)
             known = replace(trial, fraction=fraction)
             self.trials[self.trials.index(trial)] = known
             if fraction >= SURE:
                 return known
         return None
 
-    def _holds(self, finding: Finding) -> bool:
-        return finding.reason is None and all(finding.keeps(slo) for slo in self._course.slos)
+    def _holds(self, health: HealthAssessment) -> bool:
+        return health.reason is None and all(health.meets(slo) for slo in self._store.slos)
 
     def _helped(self, trial: Trial) -> bool:
-        """Whether anything that is wrong without a change is better with this one."""
+        """Whether a problem of the unchanged store is smaller with this change."""
         before, after = self.trials[0].finding, trial.finding
         eased = [role for role, load in before.loads.items() if load >= 1 and after.loads.get(role, 0.0) < load]
         emptier = before.full is not None and (after.fill_fraction or 0.0) < (before.fill_fraction or 0.0)
-        broken = [slo for slo in self._course.slos if slo.text in before.slos and not before.keeps(slo)]
-        better = [slo for slo in broken if slo.text in after.slos and _is_better(slo, after, before)]
+        violated = [slo for slo in self._store.slos if slo.text in before.slos and not before.meets(slo)]
+        better = [slo for slo in violated if slo.text in after.slos and _is_better(slo, after, before)]
         return bool(eased or emptier or better)
 
     def _singles(self) -> Iterator[Change]:
-        for values in candidates(self._course, self._expected):
+        for values in candidates(self._store, self._expected):
             change = self._change(values)
             if change is not None:
                 yield change
@@ -151,35 +151,35 @@ class Search:
                     yield change
 
     def _change(self, values: Mapping[str, Any]) -> Change | None:
-        """The change; None: the store does not take it, as too few hosts for a code."""
+        """Return the change; None: the spec refuses it, for example if there are too few hosts for an erasure code."""
         try:
             spec = spec_of(override(self._data, [f"{path}={value}" for path, value in values.items()]), "change")
         except InputError:
             return None
         price = cost(spec)
         extra = None if price is None or self._price is None else price - self._price + self._moving_cost(spec)
-        sized = with_object_size(spec, self._course.health_check.seed)
-        return Change(values, replace(self._course, spec=sized), extra)
+        sized = with_object_size(spec, self._store.health_check.seed)
+        return Change(values, replace(self._store, spec=sized), extra)
 
     def _moving_cost(self, spec: Spec) -> float:
-        """What it costs to get to the changed store from that of now, besides what is added to it."""
+        """Return the cost of moving to the changed store, without that of added hardware."""
         remedies = store_of(spec).remedies
-        now = spec_at(self._course.spec, self._course.growth, self._expected, 0)
+        now = spec_at(self._store.spec, self._store.growth, self._expected, 0)
         return 0.0 if remedies is None else remedies.moving_cost(now, spec)
 
 
-def _is_better(slo: Slo, after: Finding, before: Finding) -> bool:
+def _is_better(slo: Slo, after: HealthAssessment, before: HealthAssessment) -> bool:
     a, b = after.slos[slo.text].value, before.slos[slo.text].value
     return a > b * (1 + _HELP) if slo.above else a < b * (1 - _HELP)
 
 
-def candidates(course: Course, expected: Scenario) -> Iterator[SpecChange]:
-    """Single changes of a store, as values by path; what a store refuses is among them."""
-    spec = course.spec
+def candidates(store: GrowingStore, expected: Scenario) -> Iterator[SpecChange]:
+    """Yield single changes of a store, as values by path, including some that its spec refuses."""
+    spec = store.spec
     remedies = store_of(spec).remedies
     if remedies is not None:
-        yield from remedies.changes(spec, spec_at(spec, course.growth, expected, course.growth.months))
-    if spec.client.hedge.after is None and any(_may_be_hedged(spec, slo) for slo in course.slos):
+        yield from remedies.changes(spec, spec_at(spec, store.growth, expected, store.growth.months))
+    if spec.client.hedge.after is None and any(_may_be_hedged(spec, slo) for slo in store.slos):
         yield from ({"client.hedge.after": after} for after in ("p90", "p95"))
 
 

@@ -1,12 +1,12 @@
-"""A long forecast: the slow state as a fluid, and a short window of requests simulated at each of some states of it.
+"""A long-term forecast: a short window of requests is simulated at each of several states of a slowly growing store.
 
-A cluster takes hours to fill and milliseconds to answer, so what it holds is taken to stand still during a window. All
-windows have one seed, so two states differ by what they do to requests, not by luck.
+A cluster takes hours to fill and milliseconds to respond, so its contents are constant during a window. All windows
+have the same seed, so differences between states are not due to chance.
 
-The first fifth of a window is left out of the figures as its warm-up. It is not found by MSER-5 (`warm_up`): one
-run cut by its own samples loses busy spells that are no warm-up, and windows cut at different places would not compare.
-The rest is cut into ten stretches, and intervals are those of batch means (Law, "Simulation Modeling and Analysis", 5th
-ed. 2015, section 9.5.3), made as those of replications are.
+The first fifth of a window is excluded from the figures as warm-up. MSER-5 (`warm_up`) is not used: a run truncated by
+its own samples loses busy periods that are not warm-up, and windows truncated at different times are not comparable.
+The rest is divided into ten batches, and intervals are those of batch means (Law, "Simulation Modeling and Analysis",
+5th ed. 2015, section 9.5.3), calculated like those of replications.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from traces.workload.keys import UniformKeys, WriteOnceReadOnce
 Spacing = Literal["geometric", "linear"]
 
 WARM_UP = 0.2
-"""Share of a window that is left out of its figures."""
+"""Fraction of a window that is excluded from its figures."""
 BATCHES = 10
-"""Stretches of the rest, for intervals."""
+"""Number of batches of the rest, for intervals."""
 MOST_STATES = 1000
 MOST_OBJECTS = 1e13
 INTERVALS = ("mean", "p50", "p99")
-"""Figures of latency that have an interval."""
+"""Latency figures that have an interval."""
 
 State = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which states are looked at, and for how long.
+    """The states to simulate.
 
     Attributes:
-        low, high: objects in the cluster at the first and the last state.
-        states: how many.
+        low, high: objects in the cluster in the first and the last state.
+        states: number of states.
         spacing: equal ratios or equal differences between neighbours.
-        window_s: simulated seconds at each.
+        window_s: simulated seconds per state.
 
     Raises:
         InputError: a value is out of range.
@@ -69,18 +69,18 @@ class Plan:
         if not 0 <= self.low < self.high <= MOST_OBJECTS:
             raise InputError(
                 f"timeline: objects are {self.low:g}..{self.high:g}; the first number must be at least 0 and below the "
-                f"second, which may be {MOST_OBJECTS:g} at most"
+                f"second, which must be at most {MOST_OBJECTS:g}"
             )
         if self.low == 0 and self.spacing == "geometric":
-            raise InputError("timeline: equal ratios do not begin at 0 objects; begin at 1, or take linear spacing")
+            raise InputError("timeline: geometric spacing cannot start at 0 objects; start at 1, or use linear spacing")
         if not 2 <= self.states <= MOST_STATES:
-            raise InputError(f"timeline: states are {self.states}; 2 to {MOST_STATES} are possible")
+            raise InputError(f"timeline: states is {self.states}; it must be 2 to {MOST_STATES}")
         if not 0 < self.window_s < math.inf:
-            raise InputError(f"timeline: the window is {self.window_s:g} s; it must be longer than 0 s")
+            raise InputError(f"timeline: the window is {self.window_s:g} s; it must be above 0 s")
 
     @property
     def objects(self) -> list[float]:
-        """Objects at each state, shape (states,), rounded to whole ones."""
+        """Objects in each state, shape (states,), rounded to whole numbers."""
         between = np.geomspace if self.spacing == "geometric" else np.linspace
         counts: list[float] = np.rint(between(self.low, self.high, self.states)).tolist()
         return counts
@@ -88,7 +88,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Window:
-    """A state to be simulated: everything that its result depends on."""
+    """A state to simulate: everything that its result depends on."""
 
     spec: Spec
     window_s: float
@@ -103,16 +103,17 @@ class Window:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Throughput and latency of a store against the number of objects in it.
+    """Throughput and latency of a store as a function of the number of objects in it.
 
     Attributes:
-        states: ``{"objects", "fill_share", …, "ops": {"GET": {"count", "errors", "throughput_ops", "throughput_bytes",
-            "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops": [low, high], "latency_s": {"mean",
-            "p50", "p99"}}, "busiest": {"role", "utilization"}}, …}, …}``, with what the store's growth says of the
-            state, and of the way from the state before (`models.capabilities.Growth`).
-        effects: what begins between the first state and the last.
-        columns: the figures of the states that go into a table.
-        window_s: simulated time at each state.
+        states: ``{"objects", "fill_fraction", …, "ops": {"GET": {"count", "errors", "throughput_ops",
+            "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops": [low, high],
+            "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}}, …}, …}``, with figures of the
+            store's growth for the state, and for the transition from the previous state
+            (`models.capabilities.Growth`).
+        effects: effects that begin between the first state and the last.
+        columns: the figures of states to show in a table.
+        window_s: simulated time per state.
         engine: ``{"name", "wall_s", "visits"}``, the sums over the windows.
     """
 
@@ -124,11 +125,11 @@ class Timeline:
 
     @property
     def warm_up_s(self) -> float:
-        """How much of each window is left out of its figures."""
+        """The time of each window that is excluded from its figures."""
         return WARM_UP * self.window_s
 
     def to_json(self) -> dict[str, Any]:
-        """What the command prints."""
+        """Return JSON values."""
         return {
             "states": list(self.states),
             "events": [vars(effect) for effect in self.effects],
@@ -149,14 +150,14 @@ def timeline(
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Timeline:
-    """Throughput and latency against the number of objects stored.
+    """Simulate throughput and latency as a function of the number of objects stored.
 
     Args:
-        spec: what it says of `stored.objects` and the workload's end gives way to the plan. Where its keys are written
-            once and then read once, each window is one of writes and one of reads after each other.
-        workers: processes; the result does not depend on them.
-        cache: asked before a window is simulated, and told after.
-        progress: told how many windows are done.
+        spec: the plan replaces its `stored.objects` and the end of its workload. If keys are written once and then read
+            once, a window of writes and a window of reads are simulated per state.
+        workers: number of processes; the result does not depend on it.
+        cache: searched before a window is simulated; stores each result.
+        progress: called with the number of windows done.
 
     Raises:
         InputError: the store has no state that grows, or a worker was killed.
@@ -177,7 +178,7 @@ def timeline(
     engines = [state.pop("engine") for state in states]
     trace = generate(phases(windows[0].spec, plan.window_s)[0].workload, seed)
     return Timeline(
-        states=tuple(_with_the_way(growth, spec, states)),
+        states=tuple(_with_transitions(growth, spec, states)),
         effects=growth.effects(windows[0].spec, trace, plan.low, plan.high),
         columns=growth.columns,
         window_s=plan.window_s,
@@ -186,16 +187,16 @@ def timeline(
 
 
 def growth_of(spec: Spec) -> Growth[Any]:
-    """How the state of the spec's store grows.
+    """Return the growth model of the spec's store.
 
     Raises:
-        InputError: its model does not say.
+        InputError: it has none.
     """
     return required(store_of(spec).growth, spec, "growth", "timeline")
 
 
 def simulated(window: Window) -> State:
-    """What is found at one state."""
+    """Simulate a state."""
     state: State = {}
     engine = {"wall_s": 0.0, "visits": 0}
     for spec in phases(window.spec, window.window_s):
@@ -208,7 +209,7 @@ def simulated(window: Window) -> State:
 
 
 def phases(spec: Spec, window_s: float) -> list[Spec]:
-    """The spec with a workload that lasts as long as a window, or with one of writes and one of reads."""
+    """Return the spec with a workload as long as a window, or one with writes and one with reads."""
     workload = spec.workload
     lasting: dict[str, Any] = {"operations": None, "duration": window_s}
     changes: Iterable[dict[str, Any]] = [lasting]
@@ -219,7 +220,7 @@ def phases(spec: Spec, window_s: float) -> list[Spec]:
 
 
 def _figures(run: Run, op: str, window_s: float) -> dict[str, Any]:
-    """The figures of an operation after the warm-up, shaped as `summary.summarise` shapes those of a Run."""
+    """Return the figures of an operation after the warm-up, structured as by `summary.summarise`."""
     edges_s = np.linspace(WARM_UP * window_s, window_s, BATCHES + 1)
     requested = run.op == OPS.index(op)
     begun = requested & (run.column("arrival_s") >= edges_s[0])
@@ -247,7 +248,7 @@ def _figures(run: Run, op: str, window_s: float) -> dict[str, Any]:
 
 
 def _parts(values: Floats, at_s: Floats, edges_s: Floats) -> list[Floats]:
-    """The values of each stretch between edges."""
+    """Return the values of each batch between edges."""
     order = np.argsort(at_s, kind="stable")
     return np.split(values[order], np.searchsorted(at_s[order], edges_s[1:-1]))
 
@@ -258,15 +259,15 @@ def _ends(figure: Figure) -> list[float]:
 
 
 def _busiest(run: Run) -> dict[str, Any]:
-    """Role and utilisation of the busiest station with a limited number of servers."""
+    """Return role and utilisation of the busiest station with a limited number of servers."""
     assert run.stations is not None
     limited = [row for row in run.stations.to_pylist() if row["servers"] is not None]
     most = max(limited, key=lambda row: float(row["utilization"]))
     return {name: most[name] for name in ("role", "utilization")}
 
 
-def _with_the_way(growth: Growth[Any], spec: Spec, states: list[State]) -> list[State]:
-    """The states with what it took to grow to each from the one before, at the rate of its writes."""
+def _with_transitions(growth: Growth[Any], spec: Spec, states: list[State]) -> list[State]:
+    """Add figures of the transition from the previous state to each state, at the rate of its writes."""
     low = states[0]["objects"]
     for state in states:
         high = state["objects"]

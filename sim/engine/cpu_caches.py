@@ -1,6 +1,6 @@
-"""How warm a station's servers are: what engines make of `network.Caches`. Pure, and the same for both engines.
+"""CPU cache warm-up of a station (`network.Caches`), as pure functions for both engines.
 
-*Warmth* is the mean fraction of the servers' caches that is not lost.
+The *warm fraction* is the mean fraction of the servers' caches whose contents are still there.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import math
 
 
 def cooled(warm_fraction: float, idle_s: float, decay_s: float) -> float:
-    """The warmth after `idle_s` in which all servers were idle, or a longer time in which some were."""
+    """Return the warm fraction after an idle time; if only a fraction of the servers was idle, `idle_s` is scaled."""
     return warm_fraction * math.exp(-idle_s / decay_s)
 
 
 def cold_time_s(warm_fraction: float, work_s: float, cold_penalty_s: float, warm_up_s: float) -> float:
-    """What work takes longer that begins at that warmth."""
+    """Return the additional service time of work that begins at that warm fraction."""
     return cold_penalty_s * (1 - warm_fraction) * (1 - math.exp(-work_s / warm_up_s))
 
 
 def warmed(warm_fraction: float, work_s: float, warm_up_s: float) -> float:
-    """The warmth after work; of several servers, `work_s` is a server's share of it."""
+    """Return the warm fraction after work; with several servers, `work_s` is the work per server."""
     return 1 - (1 - warm_fraction) * math.exp(-work_s / warm_up_s)

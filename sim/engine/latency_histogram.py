@@ -1,21 +1,21 @@
-"""A quantile of the latencies seen so far, kept up at each one: what a hedge's delay is taken from."""
+"""A running quantile of the latencies observed so far, which sets the delay of hedged requests."""
 
 from __future__ import annotations
 
 import math
 
 SUB_BINS = 32
-"""Bins of each power of two: a bin is at most 1/32 of its value wide."""
+"""Bins per power of two: the width of a bin is at most 1/32 of its value."""
 
 EXPONENTS = 64
-"""Powers of two from 2^-40 s on."""
+"""Number of powers of two, starting at 2^-40 s."""
 
 LEAST_EXPONENT = -40
 BINS = SUB_BINS * EXPONENTS
 
 
 def bin_of(latency_s: float) -> int:
-    """The bin of a latency: by its binary exponent and the first bits of its mantissa, which is exact arithmetic."""
+    """Return the bin of a latency from its binary exponent and leading mantissa bits, which is exact arithmetic."""
     if latency_s <= 0:
         return 0
     mantissa, exponent = math.frexp(latency_s)
@@ -24,13 +24,13 @@ def bin_of(latency_s: float) -> int:
 
 
 def upper_edge_s(place: int) -> float:
-    """The latency at which a bin ends."""
+    """Return the upper edge of a bin."""
     exponent, sub = divmod(place, SUB_BINS)
     return math.ldexp(0.5 + (sub + 1) / (2 * SUB_BINS), exponent + LEAST_EXPONENT)
 
 
 class LatencyBins:
-    """Counts of latencies, and the bin that holds the quantile; moves by a step or two with each latency."""
+    """Counts of latencies and the bin of the quantile, which moves by a step or two with each latency."""
 
     def __init__(self, probability: float):
         self.probability = probability
@@ -38,7 +38,7 @@ class LatencyBins:
         self.total = self.place = self.below = 0  # below: latencies in bins up to `place`
 
     def add(self, latency_s: float) -> None:
-        """One latency more."""
+        """Add a latency."""
         place = bin_of(latency_s)
         self.counts[place] += 1
         self.total += 1
@@ -53,5 +53,5 @@ class LatencyBins:
             self.place -= 1
 
     def quantile_s(self) -> float:
-        """The upper edge of the bin that holds the quantile."""
+        """Return the upper edge of the bin that contains the quantile."""
         return upper_edge_s(self.place)

@@ -1,4 +1,4 @@
-"""What an engine hands back, and the invariants that every execution must keep."""
+"""Input and output of an engine, and the invariants of every execution."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from models.network.retry_policy import NO_POLICY
 from traces.trace import Pacing
 
 CHUNK = 8192
-"""Requests drawn at a time: fewer, and what each draw costs in Python counts; more, and a Sheet leaves the caches."""
+"""Requests drawn at a time. With fewer, the cost of a draw in Python matters; with more, a Sheet exceeds CPU caches."""
 
 JITTER_STREAM = 1 << 32
-"""Random streams of the pauses before retries start here; stations and groups have the low numbers."""
+"""Number of the first random stream for pauses before retries; stations and groups have the low numbers."""
 
 Floats = NDArray[np.float64]
 
 
 class InvariantError(AssertionError):
-    """The engine broke one of its own invariants: a bug in tailcast, never in the input."""
+    """The engine violated one of its own invariants: a bug in tailcast, never in the input."""
 
 
 class Failure(IntEnum):
@@ -40,14 +40,14 @@ class Failure(IntEnum):
 
 @dataclass(frozen=True)
 class Program:
-    """What an engine executes: a network, and its requests as Sheets drawn chunk by chunk.
+    """The input of an engine: a network, and its requests as Sheets that are drawn in chunks.
 
     Attributes:
-        draw: the Sheet of `count` requests from `first` on; shorter where the requests end.
-        seed: of what is drawn while the clock runs.
+        draw: returns the Sheet of `count` requests starting at `first`; the last Sheet is shorter.
+        seed: of the random numbers drawn during the run.
         pacing: when requests are issued.
         background: all operations of each background load; their routes have no policy.
-        paths: the outcome is to have the critical paths.
+        paths: whether to record critical paths.
     """
 
     network: Network
@@ -64,7 +64,7 @@ class Program:
 
     @staticmethod
     def of(network: Network, requests: Requests, seed: int, paths: bool = False) -> Program:
-        """The requests of a Trace under a seed."""
+        """Create the program for the compiled requests of a Trace."""
         return Program(
             network,
             lambda first, count: draw_sheet(network, requests, seed, first, count),
@@ -77,25 +77,25 @@ class Program:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened to each request, in order of request index, and at each station.
+    """The results for each request, in order of request index, and for each station.
 
     Attributes:
-        start_s, first_byte_s, end_s: shape (requests,); `first_byte_s` is NaN where no stage delivers.
-        client: whose request it was, shape (requests,); -1 in an open loop.
+        start_s, first_byte_s, end_s: shape (requests,); `first_byte_s` is NaN if no stage delivers.
+        client: number of the client, shape (requests,); -1 in an open loop.
         failure: a `Failure`, shape (requests,).
-        attempts: how many were begun, shape (requests,).
-        winner: which attempt ended the request, counted from 1, shape (requests,); 0 where none did.
-        path_s: where the time of each successful request went, along the branches that decided when its stages
-            ended: seconds before the attempt that won began, then waiting and service for each of the network's
-            roles; shape (requests, 1 + 2 x roles). NaN for a failed request; no rows where the program wants none.
-        background_end_s: when each background operation ended, load after load; NaN where it did not.
+        attempts: number of attempts begun, shape (requests,).
+        winner: number of the attempt that completed the request, from 1, shape (requests,); 0: none.
+        path_s: times of each successful request along its critical path (the branches that determined the ends of
+            its stages): seconds before the winning attempt began, then waiting and service time for each of the
+            network's roles; shape (requests, 1 + 2 x roles). NaN for a failed request; no rows if not recorded.
+        background_end_s: end of each background operation, load after load; NaN if it did not end.
         visits: visits begun at each station, shape (stations,).
         busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
         waiting_s: job-seconds spent waiting, shape (stations,).
-        held: pool tokens not given back, shape (stations,).
+        held: pool tokens not returned, shape (stations,).
         clock_s: when the last visit or attempt ended.
-        in_flight: requests begun and not ended.
-        idle_with_queue: stations found with an idle server and a job that waits; 0 unless the engine is broken.
+        in_flight: requests begun but not ended.
+        idle_with_queue: stations found with both an idle server and a waiting job; not 0 only if the engine is broken.
     """
 
     start_s: Floats
@@ -116,10 +116,10 @@ class Outcome:
     idle_with_queue: int
 
     def check(self, network: Network) -> None:
-        """Check the invariants that every run keeps.
+        """Check the invariants of every run.
 
         Raises:
-            InvariantError: one does not hold; it is named.
+            InvariantError: the invariant that does not hold.
         """
         ended = int(np.isfinite(self.end_s).sum())
         if len(self.end_s) != ended + self.in_flight:
@@ -132,11 +132,11 @@ class Outcome:
             if not np.allclose(self.path_s[won].sum(axis=1), latency_s, rtol=1e-9, atol=1e-9 + 1e-12 * self.clock_s):
                 raise InvariantError("the parts of a critical path do not add up to the latency")
         if self.idle_with_queue:
-            raise InvariantError("a server idled while its queue held work")
+            raise InvariantError("a server was idle while jobs waited in its queue")
         tokens = np.array([s.servers if s.discipline.holds_tokens else 0 for s in network.stations])
         if (self.held < 0).any() or (self.held > tokens).any():
-            raise InvariantError("more tokens were given back than taken, or taken than there are")
+            raise InvariantError("more tokens were returned than taken, or taken than the pool has")
         limited = np.array([not s.discipline.infinite for s in network.stations])
         servers = np.array([s.servers for s in network.stations])
         if (limited & (self.busy_s > servers * self.clock_s * (1 + 1e-9) + 1e-9)).any():
-            raise InvariantError("a station was busy for more than its servers have time")
+            raise InvariantError("a station was busy for longer than its servers were available")

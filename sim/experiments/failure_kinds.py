@@ -1,4 +1,4 @@
-"""Failures as an engineer names them, and the event that each is in a spec of a store."""
+"""Failures by name, and their entries in the `faults` section of a spec."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from models.faults import FaultKind
 from models.store import Spec, required, store_of
 from traces.errors import InputError
 
-SLOWER = 10.0  # times slower, of a slow drive unless told (assumed)
-FRACTION = 0.5  # that a noisy neighbour takes unless told (assumed)
+SLOWER = 10.0  # default slowdown factor of a slow drive (assumed)
+FRACTION = 0.5  # default fraction that a noisy neighbour takes (assumed)
 RESOURCES = ("cpu", "drives", "network")
 
 Event = dict[str, Any]
@@ -18,13 +18,13 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure, without when it happens and without the store that it happens to.
+    """A failure, independent of time and store.
 
     Attributes:
-        text: as it was written.
+        text: the failure as written.
         kind: the name of one of the store's faults.
-        which: number of what fails, or what a noisy neighbour takes; None: the first, or ``cpu``.
-        value: slow: times slower; noisy neighbour: the share it takes; None: the usual.
+        which: number of the failing component, or the resource that a noisy neighbour takes; None: 0, or ``cpu``.
+        value: slowdown factor, or the fraction that a noisy neighbour takes; None: `SLOWER` or `FRACTION`.
     """
 
     text: str
@@ -33,10 +33,10 @@ class Failure:
     value: float | None = None
 
     def fault(self, spec: Spec) -> FaultKind:
-        """What it is in the spec's store.
+        """Return the store's fault of this kind.
 
         Raises:
-            InputError: the store has nothing of that kind.
+            InputError: the store has no such fault.
         """
         faults = required(store_of(spec).faults or None, spec, "faults", self._where)
         if self.kind not in faults:
@@ -44,37 +44,37 @@ class Failure:
         return faults[self.kind]
 
     def event(self, spec: Spec, at_s: float, until_s: float) -> Event:
-        """The entry of the spec's section `faults`.
+        """Return the entry for the spec's section `faults`.
 
         Raises:
-            InputError: the store has nothing of that kind, or not what is said of it.
+            InputError: the store has no such fault, or number or value are wrong.
         """
         fault = self.fault(spec)
         if fault.form == "neighbour":
             fraction = FRACTION if self.value is None else self.value
             if self.which is not None and self.which not in RESOURCES:
-                raise InputError(f"{self._where}: {self.which!r} cannot be taken; allowed are {', '.join(RESOURCES)}")
+                raise InputError(f"{self._where}: {self.which!r} is no resource; allowed are {', '.join(RESOURCES)}")
             if not 0 < fraction < 1:
-                raise InputError(f"{self._where}: takes a share of {fraction:g}; it must be above 0 and below 1")
+                raise InputError(f"{self._where}: the fraction is {fraction:g}; it must be above 0 and below 1")
             taken = {"resource": self.which or "cpu", "fraction": fraction}
             return {"kind": fault.event, **taken, "at": at_s, "until": until_s}
         number = self._number(fault)
         if fault.form == "slow":
             slower = SLOWER if self.value is None else self.value
             if not 1 < slower < float("inf"):
-                raise InputError(f"{self._where}: is {slower:g} times slower; it must be more than 1 times")
+                raise InputError(f"{self._where}: the slowdown factor is {slower:g}; it must be above 1")
             return {"kind": fault.event, **number, "speed": 1 / slower, "at": at_s, "until": until_s}
         if self.value is not None:
-            raise InputError(f"{self._where}: takes no value")
+            raise InputError(f"{self._where}: a {self.kind} failure takes no value")
         return {"kind": fault.event, **number, "at": at_s, "back_at": until_s}
 
     def _number(self, fault: FaultKind) -> dict[str, int]:
-        """The field with the number of what fails."""
+        """Return the field with the number of the failing component."""
         if self.which is not None and not self.which.isdecimal():
-            raise InputError(f"{self._where}: {self.which!r} is no number")
+            raise InputError(f"{self._where}: {self.which!r} is not a number")
         which = int(self.which or 0)
         if which and not fault.numbered:
-            raise InputError(f"{self._where}: there is one {self.kind}; leave the number out")
+            raise InputError(f"{self._where}: there is only one {self.kind}; omit the number")
         return {fault.numbered: which} if fault.numbered else {}
 
     @property

@@ -1,4 +1,4 @@
-"""A run with a failure in it, cut into what was asked before, during and after it."""
+"""A run with a failure, divided into the requests before, during and after it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from traces.tables import OPS
 from traces.workload.workload import Workload
 
 WINDOWS = ("before", "during", "after")
-_BINS, _FEWEST_BINS = 60, 6  # of all windows together, and of each
+_BINS, _FEWEST_BINS = 60, 6  # of all windows together, and at least of each
 _DRAWN = ("p50", "p99")
-_ROUNDING = 1e-9  # a window that is shorter, as a share of the run, is none
+_ROUNDING = 1e-9  # a window shorter than this fraction of the run is empty
 
 
 @dataclass(frozen=True)
 class Times:
-    """When a failure begins, when it is over, and when the last request is issued."""
+    """Beginning and end of a failure, and the time when the last request is issued."""
 
     at_s: float
     until_s: float
@@ -32,27 +32,27 @@ class Times:
 
     @staticmethod
     def of(workload: Workload, at_s: float | None = None, for_s: float | None = None) -> Times:
-        """Three windows of one length unless told otherwise; a failure beyond the end is cut there.
+        """Return the times of a failure that begins at `at_s` and lasts `for_s` (default: three equal windows).
 
         Raises:
-            InputError: the workload says not how long it takes, or the times are beyond it.
+            InputError: the duration of the workload is unknown, or the times are out of range.
         """
         end_s = _length_s(workload)
         if at_s is None:
             at_s = end_s / 3 if for_s is None else max(end_s - for_s, 0.0) / 2
         if not 0 < at_s < end_s:
             raise InputError(
-                f"the failure begins at {at_s:g} s: allowed is above 0 and below {end_s:g} s, the workload's length"
+                f"the failure begins at {at_s:g} s; it must be above 0 and below {end_s:g} s, the workload's duration"
             )
         if for_s is None:
             for_s = (end_s - at_s) / 2
         if not for_s > 0:
-            raise InputError(f"the failure lasts {for_s:g} s: it must be above 0")
+            raise InputError(f"the failure lasts {for_s:g} s; it must be above 0")
         return Times(at_s, at_s + for_s, end_s)
 
     @property
     def windows(self) -> dict[str, tuple[float, float]]:
-        """Beginning and end of each of `WINDOWS` that is not empty."""
+        """Beginning and end of each window that is not empty."""
         over_s = self.end_s if self.until_s > self.end_s * (1 - _ROUNDING) else self.until_s
         edges = [0.0, self.at_s, over_s, self.end_s]
         spans = zip(WINDOWS, edges, edges[1:], strict=False)
@@ -60,7 +60,7 @@ class Times:
 
     @property
     def edges_s(self) -> Floats:
-        """The edges of the bins of a timeline, which no window's edge is within."""
+        """The edges of the bins of a timeline; no bin spans two windows."""
         parts = [np.zeros(1)]
         for start, end in self.windows.values():
             count = max(_FEWEST_BINS, round(_BINS * (end - start) / self.end_s))
@@ -71,8 +71,8 @@ class Times:
 def _length_s(workload: Workload) -> float:
     if workload.operations is not None and workload.rate is None:
         raise InputError(
-            "workload.operations: of a closed loop's requests nobody knows when they are done, so neither when half of "
-            "them are; for a failure give workload.duration instead (and workload.operations=null)"
+            "workload.operations: the duration of a closed loop with a number of operations is unknown; for a failure, "
+            "set workload.duration instead (and workload.operations=null)"
         )
     lengths = [workload.duration] if workload.duration is not None else []
     if workload.operations is not None and workload.rate is not None:
@@ -93,11 +93,11 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What is kept of a run.
+class WindowedRun:
+    """A run by windows.
 
     Attributes:
-        windows: the requests that arrived in each; throughput is of those that ended in it, over its length.
+        windows: the requests that arrived in each window; throughput counts those that ended in it.
         counts: by operation.
         engine: ``{"name", "wall_s", "visits"}``.
     """
@@ -107,13 +107,13 @@ class Seen:
     engine: dict[str, Any]
 
 
-def seen(run: Run, seed: int, times: Times) -> Seen:
-    """What is kept of the Run that `seed` gave."""
+def windowed(run: Run, seed: int, times: Times) -> WindowedRun:
+    """Divide the Run with this seed into windows."""
     windows, last = times.windows, list(times.windows)[-1]
     kept = {
         name: _window(run, seed, start, end, to_the_last=name == last) for name, (start, end) in windows.items()
     }  # fmt: skip
-    return Seen(kept, _counts(run, times.edges_s), run.info["engine"])
+    return WindowedRun(kept, _counts(run, times.edges_s), run.info["engine"])
 
 
 def _window(run: Run, seed: int, start_s: float, end_s: float, to_the_last: bool) -> Replication:
@@ -131,7 +131,7 @@ def _window(run: Run, seed: int, start_s: float, end_s: float, to_the_last: bool
 def _counts(run: Run, edges_s: Floats) -> dict[str, Counts]:
     bins = len(edges_s) - 1
     begun, ended = (np.searchsorted(edges_s, run.column(name), side="right") - 1 for name in ("arrival_s", "end_s"))
-    begun = np.minimum(begun, bins - 1)  # the last bin has whoever comes late, as the last window has
+    begun = np.minimum(begun, bins - 1)  # late requests belong to the last bin, as they belong to the last window
 
     def count(of: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.bincount(of[chosen], minlength=bins)[:bins]
@@ -144,13 +144,13 @@ def _counts(run: Run, edges_s: Floats) -> dict[str, Counts]:
     return result
 
 
-def replications(runs: Sequence[Seen], window: str) -> Replications:
-    """What several runs were like in one window."""
+def replications(runs: Sequence[WindowedRun], window: str) -> Replications:
+    """Return one window of several runs."""
     return Replications(tuple(run.windows[window] for run in runs))
 
 
-def timeline(runs: Sequence[Seen], times: Times) -> dict[str, dict[str, list[float]]]:
-    """Of each operation by bin: rates as means of the runs, quantiles of all their samples merged."""
+def timeline(runs: Sequence[WindowedRun], times: Times) -> dict[str, dict[str, list[float]]]:
+    """Return rates (means over the runs) and quantiles (of their merged samples) of each operation by bin."""
     width_s = np.diff(times.edges_s) * len(runs)
     result = {}
     for op in (op for op in OPS if any(op in run.counts for run in runs)):

@@ -1,7 +1,7 @@
-"""The value of one field that a spec needs: the most, or the least, that keeps its objectives; or the best.
+"""Search for the value of one field: the greatest or least that meets all objectives, or the best.
 
-Every value is simulated with the same seeds. So whether it keeps the objectives is a function of the value alone, and
-a search gives what a grid as fine would give.
+Every value is simulated with the same seeds. So whether it meets the objectives depends on the value only, and a search
+finds the same as a grid of the same resolution.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from sim.experiments.measures import Measures, difference
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder
-from sim.replication.slo import UTILIZATION, Judgement, Slo
+from sim.replication.slo import UTILIZATION, Slo, SloResult
 from sim.replication.summaries import Interval, OpIntervals
 from traces.errors import InputError
 from traces.workload.generate import generate
 
-_BEST_TOLERANCE = 0.05  # a least value is flat: nearer than this is chance
+_BEST_TOLERANCE = 0.05  # a minimum is flat: smaller differences are due to chance
 _SHOWN = ("mean", "p50", "p99", "p99_9")
 
 
 @dataclass(frozen=True)
 class LimitTrial:
-    """A value that was tried.
+    """A simulated value.
 
     Attributes:
         value: in the spec's unit.
-        keeps: whether the estimates meet all objectives.
+        meets: whether the estimates meet all objectives.
         sure: whether the confidence intervals leave no doubt of that.
         slo: by text.
         ops: rates and main latencies.
@@ -41,29 +41,29 @@ class LimitTrial:
     """
 
     value: float
-    keeps: bool
+    meets: bool
     sure: bool
-    slo: dict[str, Judgement]
+    slo: dict[str, SloResult]
     ops: dict[str, OpIntervals]
     extra_load: float
 
 
 @dataclass(frozen=True)
-class ImpossibleTrial:
+class InfeasibleTrial:
     """A value that the spec refuses, or whose load the bottleneck cannot serve."""
 
     value: float
-    keeps: bool
+    meets: bool
     sure: bool
-    impossible: str
+    infeasible: str
 
 
 @dataclass(frozen=True)
 class SureValues:
-    """The values nearest to the limit whose verdict the confidence intervals leave no doubt of; None: there is none."""
+    """The values nearest to the limit that certainly meet or violate the objectives; None: there is none."""
 
-    keeps: float | None
-    breaks: float | None
+    meets: float | None
+    violates: float | None
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Limit:
         find: ``max`` or ``min``.
         path, unit: of the field; numbers are in this unit.
         value: meets the objectives.
-        beyond: the next that was tried, which does not; None: the spec allows none.
+        beyond: the next value tried, which does not; None: the spec allows none.
         set: ``path=value``.
-        sure: the nearest values without doubt.
+        sure: the nearest certain values.
         monotonic: whether the objectives are met on one side only.
-        reversals: pairs of neighbours; at the first the objectives are broken, at the second met again.
+        reversals: pairs of neighbours; the first violates the objectives, the second meets them again.
         seed, replications: of each simulation.
         trials: in ascending order of values.
         slos: the objectives.
@@ -95,7 +95,7 @@ class Limit:
     reversals: list[list[float]]
     seed: int
     replications: int
-    trials: list[LimitTrial | ImpossibleTrial]
+    trials: list[LimitTrial | InfeasibleTrial]
     slos: list[Slo] = field(metadata=NOT_IN_JSON)
 
     @property
@@ -106,12 +106,12 @@ class Limit:
 
 @dataclass(frozen=True)
 class BestTrial:
-    """A value that was tried; None: the spec as it stands.
+    """A simulated value; None: the spec unchanged.
 
     Attributes:
         target: the latency, in seconds.
         extra_load: attempts beyond the first of each request, as a fraction of the requests.
-        allowed: whether the extra load is.
+        allowed: whether the extra load is allowed.
         ops: rates and main latencies.
     """
 
@@ -131,10 +131,10 @@ class Best:
         path, unit: of the field; numbers are in this unit.
         value: the best.
         set: ``path=value``.
-        target: the latency that it minimises.
-        most_extra_load: what was allowed; None: any.
-        best, base: the trials of the best value and of the spec as it stands.
-        difference: best minus base, in seconds; `improves`: whether that is below 0 for sure.
+        target: the minimised latency.
+        most_extra_load: maximum extra load allowed; None: any.
+        best, base: the trials of the best value and of the unchanged spec.
+        difference: best minus base, in seconds; `improves`: whether its whole interval is below 0.
         seed, replications: of each simulation.
         trials: in ascending order of values.
     """
@@ -164,37 +164,37 @@ def find_limit(
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> Limit:
-    """The greatest (``max``) or the least (``min``) value that keeps all objectives.
+    """Find the greatest (``max``) or the least (``min``) value that meets all objectives.
 
-    A value keeps them if its estimates do; what the intervals say is told beside. A value that the spec refuses does
-    not keep them, nor does a rate above what the bottleneck serves in the long run. Bisection needs that they are kept
-    on one side only: a value in the middle of each side is tried besides, and where that does not fit, ``monotonic`` is
-    false.
+    A value meets them if its estimates do; whether the intervals leave a doubt is reported separately. A value that the
+    spec refuses does not meet them, nor does a rate above what the bottleneck can serve in the long run. Bisection
+    requires that they are met on one side only. As a test, a value in the middle of each side is tried as well; if it
+    contradicts, ``monotonic`` is false.
 
     Args:
         goal: of kind ``max`` or ``min``.
         slos: at least one.
-        tolerance: how near to the limit, of numbers that are not whole: a share of the value, from 0.001.
-        cache: of values that are simulated already.
-        progress: told how many values have been tried.
+        tolerance: relative tolerance of the limit, for numbers that are not whole: at least 0.001.
+        cache: of values that have been simulated before.
+        progress: called with the number of values tried.
 
     Raises:
-        InputError: no value keeps the objectives, all do, or the goal does not fit the spec.
+        InputError: no value meets the objectives, all do, or the goal does not fit the spec.
     """
     if not slos:
-        raise InputError(f"{goal.kind} {goal.path}: needs an objective to keep, such as GET.p99<50ms")
+        raise InputError(f"{goal.kind} {goal.path}: needs an objective, for example GET.p99<50ms")
     path, upward = resolved(variants.spec(), goal.path, counted=True), goal.kind == "max"
     limits = limits_of(variants, path, goal)
     start = start_of(variants, path) if limits is None else limits[0]
     scale = Scale(isinstance(start, int), tolerance)
-    trials: dict[float, LimitTrial | ImpossibleTrial] = {}
+    trials: dict[float, LimitTrial | InfeasibleTrial] = {}
     with variants.simulations(cache) as simulations:
 
         def holds(value: float) -> bool:
             if value not in trials:
-                trials[value] = _judged(variants, simulations, path, value, slos)
+                trials[value] = _trial(variants, simulations, path, value, slos)
                 progress(len(trials))
-            return trials[value].keeps
+            return trials[value].meets
 
         if limits is None:
             inside, outside = bracket(holds, scale, start, upward)
@@ -204,7 +204,7 @@ def find_limit(
             if inside is not None and holds(far):
                 inside, outside = far, None
         if inside is None or (outside is None and not _is_last(variants, path, inside, upward)):
-            raise InputError(_nowhere(path, goal, trials))
+            raise InputError(_no_limit(path, goal, trials))
         if outside is not None:
             inside, outside = bisect(holds, scale, inside, outside)
             for value in probes(scale, list(trials), inside, outside):
@@ -237,19 +237,20 @@ def find_best(
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> Best:
-    """The value of least latency, among those that add no more load than allowed: by a scan, then golden section.
+    """Find the value with the least latency that adds no more load than allowed, by a scan and golden-section search.
 
     Args:
-        goal: of kind ``best``; without bounds only for a hedge's delay, which is looked for between p50 and p99.9 of
-            the target's operation as the spec stands.
-        target: the latency.
-        most_extra_load: attempts beyond the first of each request, as a share of the requests, at most; None: any.
-        tolerance: how near to the best, a share of the value, from 0.001.
-        cache: of values that are simulated already.
-        progress: told how many values have been tried.
+        goal: of kind ``best``; bounds may be absent only for the delay of a hedge, which is then searched between p50
+            and p99.9 of the target's operation in the unchanged spec.
+        target: the latency to minimise.
+        most_extra_load: maximum number of attempts beyond the first of each request, as a fraction of the requests;
+            None: any.
+        tolerance: relative tolerance of the value, at least 0.001.
+        cache: of values that have been simulated before.
+        progress: called with the number of values tried.
 
     Raises:
-        InputError: no value adds so little load, or goal or target do not fit the spec.
+        InputError: all values add more load than allowed, or goal or target do not fit the spec.
     """
     op, name = target.op, target.figure
     path = resolved(variants.spec(), goal.path, counted=True)
@@ -260,7 +261,9 @@ def find_best(
         def cost(value: float | None) -> tuple[float, float]:
             measured[value] = measures = simulations([] if value is None else [assignment(path, value)])
             if op not in measures.ops:
-                raise InputError(f"target {target}: the workload has no {op}; it has {', '.join(measures.ops)}")
+                raise InputError(
+                    f"target {target}: the workload has no {op} requests; it has {', '.join(measures.ops)}"
+                )
             extra, figure = measures.extra_load, measures.interval(op, name)
             excess = 0.0 if most_extra_load is None else max(0.0, extra - most_extra_load)
             trials[value] = BestTrial(value, figure, extra, not excess, _figures(measures))
@@ -275,7 +278,7 @@ def find_best(
     best = trials[value]
     if not best.allowed:
         raise InputError(
-            f"best {path}: no value tried from {low:g} to {high:g} adds at most {most_extra_load:.2%} load; the "
+            f"best {path}: every value tried from {low:g} to {high:g} adds more than {most_extra_load:.2%} load; the "
             f"least is {best.extra_load:.2%}, at {value:g}"
         )
     gain = difference(measured[None], measured[value]).ops[op].latency_s[name]
@@ -308,32 +311,34 @@ def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
     return False
 
 
-def _judged(
+def _trial(
     variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo]
-) -> LimitTrial | ImpossibleTrial:
+) -> LimitTrial | InfeasibleTrial:
     try:
         _refuse_saturated(variants.spec([assignment(path, value)]), variants.settings.seed)
         measures = simulations([assignment(path, value)])
     except InputError as error:
-        return ImpossibleTrial(value, False, True, str(error))
+        return InfeasibleTrial(value, False, True, str(error))
     for slo in slos:
         if slo.figure != UTILIZATION and slo.subject not in measures.ops:
-            raise InputError(f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(measures.ops)}")
-    judgements = {slo: slo.judge(measures) for slo in slos}
-    keeps = all(slo.verdict(judged.value, judged.value) == "pass" for slo, judged in judgements.items())
-    verdicts = [judged.verdict for judged in judgements.values()]
+            raise InputError(
+                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(measures.ops)}"
+            )
+    results = {slo: slo.evaluate(measures) for slo in slos}
+    meets = all(slo.verdict(result.value, result.value) == "pass" for slo, result in results.items())
+    verdicts = [result.verdict for result in results.values()]
     return LimitTrial(
         value,
-        keeps,
-        all(verdict == "pass" for verdict in verdicts) if keeps else "fail" in verdicts,
-        {slo.text: judged for slo, judged in judgements.items()},
+        meets,
+        all(verdict == "pass" for verdict in verdicts) if meets else "fail" in verdicts,
+        {slo.text: result for slo, result in results.items()},
         _figures(measures),
         measures.extra_load,
     )
 
 
 def _refuse_saturated(spec: Spec, seed: int) -> None:
-    """Refuse a rate that the bottleneck cannot serve: a run ends before it shows that its queue would grow for ever."""
+    """Refuse a rate that the bottleneck cannot serve: a finite run does not show that its queue grows without limit."""
     if spec.workload.rate is None:
         return
     limits = bounds(*compile_spec(spec, generate(spec.workload, seed)))
@@ -346,7 +351,7 @@ def _refuse_saturated(spec: Spec, seed: int) -> None:
 
 
 def _figures(measures: Measures) -> dict[str, OpIntervals]:
-    """Rates and main latencies of each operation."""
+    """Return rates and main latencies of each operation."""
     return {
         op: OpIntervals(
             measures.interval(op, "throughput_ops"),
@@ -357,24 +362,23 @@ def _figures(measures: Measures) -> dict[str, OpIntervals]:
     }
 
 
-def _evidence(trials: dict[float, LimitTrial | ImpossibleTrial], upward: bool) -> tuple[SureValues, list[list[float]]]:
-    """What the trials say of how sure the limit is: the values without doubt, and the reversals."""
-    keeps = [value for value, trial in trials.items() if trial.keeps and trial.sure]
-    breaks = [value for value, trial in trials.items() if not trial.keeps and trial.sure]
-    nearest_kept, nearest_broken = (max, min) if upward else (min, max)
-    turns = reversals({value: trial.keeps for value, trial in trials.items()}, upward)
-    sure = SureValues(nearest_kept(keeps, default=None), nearest_broken(breaks, default=None))
+def _evidence(trials: dict[float, LimitTrial | InfeasibleTrial], upward: bool) -> tuple[SureValues, list[list[float]]]:
+    """Return the certain values nearest to the limit, and the reversals."""
+    meet = [value for value, trial in trials.items() if trial.meets and trial.sure]
+    violate = [value for value, trial in trials.items() if not trial.meets and trial.sure]
+    nearest_met, nearest_violated = (max, min) if upward else (min, max)
+    turns = reversals({value: trial.meets for value, trial in trials.items()}, upward)
+    sure = SureValues(nearest_met(meet, default=None), nearest_violated(violate, default=None))
     return sure, [list(pair) for pair in turns]
 
 
-def _nowhere(path: str, goal: Goal, trials: dict[float, LimitTrial | ImpossibleTrial]) -> str:
-    """Why there is no limit, in a line."""
+def _no_limit(path: str, goal: Goal, trials: dict[float, LimitTrial | InfeasibleTrial]) -> str:
+    """Return why there is no limit, in a line."""
     low, high = min(trials), max(trials)
-    all_keep = any(trial.keeps for trial in trials.values())
-    begin = f"{goal.kind} {path}: {'every' if all_keep else 'no'} value tried from {low:g} to {high:g}"
-    verb = "keeps" if all_keep else "keeps all of"
-    last = trials[high if (goal.kind == "max") == all_keep else low]
-    if isinstance(last, ImpossibleTrial):
-        return f"{begin} {verb} the objectives; at {last.value:g}: {last.impossible}"
-    figures = ", ".join(f"of {text} the figure is {judged.value:.4g}" for text, judged in last.slo.items())
-    return f"{begin} {verb} the objectives; at {last.value:g}, in units of s, 1/s or bytes/s, {figures}"
+    all_meet = any(trial.meets for trial in trials.values())
+    begin = f"{goal.kind} {path}: {'every' if all_meet else 'no'} value tried from {low:g} to {high:g}"
+    last = trials[high if (goal.kind == "max") == all_meet else low]
+    if isinstance(last, InfeasibleTrial):
+        return f"{begin} meets all objectives; at {last.value:g}: {last.infeasible}"
+    figures = ", ".join(f"{result.value:.4g} for {text}" for text, result in last.slo.items())
+    return f"{begin} meets all objectives; at {last.value:g} the figures are, in s, 1/s or bytes/s, {figures}"

@@ -1,4 +1,4 @@
-"""What is looked for in a search over one field of a spec, and between which values."""
+"""The goal of a search over one field of a spec, and its bounds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from traces.errors import InputError
 from traces.workload.generate import generate
 
 _RATE, _HEDGE = "workload.rate", "client.hedge.after"
-_TRIED_FIRST = 0.5  # of the bottleneck's throughput, where a search for a rate begins
+_TRIED_FIRST = 0.5  # fraction of the bottleneck's throughput at which a search for a rate begins
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is looked for.
+    """The goal of a search.
 
     Attributes:
-        kind: ``max``: the greatest value that keeps the objectives; ``min``: the least; ``best``: that of the least
-            latency.
-        path: the field, short or whole, as `models.field_paths.resolved` takes it.
-        low, high: between which values, as in a spec; None: found by doubling.
+        kind: ``max``: the greatest value that meets the objectives; ``min``: the least; ``best``: the value with the
+            least latency.
+        path: the field, abbreviated or in full, as for `models.field_paths.resolved`.
+        low, high: bounds, as in a spec; None: found by doubling.
     """
 
     kind: Literal["max", "min", "best"]
@@ -35,7 +35,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Target:
-    """A latency that is minimised or explained.
+    """A latency to minimise or to explain.
 
     Attributes:
         op: the operation.
@@ -46,19 +46,19 @@ class Target:
     figure: str
 
     def to_json(self) -> str:
-        """As it is written."""
+        """Return the target as written."""
         return str(self)
 
     def __str__(self) -> str:
-        """As it is written: ``GET.p99.9``."""
+        """Return the target as written: ``GET.p99.9``."""
         return f"{self.op}.{self.figure.replace('_', '.')}"
 
 
 def limits_of(variants: Variants, path: str, goal: Goal) -> tuple[float, float] | None:
-    """The bounds of a goal that has some, as numbers in the spec's unit; None: it has none.
+    """Return the bounds of a goal as numbers in the spec's unit; None: it has no bounds.
 
     Raises:
-        InputError: they are no ascending numbers above 0, or the spec refuses one.
+        InputError: they are not ascending numbers above 0, or the spec refuses one.
     """
     if goal.low is None or goal.high is None:
         return None
@@ -69,10 +69,10 @@ def limits_of(variants: Variants, path: str, goal: Goal) -> tuple[float, float] 
 
 
 def start_of(variants: Variants, path: str) -> float:
-    """The first value that is tried: the spec's; of a rate that it does not have, half of what the bottleneck serves.
+    """Return the first value to try: the spec's, or for an absent rate, half of the bottleneck's throughput.
 
     Raises:
-        InputError: the spec has none, or it is 0.
+        InputError: the spec has no value, or it is 0.
     """
     value: float | None = variants.number(path)
     if value is None and path == _RATE:
@@ -80,15 +80,15 @@ def start_of(variants: Variants, path: str) -> float:
         most_ops = bounds(*compile_spec(spec, generate(spec.workload, variants.settings.seed))).max_throughput_ops
         value = most_ops and float(f"{_TRIED_FIRST * most_ops:.3g}")
     if value is None or (value == 0 and isinstance(value, float)):
-        raise InputError(f"{path}: the spec has no value to begin with; add bounds, as in {path} in LOW..HIGH")
+        raise InputError(f"{path}: the spec has no value to start from; add bounds, as in {path} in LOW..HIGH")
     return value
 
 
 def hedge_delays(path: str, base: Measures, op: str) -> tuple[float, float]:
-    """Between which delays a hedge is looked for: p50 and p99.9 of an operation without it.
+    """Return the default bounds of a hedge's delay: p50 and p99.9 of an operation without hedging.
 
     Raises:
-        InputError: it is another field, which needs bounds.
+        InputError: the field is another one, which needs bounds.
     """
     if path != _HEDGE:
         raise InputError(f"best {path}: add bounds, as in best {path} in LOW..HIGH")

@@ -1,7 +1,7 @@
-"""What is kept of replications for what-ifs: their figures with intervals, small enough for a file, not their samples.
+"""Figures of replications with their intervals, without samples: small enough to be stored for each point of a sweep.
 
-Estimates need the samples of all replications merged, so they are kept as they were after each batch: two points of a
-sweep can then be paired as far as both go, as `sim.replication.summaries.paired` does it with all samples at hand.
+Estimates need the merged samples of all replications, so they are recorded after each batch: two points of a sweep can
+then be paired over their common replications, as `sim.replication.summaries.paired` does with samples.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ ERRORS = "errors"
 
 @dataclass(frozen=True)
 class OpMeasures:
-    """Those of an operation.
+    """The figures of an operation.
 
     Attributes:
-        count, errors, left_out: requests of all replications, those that failed, those of the warm-up.
-        least_s: the least latency of all.
-        greatest_each_s: the greatest latency of each replication, shape (replications,); NaN where it has none.
-        error_share: of each replication, shape (replications,).
+        count, errors, left_out: numbers of requests, failed requests, and requests excluded as warm-up.
+        least_s: minimum latency.
+        greatest_each_s: maximum latency of each replication, shape (replications,); NaN if it has none.
+        error_fraction: of each replication, shape (replications,).
         values: the estimate of each of `FIGURES` after each batch, shape (batches,).
-        each: each of `FIGURES` by replication, shape (replications,); NaN where it has none.
+        each: each of `FIGURES` by replication, shape (replications,); NaN if it has none.
     """
 
     count: int
@@ -58,7 +58,7 @@ class OpMeasures:
 
     @property
     def greatest_s(self) -> float:
-        """The greatest latency of all; NaN where none succeeded."""
+        """The maximum latency; NaN if no request succeeded."""
         known = self.greatest_each_s[~np.isnan(self.greatest_each_s)]
         return float(known.max()) if len(known) else math.nan
 
@@ -68,12 +68,12 @@ class Measures:
     """The figures of replications.
 
     Attributes:
-        batches: replications after each batch, shape (batches,).
+        batches: number of replications after each batch, shape (batches,).
         ops: by operation.
-        roles: the utilisation of the busiest station with limited servers, by role.
+        roles: the utilisation of the busiest station with a limited number of servers, by role.
         busiest: that station's name, by role.
-        engine: what it took for all replications.
-        attempts: the mean of a request, the mean over the replications.
+        engine: the cost of all replications.
+        attempts: mean number of attempts per request, mean over the replications.
     """
 
     batches: tuple[int, ...]
@@ -85,7 +85,7 @@ class Measures:
 
     @property
     def extra_load(self) -> float:
-        """Attempts beyond the first of each request, as a share of the requests: what retries and hedges add."""
+        """Attempts beyond the first of each request (retries and hedges), as a fraction of the requests."""
         return self.attempts - 1
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class Measures:
 
     @staticmethod
     def of(replications: Replications, batch: int | None = None) -> Measures:
-        """What is kept of replications that were made `batch` at a time; None: all at once."""
+        """Summarise replications that were run in batches of `batch`; None: all at once."""
         ends = (*range(batch or len(replications), len(replications), batch or 1), len(replications))
         so_far = [Replications(replications.runs[:end]).figures for end in ends[:-1]] + [replications.figures]
         roles, busiest = _busiest(replications.runs)
@@ -108,21 +108,21 @@ class Measures:
 
     @cached_property
     def figures(self) -> dict[str, dict[str, Figure]]:
-        """`FIGURES` of each operation, of all replications."""
+        """`FIGURES` of each operation, over all replications."""
         return {op: {name: self.figure(op, name) for name in FIGURES} for op in self.ops}
 
     def figure(self, op: str, name: str, replications: int | None = None) -> Figure:
-        """A figure of `FIGURES`, of all replications or of the first so many, which must be whole batches."""
+        """Return one of `FIGURES` over the first replications, a number of whole batches (default: all)."""
         count = replications or len(self)
         measures = self.ops[op]
         return Figure(float(measures.values[name][self.batches.index(count)]), measures.each[name][:count])
 
     def interval(self, op: str, name: str, confidence: float = CONFIDENCE) -> Interval:
-        """The confidence interval of a figure of an operation.
+        """Return the confidence interval of a figure of an operation.
 
-        `name` is one of `FIGURES`, ``errors`` (share of the requests) or ``max``. The greatest latency is that of one
-        run: its interval goes from the least to the greatest of the replications'. Where all requests failed,
-        latencies are infinite and rates 0. NaN where nobody asked for the operation.
+        `name` is one of `FIGURES`, ``errors`` (fraction of the requests) or ``max``. The interval of the maximum is the
+        range of the replications' maxima. If all requests failed, latencies are infinite and rates 0. NaN if there were
+        no requests of the operation.
         """
         if op not in self.ops:
             return NO_INTERVAL
@@ -139,7 +139,7 @@ class Measures:
         return self.figure(op, name).interval(confidence)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it; NaN where a figure has no value."""
+        """Return JSON values; NaN if a figure has no value."""
         return {
             "batches": list(self.batches),
             "ops": {op: _plain(vars(measures)) for op, measures in self.ops.items()},
@@ -151,7 +151,7 @@ class Measures:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Measures:
-        """What `to_json` wrote."""
+        """Create the measures from the result of `to_json`."""
         return Measures(
             batches=tuple(data["batches"]),
             ops={op: OpMeasures(**_arrays(measures)) for op, measures in data["ops"].items()},
@@ -163,9 +163,9 @@ class Measures:
 
 
 def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> Differences:
-    """By how much `other` is above `base`, as `summaries.paired` has it; both have the same seeds.
+    """Return the paired differences `other` - `base` (see `summaries.paired`); both have the same seeds.
 
-    Where one has more replications, they count as far as both go.
+    If one has more replications than the other, the additional ones are ignored.
     """
     count = max(set(base.batches) & set(other.batches))
     ops = {}
@@ -197,11 +197,11 @@ def _op_measures(runs: Sequence[Replication], op: str, so_far: list[dict[str, Fi
 
 
 def _error_interval(measures: OpMeasures, confidence: float) -> Interval:
-    """The share of errors: between replications, and at least as wide as that of as many independent requests.
+    """Return the interval of the error fraction, from replications, and at least as wide as for independent requests.
 
-    Errors come in bursts, so that their spread is that of replications; where none of these had any, the interval of
+    Errors come in bursts, so their variance is that between replications. If no replication had any, the interval of
     Clopper and Pearson ("The use of confidence or fiducial limits illustrated in the case of the binomial",
-    Biometrika 26(4), 1934) says how rare they may still be.
+    Biometrika 26(4), 1934) bounds how frequent they may still be.
     """
     value = measures.errors / measures.count
     exact = scipy.stats.binomtest(measures.errors, measures.count).proportion_ci(confidence, "exact")
@@ -211,7 +211,7 @@ def _error_interval(measures: OpMeasures, confidence: float) -> Interval:
 
 
 def _busiest(runs: Sequence[Replication]) -> tuple[dict[str, Figure], dict[str, str]]:
-    """Of each role the station with limited servers that is busiest on average: its utilisation, and its name."""
+    """Return the utilisation and name of the station with limited servers that is busiest on average, by role."""
     roles: dict[str, Figure] = {}
     busiest: dict[str, str] = {}
     limited = [i for i, row in enumerate(runs[0].stations) if row["servers"] is not None]
@@ -227,7 +227,7 @@ def _busiest(runs: Sequence[Replication]) -> tuple[dict[str, Figure], dict[str, 
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
-    """Arrays as lists, one level of nested ones too."""
+    """Convert arrays to lists, also one level deeper."""
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else _plain(value) if isinstance(value, dict) else value
         for name, value in fields.items()
@@ -235,7 +235,7 @@ def _plain(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arrays(fields: dict[str, Any]) -> dict[str, Any]:
-    """Lists as arrays, one level of nested ones too."""
+    """Convert lists to arrays, also one level deeper."""
     return {
         name: np.array(value, np.float64)
         if isinstance(value, list)

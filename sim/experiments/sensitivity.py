@@ -1,11 +1,11 @@
-"""Which of a spec's numbers move a latency most: screening by elementary effects.
+"""Sensitivity of a latency to numbers in a spec: screening by elementary effects.
 
 Morris, "Factorial sampling plans for preliminary computational experiments", Technometrics 33(2), 1991; Campolongo,
 Cariboni, Saltelli, "An effective screening design for sensitivity analysis of large models", Environmental Modelling &
 Software 22(10), 2007. SALib, the optional extra ``sensitivity``, draws the trajectories.
 
-Numbers and latency are taken by their logarithms, so that an effect is an *elasticity*: by what percentage the latency
-grows where the number grows by one percent. All points have the same seeds.
+Effects are computed from the logarithms of numbers and latency, so an effect is an *elasticity*: the percentage by
+which the latency grows when the number grows by one percent. All points have the same seeds.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from traces.random_streams import mixed, stream_id
 from traces.statistics.summary import Floats
 
 LEVELS = 4
-"""Values that each number takes, by equal ratios from one end of its range to the other; as Morris has it."""
+"""Number of values of each number, by equal ratios from one end of its range to the other; as in Morris's paper."""
 
 _DIGITS = 5
 
 
 @dataclass(frozen=True)
 class Range:
-    """Between which values a number is varied.
+    """The range of a number.
 
     Attributes:
-        path: of a field, short or whole.
+        path: of a field, abbreviated or in full.
         low, high: as in a spec, with units.
     """
 
@@ -48,14 +48,14 @@ class Range:
 
 @dataclass(frozen=True)
 class Effect:
-    """How a number moves the latency.
+    """The effect of a number on the latency.
 
     Attributes:
         path, unit, low, high: of the number and its range.
         elasticity: mean of the elementary effects (Morris's mu), with the t interval of the trajectories.
         strength: mean of their absolute values (mu*), in which effects of both signs do not cancel.
-        spread: their standard deviation (sigma): large where the effect changes over the range or with the others.
-        factor: by how much the latency is multiplied over the range, if the strength is the same everywhere.
+        spread: standard deviation of the effects (sigma): large if the effect varies over the range or with the others.
+        factor: factor by which the latency grows over the range, if the strength is constant.
     """
 
     path: str
@@ -70,10 +70,10 @@ class Effect:
 
 @dataclass(frozen=True)
 class Screening:
-    """What a sensitivity analysis found.
+    """The result of a sensitivity analysis.
 
     Attributes:
-        target: the latency that is explained.
+        target: the latency.
         trajectories: number of walks through the ranges.
         simulated: number of distinct points.
         seed, replications: of each point.
@@ -115,27 +115,27 @@ def sensitivity(
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Screening:
-    """How strongly each number moves a latency, over the whole of the ranges.
+    """Estimate how strongly each number affects a latency over the given ranges.
 
     Args:
         ranges: at least two, of numbers above 0.
         target: the latency.
-        trajectories: walks through the ranges, at least 2; each takes a point for each number and one more. Points that
-            several walks share are simulated once.
-        cache: of results that are there already.
-        progress: told how many points are done, of ``trajectories * (len(ranges) + 1)``.
+        trajectories: number of walks through the ranges, at least 2; each has one point more than there are numbers.
+            Points that several walks share are simulated once.
+        cache: of points that have been simulated before.
+        progress: called with the number of points done, of ``trajectories * (len(ranges) + 1)``.
 
     Raises:
-        InputError: SALib is not there, a range does not fit the spec, a value is refused, no request succeeded, or
-            nothing moves the latency.
+        InputError: SALib is not installed, a range does not fit the spec, a value is refused, no request succeeded, or
+            no number affects the latency.
     """
     if len(ranges) < 2 or trajectories < 2:
         raise InputError(
-            f"a sensitivity needs at least 2 ranges and 2 trajectories; there are {len(ranges)} and {trajectories}"
+            f"sensitivity needs at least 2 ranges and 2 trajectories; there are {len(ranges)} and {trajectories}"
         )
     axes = [_axis(variants, each) for each in ranges]
     if len({axis.path for axis in axes}) < len(axes):
-        raise InputError(f"the ranges are of {', '.join(axis.path for axis in axes)}; give one of each")
+        raise InputError(f"the ranges are of {', '.join(axis.path for axis in axes)}; give one range per field")
     drawn = _trajectories(axes, trajectories, variants.settings.seed)
     points = [tuple(axis.value(x) for axis, x in zip(axes, row, strict=True)) for row in drawn.tolist()]
     logs = np.log(np.array(points, np.float64))
@@ -144,7 +144,7 @@ def sensitivity(
     results = sweep(jobs, workers=variants.workers, cache=cache, progress=progress)
     log_latency = _log_latencies(variables, results, target)
     if np.ptp(log_latency) == 0:
-        raise InputError(f"target {target}: none of {', '.join(axis.path for axis in axes)} moves it")
+        raise InputError(f"target {target}: none of {', '.join(axis.path for axis in axes)} affects it")
     effects = _elementary_effects(logs, log_latency, trajectories)
     rows = [_row(axis, own, confidence) for axis, own in zip(axes, effects.T, strict=True)]
     return Screening(
@@ -159,9 +159,9 @@ def sensitivity(
 
 
 def _elementary_effects(logs: Floats, log_latency: Floats, trajectories: int) -> Floats:
-    """The elasticity at each step of each walk, shape (trajectories, numbers): a step changes one number alone.
+    """Return the elasticity at each step of each walk, shape (trajectories, numbers): a step changes one number only.
 
-    By the steps that were made, not those that were drawn: whole numbers are rounded.
+    Computed from the actual steps instead of those drawn, because whole numbers are rounded.
     """
     steps = np.diff(logs.reshape(trajectories, -1, logs.shape[1]), axis=1)
     rises = np.diff(log_latency.reshape(trajectories, -1), axis=1)
@@ -187,7 +187,7 @@ def _row(axis: _Axis, effects: Floats, confidence: float) -> Effect:
 
 
 def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
-    """Logarithms of the numbers at each point of each walk, shape (count * (numbers + 1), numbers)."""
+    """Return the logarithms of the numbers at each point of each walk, shape (count * (numbers + 1), numbers)."""
     try:
         from SALib.sample import morris
     except ImportError as error:
@@ -212,13 +212,13 @@ def _axis(variants: Variants, requested: Range) -> _Axis:
     grid = np.linspace(math.log(low), math.log(high), LEVELS)
     if len({axis.value(x) for x in grid.tolist()}) < LEVELS:
         raise InputError(
-            f"{requested.path}={requested.low}..{requested.high}: has fewer than {LEVELS} values; widen it"
+            f"{requested.path}={requested.low}..{requested.high}: the range has fewer than {LEVELS} values; widen it"
         )
     return axis
 
 
 def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: Target) -> Floats:
-    """The logarithm of the latency at each point."""
+    """Return the logarithm of the latency at each point."""
     logs = []
     for assignments, result in zip(points, results, strict=True):
         if isinstance(result, InputError):

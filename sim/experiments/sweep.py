@@ -1,4 +1,4 @@
-"""Many specs simulated alike: with the same seeds, so that their differences are sharp, and each at most once."""
+"""Simulations of many specs with the same seeds, so that differences are precise; each is simulated at most once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REPLICATIONS = 5
 
 @dataclass(frozen=True)
 class Settings:
-    """How each point is simulated; as for `sim.replication.replicate.replicate`."""
+    """Settings of the simulation of each point, as for `sim.replication.replicate.replicate`."""
 
     seed: int = 0
     replications: int = REPLICATIONS
@@ -38,19 +38,19 @@ class Settings:
 
 @dataclass(frozen=True)
 class Job:
-    """A point to be simulated: everything that its result depends on."""
+    """A point to simulate: everything that its result depends on."""
 
     spec: Spec
     settings: Settings
 
     @property
     def key(self) -> str:
-        """A hash of the job, and of the code that does it; prices change nothing."""
+        """A hash of the job, without prices, and of the source code."""
         return content_key((self.spec.model_dump_json(exclude={"prices"}), self.settings))
 
 
 Point = Measures | InputError
-"""What came of a job; the error is of a store that cannot be, as one that is too full."""
+"""The result of a job; the error is that of an infeasible store, for example one that is too full."""
 
 
 def sweep(
@@ -61,13 +61,13 @@ def sweep(
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[Point]:
-    """The results of all jobs, in their order; whoever does them, the numbers are the same.
+    """Return the results of all jobs, in order; they do not depend on the workers.
 
     Args:
-        workers: threads or processes on this machine, see `WorkerMap`.
-        scheduler: of a dask cluster that does the jobs instead, as ``tcp://10.0.0.1:8786``.
-        cache: asked before a job is done, and told as soon as it is.
-        progress: told how many are done.
+        workers: number of threads or processes on this machine, see `WorkerMap`.
+        scheduler: address of the scheduler of a dask cluster to use instead, for example ``tcp://10.0.0.1:8786``.
+        cache: searched before a job is run; stores each result at once.
+        progress: called with the number of jobs done.
 
     Raises:
         InputError: a worker was killed, or there is no such cluster.
@@ -100,7 +100,7 @@ def _point(result: dict[str, Any]) -> Point:
 
 
 def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: ResultFolder | None = None) -> Point:
-    """The result of one job, its replications over the workers of a `WorkerMap`; found and kept as by `sweep`."""
+    """Return the result of one job, with replications in parallel on a `WorkerMap`; uses the cache as `sweep` does."""
     result = cache.find(job.key) if cache else None
     if result is None:
         result = simulated(job, mapping)
@@ -110,7 +110,7 @@ def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: ResultFolde
 
 
 def simulated(job: Job, mapping: Callable[..., Iterator[Any]] = map) -> dict[str, Any]:
-    """What comes of a job, as JSON has it: its `Measures`, or ``{"error"}``."""
+    """Run a job; returns its `Measures` as JSON values, or ``{"error"}``."""
     settings = job.settings
     try:
         replications = replicate_over(
@@ -131,14 +131,14 @@ def _run(spec: Spec, engine: EngineName, *, seed: int) -> Run:
 
 
 class _Traces:
-    """The traces made last, as long as they have no more than so many requests: points with one workload share them."""
+    """The traces generated last, up to a total number of requests; points with the same workload share them."""
 
     def __init__(self, most: int):
         self._most, self._made = most, OrderedDict[tuple[str, int], Trace]()
-        self._lock = threading.Lock()  # a cluster's worker may have several threads
+        self._lock = threading.Lock()  # a cluster worker may have several threads
 
     def of(self, workload: Workload, seed: int) -> Trace:
-        """The trace of a workload."""
+        """Return the trace of a workload."""
         key = workload.model_dump_json(), seed
         with self._lock:
             trace = self._made.pop(key, None) or generate(workload, seed)

@@ -1,4 +1,4 @@
-"""Variants of a spec: other values at some of its paths, all simulated with the same seeds."""
+"""Variants of a spec, with other values at some paths, all simulated with the same seeds."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from traces.spec_file import load_mapping, override
 from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 
 Simulations = Callable[[Sequence[str]], Measures]
-"""What the variant with these ``path=value`` assignments gives; an InputError where it cannot be."""
+"""Simulates the variant with these ``path=value`` assignments; raises InputError if it is infeasible."""
 
 DEFAULTS = Settings()
 
 _UNITS: dict[Any, str] = {
     parse_seconds: "s", get_args(Delay)[1].func: "s", parse_rate: "1/s", parse_bytes: "B", parse_bandwidth: "B/s",
 }  # fmt: skip
-"""What the numbers that these read are in."""
+"""The unit of the numbers returned by each parser."""
 
 
 @dataclass(frozen=True)
 class Variants:
-    """A spec that is to be varied, and how its variants are simulated: each with the same seeds.
+    """A spec to vary, and the simulation settings of its variants, which have the same seeds.
 
     Attributes:
-        data: the spec as its file has it.
-        source: what to call it in a message.
-        settings: how each is simulated.
-        workers: threads or processes, see `WorkerMap`.
+        data: the contents of the spec file.
+        source: name of the spec in messages.
+        settings: of each simulation.
+        workers: number of threads or processes, see `WorkerMap`.
     """
 
     data: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Variants:
 
     @staticmethod
     def of(path: Path, assignments: Sequence[str] = (), settings: Settings = DEFAULTS, workers: int = 1) -> Variants:
-        """Those of a spec's file with overrides.
+        """Read a spec file and apply overrides.
 
         Raises:
             InputError: the file cannot be read, or does not describe a store.
@@ -59,7 +59,7 @@ class Variants:
         return variants
 
     def spec(self, assignments: Sequence[str] = ()) -> Spec:
-        """The variant with these assignments.
+        """Return the variant with these assignments.
 
         Raises:
             InputError: the spec refuses a value.
@@ -67,11 +67,11 @@ class Variants:
         return spec_of(override(self.data, assignments), self.source)
 
     def number(self, path: str, text: str | None = None) -> int | float | None:
-        """The number at a path, in the spec's unit (s, bytes, 1/s); None: there is none as yet.
+        """Return the number at a path, in the spec's unit (s, bytes, 1/s); None: it is absent.
 
         Args:
             path: of a field, as in `traces.spec_file.override`.
-            text: a value to have there, with its unit; None: as the spec stands.
+            text: a value to set there, with its unit; None: use the spec's.
 
         Raises:
             InputError: there is no such field, the spec refuses the value, or it is not a number.
@@ -80,11 +80,11 @@ class Variants:
         if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
             return value
         raise InputError(
-            f"{path}: is a {type(value).__name__}, not a number; name a field that is one, such as workload.rate"
+            f"{path}: is a {type(value).__name__}; a field with a number is needed, for example workload.rate"
         )
 
     def unit(self, path: str) -> str:
-        """The unit of a number's field: ``s``, ``1/s``, ``B``, ``B/s``, or nothing."""
+        """Return the unit of a numeric field: ``s``, ``1/s``, ``B``, ``B/s``, or nothing."""
         section, _, name = path.rpartition(".")
         holder = value_at(self.spec(), section) if section else self.spec()
         if not isinstance(holder, BaseModel):
@@ -97,13 +97,13 @@ class Variants:
 
     @contextlib.contextmanager
     def simulations(self, cache: ResultFolder | None = None) -> Iterator[Simulations]:
-        """How its variants are simulated, while the workers live; `cache` has those that are done already.
+        """Start workers and return a function that simulates variants; `cache` has results of earlier ones.
 
         Raises:
             InputError: a count is out of range, or a worker was killed.
         """
         if self.workers < 1:
-            raise InputError(f"workers is {self.workers}; at least 1 is needed")
+            raise InputError(f"workers is {self.workers}; it must be at least 1")
         with WorkerMap(self.workers) as mapping:
 
             def simulation(assignments: Sequence[str]) -> Measures:
@@ -116,21 +116,21 @@ class Variants:
 
 
 def assignment(path: str, value: float | str) -> str:
-    """``path=value``, as `load_spec` takes it."""
+    """Return ``path=value``, as for `load_spec`."""
     return f"{path}={value if isinstance(value, str) else repr(value)}"
 
 
 def value_at(spec: Spec, path: str) -> Any:
-    """The value that a spec has at a path.
+    """Return the value at a path of a spec.
 
     Raises:
-        InputError: there is no such field; those that are there are named.
+        InputError: there is no such field; the message lists the allowed ones.
     """
     place: Any = spec
     for part in path.split("."):
         fields = _fields(place)
         if part not in fields:
-            allowed = f"allowed are {', '.join(fields)}" if fields else "a value without fields comes before it"
+            allowed = f"allowed are {', '.join(fields)}" if fields else "the value before it has no fields"
             raise InputError(f"{path}: the spec has no field {part!r} there; {allowed}")
         place = fields[part]
     return place
@@ -145,7 +145,7 @@ def _fields(place: Any) -> dict[str, Any]:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """A type and all that it is made of, validators among them."""
+    """Yield a type and all its parts, including validators."""
     yield annotation
     for part in get_args(annotation):
         yield from _parts(part)

@@ -1,4 +1,4 @@
-"""What-if: a spec with some values varied, each point simulated with the same random numbers, and what that says."""
+"""What-if analysis: varies some values of a spec and simulates each point with the same random numbers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from traces.statistics.summary import QUANTILES
 from traces.workload.generate import generate
 from traces.workload.keys import WriteOnceReadOnce
 
-_TAIL = "p99"  # of an operation without an objective of latency, what the cost is held against
+_TAIL = "p99"  # figure of the Pareto front for an operation without a latency objective
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked: a spec, what varies, and what must hold.
+class WhatIfExperiment:
+    """A spec, variations of it, and objectives.
 
     Attributes:
-        data: the spec as its file has it.
-        source: what to call it in a message.
-        variations: paths may be short (`models.field_paths`).
+        data: the contents of the spec file.
+        source: name of the spec in messages.
+        variations: paths may be abbreviated (`models.field_paths`).
         slos: objectives.
-        samples: points of a Latin hypercube; None: the whole grid.
-        base: values of the point that all others are compared with, by path; empty: the first.
-        settings: how each point is simulated.
+        samples: number of points of a Latin hypercube; None: the whole grid.
+        base: values by path of the base point, with which all others are compared; empty: the first point.
+        settings: of each simulation.
     """
 
     data: Mapping[str, Any]
@@ -59,13 +59,13 @@ class OpEnds:
 
 @dataclass(frozen=True)
 class OpFigures:
-    """The figures of an operation, as `traces.statistics.summary.summarise` has those of a Run, with intervals.
+    """The figures of an operation, like those of `traces.statistics.summary.summarise`, with intervals.
 
     Attributes:
-        count, errors, left_out: requests of all replications, those that failed, those of the warm-up.
+        count, errors, left_out: numbers of requests, failed requests, and requests excluded as warm-up.
         throughput_ops, throughput_bytes: per second.
         latency_s: ``mean``, ``min``, quantiles and ``max``.
-        interval: of the figures that have one.
+        interval: of those figures that have one.
     """
 
     count: int
@@ -79,7 +79,7 @@ class OpFigures:
 
 @dataclass(frozen=True)
 class RoleLoad:
-    """The busiest station of a role, its utilisation, and the ends of that one's interval."""
+    """The busiest station of a role, its utilisation, and the ends of the interval of its utilisation."""
 
     busiest: str
     utilization: float
@@ -91,13 +91,14 @@ class SimulatedPoint:
     """A point of a sweep.
 
     Attributes:
-        set: the values that vary, by path.
+        set: the varied values, by path.
         ops: the figures of each operation.
-        slo, slo_figures: the verdict of each objective, and the figure that it rests on, by text.
-        verdict: of all objectives together.
-        replications: how many; `precise` says whether they reached the precision (None: none was wanted).
+        slo, slo_figures: the verdict on each objective, and its figure, by text.
+        verdict: on all objectives together.
+        replications: number of replications.
+        precise: whether they reached the precision; None: none was required.
         roles: the busiest station of each role.
-        difference: by how much it is above the base.
+        difference: this point minus the base.
         cost: None without prices.
     """
 
@@ -114,8 +115,8 @@ class SimulatedPoint:
 
 
 @dataclass(frozen=True)
-class ImpossiblePoint:
-    """A point that cannot be, and why; it has no figures."""
+class InfeasiblePoint:
+    """A point that is infeasible, and why; it has no figures."""
 
     set: dict[str, Any]
     ops: dict[str, OpFigures]
@@ -125,7 +126,7 @@ class ImpossiblePoint:
 
 @dataclass(frozen=True)
 class Front:
-    """Indices of the points that no other is both cheaper and better than in a figure, the cheapest first."""
+    """Indices of the Pareto-optimal points in cost and a figure, the cheapest first."""
 
     figure: str
     points: list[int]
@@ -133,19 +134,19 @@ class Front:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A sweep and what it says.
+    """The result of a what-if analysis.
 
     Attributes:
-        spec: what the spec is called.
+        spec: name of the spec.
         vary: the values of each path.
         slos: the objectives.
-        base: the index of the base point.
-        seed, replications, steady: how each point was simulated.
-        precision: the relative precision that was wanted; None: none was.
-        confidence: of the intervals.
+        base: index of the base point.
+        seed, replications, steady: settings of each simulation.
+        precision: the required relative precision; None: none.
+        confidence: confidence level of the intervals.
         points: in the order of the grid or the sample.
         pareto: by operation; empty without prices.
-        engine: what the simulations took.
+        engine: the cost of all simulations.
     """
 
     spec: str
@@ -157,43 +158,43 @@ class WhatIf:
     precision: float | None
     steady: bool
     confidence: float
-    points: list[SimulatedPoint | ImpossiblePoint]
+    points: list[SimulatedPoint | InfeasiblePoint]
     pareto: dict[str, Front]
     engine: EngineWork
 
     @property
     def simulated(self) -> list[SimulatedPoint]:
-        """The points that can be."""
+        """The feasible points."""
         return [point for point in self.points if isinstance(point, SimulatedPoint)]
 
 
 def whatif(
-    question: Question,
+    experiment: WhatIfExperiment,
     *,
     workers: int = 1,
     scheduler: str | None = None,
     cache: ResultFolder | None = None,
     progress: Callable[[int, int], None] = lambda done, points: None,
 ) -> WhatIf:
-    """The points of a sweep, and what they say of the objectives.
+    """Simulate all points and evaluate the objectives.
 
     Args:
-        question: what is asked.
+        experiment: the spec and its variations.
         workers, scheduler, cache: as for `sim.experiments.sweep.sweep`.
-        progress: told how many points are done, of how many.
+        progress: called with the number of points done and the number of points.
 
     Raises:
-        InputError: a path, a value or an objective is wrong, or no point can be.
+        InputError: a path, a value or an objective is wrong, or no point is feasible.
     """
-    spec = spec_of(dict(question.data), question.source)
-    variations = _with_full_paths(spec, question.variations)
-    points = _points(variations, question)
-    wanted = _wanted_base(spec, points, question.base)
-    specs = [_variant(question, point) for point in points]
-    jobs = [Job(spec, question.settings) for spec in specs if not isinstance(spec, InputError)]
+    spec = spec_of(dict(experiment.data), experiment.source)
+    variations = _with_full_paths(spec, experiment.variations)
+    points = _points(variations, experiment)
+    wanted = _wanted_base(spec, points, experiment.base)
+    specs = [_variant(experiment, point) for point in points]
+    jobs = [Job(spec, experiment.settings) for spec in specs if not isinstance(spec, InputError)]
     if not jobs:
         raise _first_error(specs)
-    _check(question.slos, jobs)
+    _check(experiment.slos, jobs)
     impossible = len(points) - len(jobs)
     found = sweep(
         jobs,
@@ -206,14 +207,14 @@ def whatif(
     results: list[Point] = [spec if isinstance(spec, InputError) else next(remaining) for spec in specs]
     base, measures = _base(results, wanted)
     rows = [
-        _row(point, spec, result, question, measures)
+        _row(point, spec, result, experiment, measures)
         for point, spec, result in zip(points, specs, results, strict=True)
     ]
-    settings = question.settings
+    settings = experiment.settings
     return WhatIf(
-        question.source,
+        experiment.source,
         {v.path: [_value(text) for text in dict.fromkeys(point[v.path] for point in points)] for v in variations},
-        list(question.slos),
+        list(experiment.slos),
         base,
         settings.seed,
         settings.replications,
@@ -221,19 +222,19 @@ def whatif(
         settings.steady,
         CONFIDENCE,
         rows,
-        _pareto(rows, question.slos),
+        _pareto(rows, experiment.slos),
         EngineWork.total(settings.engine, (result.engine for result in found if isinstance(result, Measures))),
     )
 
 
 def _with_full_paths(spec: Spec, variations: Sequence[Variation]) -> list[Variation]:
     if not variations:
-        raise InputError("nothing varies; name a field and its values, as in gateways.count=1..14")
+        raise InputError("nothing is varied; name a field and its values, as in gateways.count=1..14")
     full = [replace(v, path=_full_path(spec, "vary", v.path, v.counts)) for v in variations]
     paths = [v.path for v in full]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise InputError(f"vary {twice}: is there twice; give all its values in one")
+        raise InputError(f"vary {twice}: is given twice; list all its values in one place")
     return full
 
 
@@ -244,15 +245,17 @@ def _full_path(spec: Spec, name: str, path: str, counted: bool) -> str:
         raise InputError(f"{name} {error}") from error
 
 
-def _points(variations: Sequence[Variation], question: Question) -> list[Assignments]:
-    if question.samples is None:
+def _points(variations: Sequence[Variation], experiment: WhatIfExperiment) -> list[Assignments]:
+    if experiment.samples is None:
         return grid(variations)
-    return sampled(variations, question.samples, question.settings.seed)
+    return sampled(variations, experiment.samples, experiment.settings.seed)
 
 
-def _variant(question: Question, point: Assignments) -> Spec | InputError:
+def _variant(experiment: WhatIfExperiment, point: Assignments) -> Spec | InputError:
     try:
-        return spec_of(override(question.data, [f"{path}={value}" for path, value in point.items()]), question.source)
+        return spec_of(
+            override(experiment.data, [f"{path}={value}" for path, value in point.items()]), experiment.source
+        )
     except InputError as error:
         return error
 
@@ -262,7 +265,7 @@ def _first_error(results: Sequence[object]) -> InputError:
 
 
 def _wanted_base(spec: Spec, points: Sequence[Assignments], base: Mapping[str, str]) -> int | None:
-    """The first point with the values of the base; None: none was asked for."""
+    """Return the index of the first point with the values of the base; None: no base is given."""
     if not base:
         return None
     wanted = {}
@@ -272,11 +275,11 @@ def _wanted_base(spec: Spec, points: Sequence[Assignments], base: Mapping[str, s
         if all(path in point and _value(point[path]) == value for path, value in wanted.items()):
             return i
     written = " ".join(map("=".join, base.items()))
-    raise InputError(f"base {written}: no point has these values; give paths and values that are varied")
+    raise InputError(f"base {written}: no point has these values; use paths and values that are varied")
 
 
 def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
-    """The base point: the one that is wanted, or the first that can be."""
+    """Return the base point: the requested one, or the first feasible one."""
     for i, result in enumerate(results):
         if wanted in (None, i) and isinstance(result, Measures):
             return i, result
@@ -284,12 +287,12 @@ def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
 
 
 def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
-    """Refuse, before the work, objectives of operations that no point asks for, and of roles that there are not."""
+    """Refuse objectives of operations that no point has, and of roles that do not exist, before the simulations."""
     requested = {op for job in jobs for op in requested_ops(job.spec)}
     for slo in slos:
         if slo.figure != UTILIZATION and slo.subject not in requested:
             raise InputError(
-                f"slo {slo.text}: the workload has no {slo.subject}; it has {', '.join(sorted(requested))}"
+                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(sorted(requested))}"
             )
     named = [slo for slo in slos if slo.figure == UTILIZATION and slo.subject is not None]
     if named:
@@ -298,30 +301,32 @@ def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
         roles = dict.fromkeys(station.role for station in network.stations if station.servers is not None)
         for slo in named:
             if slo.subject not in roles:
-                raise InputError(f"slo {slo.text}: no station is a {slo.subject!r}; there are {', '.join(roles)}")
+                raise InputError(
+                    f"slo {slo.text}: no station has the role {slo.subject!r}; allowed are {', '.join(roles)}"
+                )
 
 
 def requested_ops(spec: Spec) -> list[str]:
-    """The operations that a workload asks for."""
+    """Return the operations of a workload."""
     if isinstance(spec.workload.keys, WriteOnceReadOnce):
         return ["PUT", "GET"]
     return [op for op, weight in spec.workload.mix.items() if weight]
 
 
 def _row(
-    point: Assignments, spec: Spec | InputError, result: Point, question: Question, base: Measures
-) -> SimulatedPoint | ImpossiblePoint:
+    point: Assignments, spec: Spec | InputError, result: Point, experiment: WhatIfExperiment, base: Measures
+) -> SimulatedPoint | InfeasiblePoint:
     values = {path: _value(text) for path, text in point.items()}
     if isinstance(spec, InputError) or isinstance(result, InputError):
-        return ImpossiblePoint(values, {}, {}, str(result))
-    judgements = {slo.text: slo.judge(result) for slo in question.slos}
-    precision = question.settings.precision
+        return InfeasiblePoint(values, {}, {}, str(result))
+    results = {slo.text: slo.evaluate(result) for slo in experiment.slos}
+    precision = experiment.settings.precision
     return SimulatedPoint(
         values,
         {op: op_figures(result, op) for op in result.ops},
-        {text: judgement.verdict for text, judgement in judgements.items()},
-        {text: judgement.interval for text, judgement in judgements.items()},
-        overall([judgement.verdict for judgement in judgements.values()]),
+        {text: of_slo.verdict for text, of_slo in results.items()},
+        {text: of_slo.interval for text, of_slo in results.items()},
+        overall([of_slo.verdict for of_slo in results.values()]),
         len(result),
         None if precision is None else precision.verdict(result).reached,
         {role: RoleLoad(result.busiest[role], figure.value, _ends(figure)) for role, figure in result.roles.items()},
@@ -335,7 +340,7 @@ def _value(text: str) -> Any:
 
 
 def op_figures(result: Measures, op: str) -> OpFigures:
-    """The figures of an operation."""
+    """Return the figures of an operation."""
     of_op, figures = result.ops[op], result.figures[op]
     latency = {name: figures[name].value for name in ("mean", *QUANTILES)}
     ends = {name: _ends(figure) for name, figure in figures.items()}
@@ -355,8 +360,8 @@ def _ends(figure: Figure) -> list[float]:
     return [interval.low, interval.high]
 
 
-def _pareto(rows: Sequence[SimulatedPoint | ImpossiblePoint], slos: Sequence[Slo]) -> dict[str, Front]:
-    """Of each operation the points that no other is both cheaper and faster than, from the cheapest on."""
+def _pareto(rows: Sequence[SimulatedPoint | InfeasiblePoint], slos: Sequence[Slo]) -> dict[str, Front]:
+    """Return the Pareto front of cost and latency for each operation, the cheapest point first."""
     priced = {i: row.cost for i, row in enumerate(rows) if isinstance(row, SimulatedPoint) and row.cost is not None}
     fronts = {}
     for op in dict.fromkeys(op for i in priced for op in rows[i].ops):

@@ -1,1 +1,1 @@
-"""Maps over threads, processes and clusters, and the results that they keep."""
+"""Maps over threads, processes and clusters, and storage of results."""

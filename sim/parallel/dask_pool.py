@@ -14,19 +14,19 @@ _CONNECT_S = 10
 def completed_on(
     scheduler: str, function: Callable[[Any], Any], items: Sequence[Any], keys: Sequence[str]
 ) -> Iterator[tuple[int, Any]]:
-    """The index of each item and what the function makes of it, whichever is done first.
+    """Yield the index of each item and its result, in order of completion.
 
-    What a worker that dies had under way, or had done but not yet handed over, the scheduler gives to another one.
+    If a worker dies, the scheduler gives its unfinished and untransferred items to another one.
 
     Args:
-        scheduler: its address, as ``tcp://10.0.0.1:8786``.
-        function: of a module that the workers can import, and that gives the same wherever it runs.
+        scheduler: its address, for example ``tcp://10.0.0.1:8786``.
+        function: a deterministic function of a module that the workers can import.
         items: its arguments.
-        keys: a name of each item by its content, by which the scheduler knows it.
+        keys: names of the items, by content, for the scheduler.
 
     Raises:
-        InputError: dask.distributed is not installed, the scheduler does not answer, a worker's source is another than
-            ours, or the same item has killed one worker after another.
+        InputError: dask.distributed is not installed, the scheduler does not respond, the source code of a worker
+            differs, or the same item has killed several workers.
     """
     try:
         from distributed import Client, KilledWorker, as_completed
@@ -35,7 +35,7 @@ def completed_on(
     try:
         client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"scheduler {scheduler}: does not answer; start one with 'dask scheduler'") from error
+        raise InputError(f"scheduler {scheduler}: does not respond; start one with 'dask scheduler'") from error
     with client:
         futures = {
             client.submit(_same_source, code(), function, item, key=f"tailcast-{key}", pure=False): i
@@ -45,7 +45,7 @@ def completed_on(
             for future in as_completed(futures, loop=client.loop):
                 yield futures[future], future.result()
         except KilledWorker as error:
-            raise InputError(f"scheduler {scheduler}: a point killed one worker after another: {error}") from error
+            raise InputError(f"scheduler {scheduler}: a point killed several workers: {error}") from error
         finally:
             client.cancel(list(futures))
 

@@ -18,16 +18,16 @@ from typing import Any
 from traces.errors import InputError
 
 _AHEAD = 256
-"""Items that are handed to the workers ahead of their results."""
+"""Number of items submitted to the workers ahead of their results."""
 
 
 @contextlib.contextmanager
 def process_map(
     workers: int, initialise: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
 ) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A `map` that keeps the order, over so many processes; with one worker, in this one.
+    """Return a `map` over `workers` processes that preserves the order; with one worker, it runs in this process.
 
-    `initialise` is called with `arguments` once in each process before all else.
+    Each process calls `initialise` with `arguments` first.
 
     Raises:
         InputError: a worker was killed.
@@ -44,7 +44,7 @@ def process_map(
 
 
 def in_order(results: Iterator[tuple[int, Callable[[], Any]]]) -> Iterator[Any]:
-    """The results of items that are done in any order, in the order of their indices."""
+    """Yield results that arrive in any order, in the order of their indices."""
     early: dict[int, Callable[[], Any]] = {}
     following = 0
     for i, result in results:
@@ -55,20 +55,20 @@ def in_order(results: Iterator[tuple[int, Callable[[], Any]]]) -> Iterator[Any]:
 
 
 def finished(pool: Executor, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[int, Future[Any]]]:
-    """The index and the future of each item, whichever is done first; `_AHEAD` of them are submitted ahead."""
-    # Not the pool's own map, nor `as_completed`: Ctrl-C while they hold a lock leaves it locked, and the pool waits for
-    # ever. This queue's `get` can be interrupted.
+    """Yield the index and the future of each item in order of completion; `_AHEAD` items are submitted ahead."""
+    # Not the pool's own map, nor `as_completed`: Ctrl-C while they hold a lock leaves it locked, and the pool waits
+    # forever. This queue's `get` can be interrupted.
     done: SimpleQueue[tuple[int, Future[Any]]] = SimpleQueue()
     waiting = enumerate(items)
 
-    def hand_in(index: int, future: Future[Any]) -> None:
+    def put_done(index: int, future: Future[Any]) -> None:
         done.put((index, future))
 
     def submit(count: int) -> int:
         with _uninterrupted():
             batch = list(islice(waiting, count))
             for index, item in batch:
-                pool.submit(work, item).add_done_callback(partial(hand_in, index))
+                pool.submit(work, item).add_done_callback(partial(put_done, index))
         return len(batch)
 
     running = submit(_AHEAD)
@@ -80,20 +80,20 @@ def finished(pool: Executor, work: Callable[[Any], Any], items: Iterable[Any]) -
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until its end; that of the processes started meanwhile until they are in `_begin`."""
-    if threading.current_thread() is not threading.main_thread():  # where no signal comes
+    """Defer Ctrl-C to the end of the context and, in processes started meanwhile, until they are in `_begin`."""
+    if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread only
         yield
         return
-    # Other threads may take the signal, whatever this one's mask, and Python then handles it here: so a handler, too.
-    came: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    # Another thread may receive the signal in spite of this thread's mask, and Python handles it here: hence a handler.
+    received: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, handler)
-        if came:
+        if received:
             signal.raise_signal(signal.SIGINT)
 
 
@@ -101,18 +101,18 @@ def _uninterrupted() -> Iterator[None]:
 def process_pool(
     workers: int, initialise: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
 ) -> Iterator[ProcessPoolExecutor]:
-    """Processes whose work is to be wrapped in `interruptible`."""
-    # Spawned, not forked: the compiled engine and Arrow have threads, which a fork does not survive.
+    """Start processes; functions must be wrapped in `interruptible`."""
+    # Spawned, not forked: the compiled engine and Arrow have threads, which do not survive a fork.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (initialise, arguments)) as pool:
         try:
             yield pool
         except BrokenProcessPool as error:
-            raise InputError("a worker was killed; if memory ran out, ask for fewer workers or requests") from error
+            raise InputError("a worker was killed; if memory ran out, use fewer workers or requests") from error
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-# Of each worker: whether Ctrl-C came while it was not at work.
+# In each worker: whether Ctrl-C was received while it was idle.
 _interrupted = False
 
 
@@ -129,13 +129,13 @@ def _end_later(number: int, frame: FrameType | None) -> None:
 
 
 def interruptible(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function of an item as the processes of a `process_pool` do it."""
+    """Wrap a function for the processes of a `process_pool`."""
     return partial(_work, function)
 
 
 def _work(function: Callable[[Any], Any], item: Any) -> Any:
-    # Ctrl-C ends a worker without a word: the process that started it says what there is to say. But not while it
-    # takes an item or sends a result, the rest of which that process would wait for.
+    # Ctrl-C ends a worker silently: the parent process reports the interruption. But not while the worker receives an
+    # item or sends a result, because the parent would wait for the rest.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         if _interrupted:

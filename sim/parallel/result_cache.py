@@ -1,4 +1,4 @@
-"""Results of parts of a long work, found again by the hash of all that they depend on, so that it can go on."""
+"""A folder of results, stored under the hash of all their inputs, so that interrupted work can be resumed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SOURCES = ".py", ".c", ".h"
 
 
 class ResultFolder:
-    """A folder, made where it is not there yet: what came of the whole work, and ``finished/`` with its parts.
+    """A folder, created if necessary: the combined result, and ``finished/`` with its parts.
 
     Raises:
-        InputError: there is something else of that name, or it cannot be written to.
+        InputError: the path is something else, or cannot be written to.
     """
 
     def __init__(self, path: Path):
@@ -36,7 +36,7 @@ class ResultFolder:
             raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """The result of that key; None: it is not here."""
+        """Return the result for this key; None: unknown."""
         file = self._file(key)
         try:
             result: dict[str, Any] = json.loads(file.read_text())
@@ -47,17 +47,17 @@ class ResultFolder:
         return result
 
     def keep(self, key: str, result: dict[str, Any]) -> None:
-        """Keep a result."""
+        """Store a result."""
         with atomic_file(self._file(key)) as temporary:
             temporary.write_text(json.dumps(result))
 
     def write_table(self, name: str, table: pa.Table) -> None:
-        """Write what came of all parts as a parquet file."""
+        """Write the combined result as a parquet file."""
         with atomic_file(self.path / name) as temporary:
             pq.write_table(table, temporary)
 
     def write_text(self, name: str, text: str) -> None:
-        """Write what came of all parts as a file of text."""
+        """Write the combined result as a text file."""
         with atomic_file(self.path / name) as temporary:
             temporary.write_text(text)
 
@@ -66,13 +66,13 @@ class ResultFolder:
 
 
 def content_key(parts: Sequence[object]) -> str:
-    """A hash of what a result depends on, and of the code that makes it."""
+    """Return a hash of a result's inputs and of the source code."""
     return hashlib.sha256(repr((code(), *parts)).encode()).hexdigest()[:32]
 
 
 @cache
 def code() -> str:
-    """The hash of the source that makes results."""
+    """Return the hash of the source code that affects results."""
     root = Path(__file__).parents[2]
     files = sorted(
         file for package in _CODE for ending in ("py", "c", "h") for file in (root / package).rglob(f"*.{ending}")

@@ -1,8 +1,8 @@
-"""A `map` of simulations over threads or processes, whichever serve better.
+"""A `map` of simulations over threads or processes, whichever are faster.
 
-The kernel releases Python's lock, so simulations that spend their time in it run side by side as threads of one
-process: nothing to start, and tables that are made once (placement groups) are there for all. Where Python's part of
-the work dominates, threads would take turns; then there are processes.
+The kernel releases Python's lock, so simulations that spend their time in it run concurrently in threads of one
+process: these start at once and share tables that are made once (placement groups). If Python's part of the work
+dominates, threads would wait for each other, and processes are used.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Kind = Literal["threads", "processes"]
 
 
 class WorkerMap:
-    """Maps functions over items with several workers. The first item is done in this thread, and decides their kind.
+    """Maps functions over items with several workers. The first item runs in this thread and determines their kind.
 
     Results do not depend on it. Workers end with the context.
 
     Attributes:
-        kind: of the workers; None: there are none as yet.
+        kind: of the workers; None: none have been started.
     """
 
     def __init__(self, workers: int):
@@ -46,7 +46,7 @@ class WorkerMap:
         return self._stack.__exit__(kind, error, traceback)
 
     def __call__(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """The results in the order of the items.
+        """Yield the results in the order of the items.
 
         Raises:
             InputError: a worker was killed, or the function raised it.
@@ -56,7 +56,7 @@ class WorkerMap:
         return in_order(self._finished(function, items))
 
     def completed(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """The index of each item and its result, whichever is done first.
+        """Yield the index of each item and its result, in order of completion.
 
         Raises:
             InputError: as for a call.
@@ -81,11 +81,11 @@ class WorkerMap:
                 yield done + index, future.result
 
     def _first(self, function: Callable[[Any], Any], item: Any) -> Any:
-        """The result of the first item; starts the workers that suit the like of it."""
+        """Return the result of the first item, and start the kind of workers that suits it."""
         begun_s, kernel_begun_s = time.thread_time(), kernel_s()
         result = function(item)
         fraction = (kernel_s() - kernel_begun_s) / max(time.thread_time() - begun_s, 1e-9)
-        # Threads take turns at all but the kernel: with a larger fraction of that they would wait for each other.
+        # Outside the kernel, threads run one at a time: with a smaller fraction they would wait for each other.
         self.kind = "threads" if fraction >= 1 - 1 / self.workers else "processes"
         pool = _thread_pool if self.kind == "threads" else process_pool
         self._pool = self._stack.enter_context(pool(self.workers))

@@ -1,1 +1,1 @@
-"""Independent replications of a simulation, their intervals, and objectives."""
+"""Independent replications of a simulation, confidence intervals, and objectives."""

@@ -1,4 +1,4 @@
-"""Runs of one model with seeds of their own, side by side, until there are enough.
+"""Independent replications of a simulation, in parallel, until a given number or precision is reached.
 
 A simulation is any function of a seed: ``replicate(partial(simulate, spec, trace), seed=1, replications=20)``.
 """
@@ -19,23 +19,23 @@ from traces.random_streams import mixed, stream_id
 from traces.run import Run
 
 PILOT = 10
-"""The warm-up of all replications is judged by the first so many of them."""
+"""Number of replications from which the warm-up time of all is estimated."""
 
 
 class Simulation(Protocol):
-    """A Run as a function of its seed. For other processes it must be picklable, as a ``partial`` of a function is."""
+    """A function from a seed to a Run; it must be picklable, such as a ``partial`` of a function."""
 
     def __call__(self, *, seed: int) -> Run: ...
 
 
 @dataclass(frozen=True)
 class PrecisionVerdict:
-    """Whether replications are precise enough.
+    """Whether replications have reached a precision.
 
     Attributes:
-        wanted: the relative half width that is wanted.
-        reached: whether all figures have it.
-        widest, figure: the widest relative half width, and whose it is; None: there is no figure.
+        wanted: the required relative half width.
+        reached: whether all figures have reached it.
+        widest, figure: the largest relative half width and the name of its figure; None: there is no figure.
     """
 
     wanted: float
@@ -45,7 +45,7 @@ class PrecisionVerdict:
 
 
 class Estimated(Protocol):
-    """Replications, or what was kept of them."""
+    """Replications, or a summary of them."""
 
     @property
     def figures(self) -> dict[str, dict[str, Figure]]:
@@ -54,13 +54,13 @@ class Estimated(Protocol):
 
 @dataclass(frozen=True)
 class Precision:
-    """When there are enough replications.
+    """The required precision of figures.
 
     Attributes:
-        relative: the widest half width that a confidence interval may have, as a share of its figure: 0.05 is ± 5 %.
-        figures: what must be that precise, of every operation; names of `FIGURES`.
-        confidence: of the intervals.
-        most: replications after which it ends anyway.
+        relative: the largest half width of a confidence interval, as a fraction of its figure: 0.05 is ± 5 %.
+        figures: names of `FIGURES` that must reach this precision for every operation.
+        confidence: confidence level of the intervals.
+        most: maximum number of replications.
 
     Raises:
         InputError: a value is out of range.
@@ -73,15 +73,15 @@ class Precision:
 
     def __post_init__(self) -> None:
         if not 0 < self.relative < math.inf:
-            raise InputError(f"precision is {self.relative!r}; a number above 0 is needed, such as 0.05 for 5 %")
+            raise InputError(f"precision is {self.relative!r}; it must be above 0, for example 0.05 for 5 %")
         if not 0 < self.confidence < 1:
-            raise InputError(f"confidence is {self.confidence!r}; a number between 0 and 1 is needed, such as 0.95")
+            raise InputError(f"confidence is {self.confidence!r}; it must be between 0 and 1, for example 0.95")
         unknown = [name for name in self.figures if name not in FIGURES]
         if unknown or not self.figures:
             raise InputError(f"figures are {list(self.figures)}; allowed are {', '.join(FIGURES)}")
 
     def verdict(self, replications: Estimated) -> PrecisionVerdict:
-        """Whether the widest interval is narrow enough."""
+        """Compare the widest interval with the required precision."""
         widths = {
             f"{op} {name}": figures[name].relative_half_width(self.confidence)
             for op, figures in replications.figures.items()
@@ -102,25 +102,26 @@ def replicate(
     workers: int = 1,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Replications:
-    """Run a simulation again and again, each time with another seed.
+    """Run independent replications of a simulation.
 
     Args:
-        simulation: what is replicated.
-        seed: replication i has the seed ``seed_of(seed, i)``, whatever else is asked for: so variants of a model that
-            are given one seed are paired.
-        replications: how many; with a precision, how many at a time. The precision is looked at after each such
+        simulation: the simulation to replicate.
+        seed: replication i has the seed ``seed_of(seed, i)`` whatever the other arguments are, so variants of a model
+            with the same seed are paired.
+        replications: number of replications; with a precision, the batch size. The precision is checked after each
             batch only, so that the result does not depend on the number of workers.
-        precision: go on until it is reached.
-        steady: leave the warm-up out of the figures: of all replications the same time, judged by the first `PILOT`.
-        workers: threads or processes, see `WorkerMap`. Each needs the memory of one run; this process keeps the
-            latencies of all.
-        progress: told how many are done.
+        precision: continue until it is reached.
+        steady: exclude the warm-up from the figures: the same time for all replications, estimated from the first
+            `PILOT`.
+        workers: number of threads or processes, see `WorkerMap`. Each needs the memory of one run; this process keeps
+            the latencies of all.
+        progress: called with the number of replications done.
 
     Raises:
         InputError: a count is out of range, a worker was killed, or the simulation raised it.
     """
     if workers < 1:
-        raise InputError(f"workers is {workers}; at least 1 is needed")
+        raise InputError(f"workers is {workers}; it must be at least 1")
     with WorkerMap(workers) as mapping:
         return replicate_over(
             mapping,
@@ -143,16 +144,16 @@ def replicate_over(
     steady: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Replications:
-    """`replicate`, over workers that are there already: those of a `WorkerMap`.
+    """Run `replicate` with existing workers, those of a `WorkerMap`.
 
     Raises:
-        InputError: as `replicate` does.
+        InputError: as for `replicate`.
     """
     if replications < 1:
-        raise InputError(f"replications is {replications}; at least 1 is needed")
+        raise InputError(f"replications is {replications}; it must be at least 1")
     most = replications if precision is None else precision.most
     if most < replications:
-        raise InputError(f"replications is {replications}; with this precision at most {most} are allowed")
+        raise InputError(f"replications is {replications}; with this precision it must be at most {most}")
     runs: list[Replication] = []
     settling_s: dict[str, float] = {}
     if steady:
@@ -174,7 +175,7 @@ def replicate_over(
 
 
 def seed_of(seed: int, index: int) -> int:
-    """The seed of a replication, from that of them all."""
+    """Return the seed of a replication."""
     return mixed(seed, stream_id("replication"), index)
 
 

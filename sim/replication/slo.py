@@ -1,7 +1,7 @@
-"""Service level objectives: what they say, and whether replications keep them, break them, or leave it open.
+"""Service level objectives, and whether replications meet them.
 
-An objective is kept where the whole confidence interval of its figure is on the right side of the limit, broken where
-the whole interval is on the other; else the replications are too few to tell.
+An objective is met if the whole confidence interval of its figure is on the right side of the limit, and violated if
+the whole interval is on the wrong side; otherwise the result is uncertain, and more replications are needed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from traces.statistics.summary import QUANTILES
 Verdict = Literal["pass", "fail", "unsure"]
 
 LATENCIES = ("mean", *QUANTILES, "max")
-"""Figures of latency that may have an objective."""
+"""Latency figures that may have an objective."""
 UTILIZATION, THROUGHPUT = "utilization", "throughput"
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """A figure beside its objective.
+class SloResult:
+    """The evaluation of an objective.
 
     Attributes:
-        value, low, high: the figure and its interval, in the unit of the objective's limit; NaN where it has none.
+        value, low, high: the figure and its interval, in the unit of the objective's limit; NaN if there is none.
     """
 
     verdict: Verdict
@@ -46,11 +46,11 @@ class Slo:
     """An objective.
 
     Attributes:
-        text: as it was written.
-        subject: the operation; of a utilisation the stations' role, or None for all.
-        figure: a name of `LATENCIES` (limit in seconds), ``throughput_ops`` (a second), ``throughput_bytes`` (a
-            second), ``errors`` (share of the requests) or ``utilization`` (share of the servers).
-        limit: what it must be below, of a throughput above.
+        text: the objective as written.
+        subject: the operation; for a utilisation, the role of the stations, or None for all.
+        figure: a name of `LATENCIES` (limit in seconds), ``throughput_ops`` (1/s), ``throughput_bytes`` (bytes/s),
+            ``errors`` (fraction of the requests) or ``utilization`` (fraction of the servers).
+        limit: upper limit of the figure; for a throughput, lower limit.
     """
 
     text: str
@@ -68,28 +68,28 @@ class Slo:
         return self.figure.startswith(THROUGHPUT)
 
     def verdict(self, low: float, high: float) -> Verdict:
-        """What an interval of the figure says; NaN says nothing."""
+        """Compare an interval of the figure with the limit; NaN is uncertain."""
         if self.above:
             return "pass" if low > self.limit else "fail" if high <= self.limit else "unsure"
         return "pass" if high < self.limit else "fail" if low >= self.limit else "unsure"
 
-    def judge(self, measures: Measures, confidence: float = CONFIDENCE) -> Judgement:
-        """Whether replications keep the objective; of an operation that nobody asked for they do not tell.
+    def evaluate(self, measures: Measures, confidence: float = CONFIDENCE) -> SloResult:
+        """Evaluate the objective for replications; uncertain if no request has the operation.
 
         Raises:
-            InputError: no station with limited servers has the role.
+            InputError: no station with a limited number of servers has the role.
         """
         if self.figure == UTILIZATION:
             found = self._utilization(measures, confidence)
         else:
             assert self.subject is not None
             found = measures.interval(self.subject, self.figure, confidence)
-        return Judgement(self.verdict(found.low, found.high), found.value, found.low, found.high)
+        return SloResult(self.verdict(found.low, found.high), found.value, found.low, found.high)
 
     def _utilization(self, measures: Measures, confidence: float) -> Interval:
         if self.subject is not None and self.subject not in measures.roles:
             raise InputError(
-                f"slo {self.text}: no station is a {self.subject!r}; there are {', '.join(measures.roles)}"
+                f"slo {self.text}: no station has the role {self.subject!r}; allowed are {', '.join(measures.roles)}"
             )
         roles = measures.roles if self.subject is None else [self.subject]
         intervals = [measures.roles[role].interval(confidence) for role in roles]
@@ -97,5 +97,5 @@ class Slo:
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of several objectives together: one that is broken breaks them all, one that is open leaves them open."""
+    """Combine the verdicts on several objectives: the worst counts."""
     return "fail" if "fail" in verdicts else "unsure" if "unsure" in verdicts else "pass"

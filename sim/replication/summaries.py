@@ -1,20 +1,20 @@
-"""Independent replications: how sure a simulated figure is, and how sure the difference of two variants is.
+"""Confidence intervals of simulated figures, and of differences between variants, from independent replications.
 
-Requests of one run meet the same queues, so one run says little of its own error. Replications are whole runs with
-random numbers of their own; their figures are independent, and their spread is that error.
+Requests of one run share queues, so a single run says little about its own error. Replications are whole runs with
+different random numbers; their figures are independent, and their standard deviation measures that error.
 
-A figure's estimate is made from the samples of all replications merged; quantiles are never averaged, since a
-replication's own is biased and an average keeps that bias however many there are. Its interval is
+A figure is estimated from the merged samples of all replications. Quantiles are never averaged: the quantile of a
+replication is biased, and so is the average, however many replications there are. The interval is
 
     estimate ± (t s / √n + |mean of the replications' own figures - estimate|)
 
-with s their standard deviation and Student's t of n - 1 degrees of freedom. The first term is the classic interval of
-independent replications (Law, "Simulation Modeling and Analysis", 5th ed. 2015, section 9.4), set around the merged
-estimate as in sectioning (Asmussen and Glynn, "Stochastic Simulation", 2007, section III.5). The second is how biased a
-single replication is, more than the bias that merging leaves: none for the mean of equally long replications, small
-beside the first for a quantile with many requests beyond it, and large where replications are too short for the
-quantile. There, it keeps the interval honest: of p99.9 of M/M/1 at 80 % load, from 20 replications of 4000 requests,
-the 95 % interval covers the truth in 91 % of experiments with it, in 43 % without.
+where s is their standard deviation and t is Student's t with n - 1 degrees of freedom. The first term is the classic
+interval for independent replications (Law, "Simulation Modeling and Analysis", 5th ed. 2015, section 9.4), centred on
+the merged estimate as in sectioning (Asmussen and Glynn, "Stochastic Simulation", 2007, section III.5). The second
+estimates the bias of a single replication, which is larger than the bias left after merging: it is zero for the mean of
+equally long replications, small for a quantile with many requests beyond it, and large if replications are too short
+for the quantile. Then it preserves the coverage: for p99.9 of M/M/1 at 80 % load, from 20 replications of 4000
+requests, the 95 % interval covers the true value in 91 % of experiments with it, and in 43 % without it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from traces.tables import OPS
 
 RATES = ("throughput_ops", "throughput_bytes")
 FIGURES = (*RATES, "mean", *QUANTILES)
-"""The figures of an operation that have an interval; least and greatest latency have none."""
+"""The figures of an operation that have an interval; minimum and maximum latency have none."""
 
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and its confidence interval; infinite bounds where there are none, NaN where there is no estimate."""
+    """An estimate and its confidence interval; bounds are infinite if unknown, NaN if there is no estimate."""
 
     value: float
     low: float
@@ -54,7 +54,7 @@ NO_INTERVAL = Interval(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class EngineWork:
-    """What simulations took: the engine's name, seconds by the clock, and visits to stations."""
+    """The cost of simulations: the engine's name, wall-clock seconds, and visits to stations."""
 
     name: str
     wall_s: float
@@ -62,18 +62,18 @@ class EngineWork:
 
     @staticmethod
     def total(name: str, works: Iterable[EngineWork]) -> EngineWork:
-        """The sum of several."""
+        """Return the sum."""
         works = list(works)
         return EngineWork(name, sum(work.wall_s for work in works), sum(work.visits for work in works))
 
 
 @dataclass(frozen=True)
 class OpIntervals:
-    """Figures of an operation, or differences of them, with intervals.
+    """Figures of an operation, or differences between them, with intervals.
 
     Attributes:
         throughput_ops, throughput_bytes: per second.
-        latency_s: by the names of latencies.
+        latency_s: by name of the figure.
     """
 
     throughput_ops: Interval
@@ -83,12 +83,12 @@ class OpIntervals:
 
 @dataclass(frozen=True)
 class OpSummary:
-    """What replications say of an operation.
+    """Summary of an operation over all replications.
 
     Attributes:
-        count, errors, left_out: totals of requests, of those that failed, and of those of the warm-up.
+        count, errors, left_out: total numbers of requests, failed requests, and requests excluded as warm-up.
         throughput_ops, throughput_bytes: per second, means over the replications.
-        latency_s: of all samples merged, by the names of latencies.
+        latency_s: of the merged samples, by name of the figure.
     """
 
     count: int
@@ -101,7 +101,7 @@ class OpSummary:
 
 @dataclass(frozen=True)
 class StationSummary:
-    """What replications say of a station: means over them; `servers` is None for an infinite server."""
+    """Means of a station over all replications; `servers` is None for an infinite server."""
 
     name: str
     role: str
@@ -114,7 +114,7 @@ class StationSummary:
 class Summary:
     """The figures of all replications with their confidence intervals.
 
-    Bounds are infinite where there are none: with one replication, and of the least and the greatest latency.
+    Bounds are infinite with a single replication, and for the minimum and maximum latency.
     """
 
     replications: int
@@ -126,7 +126,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Differences:
-    """By how much one variant is above another, replication by replication, for each operation that both have."""
+    """Paired differences between two variants, for each operation that both have."""
 
     replications: int
     confidence: float
@@ -139,14 +139,14 @@ class Figure:
 
     Attributes:
         value: the estimate.
-        each: the figure of each replication, shape (replications,); NaN where it has none.
+        each: the figure of each replication, shape (replications,); NaN if it has none.
     """
 
     value: float
     each: Floats
 
     def half_width(self, confidence: float = CONFIDENCE) -> float:
-        """Half the width of the confidence interval; infinite where fewer than two replications have the figure."""
+        """Return the half width of the confidence interval; infinite if fewer than two replications have the figure."""
         known = self.each[~np.isnan(self.each)]
         n = len(known)
         if n < 2:
@@ -155,32 +155,32 @@ class Figure:
         return t * float(known.std(ddof=1)) / math.sqrt(n) + abs(float(known.mean()) - self.value)
 
     def relative_half_width(self, confidence: float = CONFIDENCE) -> float:
-        """`half_width` over the value; infinite where there is no saying."""
+        """Return `half_width` divided by the value; infinite if unknown."""
         half = self.half_width(confidence)
         if half == 0:
             return 0.0
         return half / abs(self.value) if self.value and math.isfinite(half) else math.inf
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """The confidence interval."""
+        """Return the estimate and its confidence interval."""
         half = self.half_width(confidence)
         return Interval(self.value, self.value - half, self.value + half)
 
     def __sub__(self, other: Figure) -> Figure:
-        """The differences, replication by replication; both have equally many."""
+        """Return the paired differences; both have the same number of replications."""
         return Figure(self.value - other.value, self.each - other.each)
 
 
 @dataclass(frozen=True)
 class Replication:
-    """What is kept of a run: its figures and its latencies, not its requests.
+    """The figures and latencies of a run, without its requests.
 
     Attributes:
-        summary: as `summarise` makes it.
+        summary: the result of `summarise`.
         latency_s: of the successful requests, by operation, in order of arrival.
-        stations: rows of the Run's stations; none where it has no stations.
+        stations: rows of the Run's station table, if it has one.
         info: the Run's.
-        attempts: the mean of its requests; NaN where there are none.
+        attempts: mean number of attempts per request; NaN without requests.
     """
 
     seed: int
@@ -192,7 +192,7 @@ class Replication:
 
     @staticmethod
     def of(run: Run, seed: int) -> Replication:
-        """What is kept of the Run that `seed` gave."""
+        """Summarise the Run with this seed."""
         stations = [] if run.stations is None else run.stations.to_pylist()
         attempts = float(run.column("attempts").mean()) if len(run) else math.nan
         return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts)
@@ -200,7 +200,7 @@ class Replication:
 
 @dataclass(frozen=True)
 class Replications:
-    """Runs of one model that differ in their seeds alone."""
+    """Runs of one model that differ only in their seeds."""
 
     runs: tuple[Replication, ...]
 
@@ -214,7 +214,7 @@ class Replications:
 
     @cached_property
     def figures(self) -> dict[str, dict[str, Figure]]:
-        """The figures of each operation that occurs, by the names of `FIGURES`, ``min`` and ``max``."""
+        """The figures of each operation that occurs, by the names in `FIGURES`, ``min`` and ``max``."""
         return {op: self._figures_of(op) for op in OPS if any(op in run.summary["ops"] for run in self.runs)}
 
     def _figures_of(self, op: str) -> dict[str, Figure]:
@@ -222,18 +222,18 @@ class Replications:
         merged = describe(np.concatenate([run.latency_s[op] for run in self.runs if op in run.latency_s]))
         rates = {name: _mean([s[name] for s in summaries]) for name in RATES}
         own = {name: np.array([s["latency_s"].get(name, math.nan) for s in summaries]) for name in merged}
-        # However many replications, the least and the greatest of all time may lie beyond: they have no interval.
+        # The true minimum and maximum may lie beyond any number of samples, so they have no interval.
         own |= {name: np.full(len(self), math.nan) for name in ("min", "max")}
         return rates | {name: Figure(merged[name], own[name]) for name in merged}
 
     @property
     def work(self) -> EngineWork:
-        """What the engine took for all."""
+        """The total cost of all simulations."""
         engines = [run.info["engine"] for run in self.runs]
         return EngineWork.total(engines[0]["name"], (EngineWork(**engine) for engine in engines))
 
     def summary(self, confidence: float = CONFIDENCE) -> Summary:
-        """The figures of all replications with their confidence intervals."""
+        """Return the figures of all replications with their confidence intervals."""
         return Summary(
             len(self),
             confidence,
@@ -276,19 +276,19 @@ def _intervals(figures: dict[str, Figure], confidence: float) -> OpIntervals:
 
 
 def paired(a: Replications, b: Replications, confidence: float = CONFIDENCE) -> Differences:
-    """By how much variant `b` is above variant `a`, by common random numbers.
+    """Return the differences `b` - `a` of two variants, using common random numbers.
 
-    Replication i of both has one seed, so both had the same requests and the same draws of service times. What luck
-    did to both cancels in the difference, whose interval is then much narrower than those of the two say. Where one has
-    more replications, they count as far as both go.
+    Replication i of both has the same seed, and so the same requests and the same random numbers for service times.
+    Chance affects both and cancels in the difference, so its interval is much narrower than those of the two variants.
+    If one has more replications than the other, the additional ones are ignored.
 
     Raises:
-        InputError: the two were made with different seeds.
+        InputError: the two have different seeds.
     """
     count = min(len(a), len(b))
     a, b = Replications(a.runs[:count]), Replications(b.runs[:count])
     if a.seeds != b.seeds:
-        raise InputError("the replications of the two variants have different seeds; pairs need one seed for both")
+        raise InputError("the replications of the two variants have different seeds; use the same seed for both")
     differences = {
         op: {name: figure - a.figures[op][name] for name, figure in figures.items()}
         for op, figures in b.figures.items()

@@ -1,13 +1,14 @@
-"""Warm-up removal by MSER-5: how much of a run's beginning to leave out of its statistics.
+"""Warm-up removal by MSER-5: how much of the beginning of a run to exclude from its statistics.
 
-A run begins with an empty store (or, measured, with cold caches), and what it does at first is not what it does in the
-long run. MSER leaves out as many leading samples as make the confidence interval of the mean of the others narrowest:
-too few, and the transient widens it; too many, and it widens since there are fewer samples. MSER-5 does so with means
-of batches of 5 (White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69(6),
+A run begins with an empty store (a measured one, with cold caches), so its initial behaviour is not that of the steady
+state. MSER removes the number of leading samples for which the confidence interval of the mean of the others is
+narrowest: with fewer, the transient widens it; with more, the smaller number of samples does. MSER-5 uses means of
+batches of 5 (White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69(6),
 1997; Franklin and White, "Stationarity tests and MSER-5: exploring the intuition behind mean-squared-error-reduction in
 detecting and correcting initialization bias", Winter Simulation Conference 2008).
 
-It is for a run that stands for the long run. A replayed day, whose beginning is part of what is asked, has no warm-up.
+It applies to runs that represent the steady state. A replayed day, whose beginning is part of the workload, has no
+warm-up.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from traces.statistics.summary import Floats, latencies, ops_of
 from traces.tables import OPS
 
 BATCH = 5
-_FEWEST_BATCHES = 10  # of fewer, the last few can agree by chance, and all before them would be called warm-up
+_FEWEST_BATCHES = 10  # with fewer, the last ones may agree by chance, and all others would count as warm-up
 
 
 def warm_up(samples: Floats) -> int:
-    """How many of the first samples MSER-5 leaves out; 0 where there are fewer than 50.
+    """Return the number of leading samples that MSER-5 removes; 0 if there are fewer than 50 samples.
 
-    The search is restricted to the first half, as White does: a narrowest interval behind it means that the run is too
-    short to have settled, and a result of half the samples hints at that.
+    As in White's paper, only the first half is searched: if the interval is narrowest in the second half, the run is
+    too short to reach steady state. A result of half the samples hints at that.
 
     Args:
         samples: in order of time, shape (n,), finite.
@@ -50,15 +51,15 @@ def warm_up(samples: Floats) -> int:
 
 
 def settling_times(runs: Sequence[Run]) -> dict[str, float]:
-    """How long each operation takes to settle: the median over the runs of where MSER-5 cuts each.
+    """Return the warm-up time of each operation: the median of the times found by MSER-5 over the runs.
 
-    MSER-5 looks at the latencies of the operation's successful requests in order of arrival; each operation has its
-    own time, since a phase of reads settles after the phase of writes before it. One run cut where its own samples say
-    loses busy spells of its first half that are no transient, and so part of its tail (p99 of M/M/1 at 80 %, 4000
-    requests: 7 % short); the median of several runs does not follow the chance of one.
+    MSER-5 uses the latencies of the operation's successful requests in order of arrival. Each operation has its own
+    time, because a phase of reads settles after the phase of writes before it. A run truncated by its own samples loses
+    busy periods of its first half that are not transient, and so part of its tail (p99 of M/M/1 at 80 %, 4000
+    requests: 7 % too low); the median of several runs is less affected by chance.
 
     Returns:
-        seconds from the operation's first arrival on, by operation; one that never succeeded is absent.
+        seconds from the operation's first arrival, by operation; an operation that never succeeded is absent.
     """
     cuts: dict[str, list[float]] = {}
     for run in runs:
@@ -70,13 +71,13 @@ def settling_times(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def settled(run: Run, settling_s: Mapping[str, float]) -> Run:
-    """The Run without the requests that arrived before their operation had settled, failed ones among them.
+    """Return the Run without the requests, failed ones included, that arrived during the warm-up of their operation.
 
-    The stations' figures stay those of the whole run. ``settled(run, settling_times([run]))`` is a single run cut by
+    Station figures remain those of the whole run. ``settled(run, settling_times([run]))`` truncates a single run by
     its own samples.
 
     Returns:
-        a Run whose ``info["warm_up"]`` says what was left out: ``{"GET": {"requests", "settling_s"}, …}``.
+        a Run whose ``info["warm_up"]`` has what was removed: ``{"GET": {"requests", "settling_s"}, …}``.
     """
     keep, left_out = np.ones(len(run), bool), {}
     for name in ops_of(run):
@@ -88,7 +89,7 @@ def settled(run: Run, settling_s: Mapping[str, float]) -> Run:
 
 
 def _since_first_s(run: Run, op: str) -> Floats:
-    """Arrival of each request, counted from the operation's first."""
+    """Return the arrival time of each request, relative to the operation's first."""
     arrival_s = run.column("arrival_s")
     since_s: Floats = arrival_s - arrival_s[run.op == OPS.index(op)].min()
     return since_s

@@ -64,7 +64,7 @@ def test_requests_that_take_no_time_and_never_end_are_refused():
         "workload.duration=1s",
         "workload.mix={GET: 1}",
     )
-    with pytest.raises(InputError, match="GET inline takes no time"):
+    with pytest.raises(InputError, match="GET inline requests take no time"):
         simulate(spec)
 
 

@@ -1,7 +1,7 @@
-"""Builds the kernel: one shared library of C, next to this file, that ctypes loads.
+"""Builds the kernel: a shared library in C, next to this file, that ctypes loads.
 
-setup.py calls it in installations, and `python -m sim.engine.compiled.build` builds again. It and the packages around
-it import nothing but Python's own modules: an installation's build has no others.
+setup.py calls it during installation, and `python -m sim.engine.compiled.build` rebuilds it. This module and its parent
+packages import only the standard library, because nothing else is available in a build.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 SOURCES = Path(__file__).parent / "kernel"
 LIBRARY = Path(__file__).with_name("_kernel" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so"))
 
-ZIG = "ziglang==0.17.1"  # a C compiler from PyPI, of 101 MB, where there is none
-GLIBC = "2.28"  # the oldest that what Zig builds runs on; NumPy's wheels want it, too
+ZIG = "ziglang==0.17.1"  # a C compiler from PyPI (101 MB), used if there is no other
+GLIBC = "2.28"  # the oldest version supported by Zig builds, the same as for NumPy's wheels
 
-# Without contraction to fused multiply-adds results are the same to the bit, whatever compiles. Warnings are errors in
-# developers' builds only: a compiler to come may warn of what none does today.
+# Without contraction to fused multiply-adds, results are bit-identical with every compiler. Warnings are errors in
+# development builds only, because future compilers may have new warnings.
 _FLAGS = ["-std=c11", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"]
 _RELEASE = ["-O3", "-g0"]
 _DEBUG = ["-O1", "-g", "-fno-omit-frame-pointer", "-DKERNEL_DEBUG", "-Werror"]
@@ -37,18 +37,18 @@ VARIANTS = {
 
 
 def sources_hash() -> str:
-    """The SHA-256 of the kernel's sources, which the library built from them knows, too."""
+    """Return the SHA-256 of the kernel's sources, which is compiled into the library."""
     files = sorted(path for path in SOURCES.iterdir() if path.suffix in {".c", ".h"})
     return hashlib.sha256(b"".join(b"%s\0%s\0" % (path.name.encode(), path.read_bytes()) for path in files)).hexdigest()
 
 
 def uses_zig() -> bool:
-    """Whether Zig compiles: CC=zig, or there is no C compiler."""
+    """Whether to compile with Zig: CC=zig, or there is no C compiler."""
     return (os.environ.get("CC") or shutil.which("cc") or "zig") == "zig"
 
 
 def portable_platform() -> str | None:
-    """The platform of the wheel's tag, where the library runs on other distributions, too."""
+    """Return the platform tag of the wheel if the library also runs on other distributions."""
     portable = uses_zig() and platform.libc_ver()[0] == "glibc"
     return f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}" if portable else None
 
@@ -57,14 +57,14 @@ def _compiler() -> list[str]:
     if not uses_zig():
         return shlex.split(os.environ.get("CC") or "cc")
     target = ["-target", f"{platform.machine()}-linux-gnu.{GLIBC}"] if portable_platform() else []
-    return [sys.executable, "-m", "ziglang", "cc", *target, "-mcpu=baseline"]  # else for this very processor
+    return [sys.executable, "-m", "ziglang", "cc", *target, "-mcpu=baseline"]  # the default is this machine's processor
 
 
 def build(library: Path = LIBRARY, variant: str = "release") -> None:
-    """Build the library, or exit with one line that names the command that failed."""
+    """Build the library, or exit with a message that names the failed command."""
     library.parent.mkdir(parents=True, exist_ok=True)
     define = f'-DKERNEL_SOURCES="{sources_hash()}"'
-    with tempfile.TemporaryDirectory(dir=library.parent) as scratch:  # who loads the library sees the old or the new
+    with tempfile.TemporaryDirectory(dir=library.parent) as scratch:  # the library is replaced atomically
         output = Path(scratch) / library.name
         files = [str(SOURCES / "kernel.c"), "-o", str(output), "-lm"]
         command = [*_compiler(), *_FLAGS, *VARIANTS[variant], define, *files]
@@ -75,7 +75,8 @@ def build(library: Path = LIBRARY, variant: str = "release") -> None:
             reason = error.strerror if isinstance(error, OSError) else f"exit status {error.returncode}"
             sys.exit(
                 f"The kernel does not compile ({reason}): {shlex.join(command)}\n"
-                f"CC=zig compiles with {ZIG} of PyPI; TAILCAST_NO_KERNEL=1 installs without the kernel, which is slow."
+                f"Set CC=zig to compile with {ZIG} from PyPI, or TAILCAST_NO_KERNEL=1 to install without the kernel "
+                "(simulations are then slow)."
             )
         output.replace(library)
 
@@ -84,7 +85,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Builds the kernel.")
     parser.add_argument("variant", nargs="?", choices=VARIANTS, default="release")
     parser.add_argument("-o", "--output", type=Path, default=LIBRARY)
-    parser.add_argument("--requirements", action="store_true", help="print what pip must install first, if anything")
+    parser.add_argument(
+        "--requirements", action="store_true", help="print packages to install before the build, if any"
+    )
     arguments = parser.parse_args()
     if arguments.requirements:
         print(*[ZIG] * uses_zig())

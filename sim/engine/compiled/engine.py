@@ -1,4 +1,4 @@
-"""The compiled engine: hands a program and its Sheets to the kernel, and takes its results. The default engine."""
+"""The compiled engine, the default: passes a program and its Sheets to the kernel, and returns the results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim.engine.compiled.records import BACKGROUND, PROGRAM, RESULTS, SHEET, Fau
 from sim.engine.outcome import CHUNK, InvariantError, Outcome, Program
 
 cancelled = threading.Event()
-"""While it is set, runs in threads other than the main one end: Ctrl-C reaches the main one only."""
+"""While it is set, runs in threads other than the main thread end: Ctrl-C reaches the main thread only."""
 
 
 class CancelledError(Exception):
@@ -35,7 +35,7 @@ _spent = _Spent()
 
 
 def kernel_s() -> float:
-    """CPU seconds that this thread has spent in the kernel, where Python's lock is free for other threads."""
+    """Return the CPU time of this thread in the kernel, where it does not hold Python's lock."""
     return _spent.kernel_s
 
 
@@ -43,7 +43,7 @@ _SHEET_COLUMNS = ("route", "arrival_s", "think_s", "phase", "key_hash", "first_v
 
 
 class _Kernel:
-    """A program in the kernel, while it runs. It keeps what the kernel has addresses of."""
+    """A program in the kernel while it runs; owns the memory whose addresses the kernel has."""
 
     def __init__(self, program: Program):
         network, pacing = program.network, program.pacing
@@ -86,14 +86,14 @@ class _Kernel:
 
     @property
     def begun(self) -> int:
-        """How many requests have begun."""
+        """The number of requests begun."""
         return int(self._functions.kernel_begun(self._engine))
 
     def advance(self, sheet: Sheet, is_last: bool) -> Status:
         """Execute the next sheet.
 
         Raises:
-            TypeError, ValueError: the sheet is not fit to be executed.
+            TypeError, ValueError: the sheet is invalid.
         """
         record = _sheet(sheet, is_last)
         at = ctypes.c_int64()
@@ -105,7 +105,7 @@ class _Kernel:
         return Status(status)
 
     def outcome(self) -> Outcome:
-        """What happened, after the last sheet."""
+        """Return the outcome, after the last sheet."""
         self._functions.kernel_finish(self._engine)
         requests, background, stations = self.begun, len(self._background.route), self._stations
         paths, path_width = self._path_shape
@@ -125,19 +125,19 @@ class _Kernel:
 
 _FAULTS = {
     Fault.COUNTS: "the network has too many stations, classes, visits or attempts, or its pacing is out of range",
-    Fault.SIZES: "arrays that belong together differ in length",
+    Fault.SIZES: "arrays that must have equal lengths differ in length",
     Fault.STATION: "station {at} has a value out of range",
     Fault.ROUTE: "route {at} has a value out of range",
-    Fault.STAGE: "a stage of route {at} has branches that do not exist, or needs more than it has",
-    Fault.POSITION: "the visits of route {at} do not fit its stages",
+    Fault.STAGE: "a stage of route {at} has branches that do not exist, or needs more branches than it has",
+    Fault.POSITION: "the visits of route {at} do not match its stages",
     Fault.GROUP: "group {at} names a station that does not exist",
-    Fault.ACTION: "action {at} names what does not exist, or has a value out of range",
-    Fault.BACKGROUND: "background load {at} has an operation that is out of range, or has a policy",
-    Fault.SHEET_ROUTE: "request {at} is of a route that does not exist",
-    Fault.SHEET_ARRIVAL: "request {at} arrives at no finite time, or before the one before it",
+    Fault.ACTION: "action {at} has a target that does not exist, or a value out of range",
+    Fault.BACKGROUND: "background load {at} has an operation that is out of range, or a policy",
+    Fault.SHEET_ROUTE: "request {at} has a route that does not exist",
+    Fault.SHEET_ARRIVAL: "request {at} has an arrival time that is not finite, or before that of the previous request",
     Fault.SHEET_THINK: "request {at} has a think time that is negative or not finite",
-    Fault.SHEET_PHASE: "request {at} is of an earlier phase than the one before it",
-    Fault.SHEET_VISITS: "request {at} has visits that the sheet does not have",
+    Fault.SHEET_PHASE: "request {at} has an earlier phase than the previous request",
+    Fault.SHEET_VISITS: "request {at} has visits that the sheet does not contain",
     Fault.SHEET_STATION: "request {at} visits a station, or a group's position, that does not exist",
     Fault.SHEET_DEMAND: "request {at} has a service demand that is negative or not finite",
     Fault.SHEET_FIRST: "the sheet does not begin with the next request",
@@ -155,7 +155,7 @@ def _sheet(sheet: Sheet, is_last: bool) -> NDArray[Any]:
 
 
 def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
-    """All background loads in one sheet, and which rows are whose."""
+    """Return all background loads in one sheet, and the rows of each."""
     sheets = program.background
     ends = np.cumsum([len(sheet) for sheet in sheets]).tolist()
     visits = np.cumsum([0, *(len(sheet.station) for sheet in sheets)])
@@ -178,11 +178,11 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
     """Execute a program; `progress` is called with the number of requests begun.
 
     Raises:
-        InvariantError: the engine broke one of its invariants.
-        NoLibraryError: the kernel's library is not there.
-        ValueError, TypeError: the program or one of its sheets is not fit to be executed, or has a discipline that only
-            the reference engine has.
-        MemoryError: there is no memory for what is in flight.
+        InvariantError: the engine violated one of its invariants.
+        NoLibraryError: the kernel's library is missing.
+        ValueError, TypeError: the program or one of its sheets is invalid, or has a discipline that only the reference
+            engine has.
+        MemoryError: there is not enough memory for the requests in flight.
         CancelledError: `cancelled` was set.
     """
     with _Kernel(program) as kernel:
@@ -196,7 +196,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
             sheet = program.draw(begun, CHUNK)
             status = kernel.advance(sheet, is_last=len(sheet) < CHUNK)
         if status is Status.CLOCK_RAN_BACK:
-            raise InvariantError("the clock ran back")
+            raise InvariantError("the clock ran backwards")
         if status is Status.OUT_OF_MEMORY:
             raise MemoryError("the simulation")
         outcome = kernel.outcome()

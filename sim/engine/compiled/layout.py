@@ -1,5 +1,5 @@
-"""A Network's structure as the kernel walks it: stations, routes, stages, branches and positions, each numbered through
-the whole network. A *position* is a visit's place in its route."""
+"""Converts a Network to the kernel's arrays: stations, routes, stages, branches and positions, each numbered over the
+whole network. A *position* is the index of a visit in its route."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
-    """The arrays of the `PROGRAM` record that describe a Network, by name."""
+    """Return the arrays of the `PROGRAM` record that describe a Network, by name."""
     roles = {role: i for i, role in enumerate(network.roles)}
     return {
         "stations": _records(STATION, [_station(s, roles[s.role]) for s in network.stations]),
@@ -40,7 +40,7 @@ def _records(record: Record, rows: Sequence[tuple[float, ...]]) -> NDArray[Any]:
 
 def _station(s: Station, role: int) -> tuple[float, ...]:
     if s.discipline.code is None:
-        raise ValueError(f"station {s.name!r}: the kernel has no discipline {s.discipline.name}")
+        raise ValueError(f"station {s.name!r}: the kernel does not implement discipline {s.discipline.name}")
     caches = (s.caches.cold_penalty_s, s.caches.warm_up_s, s.caches.decay_s) if s.caches else (0.0, 1.0, 1.0)
     return (
         s.discipline.code, role, s.servers, s.queue_limit, s.poll_limit, s.batch_item_s, s.poll_s, s.setup_s,
@@ -58,7 +58,7 @@ def _weights(network: Network) -> NDArray[np.float64]:
 
 
 def _structure(network: Network) -> dict[str, NDArray[Any]]:
-    """Routes, stages, branches and positions."""
+    """Return routes, stages, branches and positions."""
     routes: list[tuple[float, ...]] = []
     stages: list[tuple[int, ...]] = []
     branch_first: list[int] = []
@@ -89,7 +89,7 @@ def _policy(route: Route) -> tuple[float, ...]:
 
 
 def _groups(network: Network) -> dict[str, NDArray[Any]]:
-    """Groups, their members, and the placement tables that they use."""
+    """Return groups, their members, and the placement tables that they use."""
     groups: list[tuple[int, ...]] = []
     members: list[Ints] = [_ints([])]
     placements: list[Ints] = [_ints([])]

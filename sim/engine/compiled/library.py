@@ -1,4 +1,4 @@
-"""The kernel's shared library: where it lies, whether it is the one of these sources, and its functions."""
+"""The kernel's shared library: its location, its functions, and whether it was built from these sources."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kernel_results": (None, [ctypes.c_void_p, ctypes.c_void_p]),
     "kernel_destroy": (None, [ctypes.c_void_p]),
 }
-"""The type of the result and of each argument. Calls release Python's lock, so engines run side by side in threads."""
+"""The types of the result and the arguments. Calls release Python's lock, so engines run concurrently in threads."""
 
 
 class NoLibraryError(Exception):
-    """The library is not there, cannot be loaded, or was built from other sources; says which."""
+    """The library is missing, cannot be loaded, or was built from other sources."""
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """The library, loaded once; the one that the environment's TAILCAST_KERNEL names, where it is set.
+    """Load the library once; the environment variable TAILCAST_KERNEL overrides its path.
 
     Raises:
-        NoLibraryError: there is none that fits.
+        NoLibraryError: there is no suitable library.
     """
     path = Path(os.environ.get("TAILCAST_KERNEL") or LIBRARY)
     try:
@@ -43,15 +43,15 @@ def library() -> ctypes.CDLL:
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as error:
         reason = "is not built" if not path.exists() else f"cannot be loaded: {error}"
-        raise NoLibraryError(f"the library {path.name} of the compiled engine {reason}") from error
+        raise NoLibraryError(f"the compiled engine's library {path.name} {reason}") from error
     built_from = found.kernel_sources().decode()
     if built_from != (sources_hash() or built_from):
-        raise NoLibraryError(f"the library {path.name} of the compiled engine was built from other sources")
+        raise NoLibraryError(f"the compiled engine's library {path.name} was built from other sources")
     return found
 
 
 def missing() -> str | None:
-    """Why the compiled engine cannot be used; None: it can."""
+    """Return why the compiled engine cannot be used; None: it can."""
     try:
         library()
     except NoLibraryError as error:

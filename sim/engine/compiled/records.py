@@ -1,8 +1,8 @@
-"""What Python and the kernel exchange: records and arrays of them, declared once.
+"""Records and arrays that Python and the kernel exchange, declared once.
 
-`header` turns the declarations into `kernel/records.h`, which `make header` writes. NumPy structures of the same
-declarations are what Python fills. The kernel reads raw memory, so `packed` checks each array's type and contiguity
-before its address leaves Python.
+`header` converts the declarations to `kernel/records.h`, which `make header` writes. Python fills NumPy structures made
+from the same declarations. The kernel reads raw memory, so `packed` checks the type and contiguity of each array before
+its address leaves Python.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Array:
-    """An array in a record: in C a pointer to its elements, followed by `<name>_count`, how many there are.
+    """An array in a record: in C a pointer to its elements, followed by their number, `<name>_count`.
 
     Attributes:
-        of: the type of an element: a number's name, or a record.
+        of: the type of an element: the name of a numeric type, or a record.
         writable: the kernel writes to it.
     """
 
@@ -74,7 +74,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Record:
-    """A C structure, and the NumPy structure of the same layout."""
+    """A C structure and the NumPy structure with the same layout."""
 
     name: str
     meaning: str
@@ -82,7 +82,7 @@ class Record:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type; arrays are an address and a count."""
+        """The NumPy type; an array is an address and a count."""
         fields: list[tuple[str, str]] = []
         for field in self.fields:
             if isinstance(field, Array):
@@ -92,7 +92,7 @@ class Record:
         return np.dtype(fields, align=True)
 
     def declaration(self) -> str:
-        """The structure in C."""
+        """Return the declaration in C."""
         lines = [f"/* {self.meaning} */", "typedef struct {"]
         for field in self.fields:
             comment = f" /* {field.meaning} */" if field.meaning else ""
@@ -108,16 +108,16 @@ def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
     return tuple(Field(name, dtype, meaning) for name, meaning in meanings.items())
 
 
-STATION = Record("StationLayout", "A service centre.", (
+STATION = Record("StationLayout", "A station.", (
     *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit=""),
     *_numbers("float64", batch_item_s="", poll_s="0: waiting jobs do not poll", setup_s="", age_bias="",
               cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
 ))  # fmt: skip
-ROUTE = Record("RouteLayout", "The stages of one kind of request, and its client's policy.", (
+ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
     *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",
-              attempts="at most", retries="", cancels="", tied=""),
+              attempts="maximum number", retries="", cancels="", tied=""),
     *_numbers("float64", timeout_s="", backoff_s="", backoff_max_s="", jitter="", retry_budget="", hedge_budget="",
-              second_s="when a second attempt starts; infinity: never, or by a quantile", quantile="0: none"),
+              second_s="delay of a second attempt; infinity: never, or after a quantile", quantile="0: none"),
 ))  # fmt: skip
 STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
                _numbers("int64", need="", delivers="", first_branch="", end_branch=""))  # fmt: skip
@@ -133,17 +133,17 @@ BACKGROUND = Record("BackgroundLayout", "A background load: rows of the backgrou
                     _numbers("int64", first_row="", end_row=""))  # fmt: skip
 
 SHEET = Record("Sheet", "A chunk of requests; see models/network/demand_sheet.py.", (
-    *_numbers("int64", first="index of its first request", is_last="no request follows it"),
+    *_numbers("int64", first="index of its first request", is_last="no request follows"),
     Array("route", "int32"), Array("arrival_s", "float64"), Array("think_s", "float64"), Array("phase", "int32"),
     Array("key_hash", "uint64"), Array("first_visit", "int64"),
     Array("station", "int32", "below 0: bound at run time"), Array("demand_s", "float64"),
 ))  # fmt: skip
 
-PROGRAM = Record("Program", "All that stays the same during a run.", (
-    *_numbers("int64", open_loop="", clients="", classes="of priority", roles="", paths="critical paths are wanted",
+PROGRAM = Record("Program", "Everything that is constant during a run.", (
+    *_numbers("int64", open_loop="", clients="", classes="of priority", roles="", paths="record critical paths",
               tied="some route has tied attempts", position_bits="of a token", attempt_bits="of a token"),
     Field("seed", "uint64"),
-    *_numbers("float64", stagger_s="", limit_s="no request begins from then on"),
+    *_numbers("float64", stagger_s="", limit_s="no request begins at this time or later"),
     Array("stations", STATION), Array("weights", "float64", "stations x classes"),
     Array("routes", ROUTE), Array("stages", STAGE),
     Array("branch_first_position", "int64", "within its route"),
@@ -154,7 +154,7 @@ PROGRAM = Record("Program", "All that stays the same during a run.", (
     Array("backgrounds", BACKGROUND),
 ))  # fmt: skip
 
-RESULTS = Record("Results", "What happened: to each request, to each background request, at each station.", (
+RESULTS = Record("Results", "The results for each request, background operation and station.", (
     *_numbers("float64", clock_s="when the last visit or attempt ended"),
     *_numbers("int64", in_flight="", idle_with_queue="stations found with an idle server and a waiting job"),
     *(Array(name, dtype, writable=True) for name, dtype in (
@@ -169,7 +169,7 @@ RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, ACTION, BACKGROUND, SHEET, PR
 
 
 class Status(IntEnum):
-    """Why the kernel returns."""
+    """Reasons why the kernel returns."""
 
     DONE = 0
     NEED_SHEET = 1
@@ -178,7 +178,7 @@ class Status(IntEnum):
 
 
 class Fault(IntEnum):
-    """What the kernel's check of its input finds."""
+    """Faults that the kernel's check of its input may find."""
 
     NONE = 0
     COUNTS = 1
@@ -205,7 +205,7 @@ PROPERTIES = (
     "infinite", "shares", "batches", "holds_tokens", "is_gate", "takes_time", "has_one_server", "has_classes",
     "is_weighted", "draws",
 )  # fmt: skip
-"""What the kernel asks of a discipline."""
+"""Properties of a discipline that the kernel reads."""
 _NUMBERS = {
     "HEDGE_SAMPLES": HEDGE_SAMPLES,
     "SUB_BINS": SUB_BINS,
@@ -218,12 +218,12 @@ _NUMBERS = {
 
 
 def _codes(has: str) -> int:
-    """The disciplines that have a property, as a set of bits."""
+    """Return the disciplines that have a property, as a bit set."""
     return sum(getattr(d, has) << i for i, d in enumerate(DISCIPLINES))
 
 
 def header() -> str:
-    """The declarations as a C header."""
+    """Return the declarations as a C header."""
     codes = "".join(f"    DISCIPLINE_{d.name} = {d.code},\n" for d in DISCIPLINES)
     enums = [f"enum {{ /* Discipline */\n{codes}    DISCIPLINES,\n}};"]
     enums += [
@@ -237,18 +237,18 @@ def header() -> str:
     parts = [
         "\n".join(numbers),
         *enums,
-        "\n".join(["/* What a discipline is. */", *properties]),
+        "\n".join(["/* Properties of a discipline. */", *properties]),
         *(record.declaration() for record in RECORDS),
     ]
-    first = "/* Made by sim/engine/compiled/records.py (make header); change it there. */"
+    first = "/* Generated by sim/engine/compiled/records.py (make header); do not edit. */"
     return "\n\n".join([first, "#ifndef RECORDS_H\n#define RECORDS_H\n\n#include <stdint.h>", *parts, "#endif"]) + "\n"
 
 
 def packed(record: Record, **values: Any) -> np.ndarray[Any, Any]:
-    """A record with these values, shape (); arrays by their addresses, which have to outlive it.
+    """Return a record with these values, shape (); it has the addresses of arrays, which must outlive it.
 
     Raises:
-        TypeError: an array is not of the declared type, or not contiguous; or a number is no number.
+        TypeError: an array does not have the declared type or is not contiguous, or a value is not a number.
     """
     result = np.zeros((), record.dtype)
     for field in record.fields:
@@ -266,13 +266,13 @@ def packed(record: Record, **values: Any) -> np.ndarray[Any, Any]:
 def _check_array(record: Record, field: Array, value: Any) -> None:
     name = f"{record.name}.{field.name}"
     if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name}: an array of {field.dtype} is needed, not a {type(value).__name__}")
+        raise TypeError(f"{name}: must be an array of {field.dtype}, not a {type(value).__name__}")
     if value.dtype != field.dtype:
-        raise TypeError(f"{name}: an array of {field.dtype} is needed, not of {value.dtype}")
+        raise TypeError(f"{name}: must be an array of {field.dtype}, not of {value.dtype}")
     if not value.flags.c_contiguous or not value.flags.aligned:
-        raise TypeError(f"{name}: the array has to be contiguous and aligned")
+        raise TypeError(f"{name}: the array must be contiguous and aligned")
     if field.writable and not value.flags.writeable:
-        raise TypeError(f"{name}: the array has to be writable")
+        raise TypeError(f"{name}: the array must be writable")
 
 
 def main(write: Callable[[str], Any] = HEADER.write_text) -> None:

@@ -1,6 +1,6 @@
-"""The life of a request: attempts, hedges and retries, and the way of an attempt through its stages.
+"""The life cycle of a request: attempts, hedges and retries, and the stages of an attempt.
 
-This is the core of the machine. The kernel's `requests.c` and `attempts.c` do the same in the same order.
+This is the core of the engine. The kernel's `requests.c` and `attempts.c` do the same in the same order.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from traces.random_streams import mixed
 
 
 class Attempts:
-    """All requests in flight, the stations they visit, and what becomes of them.
+    """All requests in flight, the stations they visit, and their outcomes.
 
     Attributes:
-        client_is_free: called with the number of a client whose request has ended.
+        client_is_free: called with the number of the client when its request has ended.
         clock_s: when the last visit or attempt ended.
     """
 
@@ -52,7 +52,7 @@ class Attempts:
     # A request's attempts.
 
     def begin(self, request: Request) -> None:
-        """A request of a client begins."""
+        """Begin a request of a client."""
         now = self.clock._now
         self.results.start_s[request.index] = now
         self.begun[request.route_index] += 1
@@ -62,14 +62,14 @@ class Attempts:
         self.attempt(request)
 
     def _second_after_s(self, request: Request, policy: Policy) -> float:
-        """When a second attempt starts without the first having failed."""
+        """Return the delay of a second attempt while the first is in progress."""
         if policy.hedge_quantile:
             seen = self.seen[request.route_index]
             return seen.quantile_s() if seen.total >= HEDGE_SAMPLES else math.inf
         return min(policy.hedge_after_s, policy.tied_after_s)
 
     def attempt(self, request: Request) -> None:
-        """The next attempt begins."""
+        """Begin the next attempt."""
         number = 0
         if not request.background:
             number = self.results.attempts[request.index]
@@ -83,7 +83,7 @@ class Attempts:
 
     def _second(self, event: simpy.Event) -> None:
         request = event._value
-        if request.ended or request.tied:  # tied: it is being served already
+        if request.ended or request.tied:  # tied: the first attempt is already in service
             return
         route = request.route_index
         if self.hedged[route] + 1 > request.route.policy.hedge_budget * self.begun[route]:
@@ -95,7 +95,7 @@ class Attempts:
         self._give_up(event._value, Failure.TIMEOUT)
 
     def _give_up(self, attempt: Attempt, why: Failure) -> None:
-        """An attempt has failed; another is in progress, or a retry is due, or the request has failed."""
+        """Fail an attempt: unless another is in progress or a retry pending, retry it or fail the request."""
         request = attempt.request
         if attempt.over:
             return
@@ -137,7 +137,7 @@ class Attempts:
             self.client_is_free(request.client)
 
     def _cancel(self, attempt: Attempt) -> None:
-        """What waits leaves its queue; what is in service ends there."""
+        """Cancel an attempt: waiting jobs leave their queues, jobs in service end there."""
         self.clock_s = self.clock._now
         attempt.cancelled = True
         self._close(attempt)
@@ -149,21 +149,21 @@ class Attempts:
             self._drained(attempt)
 
     def _close(self, attempt: Attempt) -> None:
-        """The attempt has an outcome, so its members have one less in progress."""
+        """Record that the attempt has an outcome; its members have one outstanding attempt less."""
         attempt.over = True
         del attempt.request.open[attempt.number]
         for group, member in attempt.bindings.items():
             self.balancers[group].done(attempt.request.key_hash, member)
 
     def _drained(self, attempt: Attempt) -> None:
-        """No branch is left; tokens that it still holds go back."""
+        """No branch is left: return the tokens that the attempt still holds."""
         for position, pool in sorted(attempt.held.items()):
             pool.give_back(attempt, position)
 
-    # An attempt's way through its stages.
+    # The stages of an attempt.
 
     def _fork(self, attempt: Attempt) -> None:
-        """Start the branches of the attempt's present stage."""
+        """Start the branches of the attempt's current stage."""
         attempt.done = attempt.failed = 0
         firsts = attempt.request.route.forks[attempt.stage]
         attempt.live += len(firsts)
@@ -171,7 +171,7 @@ class Attempts:
             self._enter(Job(attempt, position))
 
     def _enter(self, job: Job) -> None:
-        """The visit at the job's position begins."""
+        """Begin the visit at the job's position."""
         attempt = job.attempt
         request, visit = attempt.request, attempt.first + job.position
         job.demand = request.demands[visit]
@@ -187,7 +187,7 @@ class Attempts:
         job.server.enter(job)
 
     def _member(self, attempt: Attempt, group: int) -> int:
-        """The member that the attempt is bound to; binds it where it is not."""
+        """Return the member to which the attempt is bound; binds it first if necessary."""
         if group not in attempt.bindings:
             taken = attempt.request.taken.setdefault(group, [])
             member = self.balancers[group].pick(attempt.request.key_hash, taken)
@@ -198,7 +198,7 @@ class Attempts:
         return attempt.bindings[group]
 
     def leave(self, job: Job) -> None:
-        """A visit is over: on to the next of its branch, or to the join."""
+        """End a visit: continue with the next of its branch, or join the stage."""
         attempt = job.attempt
         self.clock_s = self.clock._now
         if attempt.cancelled:
@@ -229,7 +229,7 @@ class Attempts:
             attempt.path_s[at + 1] += service_s
 
     def _join(self, attempt: Attempt) -> None:
-        """Enough branches are done: on to the next stage, or the attempt and its request end."""
+        """All needed branches of a stage are done: begin the next stage, or end the attempt and its request."""
         request = attempt.request
         stages = request.route.stages
         if stages[attempt.stage].delivers and not request.background:
@@ -247,17 +247,17 @@ class Attempts:
         if attempt.live == 0:
             self._drained(attempt)
 
-    # What the stations call.
+    # Called by stations.
 
     def refuse_soon(self, job: Job, why: Failure) -> None:
-        """Refuse a job in an event of its own, so that no station is entered while another is changing."""
+        """Refuse a job in a separate event, so that no station is entered while another is changing."""
         self.clock.at(self.clock._now, self._refused, (job, why))
 
     def _refused(self, event: simpy.Event) -> None:
         self.refuse(*event._value)
 
     def refuse(self, job: Job, why: Failure) -> None:
-        """The job's branch has failed; so has its attempt, when too few branches are left."""
+        """Fail the job's branch, and its attempt if too few branches are left."""
         attempt = job.attempt
         self.clock_s = self.clock._now
         stage, _ = attempt.places[job.position]
@@ -272,14 +272,14 @@ class Attempts:
             self._drained(attempt)
 
     def go_on_soon(self, job: Job) -> None:
-        """Have a job go on in an event of its own."""
+        """Let a job continue in a separate event."""
         self.clock.at(self.clock._now, self._go_on, job)
 
     def _go_on(self, event: simpy.Event) -> None:
         self.leave(event._value)
 
     def served(self, job: Job) -> None:
-        """A job's service begins: at a tied visit the other attempts are cancelled."""
+        """Record that the service of a job has begun; at a tied visit, cancel the other attempts."""
         attempt = job.attempt
         request = attempt.request
         if attempt.over or request.route.policy.tied_after_s == math.inf or not request.route.visits[job.position].ties:

@@ -1,4 +1,4 @@
-"""A server for each discipline: how it takes jobs in, and which it serves next."""
+"""A server for each discipline: how it admits jobs, and which it serves next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim.engine.reference.requests import Attempt, Job
 from sim.engine.reference.stations import Clock, Jobs, Server
 
 
-class Delay(Server):
+class InfiniteServer(Server):
     _admit = Server._serve
 
     def idles_with_queue(self) -> bool:
@@ -54,7 +54,7 @@ class Fifo(Server):
         self.jobs.leave(job)
 
 
-class RandomOrder(Fifo):
+class Siro(Fifo):
     choices = 0
 
     def _dequeue(self) -> Job:
@@ -62,7 +62,7 @@ class RandomOrder(Fifo):
         if age_bias and (self._random() >> 11) * 2.0**-53 < age_bias:
             other = self._random() % len(self.queue)
             chosen = other if self.queue[other].since < self.queue[chosen].since else chosen
-        # The last takes the place of the chosen one: nothing goes by the order of the queue.
+        # The last takes the place of the chosen one: the order of the queue does not matter.
         self.queue[chosen], self.queue[-1] = self.queue[-1], self.queue[chosen]
         return self.queue.pop()
 
@@ -140,8 +140,8 @@ class GroupCommit(Server):
 
 
 class ProcessorSharing(Server):
-    """Virtual time: every job present gains attained service at the same rate, so jobs leave in order of the
-    attained service at which they will be done."""
+    """Virtual time: all jobs gain attained service at the same rate, so they depart in order of the attained service at
+    which they are done."""
 
     def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
         super().__init__(station, clock, jobs, draw, classes)
@@ -175,7 +175,7 @@ class ProcessorSharing(Server):
         return False
 
     def spent(self, job: Job) -> tuple[float, float]:
-        """It was served for as long as it would have been alone, at speed 1."""
+        """Service is the no-contention time at speed 1, waiting the rest."""
         stayed = self.clock._now - job.since
         served = min(stayed, job.demand)
         return stayed - served, served
@@ -191,7 +191,7 @@ class ProcessorSharing(Server):
         return self.speed * (self.servers / present if present > self.servers else 1.0)
 
     def _schedule(self) -> None:
-        self.version += 1  # outdates the departure that was on the clock
+        self.version += 1  # invalidates the departure on the clock
         if self.present:
             left = max(self.present[0][0] - self.attained_s, 0.0)
             self.clock.at(self.clock._now + left / self._rate(), self._depart, self.version)
@@ -206,15 +206,15 @@ class ProcessorSharing(Server):
         self.jobs.leave(job)
 
 
-class Passage(Server):
-    """What has no service: all time here is waiting."""
+class NoService(Server):
+    """A station without service: all time there is waiting."""
 
     def spent(self, job: Job) -> tuple[float, float]:
         return self.clock._now - job.since, 0.0
 
 
-class Pool(Passage):
-    """`busy` tokens are held."""
+class Pool(NoService):
+    """A pool of tokens, of which `busy` are held."""
 
     last_s = 0.0
 
@@ -234,7 +234,7 @@ class Pool(Passage):
             self.jobs.refuse_soon(job, Failure.QUEUE_FULL)
 
     def give_back(self, attempt: Attempt, position: int) -> None:
-        """The token that an attempt took at this visit comes back, and goes to the first job that waits."""
+        """Return the token that an attempt took at this visit; it is granted to the first waiting job."""
         del attempt.held[position]
         if self.live:
             self._grant(self._next())
@@ -251,8 +251,8 @@ class Pool(Passage):
         self.jobs.go_on_soon(job)
 
 
-class Gate(Passage):
-    """`down` while it is shut; no job is refused for that."""
+class Gate(NoService):
+    """A gate; `down` while it is shut, which refuses no job."""
 
     def enter(self, job: Job) -> None:
         self.visits += 1
@@ -290,11 +290,11 @@ class Gate(Passage):
 
 
 SERVERS: dict[Discipline, type[Server]] = {
-    Discipline.INFINITE_SERVER: Delay,
+    Discipline.INFINITE_SERVER: InfiniteServer,
     Discipline.FIFO: Fifo,
     Discipline.PROCESSOR_SHARING: ProcessorSharing,
     Discipline.GROUP_COMMIT: GroupCommit,
-    Discipline.SIRO: RandomOrder,
+    Discipline.SIRO: Siro,
     Discipline.PRIORITY: Priority,
     Discipline.WEIGHTED_SHARE: WeightedShare,
     Discipline.POOL: Pool,

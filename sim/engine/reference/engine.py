@@ -1,7 +1,7 @@
-"""The reference engine: it is meant to be read. `docs/engine.md` has the order of events.
+"""The reference engine, written to be read. `docs/engine.md` specifies the order of events.
 
-`attempts.py` is its core: requests, attempts and stages. `disciplines.py` has the stations, `sources.py` where requests
-come from. The compiled engine is the same machine.
+`attempts.py` is its core: requests, attempts and stages. `disciplines.py` has the stations, `sources.py` the sources of
+requests. The compiled engine implements the same specification.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Engine:
         return self.results.outcome(self.attempts.servers, self.attempts.clock_s)
 
     def _act(self, event: simpy.Event) -> None:
-        """The scenario has something done."""
+        """Execute an action of the scenario."""
         action = event._value
         match action.kind:
             case Kind.SPEED:
@@ -64,7 +64,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
     """Execute a program; `progress` is called with the number of requests begun.
 
     Raises:
-        InvariantError: the engine broke one of its invariants.
+        InvariantError: the engine violated one of its invariants.
     """
     outcome = Engine(program, progress).run()
     outcome.check(program.network)

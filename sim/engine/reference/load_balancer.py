@@ -1,4 +1,4 @@
-"""How the reference engine picks a member of a group."""
+"""Choice of a group member in the reference engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.network.station import Choice, Group
 class LoadBalancer:
     """Picks members of one group.
 
-    `present` and `outstanding` go by a member's index, or where the members depend on the key by its first station.
+    `present` and `outstanding` are indexed by member or, if members depend on the key, by the member's first station.
     """
 
     def __init__(self, group: Group, network: Network, draw: Callable[[int], int]):
@@ -23,14 +23,14 @@ class LoadBalancer:
         self.picks = self.draws = 0
 
     def station(self, key_hash: int, member: int, position: int) -> int:
-        """The station at a position of a member."""
+        """Return the station at a position of a member."""
         station = self.group.members[member, position]
         if self.placement is not None:
             station = self.placement[key_hash % len(self.placement), station]
         return int(station)
 
     def pick(self, key_hash: int, taken: list[int]) -> int:
-        """A member that is present, if possible none of `taken`; -1 where none is present."""
+        """Pick a present member, if possible none of `taken`; -1: none is present."""
         members = [m for m in range(len(self.group.members)) if self.present[self._name(key_hash, m)]]
         candidates = [m for m in members if m not in taken] or members
         if not candidates:
@@ -40,7 +40,7 @@ class LoadBalancer:
         return chosen
 
     def done(self, key_hash: int, member: int) -> None:
-        """An attempt that picked this member is over."""
+        """Record the end of an attempt that picked this member."""
         self.outstanding[self._name(key_hash, member)] -= 1
 
     def _name(self, key_hash: int, member: int) -> int:

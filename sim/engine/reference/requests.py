@@ -1,4 +1,4 @@
-"""What is in flight: requests, the attempts at them, and the jobs that attempts have at stations."""
+"""Requests in flight, their attempts, and the jobs of attempts at stations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models.network.route import Route
 
 
 class Rows:
-    """A Sheet as lists, which Python reads faster."""
+    """A Sheet as lists, which are faster to read in Python."""
 
     def __init__(self, sheet: Sheet):
         self.route, self.key_hash, self.first_visit = (
@@ -21,7 +21,7 @@ class Rows:
 
 
 class Request:
-    """One request on its way, or a background operation, which has no client and no policy."""
+    """A request in flight, or a background operation, which has no client and no policy."""
 
     __slots__ = (
         "background", "client", "demands", "ended", "index", "key_hash", "open", "pending", "retries", "route",
@@ -30,20 +30,20 @@ class Request:
 
     def __init__(self, routes: Sequence[Route], rows: Rows, row: int, index: int, client: int, background: bool):
         self.index, self.client, self.background = index, client, background
-        self.open: dict[int, Attempt] = {}  # attempts that have no outcome yet, by number
-        self.taken: dict[int, list[int]] = {}  # group: members that attempts have been bound to
+        self.open: dict[int, Attempt] = {}  # attempts without an outcome, by number
+        self.taken: dict[int, list[int]] = {}  # group: members to which attempts have been bound
         self.ended = self.tied = False
-        self.retries = self.pending = 0  # pending: retries that are due
+        self.retries = self.pending = 0  # pending: scheduled retries
         self.route_index, self.key_hash = rows.route[row], rows.key_hash[row]
         self.route = routes[self.route_index]
-        # All attempts' visits, each attempt `width` of them, so that the Sheet can go before the request does.
+        # The visits of all attempts, `width` per attempt, so that the Sheet can be freed before the request ends.
         self.width, first = len(self.route.visits), rows.first_visit[row]
         visits = slice(first, first + self.width * self.route.policy.attempts)
         self.stations, self.demands = rows.station[visits], rows.demand_s[visits]
 
 
 class Attempt:
-    """One attempt at a request: the stage it has come to, and how many branches of that are done or have failed."""
+    """An attempt: its current stage, and how many branches of the stage are done or have failed."""
 
     __slots__ = (
         "began_s", "bindings", "cancelled", "done", "failed", "first", "held", "live", "number", "over", "path_s",
@@ -52,28 +52,28 @@ class Attempt:
 
     def __init__(self, request: Request, number: int, began_s: float):
         self.request, self.number, self.began_s, self.priority = request, number, began_s, request.route.priority
-        # Where paths are wanted: waiting and service by role up to its present stage, and at each visit by branch.
+        # If paths are recorded: waiting and service time by role up to the current stage, and of each visit by branch.
         self.path_s: list[float] = []
         self.spent: dict[int, list[tuple[str, float, float]]] = {}
         self.places = request.route.places
-        self.first = number * request.width  # its visits' place among those of all attempts
+        self.first = number * request.width  # index of its first visit among those of all attempts
         self.stage = self.done = self.failed = self.live = 0
         self.cancelled = self.over = False
-        self.waiting: dict[int, Job] = {}  # jobs in queues, by the visit
+        self.waiting: dict[int, Job] = {}  # jobs in queues, by visit
         self.bindings: dict[int, int] = {}  # group: member
-        self.held: dict[int, Any] = {}  # the pools whose tokens it has, by the visit that took them
+        self.held: dict[int, Any] = {}  # pools whose tokens it holds, by the visit that took them
 
 
 class Job:
-    """One branch of an attempt, at the visit it has come to."""
+    """A branch of an attempt, at its current visit."""
 
     __slots__ = ("attempt", "began", "demand", "dropped", "life", "polls", "position", "server", "since")
 
     def __init__(self, attempt: Attempt, position: int):
         self.attempt, self.position, self.dropped = attempt, position, False
         self.server: Any
-        self.since: float  # the visit began
-        self.began: float  # its service did
+        self.since: float  # when the visit began
+        self.began: float  # when its service began
         self.demand: float
-        self.life: int  # how often its server had died when it began to serve it
+        self.life: int  # number of deaths of its server when its service began
         self.polls: int

@@ -1,4 +1,4 @@
-"""What the reference engine keeps of each request, as columns that grow."""
+"""The reference engine's results of each request, as growing columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim.engine.reference.stations import Server
 
 
 class Results:
-    """A row for each request that has been taken from the Sheets, and for each background operation."""
+    """A row for each request taken from the Sheets, and for each background operation."""
 
     def __init__(self, program: Program):
         self.roles, self.paths = len(program.network.roles), program.paths
@@ -29,7 +29,7 @@ class Results:
         self.outstanding = self.idle_with_queue = 0
 
     def add(self, client: int) -> None:
-        """A request is taken."""
+        """Add a row for a request."""
         for column in (self.start_s, self.first_byte_s, self.end_s):
             column.append(math.nan)
         for counts in (self.failure, self.attempts, self.winner):
@@ -40,12 +40,12 @@ class Results:
         self.outstanding += 1
 
     def deliver(self, request: Request, now_s: float) -> None:
-        """A first byte leaves for the client."""
+        """Record the time of the first byte."""
         if math.isnan(self.first_byte_s[request.index]):
             self.first_byte_s[request.index] = now_s
 
     def end(self, request: Request, winner: Attempt | None, why: Failure, now_s: float) -> None:
-        """A request has ended."""
+        """Record the end of a request."""
         at = request.index
         self.end_s[at], self.failure[at] = now_s, why
         self.winner[at] = 0 if winner is None else winner.number + 1
@@ -54,7 +54,7 @@ class Results:
         self.outstanding -= 1
 
     def outcome(self, servers: Sequence[Server], clock_s: float) -> Outcome:
-        """The engine's outcome, once its last event has happened."""
+        """Return the outcome, after the last event."""
         return Outcome(
             np.array(self.start_s), np.array(self.first_byte_s), np.array(self.end_s), np.array(self.client, np.int32),
             np.array(self.failure, np.int8), np.array(self.attempts, np.int16), np.array(self.winner, np.int16),

@@ -1,4 +1,4 @@
-"""Where requests come from: an open loop, the clients of a closed one, and the store's background load."""
+"""Sources of requests: an open loop, the clients of a closed loop, and the store's background load."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim.engine.reference.stations import Clock
 
 
 class Sheets:
-    """The program's requests in order, drawn chunk by chunk."""
+    """The program's requests in order, drawn in chunks."""
 
     def __init__(self, program: Program, attempts: Attempts, progress: Callable[[int], None] | None):
         self.program, self.attempts, self.progress = program, attempts, progress
@@ -24,11 +24,11 @@ class Sheets:
 
     @property
     def row(self) -> int:
-        """The next request's place in `rows`."""
+        """The index of the next request in `rows`."""
         return self.next - self.first
 
     def ready(self) -> bool:
-        """Whether there is a next request; draws its Sheet where that is not done yet."""
+        """Whether there is a next request; draws its Sheet if necessary."""
         if self.next < self.end:
             return True
         self.attempts.results.idle_with_queue += sum(server.idles_with_queue() for server in self.attempts.servers)
@@ -39,7 +39,7 @@ class Sheets:
         return len(sheet) > 0
 
     def take(self, client: int) -> Request:
-        """The next request, taken out of the Sheet."""
+        """Take the next request out of the Sheet."""
         request = Request(self.program.network.routes, self.rows, self.row, self.next, client, False)
         self.attempts.results.add(client)
         self.next += 1
@@ -53,7 +53,7 @@ class OpenLoop:
         self.sheets, self.clock = sheets, clock
 
     def start(self) -> None:
-        """Await the first arrival."""
+        """Put the first arrival on the clock."""
         self._await()
 
     def _await(self) -> None:
@@ -67,7 +67,7 @@ class OpenLoop:
 
 
 class ClosedLoop:
-    """Clients, each taking the next request when its last has ended."""
+    """Clients, each of which takes the next request when its last one has ended."""
 
     def __init__(self, sheets: Sheets, clock: Clock):
         self.sheets, self.clock, self.pacing = sheets, clock, sheets.program.pacing
@@ -77,7 +77,7 @@ class ClosedLoop:
         sheets.attempts.client_is_free = self._is_free
 
     def start(self) -> None:
-        """All clients are ready, one after the other."""
+        """Start all clients, one after the other."""
         for client in range(self.pacing.clients):
             self.clock.at(client * self.pacing.stagger_s, self._ready, client)
 
@@ -85,7 +85,7 @@ class ClosedLoop:
         self.clock.at(self.clock._now, self._ready, client)
 
     def _ready(self, event: simpy.Event) -> None:
-        """A client wants its next request."""
+        """Let a client take its next request."""
         client, sheets, now = event._value, self.sheets, self.clock._now
         if now >= self.limit_s or not sheets.ready():
             return
@@ -103,7 +103,7 @@ class ClosedLoop:
             sheets.attempts.begin(sheets.take(client))
 
     def _open(self, phase: int) -> None:
-        """A phase begins: all parked clients are ready."""
+        """Begin a phase: all parked clients become ready."""
         self.phase = phase
         for client, parked in enumerate(self.parked):
             if parked:
@@ -118,12 +118,12 @@ class BackgroundLoad:
     """The operations of one background load."""
 
     def __init__(self, program: Program, sheet: Sheet, before: int, attempts: Attempts, clock: Clock):
-        """`before`: operations of the loads before this one."""
+        """`before`: number of operations of all loads before this one."""
         self.routes, self.rows, self.before = program.network.routes, Rows(sheet), before
         self.attempts, self.clock, self.next = attempts, clock, 0
 
     def start(self) -> None:
-        """Await the first operation."""
+        """Put the first operation on the clock."""
         self._await()
 
     def _await(self) -> None:

@@ -1,4 +1,4 @@
-"""What all stations of the reference engine have in common: SimPy's clock, and servers with their queue.
+"""Base classes of stations in the reference engine: SimPy's clock, and servers with a queue.
 
 Events are callbacks instead of processes. `sim/engine/reference/disciplines.py` has a server for each discipline.
 """
@@ -20,7 +20,7 @@ from sim.engine.reference.requests import Job
 
 
 class Due(simpy.Event):
-    """An event that is on the clock from the start, and calls one function."""
+    """An event that is on the clock when created, and calls one function."""
 
     _ok = True
 
@@ -29,7 +29,7 @@ class Due(simpy.Event):
 
 
 class Clock(simpy.Environment):
-    """A SimPy environment whose events are put at absolute times: adding a delay to the present would round."""
+    """A SimPy environment with events at absolute times, because adding a delay to the current time would round."""
 
     def at(self, time: float, callback: Callable[[Any], None], argument: Any) -> None:
         """Call `callback` with an event whose value is `argument`."""
@@ -37,41 +37,41 @@ class Clock(simpy.Environment):
 
 
 class Jobs(Protocol):
-    """What servers do with a job: `sim/engine/reference/attempts.py`."""
+    """What servers call for a job; implemented in `sim/engine/reference/attempts.py`."""
 
     tied: bool
 
     def leave(self, job: Job) -> None:
-        """The visit is over."""
+        """End the visit."""
 
     def go_on_soon(self, job: Job) -> None:
-        """The visit is over, in an event of its own."""
+        """End the visit in a separate event."""
 
     def refuse(self, job: Job, why: Failure) -> None:
-        """The job's branch has failed."""
+        """Fail the job's branch."""
 
     def refuse_soon(self, job: Job, why: Failure) -> None:
-        """The job's branch has failed, in an event of its own."""
+        """Fail the job's branch in a separate event."""
 
     def served(self, job: Job) -> None:
-        """Its service begins; called where some attempts are tied."""
+        """Record that service has begun; called if some attempts are tied."""
 
 
 class Server:
-    """What the disciplines have in common."""
+    """Base class of the disciplines."""
 
     def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
         self.station, self.clock, self.jobs, self.draw = station, clock, jobs, draw
         self.servers, self.speed = station.servers, 1.0
         self.queue: deque[Job] = deque()
-        self.live = self.busy = self.visits = 0  # live: those in the queue that have not been dropped
+        self.live = self.busy = self.visits = 0  # live: jobs in the queue that are not cancelled
         self.busy_s = self.waiting_s = 0.0
         self.down, self.died, self.tied = False, 0, jobs.tied
         self.deaths: list[float] = []
         self.caches, self.warm_fraction, self.warm_at = station.caches, 1.0, 0.0
 
     def enter(self, job: Job) -> None:
-        """A visit begins."""
+        """Begin a visit."""
         self.visits += 1
         job.since = self.clock._now
         if self.down:
@@ -80,13 +80,13 @@ class Server:
             self._admit(job)
 
     def drop(self, job: Job) -> None:
-        """A waiting job gives up; it stays in the queue, cancelled, until the queue comes to it."""
+        """Cancel a waiting job; it stays in the queue until it is dequeued (lazy deletion)."""
         self.live -= 1
         self.waiting_s += self.clock._now - job.since
         job.dropped = True
 
     def die(self) -> None:
-        """Refuse who waits; who is in service will find out."""
+        """Refuse waiting jobs; jobs in service are lost at their departure."""
         if self.caches:
             self._cool()
         self.down, self.busy = True, 0
@@ -102,7 +102,7 @@ class Server:
         self.speed = speed
 
     def settle(self, now_s: float) -> None:
-        """Bring the integrals up to now."""
+        """Update the integrals to the present."""
 
     def idles_with_queue(self) -> bool:
         return self.live > 0 and self.busy < self.servers
@@ -111,7 +111,7 @@ class Server:
         raise NotImplementedError
 
     def spent(self, job: Job) -> tuple[float, float]:
-        """How long a job that leaves now has waited, and how long it was served."""
+        """Return waiting and service time of a job that departs now."""
         return job.began - job.since, self.clock._now - job.began
 
     def _wait(self, job: Job) -> None:
@@ -120,7 +120,7 @@ class Server:
         self._enqueue(job)
 
     def _next(self) -> Job:
-        """The next job that still waits; there is one."""
+        """Return the next job that is not cancelled; there must be one."""
         job = self._dequeue()
         while job.dropped:
             job = self._dequeue()
@@ -136,18 +136,18 @@ class Server:
         return self.queue.popleft()
 
     def _lose(self, job: Job) -> None:
-        """The station has died since the job's service began; its time after that was not spent."""
+        """Refuse a job whose station has died during its service; the time after that does not count as busy."""
         self.busy_s -= self.clock._now - self.deaths[job.life]
         self.jobs.refuse(job, Failure.STATION_DOWN)
 
     def _cool(self) -> None:
-        """Bring the warmth up to now, before servers turn idle or busy."""
+        """Update the warm fraction to the present, before servers become idle or busy."""
         assert self.caches
         idle_s = (self.clock._now - self.warm_at) * (self.servers - self.busy) / self.servers
         self.warm_fraction, self.warm_at = cooled(self.warm_fraction, idle_s, self.caches.decay_s), self.clock._now
 
     def _warm(self, job: Job, caches: Caches) -> None:
-        """Have the job fill the caches with its work."""
+        """Add the cold-cache time to the job's demand, and warm up the caches."""
         work_s, warm_fraction = job.demand, self.warm_fraction
         job.demand += cold_time_s(warm_fraction, work_s, caches.cold_penalty_s, caches.warm_up_s)
         self.warm_fraction = warmed(warm_fraction, work_s / self.servers, caches.warm_up_s)
@@ -159,7 +159,7 @@ class Server:
         clock, duration = self.clock, job.demand / self.speed
         self.busy_s += duration
         clock.at(clock._now + duration, self._depart, job)
-        job.began, job.life = clock._now, self.died  # as `_begin` does; a call for every visit would be felt
+        job.began, job.life = clock._now, self.died  # like `_begin`, inlined because a call per visit is slow
         if self.tied:
             self.jobs.served(job)
 
@@ -167,7 +167,7 @@ class Server:
         raise NotImplementedError
 
     def _begin(self, job: Job) -> None:
-        """The job is in service now."""
+        """Record that the service of a job has begun."""
         job.began, job.life = self.clock._now, self.died
         if self.tied:
             self.jobs.served(job)

@@ -14,7 +14,7 @@ from cli.pages.plan import _objective, write_plan_page
 from cli.parse.slo import parse_slo
 from cli.tables.plan import evidence, figure, found, plan_grids
 from sim.capacity.growth import Growth
-from sim.capacity.health import examine
+from sim.capacity.health import assess
 from sim.capacity.plan import plan
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
@@ -77,11 +77,11 @@ def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
         if len(looked_at) == 5:
             raise KeyboardInterrupt
         looked_at.append(health_check)
-        return examine(health_check)
+        return assess(health_check)
 
     requested = (spec, "--growth", growth, "--slo", SLO, "--window", "0.2s", "--replications", "2", "--workers", "1")
     with monkeypatch.context() as patch:
-        patch.setattr("sim.capacity.health.examine", look)
+        patch.setattr("sim.capacity.health.assess", look)
         code, text, said = tailcast(capsys, *requested, "--json", "--out", str(out))
     assert (code, text) == (130, "")
     # Where a second has passed, an empty line of the progress bar stands before it.
@@ -89,7 +89,7 @@ def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
     assert {file.stem for file in (out / "finished").iterdir()} == {health_check.key for health_check in looked_at}
     whole = json.loads(tailcast(capsys, *requested, "--json", "--out", str(out))[1])
     assert len(list((out / "finished").iterdir())) > 5
-    monkeypatch.setattr("sim.capacity.health.examine", None)  # nothing is left to look at, be prices what they are
+    monkeypatch.setattr("sim.capacity.health.assess", None)  # nothing is left to look at, be prices what they are
     again = tailcast(capsys, *requested, "--json", "--out", str(out))
     assert json.loads(again[1]) == whole
     dearer = json.loads(tailcast(capsys, *requested, "--json", "--out", str(out), "--set", "prices.core=70")[1])
@@ -183,8 +183,8 @@ def test_charts_are_drawn(tmp_path, result, width):
 def test_intervals_do_not_reach_below_nothing(result):
     wide = copy.deepcopy(result)
     for moment in wide.likely:
-        for text, judged in moment.finding.slos.items():
-            moment.finding.slos[text] = replace(judged, high=3 * judged.value)
+        for text, judged in moment.health.slos.items():
+            moment.health.slos[text] = replace(judged, high=3 * judged.value)
     (line,) = _objective(wide, SLO).data
     assert line.error_y.symmetric is False
     assert list(line.error_y.array) == pytest.approx([2 * y for y in line.y])

@@ -19,7 +19,7 @@ from cli.parse.vary import parse_variation
 from cli.tables.whatif import findings, points_grids
 from models.store import load_spec
 from sim.experiments.sweep import simulated
-from sim.experiments.whatif import Question
+from sim.experiments.whatif import WhatIfExperiment
 from sim.experiments.whatif import whatif as requested
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
@@ -88,7 +88,9 @@ def test_several_operations_have_tables_of_their_own(capsys, spec):
     out, _ = whatif(capsys, spec, *arguments)
     assert [line.strip() for line in out.splitlines() if line[:1].isalpha()][:3] == ["GET", "PUT", "objectives"]
     varied, slos = [parse_variation("host.cores=1,2")], [parse_slo("PUT.errors<1%")]
-    result = requested(Question(override(load_mapping(spec), ["workload.mix={GET: 1, PUT: 1}"]), "small", varied, slos))
+    result = requested(
+        WhatIfExperiment(override(load_mapping(spec), ["workload.mix={GET: 1, PUT: 1}"]), "small", varied, slos)
+    )
     grids = points_grids(result)
     assert [grid.title for grid in grids] == ["GET", "PUT", "objectives"]
     assert all(len(grid.rows) == 2 and len(grid.columns) == len(grid.rows[0]) for grid in grids)

@@ -76,7 +76,7 @@ def test_every_simulated_value_is_a_point_with_its_interval_and_the_answer_is_ma
     for group in groups:
         for x in group.x:
             trial = next(trial for trial in tried if trial.value == x)
-            assert group.name not in sure or (trial.keeps, trial.sure) == sure[group.name]
+            assert group.name not in sure or (trial.meets, trial.sure) == sure[group.name]
             assert trial.sure == (group.name in sure)
     assert list(mark.x) == [limit.value]
     assert [figure.layout.shapes[0].y0 for figure in (tail, errors)] == [pytest.approx(3), pytest.approx(1)]

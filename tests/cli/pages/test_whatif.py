@@ -16,7 +16,7 @@ from cli.pages.whatif import write_whatif_page
 from cli.parse.slo import parse_slo
 from cli.parse.vary import parse_variation
 from sim.experiments.sweep import Settings
-from sim.experiments.whatif import Question, whatif
+from sim.experiments.whatif import WhatIfExperiment, whatif
 from tests.browser import CHROMIUM, opened
 from tests.cli.pages.test_report import answers, downloads, without_scripts
 from tests.paths import EXAMPLES
@@ -30,8 +30,10 @@ NASTY = "a</script><b>&\"'"
 def requested(vary, slos=(), sets=(), **more):
     data = override(load_mapping(EXAMPLE), ["workload.duration=0.25s", *sets])
     varied, objectives = map(parse_variation, vary), map(parse_slo, slos)
-    question = Question(data, NASTY, list(varied), list(objectives), settings=Settings(replications=2), **more)
-    return whatif(question)
+    experiment = WhatIfExperiment(
+        data, NASTY, list(varied), list(objectives), settings=Settings(replications=2), **more
+    )
+    return whatif(experiment)
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +160,8 @@ def test_the_front_goes_through_points_none_is_cheaper_and_faster_than(two):
 
 
 def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, tmp_path):
-    question, found, sure = answers(page_of(one, tmp_path))
-    assert question == (
+    experiment, found, sure = answers(page_of(one, tmp_path))
+    assert experiment == (
         f"Which of 3 points of workload.clients (1, 4, 16) in {Path(NASTY).name} keep GET.p99<10ms and "
         "host cpu.utilization<90%."
     )
@@ -168,8 +170,8 @@ def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, 
     assert sure.startswith(
         "Each point was simulated 2 times, all with the same random numbers; the widest 95% interval"
     )
-    question, found, _ = answers(page_of(sampled, tmp_path))
-    assert question.startswith("What 5 points of host.cores (")
+    experiment, found, _ = answers(page_of(sampled, tmp_path))
+    assert experiment.startswith("What 5 points of host.cores (")
     least = min(point.ops["GET"].latency_s["p99"] for point in sampled.points)
     assert found.startswith(f"GET p99 is between {least * 1e3:.2f} ms (")
 

@@ -40,7 +40,7 @@ def test_tokens_held_limit_throughput():
     assert pool.demand_s == Between(1.0, None)
     assert pool.max_throughput_ops == 2.0
     assert delay.name == "wire"
-    assert found.notes[-1] == "There is no worst case: tokens are held while others wait."
+    assert found.notes[-1] == "There is no upper bound of the response time: tokens are held while others wait."
     assert "POOL" in found.exact.reason
     run = simulated(network, requests)
     assert run.busy_s[0] == pytest.approx(100)
@@ -72,7 +72,7 @@ def test_how_long_tokens_are_held(stages, held_s):
     demands, found = mean_demands(network, requests), bounds(network, requests)
     assert demands.low_s[0] == pytest.approx(held_s or 0.0)
     assert demands.unknown_pools == (() if held_s else ("tokens",))
-    assert any("Pools without a limit" in note for note in found.notes) == (held_s is None)
+    assert any("Pools without bounds" in note for note in found.notes) == (held_s is None)
     assert simulated(network, requests).busy_s[0] >= 20 * demands.low_s[0] * (1 - ROUNDING)
 
 
@@ -135,7 +135,7 @@ def test_a_response_counts_until_another_attempt_may_be_sooner(law, policy, leas
     response_s = (run.end_s - run.start_s).mean()
     assert response_s >= least_s * 0.99
     assert mean_s is None or response_s == pytest.approx(mean_s, rel=0.02)
-    assert any(("second attempt" if policy.second else "given up") in note for note in found.notes)
+    assert any(("second attempt" if policy.second else "time out") in note for note in found.notes)
 
 
 def test_the_time_until_another_attempt_is_divided_among_the_visits():

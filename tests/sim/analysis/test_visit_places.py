@@ -37,7 +37,7 @@ def test_a_group_by_hash_is_as_its_keys():
     assert found.bottleneck == "cpu 0"
     assert found.max_throughput_ops == pytest.approx(1 / 0.75)
     assert found.notes == [
-        "GET: bound to one of cpu 0 … disk 1 by the hash of its key; demands are those of the keys asked for, exact."
+        "GET: bound to one of cpu 0 … disk 1 by the hash of its key; demands are exact for the requested keys."
     ]
     assert 4000 / simulated(network, requests).clock_s == pytest.approx(1 / 0.75, rel=0.01)
 
@@ -75,7 +75,7 @@ def test_a_group_by_load_counts_as_one(choice):
         ("cpu 0, cpu 1", "group", 4), ("disk 0, disk 1", "group", 2),
     ]  # fmt: skip
     assert (found.bottleneck, found.max_throughput_ops) == ("cpu 0, cpu 1", 4.0)
-    assert "count as one station" in found.notes[0]
+    assert "treated as one station" in found.notes[0]
     throughput_ops = 8000 / simulated(network, requests).clock_s
     assert 3.0 < throughput_ops <= 4.0  # evenly, it would be 2
 

@@ -98,7 +98,7 @@ def test_buckets_are_resharded_on_the_way():
             "objects.per_month: low, likely, high are 2, 1",
         ),
         ({"objects": {"per_month": -1}}, "objects.per_month"),
-        ({"clients": {"growth": 0.1}}, "rate is of an open loop, clients of a closed one"),
+        ({"clients": {"growth": 0.1}}, "rate is for an open loop, clients for a closed one"),
         ({"rate": {"now": "3 parsecs"}}, "unknown unit"),
         ({"months": 0}, "months"),
         ({"weeks": 3}, "unknown field; allowed are months, objects"),
@@ -118,9 +118,9 @@ def test_mistakes_name_the_field(change, said):
     ("store", "change", "said"),
     [
         (spec_of(minio(), "spec"), {}, "objects: store minio: its model has no growth"),
-        (ceph("workload.rate=10/s"), {"rate": None, "clients": {"growth": 0.1}}, "has a rate and so no clients"),
+        (ceph("workload.rate=10/s"), {"rate": None, "clients": {"growth": 0.1}}, "has no clients"),
         (ceph(), {"rate": {"growth": 0.1}}, "rate.now: is missing"),
-        (ceph("workload.keys=write_once_read_once"), {}, "are of a closed loop"),
+        (ceph("workload.keys=write_once_read_once"), {}, "need a closed loop"),
     ],
 )
 def test_growth_that_does_not_fit_the_store_is_refused(store, change, said):

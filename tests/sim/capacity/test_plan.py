@@ -13,8 +13,8 @@ from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
 from models.prices import cost
 from models.store import spec_of
 from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
-from sim.capacity.health import Examiner, HealthCheck, examine, state_of
-from sim.capacity.limits import RANGE, Course
+from sim.capacity.health import HealthAssessor, HealthCheck, assess, state_of
+from sim.capacity.limits import RANGE, GrowingStore
 from sim.capacity.plan import plan as planned
 from sim.capacity.remedies import candidates
 from tests.ceph_clusters import ceph
@@ -140,7 +140,7 @@ def test_two_things_that_are_short_take_a_pair():
 def tried(*assignments: str, **more: Any) -> list[dict[str, Any]]:
     spec = with_object_size(spec_of(override(GATEWAY_BOUND, assignments), "spec"), 0)
     grows = growth(**more)
-    return list(candidates(Course(spec, grows, (), HealthCheck(spec)), likely(grows)))
+    return list(candidates(GrowingStore(spec, grows, (), HealthCheck(spec)), likely(grows)))
 
 
 def test_drives_and_a_database_of_their_own_are_changes():
@@ -182,13 +182,13 @@ def test_an_objective_is_broken_in_the_first_month_in_which_it_is():
     kept = []
     for month in range(13):
         at = spec_at(spec, MORE_GETS, likely(MORE_GETS), month)
-        kept.append(examine(HealthCheck(at, (SLO,), 0.5, 2)).keeps(SLO))
+        kept.append(assess(HealthCheck(at, (SLO,), 0.5, 2)).meets(SLO))
     first = kept.index(False)
     assert 0 < first < 12
     limit = by_name(result, SLO.text)
     assert limit["month"]["likely"] == first
-    looks = limit["evidence"]["looks"]
-    assert [look["month"] for look in looks] == [first - 1, first]
+    assessed = limit["evidence"]["months"]
+    assert [at["month"] for at in assessed] == [first - 1, first]
     assert result["best"]["set"] == {"host.cores": 3}
     assert result["best"]["evidence"]["slos"][SLO.text]["value"] < SLO.limit
 
@@ -203,8 +203,8 @@ def test_workers_find_the_same():
 def test_reads_and_writes_have_windows_of_their_own():
     spec = ceph("workload.keys=write_once_read_once", "workload.operations=1000", "workload.clients=4")
     slos = tuple(map(parse_slo, ("PUT.p99<1s", "GET.p99<1s", "drive.utilization<100%")))
-    both = examine(HealthCheck(spec, slos, 0.5, 2))
-    writes = examine(HealthCheck(spec, slos[:1], 0.5, 2))
+    both = assess(HealthCheck(spec, slos, 0.5, 2))
+    writes = assess(HealthCheck(spec, slos[:1], 0.5, 2))
     assert set(both.slos) == {slo.text for slo in slos}
     assert both.slos["PUT.p99<1s"] == writes.slos["PUT.p99<1s"]
     assert writes.visits < both.visits
@@ -214,14 +214,14 @@ def test_reads_and_writes_have_windows_of_their_own():
 def test_what_is_known_is_not_looked_at_again():
     requested = []
 
-    def mapping(function, checkups):
-        new = list(checkups)
+    def mapping(function, health_checks):
+        new = list(health_checks)
         requested.extend(new)
         return map(function, new)
 
-    examiner = Examiner(mapping)
+    assessor = HealthAssessor(mapping)
     health_check = HealthCheck(ceph("workload.rate=10/s"))
-    assert examiner([health_check]) == examiner([health_check, health_check])[:1]
+    assert assessor([health_check]) == assessor([health_check, health_check])[:1]
     assert len(requested) == 1
 
 
@@ -230,8 +230,8 @@ def test_what_is_known_is_not_looked_at_again():
     [
         ({"window_s": 0.0}, "window is 0"),
         ({"replications": 0}, "replications is 0"),
-        ({"slos": [parse_slo("PUT.p99<8ms")]}, "the workload asks for no PUT"),
-        ({"slos": [parse_slo("tape.utilization<8%")]}, "no station is a 'tape'"),
+        ({"slos": [parse_slo("PUT.p99<8ms")]}, "the workload has no PUT"),
+        ({"slos": [parse_slo("tape.utilization<8%")]}, "no station has the role 'tape'"),
     ],
 )
 def test_mistakes_are_said(how, said):

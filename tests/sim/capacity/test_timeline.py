@@ -164,10 +164,10 @@ def test_states_go_from_the_first_to_the_last(low, factor, states):
     [
         ((10, 10), "10..10; the first number must be at least 0 and below the second"),
         ((-1, 10), "-1..10; the first"),
-        ((1, 1e14), "may be 1e\\+13 at most"),
+        ((1, 1e14), "must be at most 1e\\+13"),
         ((math.nan, 10), "nan..10"),
-        ((0, 10), "equal ratios do not begin at 0"),
-        ((1, 10, 1), "states are 1; 2 to"),
+        ((0, 10), "cannot start at 0"),
+        ((1, 10, 1), "states is 1; it must be 2 to"),
         ((1, 10, 20, "linear", 0.0), "window is 0 s"),
     ],
 )
@@ -348,7 +348,7 @@ def test_the_command_prints_writes_and_draws(capsys, tmp_path):
         (["--objects", "a..2"], "write it like"),
         (["--objects", "2..1"], "objects are 2..1; the first number"),
         (["--objects", "1..2", "--window", "3 parsecs"], "unknown unit"),
-        (["--objects", "1..2", "--states", "1"], "states are 1"),
+        (["--objects", "1..2", "--states", "1"], "states is 1"),
         (["--states", "3"], "'--objects'"),
     ],
 )

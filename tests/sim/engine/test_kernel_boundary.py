@@ -82,7 +82,7 @@ def test_an_array_of_another_type_is_refused(column):
         other = np.float32 if getattr(sheet, column).dtype != np.float32 else np.float64
         return dataclasses.replace(sheet, **{column: getattr(sheet, column).astype(other)})
 
-    with pytest.raises(TypeError, match=rf"Sheet\.{column}: an array of \w+ is needed, not of float32"):
+    with pytest.raises(TypeError, match=rf"Sheet\.{column}: .*not of float32"):
         engine.run(with_sheet(open_loop(), change))
 
 
@@ -90,7 +90,7 @@ def test_an_int64_array_of_arrivals_is_not_read_as_doubles():
     def change(sheet: Sheet) -> Sheet:
         return dataclasses.replace(sheet, arrival_s=np.arange(len(sheet)))
 
-    with pytest.raises(TypeError, match="an array of float64 is needed, not of int64"):
+    with pytest.raises(TypeError, match="float64, not of int64"):
         engine.run(with_sheet(open_loop(), change))
 
 
@@ -102,9 +102,11 @@ def test_an_array_with_gaps_or_a_list_is_refused(column):
     def listed(sheet: Sheet) -> Sheet:
         return dataclasses.replace(sheet, **{column: getattr(sheet, column).tolist()})
 
-    with pytest.raises(TypeError, match=rf"Sheet\.{column}: the array has to be contiguous"):
+    with pytest.raises(TypeError, match=rf"Sheet\.{column}: .*contiguous"):
         engine.run(with_sheet(open_loop(), gaps))
-    with pytest.raises((TypeError, ValueError), match=rf"Sheet\.{column}: an array|is of length|differ in length"):
+    with pytest.raises(
+        (TypeError, ValueError), match=rf"Sheet\.{column}: must be an array|is of length|differ in length"
+    ):
         engine.run(with_sheet(open_loop(), listed))
 
 
@@ -120,13 +122,13 @@ def test_a_shorter_column_is_refused(column):
 @pytest.mark.parametrize(
     ("program", "column", "value", "said"),
     [
-        (open_loop, "route", 1, "request 3 is of a route that does not exist"),
-        (open_loop, "route", -1, "request 3 is of a route that does not exist"),
-        (open_loop, "arrival_s", math.nan, "request 3 arrives at no finite time, or before the one before it"),
-        (open_loop, "arrival_s", math.inf, "request 3 arrives at no finite time"),
-        (open_loop, "arrival_s", -1.0, "request 3 arrives at no finite time"),
-        (open_loop, "first_visit", -1, "request 3 has visits that the sheet does not have"),
-        (open_loop, "first_visit", 5, "request 3 has visits that the sheet does not have"),
+        (open_loop, "route", 1, "request 3 has a route that does not exist"),
+        (open_loop, "route", -1, "request 3 has a route that does not exist"),
+        (open_loop, "arrival_s", math.nan, "request 3 has an arrival time that is not finite, or before"),
+        (open_loop, "arrival_s", math.inf, "request 3 has an arrival time that is not finite"),
+        (open_loop, "arrival_s", -1.0, "request 3 has an arrival time that is not finite"),
+        (open_loop, "first_visit", -1, "request 3 has visits that the sheet does not contain"),
+        (open_loop, "first_visit", 5, "request 3 has visits that the sheet does not contain"),
         (open_loop, "station", 1, "request 3 visits a station"),
         (open_loop, "station", -1, "request 3 visits a station, or a group's position, that does not exist"),
         (open_loop, "demand_s", -1e-9, "request 3 has a service demand that is negative or not finite"),
@@ -134,7 +136,7 @@ def test_a_shorter_column_is_refused(column):
         (open_loop, "demand_s", math.inf, "request 3 has a service demand"),
         (closed_loop, "think_s", -1.0, "request 3 has a think time that is negative or not finite"),
         (closed_loop, "think_s", math.nan, "request 3 has a think time"),
-        (closed_loop, "phase", -1, "request 3 is of an earlier phase than the one before it"),
+        (closed_loop, "phase", -1, "request 3 has an earlier phase"),
     ],
 )
 def test_a_value_out_of_range_is_named(program, column, value, said):
@@ -150,7 +152,7 @@ def test_a_later_sheet_is_checked_against_the_one_before_it(monkeypatch):
         sheet = program.draw(first, count)
         return sheet if first < 4 else dataclasses.replace(sheet, arrival_s=np.zeros(len(sheet)))
 
-    with pytest.raises(ValueError, match="request 4 arrives"):
+    with pytest.raises(ValueError, match="request 4 has an arrival time"):
         engine.run(dataclasses.replace(program, draw=draw))
 
 
@@ -248,7 +250,7 @@ def test_without_the_library_the_simpy_engine_takes_over(monkeypatch, tmp_path, 
     library.library.cache_clear()
     monkeypatch.setenv("TAILCAST_KERNEL", str(tmp_path / "absent.so"))
     try:
-        assert "absent.so of the compiled engine is not built" in str(library.missing())
+        assert "absent.so is not built" in str(library.missing())
         assert _exit_code(arguments) == 0
         said = capsys.readouterr()
         assert said.out == with_library.out

@@ -1,4 +1,4 @@
-"""Servers that have to wake: theory, and what bounds say of them."""
+"""Setup times of idle servers: theory and bounds."""
 
 from __future__ import annotations
 

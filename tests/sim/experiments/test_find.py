@@ -109,13 +109,13 @@ def test_the_limit_is_that_of_a_grid(objective, goal, grid):
     result = found(base, goal, objective)
     slo = parse_slo(objective)
 
-    def keeps(value: float) -> bool:
+    def meets(value: float) -> bool:
         run = replicate(lambda seed: _run(base, result.path, value, seed), seed=3, replications=3)
-        judged = slo.judge(Measures.of(run))
-        return judged.value < slo.limit
+        found = slo.evaluate(Measures.of(run))
+        return found.value < slo.limit
 
-    held = {value: keeps(value) for value in grid}
-    kept, broken = [v for v in grid if held[v]], [v for v in grid if not held[v]]
+    results = {value: meets(value) for value in grid}
+    kept, broken = [v for v in grid if results[v]], [v for v in grid if not results[v]]
     assert kept
     assert broken
     if goal.startswith("max"):
@@ -142,12 +142,12 @@ def test_the_evidence_is_every_value_tried():
     assert {result.value, result.beyond} <= set(values)
     for trial in result.trials:
         judged = trial.slo["GET.p99<3ms"]
-        assert trial.keeps == (judged.value < 3e-3)
-        assert trial.sure == (judged.verdict == ("pass" if trial.keeps else "fail"))
+        assert trial.meets == (judged.value < 3e-3)
+        assert trial.sure == (judged.verdict == ("pass" if trial.meets else "fail"))
         assert trial.ops["GET"].latency_s["p99"].value == judged.value
     sure = result.sure
-    assert sure.keeps is None or sure.keeps <= result.value
-    assert sure.breaks is None or sure.breaks >= result.beyond
+    assert sure.meets is None or sure.meets <= result.value
+    assert sure.violates is None or sure.violates >= result.beyond
     assert value_at(variants().spec([result.set]), "workload.rate") == result.value
     assert result.unit == "1/s"
 
@@ -159,7 +159,7 @@ def test_the_number_of_workers_changes_nothing():
 def test_a_value_that_the_spec_refuses_ends_the_search():
     result = found(variants(), "min host.cores", "GET.p99<1s")
     assert (result.value, result.beyond) == (1, 0)
-    assert "greater than or equal to 1" in result.trials[0].impossible
+    assert "greater than or equal to 1" in result.trials[0].infeasible
     within = found(variants(), "min host.cores in 1..4", "GET.p99<1s")
     assert (within.value, within.beyond) == (1, None)
 
@@ -171,18 +171,18 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
     spec = base.spec(["workload.rate=1/s"])
     most_ops = bounds(*compile_spec(spec, generate(spec.workload, 3))).max_throughput_ops
     assert 0.98 * most_ops <= result.value < most_ops <= result.beyond
-    assert "can serve in the long run" in result.trials[-1].impossible
+    assert "can serve in the long run" in result.trials[-1].infeasible
 
 
 @pytest.mark.parametrize(
     ("goal", "slo", "message"),
     [
-        ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 keeps"),
-        ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 keeps"),
-        ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 keeps"),
+        ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 meets"),
+        ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 meets"),
+        ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 meets"),
         ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
-        ("max store", "GET.p99<1s", "not a number"),
+        ("max store", "GET.p99<1s", "a number is needed"),
         ("max workload.rat", "GET.p99<1s", "no field 'rat' there; allowed are rate"),
         ("max rate in 20..10", "GET.p99<1s", "ascending"),
         ("max rate in 10..20ms", "GET.p99<1s", "unknown unit"),
@@ -221,7 +221,7 @@ def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
 
 
 def test_no_hedge_is_allowed_where_none_adds_so_little():
-    with pytest.raises(InputError, match=r"adds at most 0\.00% load"):
+    with pytest.raises(InputError, match=r"adds more than 0\.00% load"):
         find_best(
             variants(*SLOW_READS),
             parse_goal("best hedge.after in 0.5ms..1ms"),

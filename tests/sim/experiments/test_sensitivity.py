@@ -100,7 +100,7 @@ def test_another_seed_draws_other_walks(monkeypatch):
     ("ranges", "target", "message"),
     [
         (RANGES[:1], "GET.p99", "at least 2 ranges"),
-        ([RANGES[2], Range("host.cores", "2", "9")], "GET.p99", "give one of each"),
+        ([RANGES[2], Range("host.cores", "2", "9")], "GET.p99", "one range per field"),
         ([RANGES[0], Range("host.cores", "2", "3")], "GET.p99", "fewer than 4 values"),
         ([RANGES[0], Range("network.latency", "0", "1ms")], "GET.p99", "ascending numbers above 0"),
         (RANGES, "PUT.p99", "has no value at"),
@@ -114,7 +114,7 @@ def test_what_cannot_be_screened_is_said_in_a_line(ranges, target, message):
 
 def test_what_moves_nothing_is_said(monkeypatch):
     law(monkeypatch, lambda s: 1.0)
-    with pytest.raises(InputError, match=r"none of host\.cpu\.GET\.constant, network\.latency moves it"):
+    with pytest.raises(InputError, match=r"none of host\.cpu\.GET\.constant, network\.latency affects it"):
         sensitivity(variants(), RANGES[:2], P99, trajectories=2)
 
 

@@ -22,7 +22,7 @@ from models.store import spec_of
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Job, Settings, simulated, sweep
 from sim.experiments.variation import grid, sampled
-from sim.experiments.whatif import Question, whatif
+from sim.experiments.whatif import WhatIfExperiment, whatif
 from sim.experiments.whatif_table import points_table
 from sim.json_form import to_json
 from sim.parallel.result_cache import ResultFolder
@@ -45,8 +45,8 @@ def cores(*counts: int) -> list[Job]:
     return [job(f"host.cores={count}") for count in counts]
 
 
-def question(*varied: str, slos=(), data=SMALL, settings=SETTINGS, **more) -> Question:
-    return Question(
+def question(*varied: str, slos=(), data=SMALL, settings=SETTINGS, **more) -> WhatIfExperiment:
+    return WhatIfExperiment(
         data, "small", [parse_variation(text) for text in varied], [parse_slo(text) for text in slos],
         settings=settings, **more,
     )  # fmt: skip
@@ -102,7 +102,7 @@ def test_other_paths_are_refused_with_close_ones(path, said):
 def test_a_grid_has_all_combinations():
     points = grid([parse_variation("a=1..2"), parse_variation("b=x,none")])
     assert points == [{"a": a, "b": b} for a in "12" for b in ("x", "null")]
-    with pytest.raises(InputError, match="needs single values"):
+    with pytest.raises(InputError, match="needs discrete values"):
         grid([parse_variation("a=0.1..0.5")])
     with pytest.raises(InputError, match="1,000,000 points; at most"):
         grid([parse_variation("a=1..1000"), parse_variation("b=1..1000")])
@@ -286,12 +286,16 @@ def test_a_point_that_cannot_be_is_told_and_the_others_go_on():
 @pytest.mark.parametrize(
     ("varied", "slos", "said"),
     [
-        ([], [], "nothing varies"),
+        ([], [], "nothing is varied"),
         (["host.coers=1,2"], [], "unknown field; allowed are cores"),
         (["coers=1,2"], [], "vary coers: no such field"),
-        (["host.cores=1,2", "host.cores=3,4"], [], "vary host.cores: is there twice"),
-        (["host.cores=1,2"], ["LIST.p99<1s"], "the workload has no LIST; it has GET, PUT"),
-        (["host.cores=1,2"], ["rgw cpu.utilization<80%"], "no station is a 'rgw cpu'; there are host cpu, network"),
+        (["host.cores=1,2", "host.cores=3,4"], [], "vary host.cores: is given twice"),
+        (["host.cores=1,2"], ["LIST.p99<1s"], "the workload has no LIST requests; it has GET, PUT"),
+        (
+            ["host.cores=1,2"],
+            ["rgw cpu.utilization<80%"],
+            "no station has the role 'rgw cpu'; allowed are host cpu, network",
+        ),
     ],
 )
 def test_questions_without_sense_are_refused_before_the_work(monkeypatch, varied, slos, said):

@@ -125,10 +125,10 @@ def test_a_worker_with_other_source_is_refused(cluster, monkeypatch):
 @needs_dask
 def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
     monkeypatch.setattr(sim.parallel.dask_pool, "_CONNECT_S", 0.2)
-    with pytest.raises(InputError, match="does not answer"):
+    with pytest.raises(InputError, match="does not respond"):
         list(completed_on("tcp://127.0.0.1:9", abs, [-1], ["a"]))
     with (
-        pytest.raises(InputError, match="does not answer"),
+        pytest.raises(InputError, match="does not respond"),
         contextlib.closing(completed_on("nonsense", abs, [1], ["a"])) as it,
     ):
         next(it)

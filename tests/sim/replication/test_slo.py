@@ -56,7 +56,7 @@ def test_latency_is_judged_by_its_interval():
     measures = measures_of([0.010] * 9, [0.012] * 9, [0.011] * 9)
     half = stats.t.ppf(0.975, 2) * 0.001 / math.sqrt(3)
     for limit, verdict in ((0.011 + 1.01 * half, "pass"), (0.011, "unsure"), (0.011 - 1.01 * half, "fail")):
-        judged = parse_slo(f"GET.mean<{limit}").judge(measures)
+        judged = parse_slo(f"GET.mean<{limit}").evaluate(measures)
         assert judged.verdict == verdict
         assert [judged.value, judged.low, judged.high] == pytest.approx([0.011, 0.011 - half, 0.011 + half])
 
@@ -64,28 +64,28 @@ def test_latency_is_judged_by_its_interval():
 def test_one_replication_tells_nothing():
     measures = measures_of([0.01] * 100)
     for text in ("GET.p99<1s", "GET.max<1s", "drive.utilization<99%", "GET.throughput>1/s", "GET.p99<1ms"):
-        assert parse_slo(text).judge(measures).verdict == "unsure", text
+        assert parse_slo(text).evaluate(measures).verdict == "unsure", text
 
 
 def test_the_greatest_latency_is_that_of_a_run():
     measures = measures_of([0.01, 0.05], [0.01, 0.09])
-    verdicts = [parse_slo(f"GET.max<{limit}").judge(measures).verdict for limit in ("0.1s", "0.07s", "0.04s")]
+    verdicts = [parse_slo(f"GET.max<{limit}").evaluate(measures).verdict for limit in ("0.1s", "0.07s", "0.04s")]
     assert verdicts == ["pass", "unsure", "fail"]
 
 
 def test_no_error_seen_is_not_no_error():
     measures = measures_of([0.01] * 1000, [0.01] * 1000)
-    judged = parse_slo("GET.errors<0.1%").judge(measures)
+    judged = parse_slo("GET.errors<0.1%").evaluate(measures)
     assert judged.high == pytest.approx(1 - 0.025 ** (1 / 2000))  # Clopper and Pearson, where none was seen
     assert judged.verdict == "unsure"
-    assert parse_slo("GET.errors<1%").judge(measures).verdict == "pass"
+    assert parse_slo("GET.errors<1%").evaluate(measures).verdict == "pass"
 
 
 def test_errors_in_bursts_widen_their_interval():
     even = measures_of([0.01] * 1000, [0.01] * 1000, failed=10)
     runs = [run_of([0.01] * 1000, info=INFO, stations=STATIONS, error=["e"] * n + [None] * (1000 - n)) for n in (0, 20)]
     bursts = Measures.of(Replications(tuple(Replication.of(run, seed) for seed, run in enumerate(runs))))
-    narrow, wide = (parse_slo("GET.errors<1%").judge(each) for each in (even, bursts))
+    narrow, wide = (parse_slo("GET.errors<1%").evaluate(each) for each in (even, bursts))
     assert narrow.value == wide.value == 0.01
     assert wide.high > 0.05 > narrow.high
     assert wide.low == 0
@@ -94,26 +94,26 @@ def test_errors_in_bursts_widen_their_interval():
 def test_where_all_failed_nothing_is_kept():
     measures = measures_of([0.01] * 50, [0.01] * 50, failed=50)
     for text in ("GET.p99<1h", "GET.max<1h", "GET.throughput>1/h", "GET.errors<50%"):
-        assert parse_slo(text).judge(measures).verdict == "fail", text
+        assert parse_slo(text).evaluate(measures).verdict == "fail", text
 
 
 def test_what_nobody_asked_for_is_open():
-    judged = parse_slo("PUT.p99<1s").judge(measures_of([0.01] * 10, [0.01] * 10))
+    judged = parse_slo("PUT.p99<1s").evaluate(measures_of([0.01] * 10, [0.01] * 10))
     assert judged.verdict == "unsure"
     assert math.isnan(judged.value)
 
 
 def test_utilization_is_the_busiest_stations():
     measures = measures_of([0.01] * 10, [0.01] * 10)
-    found = {text: parse_slo(text).judge(measures) for text in ("drive.utilization<80%", "host cpu.utilization<80%")}
+    found = {text: parse_slo(text).evaluate(measures) for text in ("drive.utilization<80%", "host cpu.utilization<80%")}
     assert [judged.verdict for judged in found.values()] == ["fail", "pass"]
     assert [judged.value for judged in found.values()] == pytest.approx([0.9, 0.2])
-    assert parse_slo("utilization<95%").judge(measures).value == pytest.approx(0.9), (
+    assert parse_slo("utilization<95%").evaluate(measures).value == pytest.approx(0.9), (
         "no server is busy of infinitely many"
     )
     assert measures.busiest["drive"] == "drive 1"
-    with pytest.raises(InputError, match="no station is a 'latency'; there are drive, host cpu"):
-        parse_slo("latency.utilization<80%").judge(measures)
+    with pytest.raises(InputError, match="no station has the role 'latency'; allowed are drive, host cpu"):
+        parse_slo("latency.utilization<80%").evaluate(measures)
 
 
 def test_utilization_follows_the_station_that_is_busiest_on_average():

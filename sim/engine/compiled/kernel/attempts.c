@@ -1,4 +1,4 @@
-/* Attempts: how they are served, cancelled and ended, and the tokens of pools that they hold. */
+/* Service, cancellation and end of attempts, and the tokens of pools that they hold. */
 
 static void cancel(Engine *e, int64_t attempt);
 
@@ -15,7 +15,7 @@ static RARE void cancel_the_tied(Engine *e, int64_t token)
             cancel(e, other);
 }
 
-/* The job is in service now; at a tied visit the other attempts are cancelled. */
+/* Record that the service of a job has begun; at a tied visit, cancel the other attempts. */
 static inline void started(Engine *e, const Station *at, int64_t token)
 {
     Token *job = token_at(e, token);
@@ -26,7 +26,7 @@ static inline void started(Engine *e, const Station *at, int64_t token)
         cancel_the_tied(e, token);
 }
 
-/* Bring the pool's integral up to now. */
+/* Update the pool's integral to the present. */
 static void settle_pool(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
@@ -41,7 +41,7 @@ static void grant(Engine *e, int64_t token)
     go_on_soon(e, token);
 }
 
-/* The pool's token that was taken at this visit comes back, and goes to the first job that waits. */
+/* Return the pool token that was taken at this visit; it is granted to the first waiting job. */
 static RARE void give_back(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);
@@ -65,7 +65,7 @@ static RARE void give_back_all(Engine *e, int64_t attempt)
             give_back(e, token);
 }
 
-/* No branch is left; tokens that the attempt still holds go back. */
+/* No branch is left: return the tokens that the attempt still holds. */
 static inline void drained(Engine *e, int64_t attempt)
 {
     if (attempt_at(e, attempt)->held)
@@ -74,7 +74,7 @@ static inline void drained(Engine *e, int64_t attempt)
 
 static void has_one_less(Engine *e, int64_t slot, int64_t group, int64_t member);
 
-/* The attempt has an outcome, so its members have one less outstanding. */
+/* The attempt has an outcome: its members have one outstanding attempt less. */
 static inline void close_attempt(Engine *e, int64_t attempt)
 {
     attempt_at(e, attempt)->over = 1;
@@ -85,7 +85,7 @@ static inline void close_attempt(Engine *e, int64_t attempt)
     }
 }
 
-/* What waits leaves its queue; what is in service ends there. */
+/* Cancel an attempt: waiting jobs leave their queues, jobs in service end there. */
 static RARE void cancel(Engine *e, int64_t attempt)
 {
     Attempt *one = attempt_at(e, attempt);

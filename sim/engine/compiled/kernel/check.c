@@ -1,10 +1,10 @@
-/* The boundary: whether what Python hands over is fit to be executed. All that the event loop relies on is looked at
- * here, before it begins; types, shapes and contiguity are Python's to check. Each returns a fault, or none, and which
- * element has it. */
+/* The boundary: checks of the input from Python. Everything on which the event loop relies is checked here before it
+ * begins, except types, shapes and contiguity, which Python checks. Each function returns a fault, or none, and the
+ * index of the element that has it. */
 
 #define WITHIN(value, low, end) ((value) >= (low) && (value) < (end))
 
-/* Finite and not negative; not so NaN. */
+/* Whether a value is finite and not negative; false for NaN. */
 static inline bool is_duration(double value)
 {
     return value >= 0 && value < INFINITY;

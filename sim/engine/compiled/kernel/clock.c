@@ -1,9 +1,9 @@
 /* The clock: events in the order of (time, number of insertion).
  *
- * A binary heap. An entry is compared as one number of 128 bits, its time's above its number's: times are not negative,
- * and the bits of such doubles are ordered as they are. Most events put one event on the clock, which takes the place
- * of the one that happens: so that one stays at the top, as a *hole*, until something is put there. Measured: with
- * entries of 24 bytes, whose siblings often lie in two cache lines, an EC PUT takes a fifth longer.
+ * A binary heap. An entry is compared as one number of 128 bits, time above number: times are not negative, and the bit
+ * patterns of non-negative doubles have the order of their values. Most events insert one event, which takes the place
+ * of the current one: this stays at the top, as a *hole*, until then. Measured: with entries of 24 bytes, whose siblings
+ * are often in two cache lines, an EC PUT takes a fifth longer.
  */
 
 enum {
@@ -11,7 +11,7 @@ enum {
     READY, ISSUE, BACKGROUND, TIME_OUT, SECOND, RETRY, ACT
 };
 
-#define IN_CACHE 8192 /* entries of a heap that the caches hold */
+#define IN_CACHE 8192 /* heap entries that fit into CPU caches */
 
 static inline unsigned __int128 rank(const Entry *entry)
 {
@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) void sink(Heap *heap, int64_t size,
         int64_t child = 2 * at + 1;
         if (child >= size)
             break;
-        if (size > IN_CACHE) { /* its children, and its sibling's */
+        if (size > IN_CACHE) { /* the children of both children */
             __builtin_prefetch(&entries[2 * child + 1]);
             __builtin_prefetch(&entries[2 * child + 3]);
         }
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void sink(Heap *heap, int64_t size,
     entries[at] = entry;
 }
 
-/* Put the last entry into the hole at the top of a heap, which has one less then. */
+/* Move the last entry into the hole at the top of a heap. */
 static void sink_last(Heap *heap)
 {
     int64_t size = --heap->size;
@@ -54,7 +54,7 @@ static void sink_last(Heap *heap)
         sink(heap, size, heap->entries[size]);
 }
 
-/* Add an entry at the bottom of a heap that has room for it. */
+/* Add an entry at the bottom of a heap with spare capacity. */
 static inline __attribute__((always_inline)) void rise(Heap *heap, Entry entry)
 {
     Entry *entries = heap->entries;
@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void rise(Heap *heap, Entry entry)
     CHECK(at < heap->capacity);
     while (at > 0) {
         int64_t parent = (at - 1) >> 1;
-        if (entries[parent].time_s <= entry.time_s) /* what was inserted earlier goes first */
+        if (entries[parent].time_s <= entry.time_s) /* entries inserted earlier come first */
             break;
         entries[at] = entries[parent];
         at = parent;
@@ -91,7 +91,7 @@ static inline void push(Engine *e, double time_s, int kind, int64_t argument)
     push_detail(e, time_s, kind, argument, 0);
 }
 
-/* Close the hole at the top of the heap with its last entry. */
+/* Fill the hole at the top of the heap with its last entry. */
 static inline void fill_hole(Engine *e)
 {
     e->hole = false;

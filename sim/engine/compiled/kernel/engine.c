@@ -1,4 +1,4 @@
-/* What Python calls: makes an engine, has it go on, takes its results, and ends it. */
+/* The functions that Python calls: create, advance, read and destroy an engine. */
 
 #if defined(_WIN32)
 #define EXPORTED __declspec(dllexport)
@@ -12,13 +12,13 @@
 #define KERNEL_SOURCES "unknown"
 #endif
 
-/* The hash of the sources that this library was built from. */
+/* The hash of the sources of this library. */
 EXPORTED const char *kernel_sources(void)
 {
     return KERNEL_SOURCES;
 }
 
-/* Twice the slots, and attempts and tokens for them. */
+/* Double the slots and their attempts and tokens. */
 static RARE bool add_slots(Engine *e)
 {
     const Program *program = e->program;
@@ -166,7 +166,7 @@ static void start(Engine *e)
 {
     const Program *program = e->program;
     for (int64_t i = 0; i < program->actions_count; i++)
-        push(e, program->actions[i].at_s + 0.0, ACT, i); /* + 0.0: the clock has no -0 */
+        push(e, program->actions[i].at_s + 0.0, ACT, i); /* + 0.0: -0 would break the order of bit patterns */
     for (int64_t i = 0; i < program->backgrounds_count; i++)
         await_background(e, i);
     if (program->open_loop)
@@ -204,14 +204,14 @@ EXPORTED void kernel_destroy(Engine *e)
     free(e);
 }
 
-/* The fault of a program and its background requests, and which element has it. */
+/* Check a program and its background requests; returns the fault and the index of the element that has it. */
 EXPORTED int kernel_check(const Program *program, const Sheet *background, int64_t *at)
 {
     int fault = check_program(program, at);
     return fault ? fault : check_background(program, background, at);
 }
 
-/* An engine that executes a program; NULL where memory ran out. Both arguments have to outlive it. */
+/* Create an engine for a program; NULL if there is no memory. Both arguments must outlive it. */
 EXPORTED Engine *kernel_create(const Program *program, const Sheet *background)
 {
     Engine *e = room_for(1, sizeof *e);
@@ -232,13 +232,13 @@ EXPORTED Engine *kernel_create(const Program *program, const Sheet *background)
     return NULL;
 }
 
-/* The fault of the next sheet, and which row has it. */
+/* Check the next sheet; returns the fault and the row that has it. */
 EXPORTED int kernel_check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
 {
     return check_sheet(e, sheet, at);
 }
 
-/* Execute the next sheet, which has been checked; returns a status. */
+/* Execute the next sheet, which must have been checked; returns a status. */
 EXPORTED int kernel_advance(Engine *e, const Sheet *sheet)
 {
     int64_t count = sheet->route_count;
@@ -249,13 +249,13 @@ EXPORTED int kernel_advance(Engine *e, const Sheet *sheet)
     return advance(e, sheet);
 }
 
-/* The index of the request after those begun. */
+/* The number of requests begun. */
 EXPORTED int64_t kernel_begun(const Engine *e)
 {
     return e->next_row;
 }
 
-/* Bring all integrals up to the end, and requests in flight to the results. */
+/* Update all integrals to the end, and store requests in flight in the results. */
 EXPORTED void kernel_finish(Engine *e)
 {
     e->now_s = e->clock_s;
@@ -273,7 +273,7 @@ EXPORTED void kernel_finish(Engine *e)
     }
 }
 
-/* Copy the results to where they are wanted: columns of as many elements as there are. */
+/* Copy the results to the caller's arrays, which have the right lengths. */
 EXPORTED void kernel_results(const Engine *e, Results *to)
 {
     const Columns *from = &e->results;

@@ -1,6 +1,6 @@
-/* What happens at each event; the scenario, clients and background loads. */
+/* The handling of events; the scenario, clients and background loads. */
 
-/* The scenario has something done. */
+/* Execute an action of the scenario. */
 static RARE void act(Engine *e, int64_t action)
 {
     CHECK(action >= 0 && action < e->program->actions_count);
@@ -23,7 +23,7 @@ static RARE void act(Engine *e, int64_t action)
     }
 }
 
-/* No request is outstanding: the next row's phase begins, and all parked clients are ready. */
+/* Begin the next row's phase when no request is outstanding: all parked clients become ready. */
 static RARE void open_phase(Engine *e, int64_t phase)
 {
     e->phase = phase;
@@ -35,7 +35,7 @@ static RARE void open_phase(Engine *e, int64_t phase)
     }
 }
 
-/* A closed-loop client wants its next request. */
+/* A closed-loop client takes its next request. */
 static void ready(Engine *e, const Sheet *sheet, int64_t client)
 {
     int64_t row = e->next_row - sheet->first;
@@ -81,7 +81,7 @@ static RARE void depart_batch(Engine *e, int64_t first)
     if (!lost)
         commit_next(e, at);
     for (int64_t token = first, next; token != NIL; token = next) {
-        next = token_at(e, token)->next; /* what follows may have the token wait elsewhere */
+        next = token_at(e, token)->next; /* before the token may enter another queue */
         if (lost)
             refuse(e, token, FAILURE_STATION_DOWN);
         else
@@ -101,7 +101,7 @@ static void depart(Engine *e, int64_t token, bool served)
     leave(e, token);
 }
 
-/* An event happens. */
+/* Handle an event. */
 static inline void handle(Engine *e, const Sheet *sheet, int kind, int64_t argument, uint32_t detail)
 {
     switch (kind) {
@@ -145,7 +145,7 @@ static inline void handle(Engine *e, const Sheet *sheet, int kind, int64_t argum
     }
 }
 
-/* The next row's arrival happens: it goes before the events on the clock that are later or were inserted later. */
+/* Whether the next row's arrival comes before all events on the clock, by time, then by insertion. */
 static inline bool arrives_next(Engine *e, const Sheet *sheet, int64_t row)
 {
     if (e->events.size == 0)
@@ -159,22 +159,22 @@ static void arrive(Engine *e, const Sheet *sheet)
 {
     e->now_s = sheet->arrival_s[e->next_row - sheet->first];
     int64_t slot = take_next(e, sheet, NIL);
-    e->arrival_number = e->inserted++; /* the next one's, before what this one puts on the clock */
+    e->arrival_number = e->inserted++; /* of the next arrival, before the events that this one inserts */
     begin(e, slot);
 }
 
-/* Slots from which on it pays to look ahead: measured with 32 visits a slot; with 512 slots it costs a tenth. */
+/* Number of slots from which prefetching pays: measured with 32 visits per slot; with 512 slots it costs a tenth. */
 #define LOOK_AHEAD_SLOTS 1024
 
-/* Have what the next events touch on its way from memory. The next one stands among the two children of the top, the one
- * after it at most a level below them: of those only the tokens are requested for, of the children what a departure needs,
- * whose tokens have come by then. Always inline: GCC drops calls of functions that do nothing but prefetch. */
+/* Prefetch the memory that the next events access. The next event is one of the two children of the top, the one after
+ * it at most a level below them: for that level only the tokens are prefetched; for the children, whose tokens have
+ * arrived by then, what a departure needs. Always inline: GCC removes calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void look_ahead(Engine *e)
 {
     const Entry *entries = e->events.entries;
     int64_t size = e->events.size;
     for (int64_t i = 3; i < 7 && i < size; i++) {
-        __builtin_prefetch(&e->tokens[entries[i].argument]); /* of other kinds of event: some address, no harm */
+        __builtin_prefetch(&e->tokens[entries[i].argument]); /* for other kinds of event a harmless address */
         __builtin_prefetch(&e->tokens[entries[i].argument + 1]);
     }
     for (int64_t i = 1; i < 3 && i < size; i++) {
@@ -194,7 +194,7 @@ static inline __attribute__((always_inline)) void look_ahead(Engine *e)
 static bool add_slots(Engine *e);
 static bool add_results(Engine *e, int64_t requests);
 
-/* Execute events until all is done or the next Sheet is needed. */
+/* Execute events until the end or until the next Sheet is needed. */
 static int advance(Engine *e, const Sheet *sheet)
 {
     int64_t count = sheet->route_count;
@@ -206,7 +206,7 @@ static int advance(Engine *e, const Sheet *sheet)
         int64_t row = e->next_row - sheet->first;
         if (row >= count && !sheet->is_last)
             return STATUS_NEED_SHEET;
-        if (UNLIKELY(e->free_count == 0) && !add_slots(e)) /* an event takes one at most */
+        if (UNLIKELY(e->free_count == 0) && !add_slots(e)) /* an event takes at most one */
             return STATUS_OUT_OF_MEMORY;
         if (e->program->open_loop && row < count && arrives_next(e, sheet, row)) {
             arrive(e, sheet);

@@ -1,12 +1,12 @@
-/* How a member of a group is picked: what `sim/engine/reference/load_balancer.py` does.
+/* Choice of a group member: the same as `sim/engine/reference/load_balancer.py`.
  *
- * A member goes by its index, or, where members depend on the key, by its first station. Where members are stations and
- * there may be thousands (gateways), no pick looks at all of them: with all of them present the candidate at a place
- * follows from which are taken, and the least outstanding one stands at the root of a tournament: a binary tree whose
- * leaves are the members and whose inner nodes hold the better of their two children, the first of equals.
+ * A member is identified by its index or, if members depend on the key, by its first station. If members are stations,
+ * there may be thousands (gateways), so a choice must not iterate over all: if all are present, the candidate at a place
+ * follows from those taken, and the least outstanding one is the root of a tournament: a binary tree whose leaves are
+ * the members and whose inner nodes are the better of their two children, the first of equals.
  */
 
-/* The station at a position of a group's member. */
+/* The station at a position of a group member. */
 static int64_t station_of_member(Engine *e, int64_t slot, int64_t group, int64_t member, int64_t position)
 {
     const GroupLayout *of = group_layout(e, group);
@@ -20,7 +20,7 @@ static int64_t station_of_member(Engine *e, int64_t slot, int64_t group, int64_t
     return station;
 }
 
-/* What a member goes by. */
+/* The identifier of a member. */
 static inline int64_t name_of(Engine *e, int64_t slot, int64_t group, int64_t member)
 {
     int64_t name = group_layout(e, group)->rows ? station_of_member(e, slot, group, member, 0) : member;
@@ -46,7 +46,7 @@ static inline int64_t better(const Group *group, int64_t first, int64_t second)
     return group->outstanding[second] < group->outstanding[first] ? second : first;
 }
 
-/* Play a member's matches again; `plays`: it may win. */
+/* Replay a member's matches; `plays`: it may win. */
 static void play(Group *group, int64_t member, bool plays)
 {
     int64_t node = group->leaves + member;
@@ -71,7 +71,7 @@ static void has_one_less(Engine *e, int64_t slot, int64_t group, int64_t member)
     change_outstanding(e, slot, group, member, -1);
 }
 
-/* A member joins or leaves; `name` as `name_of` has it. */
+/* Let a member join or leave; `name` is that of `name_of`. */
 static RARE void set_present(Engine *e, int64_t group, int64_t name, bool present)
 {
     Group *of = &e->groups[group];
@@ -82,13 +82,13 @@ static RARE void set_present(Engine *e, int64_t group, int64_t name, bool presen
         play(of, name, present);
 }
 
-/* The member that an attempt of the request is bound to; NIL where it is not. */
+/* The member to which an attempt of the request is bound; NIL: none. */
 static inline int64_t member_of(Engine *e, int64_t slot, int64_t number, int64_t group)
 {
     return *member_at(e, (slot << e->attempt_bits) + number, group);
 }
 
-/* Whether one of the first `attempts` of the request is bound to the member. */
+/* Whether one of the first `attempts` attempts of the request is bound to the member. */
 static bool is_taken(Engine *e, int64_t slot, int64_t group, int64_t member, int64_t attempts)
 {
     for (int64_t number = 0; number < attempts; number++)
@@ -126,7 +126,7 @@ static int64_t candidate(Engine *e, int64_t slot, int64_t group, bool fresh, int
 {
     const GroupLayout *of = group_layout(e, group);
     if (!of->rows && e->groups[group].present_count == of->members) {
-        /* Step over those taken, in ascending order; there are few. */
+        /* Skip those taken, in ascending order; there are few. */
         int64_t attempts = fresh ? slot_at(e, slot)->attempts : 0;
         for (int64_t last = NIL;;) {
             int64_t least = of->members;
@@ -148,7 +148,7 @@ static int64_t candidate(Engine *e, int64_t slot, int64_t group, bool fresh, int
     return NIL;
 }
 
-/* The candidate with fewest outstanding, the first of equals. */
+/* The candidate with the fewest outstanding attempts, the first of equals. */
 static int64_t least_outstanding(Engine *e, int64_t slot, int64_t group, bool fresh)
 {
     Group *of = &e->groups[group];
@@ -161,7 +161,7 @@ static int64_t least_outstanding(Engine *e, int64_t slot, int64_t group, bool fr
         return best;
     }
     int64_t attempts = fresh ? slot_at(e, slot)->attempts : 0;
-    for (int64_t number = 0; number < attempts; number++) /* those taken sit out */
+    for (int64_t number = 0; number < attempts; number++) /* exclude those taken */
         if (member_of(e, slot, number, group) >= 0)
             play(of, member_of(e, slot, number, group), false);
     int64_t best = of->best[1];
@@ -179,7 +179,7 @@ static int64_t draw_place(Engine *e, int64_t group, int64_t count)
     return (int64_t)(word % (uint64_t)count);
 }
 
-/* The one with fewer outstanding of two candidates drawn at random. */
+/* The one with fewer outstanding attempts of two candidates drawn at random. */
 static int64_t better_of_two(Engine *e, int64_t slot, int64_t group, bool fresh, int64_t count)
 {
     int64_t place = draw_place(e, group, count);
@@ -189,7 +189,7 @@ static int64_t better_of_two(Engine *e, int64_t slot, int64_t group, bool fresh,
     return outstanding(e, slot, group, second) < outstanding(e, slot, group, first) ? second : first;
 }
 
-/* A member that is present, if possible one that no attempt of the request is bound to; NIL where none is. */
+/* A present member, if possible one to which no attempt of the request is bound; NIL: none is present. */
 static int64_t pick(Engine *e, int64_t slot, int64_t group)
 {
     bool fresh = true;
@@ -217,7 +217,7 @@ static int64_t pick(Engine *e, int64_t slot, int64_t group)
     return candidate(e, slot, group, fresh, place);
 }
 
-/* The station of a run-time binding; NIL where no member is present. */
+/* The station of a run-time binding; NIL if no member is present. */
 static RARE int64_t bind(Engine *e, int64_t token, int64_t code)
 {
     int64_t group = code / BOUND_POSITIONS, position = code % BOUND_POSITIONS;

@@ -1,9 +1,9 @@
-/* The compiled engine: the machine of docs/engine.md, for a reader who knows `sim/engine/reference/engine.py`. One translation
- * unit, a file for each subject, each of which uses those above it.
+/* The compiled engine, as specified in docs/engine.md and, in Python, in `sim/engine/reference/`. One translation unit
+ * with one file per subject, each of which uses those above it.
  *
- * Python makes an engine of a Program, hands it Sheets until it is done, and has it put the results where it says. The
- * kernel keeps no state outside the engine and calls nothing back, so engines run side by side in threads. Both engines
- * agree to the bit: arithmetic is in the order that the SimPy engine has it, and never fused (-ffp-contract=off).
+ * Python creates an engine for a Program, passes Sheets to it until the end, and receives the results in its own arrays.
+ * The kernel has no state outside the engine and no callbacks, so engines run concurrently in threads. Both engines give
+ * bit-identical results: arithmetic is in the same order as in the SimPy engine, and never fused (-ffp-contract=off).
  */
 #define _DEFAULT_SOURCE /* madvise */
 

@@ -1,10 +1,10 @@
-/* A quantile of the latencies seen so far, kept up at each one: `sim/engine/latency_histogram.py`. */
+/* A running quantile of the latencies observed so far, the same as `sim/engine/latency_histogram.py`. */
 
-/* One latency more. */
+/* Add a latency. */
 static void see(LatencyBins *bins, double quantile, double latency_s)
 {
     int exponent;
-    double mantissa = frexp(latency_s, &exponent); /* exact, as all that follows */
+    double mantissa = frexp(latency_s, &exponent); /* exact, like the following arithmetic */
     int64_t place = (exponent - LEAST_EXPONENT) * SUB_BINS + (int64_t)((mantissa - 0.5) * (double)(2 * SUB_BINS));
     if (place >= BINS)
         place = BINS - 1;
@@ -23,7 +23,7 @@ static void see(LatencyBins *bins, double quantile, double latency_s)
         bins->below -= bins->count[bins->place--];
 }
 
-/* The upper edge of the bin that holds the quantile. */
+/* The upper edge of the bin that contains the quantile. */
 static double quantile_s(const LatencyBins *bins)
 {
     int64_t exponent = bins->place / SUB_BINS, sub = bins->place % SUB_BINS;

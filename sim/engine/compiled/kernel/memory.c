@@ -1,4 +1,4 @@
-/* Memory: whole arrays made at the start, and arrays that double. */
+/* Memory: arrays allocated at the start, and arrays that double. */
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -6,12 +6,12 @@
 
 #define HUGE_PAGE ((size_t)1 << 21)
 
-/* Memory for `count` elements at the start of a cache line: those of `old` as far as they go, which is freed, then zeros.
- * NULL, and `old` as it was, where there is none. */
+/* Reallocate `old` to `count` elements, aligned to a cache line; elements beyond the first `kept` are zero.
+ * Returns NULL, and leaves `old` unchanged, if there is no memory. */
 static void *wider(void *old, int64_t kept, int64_t count, size_t size)
 {
     if (count <= 0)
-        count = 1; /* an array of no elements is no failure */
+        count = 1; /* an empty array is not a failure */
     if ((uint64_t)count > (SIZE_MAX - HUGE_PAGE) / size)
         return NULL;
     size_t bytes = (size_t)count * size, unit = bytes < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
@@ -22,7 +22,7 @@ static void *wider(void *old, int64_t kept, int64_t count, size_t size)
         return NULL;
 #ifdef __linux__
     if (unit == HUGE_PAGE)
-        madvise(memory, bytes, MADV_HUGEPAGE); /* where it is refused, pages are small */
+        madvise(memory, bytes, MADV_HUGEPAGE); /* if it is refused, pages are small */
 #endif
     if (kept_bytes)
         memcpy(memory, old, kept_bytes);
@@ -31,13 +31,13 @@ static void *wider(void *old, int64_t kept, int64_t count, size_t size)
     return memory;
 }
 
-/* Zeroed memory for `count` elements, at the start of a cache line; NULL where there is none. */
+/* Zeroed memory for `count` elements, aligned to a cache line; NULL if there is none. */
 static void *room_for(int64_t count, size_t size)
 {
     return wider(NULL, 0, count, size);
 }
 
-/* Have a heap hold twice as many entries; false where there is no memory. The first entry's place stays empty. */
+/* Double the capacity of a heap; false if there is no memory. The place of the first entry stays empty. */
 static RARE bool grow_heap(Heap *heap)
 {
     int64_t capacity = heap->capacity ? 2 * heap->capacity : 16;

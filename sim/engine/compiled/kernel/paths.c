@@ -1,6 +1,6 @@
-/* Where the time of a request goes: the branches that decide when its stages end. */
+/* Critical paths: the branches that determine the ends of a request's stages. */
 
-/* Add the visits of a branch that has just ended, by role, to the path of its attempt. */
+/* Add the visits of a branch that has just ended, by role, to the critical path of its attempt. */
 static RARE void add_branch(Engine *e, int64_t last)
 {
     int64_t attempt = attempt_of(e, last), first = last;
@@ -28,7 +28,7 @@ static RARE void add_branch(Engine *e, int64_t last)
     }
 }
 
-/* Keep the path of the attempt that won; NIL: of a request that has none. */
+/* Store the path of the winning attempt; NIL: there is none. */
 static RARE void put_path(Engine *e, const Slot *request, int64_t winner)
 {
     int64_t width = 2 * e->program->roles;

@@ -1,21 +1,21 @@
-/* Jobs that wait at a station.
+/* Queues of stations.
  *
- * A job that gives up while it waits stays in its queue, CANCELLED, until the queue comes to it (lazy deletion).
+ * A waiting job that is cancelled stays in its queue, CANCELLED, until it is dequeued (lazy deletion).
  */
 
-/* Refuse a job in an event of its own, so that no station is entered while another is changing. */
+/* Refuse a job in a separate event, so that no station is entered while another is changing. */
 static void refuse_soon(Engine *e, int64_t token, int why)
 {
     push_detail(e, e->now_s, REFUSED, token, (uint32_t)why);
 }
 
-/* Have a job go on in an event of its own. */
+/* Let a job continue in a separate event. */
 static void go_on_soon(Engine *e, int64_t token)
 {
     push(e, e->now_s, GO_ON, token);
 }
 
-/* Give the slot back once its request has ended and nothing of it is left anywhere. */
+/* Free the slot when its request has ended and no branch or cancelled job of it is left. */
 static inline void maybe_free(Engine *e, int64_t slot)
 {
     Slot *of = slot_at(e, slot);
@@ -81,7 +81,7 @@ static void wait(Engine *e, Station *at, int64_t token)
     }
 }
 
-/* The next random word of a random-order station. */
+/* The next random word of a SIRO station. */
 static inline uint64_t draw_choice(Engine *e, const Station *at)
 {
     return mixed(e->program->seed, number_of(e, at), extra_of(e, at)->choices++);
@@ -99,12 +99,12 @@ static RARE int64_t dequeue_in_random_order(Engine *e, Station *at)
             chosen = other;
     }
     int64_t token = waiting[chosen];
-    /* The last takes the place of the chosen one: nothing goes by the order of the queue. */
+    /* The last takes the place of the chosen one: the order of the queue does not matter. */
     waiting[chosen] = waiting[last];
     return token;
 }
 
-/* Of the class that is served: the first that waits, or with weights the one that starts first. */
+/* The first job of the class to serve: the first non-empty one or, with weights, the one with the least start. */
 static RARE int64_t dequeue_of_class(Engine *e, const Station *at)
 {
     ClassQueue *best = NULL;
@@ -121,7 +121,7 @@ static RARE int64_t dequeue_of_class(Engine *e, const Station *at)
     return token;
 }
 
-/* The next of the queue, cancelled or not. */
+/* The next job of the queue, cancelled or not. */
 static inline int64_t dequeue(Engine *e, Station *at)
 {
     if (UNLIKELY(DRAWS(at->discipline)))
@@ -135,7 +135,7 @@ static inline int64_t dequeue(Engine *e, Station *at)
     return token;
 }
 
-/* The next job that still waits; there is one. */
+/* The next job that is not cancelled; there must be one. */
 static int64_t next_job(Engine *e, Station *at)
 {
     CHECK(at->live > 0);
@@ -157,7 +157,7 @@ static int64_t next_job(Engine *e, Station *at)
     return token;
 }
 
-/* A waiting job gives up. */
+/* Cancel a waiting job. */
 static RARE void drop(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);

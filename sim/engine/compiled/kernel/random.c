@@ -1,6 +1,6 @@
-/* Random words that cannot be drawn beforehand: pure functions of the run's seed, a stream and an index. */
+/* Random words drawn during a run: pure functions of its seed, a stream and an index. */
 
-/* As `traces.random_streams.mixed`. */
+/* The same as `traces.random_streams.mixed`. */
 static inline uint64_t mixed(uint64_t seed, int64_t stream, int64_t index)
 {
     uint64_t value = seed + UINT64_C(0x9E3779B97F4A7C15) * ((uint64_t)stream + 1);
@@ -10,7 +10,7 @@ static inline uint64_t mixed(uint64_t seed, int64_t stream, int64_t index)
     return value ^ (value >> 31);
 }
 
-/* The number from 0 to 1 that a random word stands for. */
+/* Convert a random word to a number from 0 to 1. */
 static inline double fraction(uint64_t word)
 {
     return (double)(word >> 11) * 0x1p-53;

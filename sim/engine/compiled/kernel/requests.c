@@ -1,6 +1,6 @@
-/* Requests and their way through the stages: what `sim/engine/reference/engine.py` does, in the same order. */
+/* Requests and their stages: the same as `sim/engine/reference/attempts.py`, in the same order. */
 
-/* Copy a request's visits into a slot, so that the Sheet can go before the request does; returns the slot. */
+/* Copy a request's visits into a slot, so that the Sheet can be freed before the request ends; returns the slot. */
 static int64_t take(Engine *e, const Sheet *sheet, int64_t row, bool background)
 {
     CHECK(e->free_count > 0 && row >= 0 && row < sheet->route_count);
@@ -40,13 +40,13 @@ static int64_t take_next(Engine *e, const Sheet *sheet, int64_t client)
     return slot;
 }
 
-/* Put a timer of a request on the clock; it is outdated when the request's slot is used again. */
+/* Put a timer of a request on the clock; it is invalid when the request's slot is used again. */
 static inline void set_timer(Engine *e, const Slot *request, double after_s, int kind, int64_t which)
 {
     push_detail(e, e->now_s + after_s, kind, which, request->life);
 }
 
-/* The visit at the token's position begins. */
+/* Begin the visit at the token's position. */
 static inline void enter_visit(Engine *e, int64_t token)
 {
     int64_t station = token_at(e, token)->station;
@@ -74,7 +74,7 @@ static void fork_stage(Engine *e, int64_t attempt)
         enter_visit(e, (attempt << e->position_bits) + e->program->branch_first_position[branch]);
 }
 
-/* The next attempt begins. */
+/* Begin the next attempt. */
 static void begin_attempt(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
@@ -86,7 +86,7 @@ static void begin_attempt(Engine *e, int64_t slot)
     fork_stage(e, attempt);
 }
 
-/* A request begins. */
+/* Begin a request. */
 static void begin(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
@@ -102,7 +102,7 @@ static void begin(Engine *e, int64_t slot)
     begin_attempt(e, slot);
 }
 
-/* Keep what happened to a request. */
+/* Store the result of a request. */
 static void put_result(Engine *e, const Slot *request, double end_s, int failure, int64_t winner)
 {
     int64_t at = request->request;
@@ -143,7 +143,7 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
         push(e, e->now_s, READY, request->client);
 }
 
-/* An attempt has failed; another is in progress, or a retry is due, or the request has failed. */
+/* Fail an attempt: unless another is in progress or a retry pending, retry it or fail the request. */
 static RARE void give_up(Engine *e, int64_t attempt, int why)
 {
     if (attempt_at(e, attempt)->over)
@@ -178,7 +178,7 @@ static RARE void give_up(Engine *e, int64_t attempt, int why)
     }
 }
 
-/* All needed branches of a stage are done: on to the next stage, or the attempt ends. */
+/* All needed branches of a stage are done: begin the next stage, or end the attempt. */
 static void join(Engine *e, int64_t attempt)
 {
     Attempt *one = attempt_at(e, attempt);
@@ -214,7 +214,7 @@ static void end_branch(Engine *e, int64_t token, bool counts)
     maybe_free(e, slot);
 }
 
-/* A visit is over: on to the next of its branch, or to the join. */
+/* End a visit: continue with the next of its branch, or join the stage. */
 static inline void leave(Engine *e, int64_t token)
 {
     e->clock_s = e->now_s;
@@ -225,7 +225,7 @@ static inline void leave(Engine *e, int64_t token)
         end_branch(e, token, !cancelled);
 }
 
-/* The job's branch has failed; so has its attempt, when too few branches are left. */
+/* Fail the job's branch, and its attempt if too few branches are left. */
 static RARE void refuse(Engine *e, int64_t token, int why)
 {
     e->clock_s = e->now_s;
@@ -246,7 +246,7 @@ static RARE void refuse(Engine *e, int64_t token, int why)
     maybe_free(e, slot);
 }
 
-/* A hedged or tied request's second attempt is due. */
+/* Begin the second attempt of a hedged or tied request. */
 static void second(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
@@ -259,7 +259,7 @@ static void second(Engine *e, int64_t slot)
     begin_attempt(e, slot);
 }
 
-/* A timer of an attempt, or of a request; nothing where its slot has been used again since. */
+/* A timer of an attempt or a request has expired; it is ignored if its slot has been used again. */
 static RARE void ring(Engine *e, int kind, int64_t which, uint32_t life)
 {
     int64_t slot = kind == TIME_OUT ? slot_of_attempt(e, which) : which;
@@ -278,7 +278,7 @@ static RARE void ring(Engine *e, int kind, int64_t which, uint32_t life)
     }
 }
 
-/* A job that polls a gate. */
+/* A job polls a gate. */
 static RARE void look_again(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);

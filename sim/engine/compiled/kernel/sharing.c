@@ -1,11 +1,11 @@
-/* Shared servers, in virtual time: a heap of the attained service at which jobs are done. */
+/* Processor sharing in virtual time: a heap of the attained service at which each job is done. */
 
 static double share_rate(const Station *at, int64_t present)
 {
     return at->speed * (present > at->servers ? (double)at->servers / (double)present : 1.0);
 }
 
-/* Bring a shared server's integrals up to now. */
+/* Update a shared server's integrals to the present. */
 static void settle_shared(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
@@ -22,7 +22,7 @@ static void settle_shared(Engine *e, Station *at)
 static void share_schedule(Engine *e, const Station *at)
 {
     StationExtra *extra = extra_of(e, at);
-    extra->version++; /* outdates the departure that is on the clock */
+    extra->version++; /* invalidates the departure on the clock */
     if (extra->shared.size) {
         double left_s = extra->shared.entries[0].time_s - extra->attained_s;
         left_s = left_s > 0.0 ? left_s : 0.0;
@@ -45,7 +45,7 @@ static void share_enter(Engine *e, Station *at, int64_t token)
     started(e, at, token);
 }
 
-/* The job with least left to do leaves; returns its token. */
+/* Remove the job with the least remaining service; returns its token. */
 static int64_t share_pop(Heap *shared)
 {
     int64_t token = shared->entries[0].argument;
@@ -53,7 +53,7 @@ static int64_t share_pop(Heap *shared)
     return token;
 }
 
-/* The token that a shared server has done; NIL where a newcomer has outdated the departure. */
+/* The token that a shared server has finished; NIL if an arrival has invalidated the departure. */
 static int64_t share_depart(Engine *e, Station *at, uint32_t version)
 {
     StationExtra *extra = extra_of(e, at);

@@ -4,7 +4,7 @@
  * attempt (attempt and position in one integer). So whatever waits or is in service is named by a token, and what
  * belongs to it is found by shifts. Queues are linked lists through the tokens.
  *
- * Arrays that the clock's events touch at random hold a thing's figures together, in one cache line where they fit.
+ * Arrays that events access at random keep the values of an item together, in one cache line if they fit.
  */
 #ifndef STATE_H
 #define STATE_H
@@ -19,8 +19,8 @@
 #define NIL INT64_C(-1)
 #define CACHE_LINE 64
 
-/* Two kinds of assertion: CHECK names what the boundary or the code around it assures, in debug builds only. What has
- * to hold whatever is in memory (the order of time) is a status that Python turns into an error. */
+/* Two kinds of assertion: CHECK, in debug builds only, asserts what the boundary or the surrounding code guarantees.
+ * What must hold whatever is in memory (the order of time) is a status that Python turns into an error. */
 #ifdef KERNEL_DEBUG
 #include <stdio.h>
 #define CHECK(condition)                                                                     \
@@ -38,7 +38,7 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* An entry of a heap: least time first, then least number. Time above number is one number of 128 bits. */
+/* An entry of a heap, ordered by time, then by number. Both together are compared as one number of 128 bits. */
 typedef struct {
     int64_t number;
     double time_s;
@@ -47,7 +47,7 @@ typedef struct {
     uint32_t detail;
 } Entry;
 
-/* The two children of an entry fraction a cache line: the root stands in the second half of one. */
+/* The two children of an entry share a cache line: the root is in the second half of one. */
 typedef struct {
     Entry *entries;
     int64_t size, capacity;
@@ -57,13 +57,13 @@ typedef struct {
 typedef struct {
     uint8_t discipline;
     uint8_t down;    /* dead, or a gate that is shut */
-    uint8_t caches;  /* it has some */
+    uint8_t caches;  /* whether it has CPU caches */
     uint8_t sets_up; /* setup_s is not 0 */
     uint32_t died;   /* how often */
     int32_t servers;
-    int32_t busy;   /* servers at work, or tokens held */
-    int32_t live;   /* jobs that wait, cancelled ones not counted */
-    int32_t queued; /* jobs in the queue, cancelled ones counted */
+    int32_t busy;   /* busy servers, or tokens held */
+    int32_t live;   /* waiting jobs, without cancelled ones */
+    int32_t queued; /* jobs in the queue, with cancelled ones */
     int32_t head, tail; /* of the queue, linked through its tokens; classes have queues of their own */
     double speed;
     double busy_s, waiting_s;
@@ -79,7 +79,7 @@ typedef struct {
 
 /* What only some stations have. */
 typedef struct {
-    double last_s;       /* up to when the integrals of shared servers and pools are kept */
+    double last_s;       /* time up to which the integrals of shared servers and pools are updated */
     ClassQueue *classes; /* PRIORITY, WEIGHTED_SHARE */
     double virtual_s;    /* WEIGHTED_SHARE */
     Heap shared;         /* PROCESSOR_SHARING: by the attained service at which a job is done */
@@ -88,24 +88,24 @@ typedef struct {
     int32_t waiting_capacity;
     int32_t *waiting;    /* SIRO: the queue */
     int64_t choices;     /* SIRO: random words taken */
-    double warm_fraction, warm_at_s; /* of the caches, and up to when it is known */
-    double *death_s;     /* when it died, each time */
+    double warm_fraction, warm_at_s; /* of the caches, and the time at which it was calculated */
+    double *death_s;     /* times when it died */
     int64_t death_capacity;
 } StationExtra;
 
 typedef enum { IDLE, WAITING, CANCELLED, HOLDING } TokenState;
 
-/* Half a cache line: two visits in a row fraction one. */
+/* Half a cache line: two consecutive visits share one. */
 typedef struct {
     double demand_s;
     double since_s; /* the visit began */
     union {
         int32_t next;  /* token in its queue, or batch */
-        int32_t polls; /* at a gate that is shut */
+        int32_t polls; /* at a shut gate */
     };
-    int32_t station; /* below 0: to be bound */
+    int32_t station; /* below 0: bound at run time */
     int32_t position;
-    uint32_t life : 24, /* how often its station had died when its service began */
+    uint32_t life : 24, /* number of deaths of its station when its service began */
         state : 8;      /* a TokenState */
 } Token;
 
@@ -113,7 +113,7 @@ typedef struct {
     double began_s;
     int32_t stage;
     int32_t done, failed; /* branches of that stage */
-    int32_t live;         /* branches on their way */
+    int32_t live;         /* branches in progress */
     int32_t held;         /* tokens of pools */
     uint8_t cancelled, over;
 } Attempt;
@@ -124,11 +124,11 @@ typedef struct {
     double start_s, first_byte_s;
     int32_t route;
     int32_t client;
-    int32_t busy;   /* branches of all attempts on their way, and cancelled jobs in queues */
-    uint32_t life;  /* how often the slot has been used: outdates timers */
+    int32_t busy;   /* branches of all attempts in progress, and cancelled jobs in queues */
+    uint32_t life;  /* number of uses of the slot: invalidates timers */
     int16_t attempts, retries, pending; /* pending: retries that are due */
     uint8_t is_free, ended, tied;
-    uint8_t background; /* an operation that no client waits for */
+    uint8_t background; /* a background operation, for which no client waits */
 } Slot;
 
 typedef struct {
@@ -141,7 +141,7 @@ typedef struct {
     int64_t picks, draws;
 } Group;
 
-/* The quantile of a route's latencies seen so far, as `LatencyBins`. */
+/* The running quantile of a route's latencies, like `LatencyBins` in Python. */
 typedef struct {
     int64_t total, place, below;
     int64_t count[BINS];
@@ -149,10 +149,10 @@ typedef struct {
 
 typedef struct {
     int64_t begun, retried, hedged;
-    LatencyBins *bins; /* of routes that hedge by a quantile */
+    LatencyBins *bins; /* of routes that hedge after a quantile */
 } Route;
 
-/* What is kept of each request, column by column: as the results have it. */
+/* The results of each request, by column. */
 typedef struct {
     double *start_s, *first_byte_s, *end_s, *path_s;
     int32_t *client;
@@ -162,10 +162,10 @@ typedef struct {
 } Columns;
 
 typedef struct {
-    double now_s;   /* of the event that happens */
+    double now_s;   /* time of the current event */
     double clock_s; /* when the last visit or attempt ended */
     Heap events;
-    bool hole;        /* the event that happens still stands at the top of the heap */
+    bool hole;        /* the current event is still at the top of the heap */
     bool out_of_memory;
     int64_t inserted; /* events put on the clock */
     int64_t arrival_number; /* the next arrival's insertion number: arrivals stay out of the heap */
@@ -183,13 +183,13 @@ typedef struct {
     int64_t free_count, slot_count;
     Attempt *attempts;
     Token *tokens;
-    double *began_s;            /* when the service of each token's visit began; where paths are wanted */
+    double *began_s;            /* start of service of each token's visit, if paths are recorded */
     int64_t *member_of_attempt; /* attempts x groups; NIL: not bound */
-    double *path_of_attempt;    /* attempts x roles x (waiting, service); where paths are wanted */
+    double *path_of_attempt;    /* attempts x roles x (waiting, service), if paths are recorded */
 
     Group *groups;
     Route *routes;
-    int64_t *background_next; /* of each background load, its next operation */
+    int64_t *background_next; /* the next operation of each background load */
     double *background_end_s;
     uint8_t *client_parked;
     Columns results;

@@ -1,8 +1,8 @@
-/* Stations: what `sim/engine/reference/stations.py` does, in the same order. */
+/* Stations: the same as `sim/engine/reference/stations.py`, in the same order. */
 
-/* The caches of a station's servers, as `sim/engine/cpu_caches.py` has them. */
+/* CPU caches of a station's servers, the same as `sim/engine/cpu_caches.py`. */
 
-/* Bring the warm_fraction up to now, before servers turn idle or busy. */
+/* Update the warm fraction to the present, before servers become idle or busy. */
 static RARE void cool(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
@@ -11,7 +11,7 @@ static RARE void cool(Engine *e, Station *at)
     extra->warm_at_s = e->now_s;
 }
 
-/* Have the job fill the caches with its work. */
+/* Add the cold-cache time to the job's demand, and warm up the caches. */
 static RARE void warm(Engine *e, Station *at, Token *job)
 {
     const StationLayout *of = layout_of(e, at);
@@ -37,7 +37,7 @@ static inline void serve(Engine *e, Station *at, int64_t token)
 {
     Token *job = token_at(e, token);
     if (UNLIKELY(IS_WEIGHTED(at->discipline)))
-        serve_by_weight(e, at, token); /* before the caches: a class pays for its work alone */
+        serve_by_weight(e, at, token); /* before the caches: a class is charged for its own work only */
     if (UNLIKELY(at->caches))
         warm(e, at, job);
     double duration_s = job->demand_s / at->speed;
@@ -46,7 +46,7 @@ static inline void serve(Engine *e, Station *at, int64_t token)
     started(e, at, token);
 }
 
-/* A server is free. */
+/* Serve the next job on a free server. */
 static inline void serve_next(Engine *e, Station *at)
 {
     if (UNLIKELY(at->caches))
@@ -57,7 +57,7 @@ static inline void serve_next(Engine *e, Station *at)
         at->busy--;
 }
 
-/* A batch begins; its members are linked from `first` on. */
+/* Begin a batch; its members are linked, starting at `first`. */
 static void commit(Engine *e, Station *at, int64_t first, int64_t members)
 {
     double item_s = layout_of(e, at)->batch_item_s;
@@ -68,7 +68,7 @@ static void commit(Engine *e, Station *at, int64_t first, int64_t members)
         started(e, at, token);
 }
 
-/* The batch server is free. */
+/* Commit all waiting jobs as the next batch. */
 static void commit_next(Engine *e, Station *at)
 {
     int64_t members = at->live;
@@ -121,7 +121,7 @@ static RARE void enter_gate(Engine *e, Station *at, int64_t token)
     }
 }
 
-/* A visit begins at a station that is neither a gate nor dead. */
+/* Begin a visit at a station that is neither a gate nor dead. */
 static inline void admit(Engine *e, Station *at, int64_t token)
 {
     switch (at->discipline) {
@@ -153,7 +153,7 @@ static inline void admit(Engine *e, Station *at, int64_t token)
     }
 }
 
-/* A visit begins. */
+/* Begin a visit. */
 static inline void enter(Engine *e, int64_t station, int64_t token)
 {
     Station *at = station_at(e, station);
@@ -193,7 +193,7 @@ static RARE void note_death(Engine *e, Station *at)
     extra->death_s[at->died++] = e->now_s;
 }
 
-/* Refuse who waits; who is in service will find out. A gate is shut. */
+/* Refuse waiting jobs; jobs in service are lost at their departure. A gate is shut. */
 static RARE void die(Engine *e, Station *at)
 {
     if (at->down)
@@ -217,7 +217,7 @@ static RARE void die(Engine *e, Station *at)
     }
 }
 
-/* The station is back; an opened gate lets pass who waits. */
+/* Revive a station; an opened gate releases all waiting jobs. */
 static RARE void revive(Engine *e, Station *at)
 {
     if (!at->down)
@@ -228,7 +228,7 @@ static RARE void revive(Engine *e, Station *at)
             go_on_soon(e, next_job(e, at));
 }
 
-/* From now on the station serves at `speed` times its speed. */
+/* Set the speed factor of a station. */
 static RARE void set_speed(Engine *e, Station *at, double speed)
 {
     if (SHARES(at->discipline)) {
@@ -240,7 +240,7 @@ static RARE void set_speed(Engine *e, Station *at, double speed)
     }
 }
 
-/* Whether a server of the station idles while a job waits, which never is. */
+/* Whether a server is idle while a job waits, which never happens. */
 static bool idles_with_queue(const Station *at)
 {
     if (INFINITE(at->discipline) || SHARES(at->discipline))
