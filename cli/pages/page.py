@@ -1,4 +1,4 @@
-"""The shell of a report: one HTML page that carries its style, script and data, and asks nothing of a network."""
+"""HTML pages that contain their style, script and data, and so work offline."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from traces.tables import atomic_file
 
 @dataclass(frozen=True)
 class Header:
-    """What a page begins with, a sentence each: what was asked, what was found, how sure that is; plain text."""
+    """Summary at the top of a page, as plain text: what was requested and found, and how certain it is."""
 
     requested: str
     found: str
-    sure: str
+    certainty: str
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: a heading, paragraphs, tables, then charts; all text is plain and is escaped here."""
+    """Part of a page: a heading, paragraphs, tables, then charts; all text is plain and is escaped here."""
 
     heading: str
     paragraphs: Sequence[str] = ()
@@ -35,11 +35,11 @@ class Section:
 
 
 def write_page(path: Path, title: str, header: Header, sections: Sequence[Section]) -> list[go.Figure]:
-    """Write the page, whole or not at all; its figures, in the order of the page.
+    """Write the page, either completely or not at all, and return its figures in their order on the page.
 
     Each figure has a button that saves its data as CSV: the table in its ``layout.meta["table"]`` (``{"columns",
-    "rows"}``) where it carries one, else a row for each point. There a trace's ``meta`` may give ``series``, what its
-    rows are called if not by its name, and ``customdata``, what that column is called.
+    "rows"}``) if it has one, otherwise one row per point. For these rows the ``meta`` of a plotly trace may give
+    ``series``, a name other than that of the trace, and ``customdata``, the name of that column.
 
     Raises:
         InputError: the file cannot be written.
@@ -51,7 +51,7 @@ def write_page(path: Path, title: str, header: Header, sections: Sequence[Sectio
         '<link rel="icon" href="data:,">',
         f"<title>{html.escape(title)}</title><style>{_asset('page.css')}</style></head>",
         f"<body><main><h1>{html.escape(title)}</h1>",
-        # The library is in the page before the first chart asks for it.
+        # The library has to be loaded before the first chart.
         f"<script>{get_plotlyjs()}</script>{body}</main><script>{_asset('page.js')}</script></body></html>\n",
     ])  # fmt: skip
     with atomic_file(path) as temporary:
@@ -64,9 +64,9 @@ def _asset(name: str) -> str:
 
 
 def _header(header: Header) -> str:
-    sentences = {"Requested": header.requested, "Found": header.found, "How sure": header.sure}
+    sentences = {"Requested": header.requested, "Found": header.found, "Certainty": header.certainty}
     rows = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in sentences.items())
-    return f'<dl class="answer">{rows}</dl>'
+    return f'<dl class="summary">{rows}</dl>'
 
 
 def _section(section: Section) -> str:
@@ -92,10 +92,8 @@ def _table(grid: Grid) -> str:
 
 
 def _chart(figure: go.Figure) -> str:
-    # "<" stands escaped, lest a name in the data end the element.
+    # Escaping "<" prevents a name in the data from ending the element.
     data = figure.to_json().replace("<", "\\u003c")
-    height = (
-        f"height: {figure.layout.height}px"  # else it is nothing until drawn, and when the page is laid out to print
-    )
+    height = f"height: {figure.layout.height}px"  # otherwise 0 until it is drawn, and when the page is printed
     chart = f'<div class="chart" style="{height}"></div><script type="application/json">{data}</script>'
     return f'<div class="card">{chart}<button type="button" title="save this figure\'s data">CSV</button></div>'

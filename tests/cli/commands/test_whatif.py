@@ -169,7 +169,7 @@ def test_what_is_interrupted_without_a_folder_says_so(capsys, spec, monkeypatch)
 
 
 def test_ctrl_c_is_a_line_of_any_command(capsys, spec, monkeypatch):
-    monkeypatch.setattr("cli.simulated.simulate", interrupted_after(0, simulate))
+    monkeypatch.setattr("cli.simulations.simulate", interrupted_after(0, simulate))
     assert tailcast(capsys, "simulate", spec) == (130, "", "tailcast: interrupted\n")
 
 

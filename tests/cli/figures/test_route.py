@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from cli.commands.route import forks_of
 from cli.figures.route import route_figures
+from cli.figures.route_boxes import forks_of
 from cli.pages.page import Header, Section, write_page
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
@@ -53,16 +53,16 @@ def forked_network() -> Network:
 def test_branches_that_are_alike_are_one_lane():
     load = {"slots": 0.1, "drive 0": 0.2, "drive 1": 0.3, "drive 2": 0.7, "log": 0.05}
     take, fork, later, back = forks_of(forked_network(), requests_of([0, 2_000_000]), 0, load)
-    (lane,) = fork.lanes
-    assert (fork.joined, lane.count) == ("needs 2 of 3", 3)
-    wire, drive = lane.boxes
+    (branches,) = fork.branches
+    assert (fork.joined, branches.count) == ("needs 2 of 3", 3)
+    wire, drive = branches.boxes
     assert (wire.role, wire.mean_s, wire.utilization) == ("wire", 1e-3, None)
     assert drive.mean_s == pytest.approx(2e-3 + 1e-9 * 1_000_000)
     assert drive.utilization == pytest.approx((0.4, 0.7))
     assert drive.stations == (2, 3, 4)
-    assert [stage.lanes[0].boxes[0].action for stage in (take, back)] == ["takes one", "gives back"]
+    assert [stage.branches[0].boxes[0].action for stage in (take, back)] == ["takes one", "gives back"]
     # The branch that takes no time is done first, so nobody waits for the other.
-    assert (later.joined, later.lanes[0].boxes[0].role) == ("not waited for", "log")
+    assert (later.joined, later.branches[0].boxes[0].role) == ("not waited for", "log")
     assert take.joined == back.joined == ""
 
 
@@ -81,10 +81,10 @@ def test_the_boxes_hold_all_that_a_request_demands(store):
     demands = mean_demands(network, requests)
     for k in np.unique(requests.route).tolist():
         boxes = [
-            (lane.count, box)
+            (branches.count, box)
             for fork in forks_of(network, requests, k, {})
-            for lane in fork.lanes
-            for box in lane.boxes
+            for branches in fork.branches
+            for box in branches.boxes
         ]
         drawn_s = sum(count * box.mean_s for count, box in boxes)
         assert drawn_s == pytest.approx(demands.mean_s[k].sum(), rel=1e-6)
@@ -175,10 +175,10 @@ def test_slices_of_work_are_one_box():
     stations = (Station("cpu", "cpu", Discipline.FIFO), Station("tokens", "token", Discipline.POOL))
     visits = [Visit(1, seconds()), *[Visit(0, seconds(1e-3))] * 3, Visit(1, seconds(), releases=True)]
     (fork,) = forks_of(Network(stations, (Route("GET", (single(*visits),)),)), requests_of([0]), 0, {})
-    (lane,) = fork.lanes
-    assert [(box.role, box.action) for box in lane.boxes] == [
+    (branches,) = fork.branches
+    assert [(box.role, box.action) for box in branches.boxes] == [
         ("token", "takes one"),
         ("cpu", ""),
         ("token", "gives back"),
     ]
-    assert lane.boxes[1].mean_s == pytest.approx(3e-3)
+    assert branches.boxes[1].mean_s == pytest.approx(3e-3)

@@ -15,11 +15,12 @@ from rich.console import Console
 
 from cli import words as phrases
 from cli.commands.report import write_report
-from cli.figures import figures
+from cli.figures import runs as figures
 from cli.main import main
 from cli.pages.page import Header, Section, write_page
+from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid, rich_table
-from cli.tables.tables import comparison_grid, stations_grid, summary_grid
+from cli.tables.runs import stations_grid, summary_grid
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
 from tests.runs import run_of

@@ -377,9 +377,9 @@ def test_a_profile_puts_values_right_and_its_runs_aside(folder, tmp_path, capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--tolerance", "p42=0.1"], "'p42' is no figure; allowed are throughput, p50, p99, w1"),
-        (["--tolerance", "p50=much"], "'much' is no share above 0"),
-        (["--tolerance", "p50=0"], "'0' is no share above 0"),
+        (["--tolerance", "p42=0.1"], "'p42' is not a measure; allowed are throughput, p50, p99, w1"),
+        (["--tolerance", "p50=much"], "'much' is not a fraction above 0"),
+        (["--tolerance", "p50=0"], "'0' is not a fraction above 0"),
         (["--seeds", "1"], "seeds"),
         (["--profile", "absent.yaml"], "absent.yaml: no such file"),
         (["--set", "host.cores=none"], "host.cores"),
