@@ -22,7 +22,7 @@ SUMMARIES = {
     "bounds": "Compute the bottleneck, bounds on throughput and response time, and exact means where they exist.",
     "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",
     "find": "Find the value of one field that meets the objectives, or that minimises a latency.",
-    "sensitivity": "Rank the numbers of a spec by how strongly each moves a latency (Morris screening).",
+    "sensitivity": "Rank the numbers of a spec by their effect on a latency (Morris screening).",
     "failures": "Simulate failures: each operation before, during and after one, compared with a healthy store.",
     "timeline": "Simulate a store as it fills: throughput and latency against the objects stored.",
     "plan": "Find when a growing store reaches its limits, and the cheapest change that meets its objectives.",
@@ -113,7 +113,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="tailcast",
     cls=_Commands,
-    help="Forecast the tail latency, throughput and capacity of an object store, and prove it on a real one.",
+    help="Forecast the tail latency, throughput and capacity of an object store, and validate it on a real one.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -49,24 +49,24 @@ WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker threads or processes (default: one per core).")
 ]
 PageOption = Annotated[
-    Path | None, typer.Option("--report", help="Write the results as a page to this HTML file (default: do not).")
+    Path | None, typer.Option("--report", help="Write the results as a page to this HTML file (default: none).")
 ]
 FigureFormat = Literal["png", "svg"]
 FiguresOption = Annotated[
     Path | None,
     typer.Option(
-        "--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido (default: do not)."
+        "--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido (default: none)."
     ),
 ]
 FormatOption = Annotated[FigureFormat, typer.Option("--format", help="File format of --figures.")]
-OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path (default: do not).")]
+OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path (default: none).")]
 KeptOption = Annotated[
     Path | None,
     typer.Option(
         "--out",
         "-o",
         metavar="FOLDER",
-        help="Write results to this folder, from which an interrupted command continues (default: do not).",
+        help="Write results to this folder, from which an interrupted command continues (default: none).",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]

@@ -52,8 +52,7 @@ def command(
         float | None,
         typer.Option(
             "--precision",
-            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % "
-            "(default: do not).",
+            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % (default: none).",
         ),
     ] = None,
     profile: ProfileOption = None,
@@ -65,7 +64,7 @@ def command(
     figure_format: FormatOption = "png",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Write the result to this folder (default: do not)."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Write the result to this folder (default: none)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -63,7 +63,7 @@ def run(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict every published row of a case, and print prediction and measurement."""
+    """Predict the published measurements of a case."""
     case = case_named(name)
     allowed = case.tolerance if tolerance is None else tolerance
     if not math.isfinite(allowed):

@@ -104,7 +104,7 @@ def command(
 ) -> int:
     """Issue the requests of a trace to a real store, and record their outcomes.
 
-    They use new buckets, which are removed afterwards; nothing else on the store is touched.
+    The requests use new buckets, which are removed afterwards; nothing else on the store is touched.
     Retries and hedged requests: --set client.retry.retries=2 --set client.hedge.after=p95, or --policy SPEC.yaml.
     """
     options = Options(

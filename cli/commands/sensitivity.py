@@ -55,7 +55,7 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Rank the numbers of a spec by how strongly each moves a latency (Morris screening)."""
+    """Rank the numbers of a spec by their effect on a latency (Morris screening)."""
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import spec_mapping

@@ -40,8 +40,7 @@ def command(
         float | None,
         typer.Option(
             "--precision",
-            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % "
-            "(default: do not).",
+            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % (default: none).",
         ),
     ] = None,
     steady: SteadyOption = False,
@@ -53,7 +52,7 @@ def command(
     seed: SeedOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Write the Run to this folder (default: do not)."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Write the Run to this folder (default: none)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -32,14 +32,22 @@ app.command("export")(trace_export.command)
 @app.command("generate")
 def generate_command(
     workload: Annotated[
-        Path, typer.Argument(help="YAML file: a workload, or a spec with a section workload.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="WORKLOAD.yaml",
+            help="YAML file: a workload, or a spec with a section workload.",
+            show_default=False,
+        ),
     ],
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Generate the trace of a workload; --out writes it as parquet, or as CSV if the name ends in .csv."""
+    """Generate the trace of a workload.
+
+    --out writes it as parquet, or as CSV if the name ends in .csv.
+    """
     trace = generate(load_workload(workload, assignments or ()), seed or 0)
     if out is not None:
         trace.write(out)
@@ -54,7 +62,7 @@ def info(
     report: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe a trace: operations, sizes, arrivals and their burstiness, popularity, reuse, workers."""
+    """Describe sizes, bursts, popularity, reuse and workers."""
     requested, run = read_trace_or_run(trace)
     figures = characteristic_figures(requested, run)
     if report is not None:

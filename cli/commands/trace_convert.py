@@ -27,7 +27,10 @@ def command(
     assignments: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert a benchmark definition (COSBench, warp, gosbench) to a workload, and list what is not converted."""
+    """Convert the definition of a benchmark to a workload.
+
+    Reads COSBench, warp and gosbench, and lists what is not converted.
+    """
     found = convert(definition, part, tuple(assignments or ()))
     title = f"From {definition.name}, a definition of {found.tool}: {found.part}."
     for note in found.notes:

@@ -52,7 +52,7 @@ def scale_command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Multiply the arrival rate by a factor, and preserve its variation over time."""
+    """Multiply the arrival rate, and preserve its variation."""
     whole = Trace.read(trace)
     _write(scale(whole, rate, how, seed or 0), out, len(whole), as_json)
 

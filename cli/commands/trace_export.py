@@ -27,7 +27,7 @@ def command(
     op: Annotated[str | None, typer.Option("--op", help="Operation to export (default: all).")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a Run as benchmark data of warp, an HdrHistogram percentile table, or CSV."""
+    """Export a Run in a format of warp, HdrHistogram, or as CSV."""
     requests = export(Run.read(run), out, op)
     if as_json:
         print_json({"out": str(out), "requests": requests})

@@ -30,12 +30,12 @@ TraceOrRun = Annotated[
 def command(
     trace: TraceOrRun,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the workload to this YAML file (default: do not).")
+        Path | None, typer.Option("--out", "-o", help="Write the workload to this YAML file (default: none).")
     ] = None,
     spec: Annotated[
         Path | None,
         typer.Option(
-            "--spec", help="Also simulate this store with both traces, and compare the latencies (default: do not)."
+            "--spec", help="Also simulate this store with both traces, and compare the latencies (default: none)."
         ),
     ] = None,
     assignments: SetOption = None,
@@ -45,7 +45,10 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit a workload to a trace (arrivals, mix, sizes, popularity, workers), and compare what it generates."""
+    """Fit a workload to a trace, and compare what it generates.
+
+    Fitted are arrivals, mix, sizes, popularity and closed-loop workers.
+    """
     store = None if spec is None else load_spec(spec, assignments or ())
     original, run = read_trace_or_run(trace)
     with progress("fitting", 2) as update:
@@ -63,7 +66,7 @@ def command(
         latencies = compare(*runs, seed=seed or 0)
     differ = [one.name for one in comparisons if not one.agrees]
     if as_json:
-        print_json(_result(fitted, comparisons, latencies) | {"verdict": "differs" if differ else "alike"})
+        print_json(_result(fitted, comparisons, latencies) | {"verdict": "differs" if differ else "agrees"})
     else:
         _show(fitted, comparisons, latencies)
     if check and (differ or (latencies is not None and latencies.verdict == "differ")):

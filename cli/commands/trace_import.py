@@ -49,7 +49,10 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import logs, merged by time, as a trace and, if they have latencies, as a Run."""
+    """Import logs as a trace and, if they have latencies, as a Run.
+
+    Requests of several logs are merged by time.
+    """
     from traces.logs.importing import import_logs
 
     if salt is not None and not anonymise:

@@ -71,7 +71,7 @@ def command(
         typer.Option(
             "--precision",
             help="Add replications to each point until its p99 is known to this relative precision; 0.05 is ± 5 % "
-            "(default: do not).",
+            "(default: none).",
         ),
     ] = None,
     steady: SteadyOption = False,

@@ -369,7 +369,7 @@ def test_what_reshards_cost_is_drawn(found):
     assert {line.name for line in timeline_page.throughput(found).data} == {"GET", "PUT"}
     lossy = replace(found, states=tuple(state | {"lost_to_reshards": 0.25} for state in found.states))
     lines = {line.name: np.array(line.y) for line in timeline_page.throughput(lossy).data}
-    assert lines["PUT less reshards"] == pytest.approx(0.75 * lines["PUT"])
+    assert lines["PUT with reshards"] == pytest.approx(0.75 * lines["PUT"])
 
 
 def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_path, found):
@@ -379,10 +379,10 @@ def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_pat
     assert requested.startswith(
         f"How throughput and latency change from {millions(first['objects'])} to {millions(last['objects'])}"
     )
-    assert f"PUTs go from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in response
+    assert f"PUT throughput goes from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in response
     earliest = min(found.effects, key=lambda event: event.objects, default=None)
-    assert earliest is None or f"what begins first is {earliest.name}, at " in response
-    assert sure.startswith(f"{len(found.states)} states, ")
+    assert earliest is None or f"the first effect is {earliest.name}, at " in response
+    assert sure.startswith(f"Each of {len(found.states)} states ")
 
 
 @pytest.mark.browser

@@ -393,7 +393,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(folder, capsys, arguments, said):
 
 def test_folders_without_a_run_are_refused(tmp_path, capsys):
     code, _, err = tailcast(capsys, "validate", EXAMPLE, tmp_path)
-    assert code == 2 and "there is no Run in it" in err
+    assert code == 2 and "contains no Run" in err
 
 
 @pytest.mark.browser
