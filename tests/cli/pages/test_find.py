@@ -19,7 +19,7 @@ from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.replication.summaries import Interval
 from tests.browser import CHROMIUM, opened
-from tests.cli.pages.test_report import answers, downloads, without_scripts
+from tests.cli.pages.test_report import downloads, header_of, without_scripts
 from tests.cli.pages.test_whatif import CUT_OFF
 from tests.specs import minio
 
@@ -117,17 +117,17 @@ def test_strengths_have_intervals_ranges_and_directions():
 def test_pages_begin_with_question_result_and_certainty(limit, best, tmp_path):
     page = tmp_path / "page.html"
     write_limit_page(limit, page, NASTY)
-    requested, found, sure = answers(page)
+    requested, found, sure = header_of(page)
     assert requested == f"The greatest workload.rate with which {NASTY} meets GET.p99<3ms and GET.errors<1%."
     assert found.endswith(" does not.")
     simulated = len(limit.simulated)
     assert sure.endswith(f"{simulated} points have 2 replications each, with common random numbers.")
     write_best_page(best, page, NASTY)
-    requested, found, _ = answers(page)
+    requested, found, _ = header_of(page)
     assert requested.endswith(", with at most 50.00% extra load.")
     assert found.startswith("With client.hedge.after at ")
     write_sensitivity_page(SCREENED, page, NASTY)
-    requested, found, sure = answers(page)
+    requested, found, sure = header_of(page)
     assert requested == f"Which of 3 numbers of {NASTY} affects GET.p99 most."
     assert found.startswith("network.latency: a change of 1 % changes GET.p99 by 0.80 %")
     assert sure.startswith("The 95% interval of this elasticity is 0.70 to 0.90, from 4 trajectories")

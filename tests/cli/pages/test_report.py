@@ -143,11 +143,11 @@ def test_bars_of_an_attribution_add_up_and_have_the_colours_of_roles():
     assert len(set(colours.values())) == 2
 
 
-def answers(path) -> list[str]:
+def header_of(path) -> list[str]:
     """The three sentences at the top of a page."""
     markup = without_scripts(path)
     assert markup.index('<dl class="summary">') < markup.index("<section>")
-    header = re.search(r"<dl class=.answer.>(.*?)</dl>", markup)
+    header = re.search(r"<dl class=.summary.>(.*?)</dl>", markup)
     assert header is not None
     found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", header[1])
     assert [name for name, _ in found] == ["Requested", "Found", "Certainty"]
@@ -156,13 +156,13 @@ def answers(path) -> list[str]:
 
 def test_the_header_has_question_result_and_certainty(tmp_path):
     run = sample_run(1, stations=True)
-    assert answers(page_of(tmp_path / "one.html", run)) == [
+    assert header_of(page_of(tmp_path / "one.html", run)) == [
         phrases.requested(run),
         phrases.found(run),
         phrases.sure(run),
     ]
     comparison = compare(run, sample_run(2, factor=2))
-    requested, found, sure = answers(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
+    requested, found, sure = header_of(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
     assert requested == f"Whether {NASTY} agrees with real within ±15%."
     assert (found, sure) == (phrases.verdict(comparison, (NASTY, "real")), phrases.doubt(comparison))
     assert "differs from real" in found

@@ -18,7 +18,7 @@ from cli.tables.measures import measures_of
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import Question, whatif
 from tests.browser import CHROMIUM, opened
-from tests.cli.pages.test_report import answers, downloads, without_scripts
+from tests.cli.pages.test_report import downloads, header_of, without_scripts
 from tests.paths import EXAMPLES
 from traces.spec_file import load_mapping, override
 
@@ -158,7 +158,7 @@ def test_the_pareto_front_has_undominated_points(two):
 
 
 def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, tmp_path):
-    question, found, sure = answers(page_of(one, tmp_path))
+    question, found, sure = header_of(page_of(one, tmp_path))
     assert question == (
         f"Which of 3 points of workload.clients (1, 4, 16) in {Path(NASTY).name} meet GET.p99<10ms and "
         "host cpu.utilization<90%."
@@ -166,7 +166,7 @@ def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, 
     kept = sum(point.verdict == "pass" for point in one.points)
     assert found.startswith(f"{kept} of 3 points meet every objective")
     assert sure.startswith("Each point has 2 replications, with common random numbers; the widest 95% interval")
-    question, found, _ = answers(page_of(sampled, tmp_path))
+    question, found, _ = header_of(page_of(sampled, tmp_path))
     assert question.startswith("Latency and throughput at 5 points of host.cores (")
     least = min(point.ops["GET"].latency_s["p99"] for point in sampled.points)
     assert found.startswith(f"GET p99 is between {least * 1e3:.2f} ms (")

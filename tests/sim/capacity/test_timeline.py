@@ -21,7 +21,7 @@ from sim.capacity.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simu
 from sim.capacity.timeline_folder import TimelineFolder, table
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
-from tests.cli.pages.test_report import answers
+from tests.cli.pages.test_report import header_of
 from tests.paths import EXAMPLES
 from tests.runs import run_of
 from tests.specs import minio
@@ -374,7 +374,7 @@ def test_what_reshards_cost_is_drawn(found):
 
 def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_path, found):
     timeline_page.write_timeline_page(found, tmp_path / "page.html", "t")
-    requested, response, sure = answers(tmp_path / "page.html")
+    requested, response, sure = header_of(tmp_path / "page.html")
     first, last = found.states[0], found.states[-1]
     assert requested.startswith(
         f"How throughput and latency change from {millions(first['objects'])} to {millions(last['objects'])}"
