@@ -85,7 +85,7 @@ def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
             (text, [n for n, w in row["windows"].items() if w["slo"][text] == "fail"]) for text in result["slos"]
         ]
         violations = [f"{text} is violated {_listed(windows)} the failure" for text, windows in violated if windows]
-        sentences += violations or ["All objectives are met"]
+        sentences += violations or ["No objective is violated with certainty"]
     if row["precise"] is False:
         sentences.append("The precision was not reached")
     return " ".join(f"{sentence}." for sentence in (*sentences, *row["notes"]))
