@@ -1,4 +1,4 @@
-"""What all commands share: one line for an error, JSON alone on stdout, progress on stderr."""
+"""Output shared by all commands: results on stdout, progress and notes on stderr."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ stdout = Console(highlight=False)
 
 
 def print_json(value: Any) -> None:
-    """One JSON object on stdout; NaN and infinities become null."""
+    """Print one JSON object on stdout; NaN and infinities become null."""
     sys.stdout.write(json_text(value))
 
 
 def json_text(value: Any) -> str:
-    """JSON as `print_json` prints it."""
+    """Return JSON as `print_json` prints it."""
     return json.dumps(_finite(to_json(value)), indent=1) + "\n"
 
 
@@ -40,20 +40,20 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def print_grid(grid: Grid, turn: bool = True, console: Console = stdout) -> None:
-    """A grid on stdout, turned as `rich_table` has it; a title of rich's own would wrap to the width of the table."""
+def print_grid(grid: Grid, transpose: bool = True, console: Console = stdout) -> None:
+    """Print a table on stdout, transposed as by `rich_table`; a title set by rich would wrap at the table's width."""
     if grid.title:
         console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
-    console.print(rich_table(grid, turn))
+    console.print(rich_table(grid, transpose))
 
 
 def say(message: str) -> None:
-    """A line on stderr."""
+    """Print a line on stderr."""
     stderr.print(message, markup=False, soft_wrap=True)
 
 
 def warn_if_slow() -> None:
-    """Say that the SimPy engine has to take over, where the compiled engine's library is missing."""
+    """Print a note if the library of the compiled engine is missing, so that the SimPy engine takes over."""
     from sim.engine.compiled import library
 
     if reason := library.missing():
@@ -61,29 +61,31 @@ def warn_if_slow() -> None:
 
 
 def worker_count(workers: int | None) -> int:
-    """The number of workers that is wanted; None: one per core that this process may use."""
+    """Return the number of workers; None is one per core that this process may use."""
     return workers or len(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager
 def kept_in(folder: Path | None, resumes: bool = True) -> Iterator[None]:
-    """Let Ctrl-C tell what is kept: with a folder all that is done, so that the same command goes on from there.
+    """Add to a KeyboardInterrupt what is kept: all finished work, if a folder is given.
 
-    `resumes`: whether it does; else nothing is kept before all is done.
+    Args:
+        folder: where the command keeps its work.
+        resumes: whether the command can continue from there; if not, it keeps nothing before it has finished.
     """
     try:
         yield
     except KeyboardInterrupt:
         if not resumes:
-            raise KeyboardInterrupt("nothing is kept; the same command begins anew") from None
+            raise KeyboardInterrupt("nothing is kept; the same command starts over") from None
         if folder is None:
-            raise KeyboardInterrupt("nothing is kept; with --out FOLDER it goes on where it was interrupted") from None
-        raise KeyboardInterrupt(f"what is done is in {folder}; the same command goes on from there") from None
+            raise KeyboardInterrupt("nothing is kept; with --out FOLDER the command can be continued") from None
+        raise KeyboardInterrupt(f"finished work is in {folder}; the same command continues from there") from None
 
 
 @contextlib.contextmanager
 def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr that appears after a second; call the yielded function with what is done so far."""
+    """Show a progress bar on stderr after one second; call the yielded function with the amount done so far."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))

@@ -1,7 +1,7 @@
-"""The `tailcast` command: finds the subcommand, and turns errors into one line and an exit code.
+"""The `tailcast` command: runs a subcommand, and turns errors into one line and an exit code.
 
-A subcommand's module is imported when it is run, and imports in its function what it needs beyond its options, so that
-help and completion come at once.
+The module of a subcommand is imported when it is run, and imports inside its function what it needs beyond its options,
+so that help and completion start at once.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from traces.errors import InputError
 SUMMARIES = {
     "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",
     "simulate": "Simulate a store and print latencies, throughput and the load of each station.",
-    "bounds": "Compute the bottleneck, bounds of throughput and response time, and exact means where they exist.",
+    "bounds": "Compute the bottleneck, bounds on throughput and response time, and exact means where they exist.",
     "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",
     "find": "Find the value of one field that meets the objectives, or that minimises a latency.",
-    "sensitivity": "Rank the numbers of a spec by how strongly each moves a latency (Morris screening).",
+    "sensitivity": "Rank the numbers of a spec by their effect on a latency (Morris screening).",
     "failures": "Simulate failures: each operation before, during and after one, compared with a healthy store.",
     "timeline": "Simulate a store as it fills: throughput and latency against the objects stored.",
-    "plan": "Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives.",
-    "compare": "Compare two Runs, quantile by quantile, and say whether A agrees with B.",
-    "calibrate": "Fit a model to measured Runs; the values go into a profile for --profile of other commands.",
-    "validate": "Judge measured Runs, predict those that the model was not fitted on, and say how far off it is.",
-    "report": "Write a page about one Run, or about two and how they differ; it works without a network.",
-    "replay": "Issue a trace's requests on a real store and record what happens.",
-    "trace": "Make traces of requests and look into them.",
+    "plan": "Find when a growing store reaches its limits, and the cheapest change that meets its objectives.",
+    "compare": "Compare two Runs quantile by quantile, and say whether A agrees with B.",
+    "calibrate": "Fit a model to measured Runs, and write a profile for --profile of other commands.",
+    "validate": "Check measured Runs, predict those that the model was not fitted to, and report the errors.",
+    "report": "Write an HTML page about one Run, or a comparison of two; it works offline.",
+    "replay": "Issue the requests of a trace to a real store, and record their outcomes.",
+    "trace": "Generate, import, describe, fit and transform traces of requests.",
     "reference": "Predict published measurements of real stores.",
     "lab": "Start and stop a real store on loopback.",
 }
-"""The subcommands, modules of `cli.commands`, in the order of the help, and what each does."""
+"""Subcommands, which are modules of `cli.commands`, in the order of the help, with their summaries."""
 
 
 _TIMELINE, _FIND = "timeline SPEC --objects LOW..HIGH", "find SPEC 'max|min|best PATH'"
@@ -64,11 +64,11 @@ MOVED = {
 
 
 class _InterruptError(Exception):
-    """A KeyboardInterrupt that passes through typer, which makes of them an exit code and no word."""
+    """A KeyboardInterrupt in a form that typer does not turn into an exit code without a message."""
 
 
 class _Imported(Mapping[str, Any]):
-    """The subcommands by name, imported when they are looked up."""
+    """Subcommands by name, imported when they are looked up."""
 
     def __getitem__(self, name: str) -> Any:
         if name not in SUMMARIES:
@@ -113,7 +113,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="tailcast",
     cls=_Commands,
-    help="Forecast the tail latency, throughput and capacity of an object store, and prove it on a real one.",
+    help="Forecast the tail latency, throughput and capacity of an object store, and validate it on a real one.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -121,11 +121,11 @@ app = typer.Typer(
 
 @app.callback()
 def _options() -> None:
-    """Take no options of its own."""
+    """Accept no options: all belong to subcommands."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; exits with 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
+    """Run the command line, and exit: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted."""
     sys.exit(_exit_code(arguments))
 
 
@@ -138,17 +138,17 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except InputError as error:
         return _fail(str(error))
     except (_InterruptError, KeyboardInterrupt, typer.Abort) as error:
-        # What is kept, the command may have told (`cli.common.kept_in`).
+        # The arguments say what the command has kept (`cli.common.kept_in`).
         print("; ".join(["tailcast: interrupted", *map(str, error.args)]), file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nothing is left to tell
+        sys.stderr.close()  # whoever read the output has closed it
         return 0
     return result if isinstance(result, int) else 0
 
 
 def _moved(error: typer.TyperException) -> str | None:
-    """What to write instead of an option that became a command; None: it is another mistake."""
+    """Return a message for an option that became a command; None for any other mistake."""
     command, option = getattr(getattr(error, "ctx", None), "info_name", None), getattr(error, "option_name", None)
     instead = MOVED.get(command or "", {}).get(option or "")
     return f"{command} has no {option}; use: tailcast {instead}" if instead else None

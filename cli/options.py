@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share."""
+"""Options and arguments of several commands."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ TraceOption = Annotated[
 ]
 ProfileOption = Annotated[
     Path | None,
-    typer.Option("--profile", help="Profile written by 'tailcast calibrate'; --set overrides its values."),
+    typer.Option(
+        "--profile", help="Profile written by 'tailcast calibrate'; --set overrides its values (default: none)."
+    ),
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the spec; repeatable.")
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Override a value of the spec; repeatable (default: none)."),
 ]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of all random numbers (default: 0).")
@@ -30,7 +33,7 @@ SloOption = Annotated[
         "--slo",
         metavar="OBJECTIVE",
         help="Objective: 'GET.p99<50ms', 'PUT.throughput>500/s', 'GET.errors<0.1%' or 'drive.utilization<80%'; "
-        "repeatable.",
+        "repeatable (default: none).",
     ),
 ]
 TARGET_FORM = "OP.QUANTILE"
@@ -45,18 +48,25 @@ SteadyOption = Annotated[bool, typer.Option("--steady", help="Leave out the warm
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker threads or processes (default: one per core).")
 ]
-PageOption = Annotated[Path | None, typer.Option("--report", help="Write the results as a page to this HTML file.")]
+PageOption = Annotated[
+    Path | None, typer.Option("--report", help="Write the results as a page to this HTML file (default: none).")
+]
 FigureFormat = Literal["png", "svg"]
 FiguresOption = Annotated[
     Path | None,
-    typer.Option("--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido."),
+    typer.Option(
+        "--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido (default: none)."
+    ),
 ]
-FormatOption = Annotated[FigureFormat, typer.Option("--format", help="Format of the files of --figures.")]
-OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path.")]
+FormatOption = Annotated[FigureFormat, typer.Option("--format", help="File format of --figures.")]
+OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path (default: none).")]
 KeptOption = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="FOLDER", help="Write results to this folder; an interrupted command continues from it."
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Write results to this folder, from which an interrupted command continues (default: none).",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]

@@ -1,4 +1,4 @@
-"""Numbers and Runs in words: the same in tables on the terminal and in reports."""
+"""Numbers as text, and sentences about Runs and comparisons, for terminals and pages."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ LABELS = {
     "w1": "Wasserstein",
     "count": "request count",
 }
-"""What the names of measures are called in text."""
+"""Labels of measures."""
 
 ATTRIBUTION = (
-    "Means over the requests whose latency is nearest to each quantile; where branches ran side by side, the one that "
-    "was waited for longest counts."
+    "Means over the requests whose latency is nearest to each quantile. Of parallel branches, only the one that ended "
+    "last counts."
 )
-"""What the parts of a latency are means of."""
+"""Explanation of a tail attribution."""
 
 _NONE = "–"
-_MOST, _NAMED_PARTS = 2 / 3, 3  # a sentence names the parts that are most of the tail, but not all of many
+_MOST, _NAMED_PARTS = 2 / 3, 3  # a sentence names parts up to this fraction of the tail, and at most this number
 
 
 def seconds(value: float | None) -> str:
-    """``1.23 ms``: three digits and the unit that suits; less than a nanosecond is what rounding left of nothing."""
+    """Format as ``1.23 ms``: three digits in a suitable unit; less than 1 ns is a rounding error and 0."""
     if value is None or not math.isfinite(value):
         return _NONE
     if abs(value) < 1e-9:
@@ -46,17 +46,17 @@ def seconds(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """``12,345`` or ``1.23``: three digits at least."""
+    """Format as ``12,345`` or ``1.23``: at least three digits."""
     return _NONE if value is None or not math.isfinite(value) else _digits(value)
 
 
 def byte_rate(value: float | None) -> str:
-    """``1.23 MB/s``, in powers of 1000."""
+    """Format as ``1.23 MB/s``, in powers of 1000."""
     return _NONE if value is None or not math.isfinite(value) else f"{size(value)}/s"
 
 
 def size(value: float) -> str:
-    """``1.23 MB``, in powers of 1000."""
+    """Format as ``1.23 MB``, in powers of 1000."""
     for unit in ("B", "kB", "MB", "GB"):
         if abs(value) < 999.5:
             return f"{_digits(value)} {unit}"
@@ -65,14 +65,14 @@ def size(value: float) -> str:
 
 
 def percent(log_ratio: float) -> str:
-    """``+12.3%`` from the logarithm of a ratio; ``×4.56`` where it is more than a doubling."""
+    """Format the logarithm of a ratio as ``+12.3%``, or as ``×4.56`` if the ratio exceeds 2."""
     if log_ratio > math.log(2):
         return f"×{_digits(math.exp(min(log_ratio, 700.0)))}"
     return f"{math.expm1(log_ratio) * 100:+.1f}%"
 
 
 def percent_between(between: Sequence[float]) -> str:
-    """An interval of log-ratios as percentages."""
+    """Format an interval of log-ratios as percentages."""
     low, high = map(percent, between)
     return f"{low.removesuffix('%')} … {high}" if high.endswith("%") else f"{low} … {high}"
 
@@ -86,14 +86,14 @@ def _digits(value: float) -> str:
 
 
 def fraction(part: int, whole: int) -> str:
-    """A count with its percentage."""
+    """Format a count with its percentage."""
     return f"{part:,} ({_digits(part / whole * 100)}%)" if part and whole else f"{part:,}"
 
 
 def requested(run: Run) -> str:
-    """What the Run's requests were, where they went and when."""
+    """Describe the requests of a Run and their origin."""
     if not len(run):
-        return f"No request was made; this {_origin(run)}."
+        return f"No requests; this {_origin(run)}."
     counts = {op: figures["count"] for op, figures in summarise(run)["ops"].items()}
     mix = ", ".join(f"{op} {count / len(run) * 100:.3g}%" for op, count in counts.items())
     clients = len(set(run.column("client").tolist()))
@@ -105,33 +105,35 @@ def requested(run: Run) -> str:
 
 def _origin(run: Run) -> str:
     if run.info["kind"] == "measured":
-        how = "was read from a real store's log" if "origin" in run.info else "is a measurement of a real store"
-        return f"{how}, begun {run.info.get('started_at', 'at an unknown time')}"
+        how = (
+            "was imported from the log of a real store" if "origin" in run.info else "is a measurement of a real store"
+        )
+        return f"{how}, started {run.info.get('started_at', 'at an unknown time')}"
     return f"is a simulation with seed {run.info.get('seed', 'unknown')}"
 
 
 def found(run: Run) -> str:
-    """Throughput, median and tail of each operation."""
+    """State throughput, median and tail of each operation."""
     parts = []
     for op, figures in summarise(run)["ops"].items():
         latency = figures["latency_s"]
         parts.append(
-            f"{op} at {number(figures['throughput_ops'])} op/s took {seconds(latency['p50'])} in the median, "
-            f"{seconds(latency['p99'])} at p99, {seconds(latency['max'])} at worst"
+            f"{op} at {number(figures['throughput_ops'])} op/s had a median of {seconds(latency['p50'])}, a p99 of "
+            f"{seconds(latency['p99'])} and a maximum of {seconds(latency['max'])}"
         )
-    return "; ".join(parts) + "." if parts else "There is nothing to find."
+    return "; ".join(parts) + "." if parts else "There are no results."
 
 
 def sure(run: Run) -> str:
-    """How far chance, failures and a late client limit what was found."""
+    """State the uncertainty due to chance, failed requests and a late client."""
     parts = []
     for op in ops_of(run):
         done = summarise(run)["ops"][op]
         if (done["count"] - done["errors"]) * 0.01 < 10:
-            parts.append(f"too few {op}s succeeded to tell p99")
+            parts.append(f"too few {op}s succeeded to estimate p99")
             continue
         low, high = interval(resample(run, op, ["p99"]).latency_s["p99"], 0.95)
-        parts.append(f"{op} p99 lies in {seconds(low)} – {seconds(high)} with 95% confidence")
+        parts.append(f"the 95% interval of {op} p99 is {seconds(low)} – {seconds(high)}")
     failed = int(run.failed.sum())
     parts.append(f"{fraction(failed, len(run))} requests failed" if failed else "no request failed")
     if run.info["kind"] == "measured" and len(run) and "origin" not in run.info:
@@ -141,24 +143,24 @@ def sure(run: Run) -> str:
 
 
 def tail_of(quantiles: Container[str]) -> str:
-    """The quantile that stands for the tail, of those whose latency is attributed."""
+    """Return the quantile that represents the tail, of those with an attribution."""
     return "p99" if "p99" in quantiles else "p90"
 
 
 def part(role: str, kind: str) -> str:
-    """What a part of a latency is called; `kind` is ``waiting_s`` or ``service_s``."""
+    """Return the label of a part of a latency; `kind` is ``waiting_s`` or ``service_s``."""
     if role in (CLIENT_LAG, EARLIER_ATTEMPTS):
         return role
     return f"waiting for {role}" if kind == "waiting_s" else f"service at {role}"
 
 
 def tail_parts(op: str, bands: dict[str, Any]) -> str:
-    """What an operation's tail mostly consists of, and how much of its median that is.
+    """State the largest parts of an operation's tail, and their fractions of its median.
 
-    `bands` are what `traces.statistics.critical_path.attribution` found of the operation.
+    `bands`: the result of `traces.statistics.critical_path.attribution` for the operation.
     """
     tail = tail_of(bands)
-    of_median, of_tail = _shares(bands["p50"]), _shares(bands[tail])
+    of_median, of_tail = _fractions(bands["p50"]), _fractions(bands[tail])
     if not of_tail:
         return f"{op} takes no time."
     largest = sorted(of_tail, key=lambda key: -of_tail[key])[:_NAMED_PARTS]
@@ -169,14 +171,14 @@ def tail_parts(op: str, bands: dict[str, Any]) -> str:
     return f"{LABELS[tail]} of {op}: {parts}; at p50 {at_median}."
 
 
-def _shares(band: dict[str, Any]) -> dict[tuple[str, str], float]:
-    """How much of a band's mean latency each part is, by role and kind."""
+def _fractions(band: dict[str, Any]) -> dict[tuple[str, str], float]:
+    """Return the fraction of a band's mean latency that each part is, by role and kind."""
     whole_s = band["latency_s"]["mean"] or 1.0
     return {(role, kind): s / whole_s for role, spent in band["roles"].items() for kind, s in spent.items()}
 
 
 def verdict(comparison: Comparison, names: tuple[str, str]) -> str:
-    """What a comparison found, in a sentence."""
+    """State the verdict of a comparison."""
     limit = f"within ±{comparison.tolerance * 100:g}%"
     if comparison.verdict == "agree":
         return f"{names[0]} agrees with {names[1]} {limit}."
@@ -189,13 +191,13 @@ def verdict(comparison: Comparison, names: tuple[str, str]) -> str:
 
 
 def doubt(comparison: Comparison) -> str:
-    """What a comparison could not tell, in a sentence."""
+    """State for which measures more requests could change the verdict."""
     where = "; ".join(
         f"{op} {', '.join(LABELS[name] for name in result.unsure_of)}"
         for op, result in comparison.ops.items()
         if result.unsure_of
     )
-    intervals = f"{comparison.confidence * 100:g}% intervals reach both sides of the tolerance"
+    intervals = f"{comparison.confidence * 100:g}% intervals include the tolerance"
     if where:
         return f"Some {intervals}, so more requests could change the verdict, in: {where}."
     return f"None of the {intervals}: more requests of this kind would not change the verdict."

@@ -1,8 +1,8 @@
-"""What-ifs from Python, as in a notebook: the largest load, the fewest cores, the best hedge, and what matters most.
+"""Experiments from Python, as in a notebook: the greatest load, the fewest cores, the best hedge, and sensitivities.
 
     python examples/whatif.py
 
-Every experiment uses variants of one spec that share their random numbers. Half a minute.
+All are about variants of one spec with common random numbers. Takes half a minute.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ OPEN_LOOP = ["workload.rate=600/s", "workload.duration=null", "workload.operatio
 
 
 def main() -> None:
-    """Ask, and print the answers."""
+    """Run the experiments, and print the results."""
     settings = Settings(seed=1, replications=5)
     variants = Variants.of(SPEC, OPEN_LOOP, settings)
     slo = Slo("GET.p99<10ms", "GET", "p99", 0.010)
 
-    # A table: how do cores and rate go together?
+    # A table of cores and rates.
     vary = [Variation("host.cores", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
     for point in whatif(WhatIfExperiment(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
         p99_s = point.ops["GET"].latency_s["p99"]
@@ -36,21 +36,21 @@ def main() -> None:
 
     # The greatest rate that meets the objective; the fewest cores that meet it at twice the load.
     most = find_limit(variants, Goal("max", "workload.rate"), [slo])
-    print(f"up to {most.value:.0f} requests a second; without doubt up to {most.sure.meets:.0f}")
+    print(f"up to {most.value:.0f} requests per second; with certainty up to {most.sure.meets:.0f}")
     doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most.value:.0f}/s"], settings)
     fewest = find_limit(doubled, Goal("min", "host.cores"), [slo])
     print(f"twice that: {fewest.value} cores")
 
-    # When to hedge, at 2 % of further requests at most?
+    # When to hedge, with at most 2 % of additional requests?
     hedge = find_best(variants, Goal("best", "client.hedge.after"), Target("GET", "p99"), most_extra_load=0.02)
     gain = hedge.difference
-    verdict = "that is better for sure" if hedge.improves else "chance could do that"
+    verdict = "certainly better" if hedge.improves else "possibly by chance"
     print(
         f"hedged after {hedge.value * 1e3:.2f} ms, p99 of GET changes by {gain.value * 1e3:.2f} ms "
         f"({gain.low * 1e3:.2f} to {gain.high * 1e3:.2f}): {verdict}"
     )
 
-    # What moves p99 most, within a factor of two either way?
+    # Which number affects p99 most, within a factor of two in both directions?
     ranges = [
         Range("workload.rate", "300/s", "1200/s"),
         Range("host.cpu.GET.constant", "0.2ms", "0.8ms"),

@@ -1,4 +1,4 @@
-"""`tailcast bounds`: what follows from a spec's demands without simulation."""
+"""`tailcast bounds`: what follows from the service demands of a spec without simulation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute the bottleneck, bounds of throughput and response time, and exact means where they exist."""
-    from cli.parse.workload import spec_and_trace
+    """Compute the bottleneck, bounds on throughput and response time, and exact means where they exist."""
+    from cli.parse.spec import spec_and_trace
     from cli.tables.bounds import bounds_grids
     from models.store import compile_spec
     from sim.analysis.bounds import bounds

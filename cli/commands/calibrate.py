@@ -1,4 +1,4 @@
-"""`tailcast calibrate`: a spec's parameters fitted to measured Runs."""
+"""`tailcast calibrate`: parameters of a spec fitted to measured Runs."""
 
 from __future__ import annotations
 
@@ -31,26 +31,38 @@ from validate.compare.server_trace import IN_RUN, matched
 
 
 def command(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The store.", show_default=False)],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Spec of the store.", show_default=False)],
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of measured Runs, or folders that hold such; light loads."),
+        typer.Argument(
+            metavar="RUN...",
+            help="Folders of measured Runs under light load, or folders that contain such.",
+            show_default=False,
+        ),
     ],
     added: Annotated[
         list[str] | None,
-        typer.Option("--parameter", metavar="PATH=LOW..HIGH", help="Also fit this value, within these bounds."),
+        typer.Option(
+            "--parameter",
+            metavar="PATH=LOW..HIGH",
+            help="Also fit this value, within these bounds; repeatable (default: none).",
+        ),
     ] = None,
     fixed: Annotated[
         list[str] | None,
-        typer.Option("--fix", metavar="PATH", help="Keep this value, or all values below this path, fixed."),
+        typer.Option(
+            "--fix",
+            metavar="PATH",
+            help="Do not fit this value, or any value below this path; repeatable (default: none).",
+        ),
     ] = None,
     anyway: Annotated[bool, typer.Option("--anyway", help="Also fit Runs that fail the run-quality check.")] = False,
     server_trace: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Server times of the same requests: output of 'mc admin trace --json'. The file "
-            f"{IN_RUN} of a Run is read, too.",
+            help="Server-side times of the same requests, from 'mc admin trace --json'; repeatable "
+            f"(default: {IN_RUN} in the folders of the Runs, which is always used).",
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
@@ -63,9 +75,9 @@ def command(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit a model to measured Runs, and write the values to a profile for --profile of other commands.
+    """Fit a model to measured Runs, and write a profile for --profile of other commands.
 
-    The fitted parameters are the demands and distributions in the spec on which the Runs depend.
+    The fitted parameters are the service demands and distributions that the spec contains and the Runs depend on.
     """
     store = load_spec(spec, assignments or ())
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
@@ -89,7 +101,7 @@ def command(
         )
     if out is not None:
         profile.write(out)
-        say(f"wrote {out}")
+        say(f"Profile written to {out}")
     pages.write(lambda path: write_calibration_page(profile, path))
     if as_json:
         result: dict[str, Any] = profile.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""`tailcast compare`: compares two Runs."""
+"""`tailcast compare`: a comparison of two Runs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from cli.common import print_grid, print_json, progress, stdout
 from cli.options import JsonOption, SeedOption
 
 ToleranceOption = Annotated[
-    float, typer.Option("--tolerance", help="Relative difference allowed in throughput, p50, p99 and distribution.")
+    float,
+    typer.Option("--tolerance", help="Allowed relative difference of throughput, p50, p99 and the whole distribution."),
 ]
 
 
 def command(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The folder of a Run: the forecast, say.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The folder of the Run that is the reference.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Folder of a Run, such as a forecast.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Folder of the reference Run.", show_default=False)],
     tolerance: ToleranceOption = 0.15,
-    check: Annotated[bool, typer.Option("--check", help="Exit with 1 when the Runs differ.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if the Runs differ.")] = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two Runs, quantile by quantile, and say whether A agrees with B."""
-    from cli.tables.tables import comparison_grid
+    """Compare two Runs quantile by quantile, and say whether A agrees with B."""
+    from cli.tables.comparison import comparison_grid
     from cli.words import doubt, verdict
     from traces.run import Run
     from validate.compare.compare import compare
@@ -43,6 +44,6 @@ def command(
 
 
 def run_names(folders: list[Path]) -> list[str]:
-    """What to call the Runs in folders: the folder's own name where those differ, else the whole path."""
+    """Return names for Runs: those of their folders if they differ, otherwise the whole paths."""
     names = [folder.resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]

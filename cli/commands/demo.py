@@ -16,8 +16,8 @@ from cli.commands.report import write_report
 from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.options import JsonOption, SeedOption
 from cli.pages.calibration import values_grid
+from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
-from cli.tables.tables import comparison_grid
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import summarise

@@ -1,4 +1,4 @@
-"""`tailcast failures`: what failures do to each operation before, during and after them."""
+"""`tailcast failures`: the effect of failures on each operation before, during and after them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="FAILURE...",
-            help="Failures, each simulated by itself: drive, host, gateway (or drive:3, host:1, gateway:2), "
+            help="Failures, each simulated separately: drive, host, gateway (or drive:3, host:1, gateway:2), "
             "slow-drive=10 (10 times slower), noisy-neighbour:cpu=0.5 (the fraction it takes of cpu, drives or "
             "network).",
             show_default=False,
@@ -38,11 +38,13 @@ def command(
     ],
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="When the failure begins (default: a third into the workload)."),
+        typer.Option(
+            "--at", metavar="TIME", help="Time at which the failure begins (default: after a third of the workload)."
+        ),
     ] = None,
     lasts: Annotated[
         str | None,
-        typer.Option("--for", metavar="TIME", help="How long the failure lasts (default: half of the time left)."),
+        typer.Option("--for", metavar="TIME", help="Duration of the failure (default: half of the remaining time)."),
     ] = None,
     slos: SloOption = None,
     replications: ReplicationsOption = 5,
@@ -50,8 +52,7 @@ def command(
         float | None,
         typer.Option(
             "--precision",
-            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % "
-            "(default: do not).",
+            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % (default: none).",
         ),
     ] = None,
     profile: ProfileOption = None,
@@ -62,14 +63,15 @@ def command(
     figures_to: FiguresOption = None,
     figure_format: FormatOption = "png",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write the result to this folder.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Write the result to this folder (default: none)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate failures: each operation before, during and after one, compared with a healthy store."""
     from cli.pages.failures import write_failures_page
-    from cli.parse.duration import seconds_of
     from cli.parse.failure import parse_failure
+    from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
     from cli.tables.failures import failure_grids, findings
@@ -82,8 +84,8 @@ def command(
         spec_mapping(spec, profile, assignments),
         str(spec),
         [parse_failure(text) for text in kinds],
-        seconds_of("--at", at),
-        seconds_of("--for", lasts),
+        None if at is None else seconds_of("--at", at),
+        None if lasts is None else seconds_of("--for", lasts),
         parse_slos(slos),
         Settings(seed or 0, replications, None if precision is None else Precision(precision)),
     )
@@ -95,13 +97,13 @@ def command(
         result = failures(experiment, workers=worker_count(workers), progress=update)
     if folder is not None:
         folder.write_text("failures.json", json_text(result))
-        say(f"written to {folder.path / 'failures.json'}")
+        say(f"Result written to {folder.path / 'failures.json'}")
     pages.write(lambda path: write_failures_page(result, path))
     if as_json:
         print_json(result)
         return
     for row in result["failures"]:
         for grid in failure_grids(result, row):
-            print_grid(grid, turn=False)
+            print_grid(grid, transpose=False)
     for sentence in findings(result):
         stdout.print(sentence, markup=False, soft_wrap=True)

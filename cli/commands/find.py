@@ -1,4 +1,4 @@
-"""`tailcast find`: the value of one field that a spec needs."""
+"""`tailcast find`: the value of one field that meets the objectives, or that minimises a latency."""
 
 from __future__ import annotations
 
@@ -34,21 +34,24 @@ def command(
         str,
         typer.Argument(
             metavar="'max|min|best PATH [in LOW..HIGH]'",
-            help="What to search for: the greatest (max) or least (min) value that meets every --slo, or the value "
+            help="Value to search for: the greatest (max) or least (min) that meets every --slo, or the one "
             "with the least --target (best).",
             show_default=False,
         ),
     ],
     slos: SloOption = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar=TARGET_FORM, help="Latency that 'best' minimises, as GET.p99.")
+        str | None,
+        typer.Option(
+            "--target", metavar=TARGET_FORM, help="Latency that 'best' minimises, such as GET.p99 (default: none)."
+        ),
     ] = None,
     extra_load: Annotated[
         float | None,
         typer.Option(
             "--extra-load",
             min=0,
-            help="Greatest fraction of additional attempts that 'best' allows; 0.05 is 5 % (default: any).",
+            help="Greatest fraction of additional attempts that 'best' allows; 0.05 is 5 % (default: no limit).",
         ),
     ] = None,
     replications: ReplicationsOption = 5,
@@ -74,8 +77,8 @@ def command(
     from sim.experiments.variants import Variants
     from sim.parallel.result_cache import ResultFolder
 
-    wanted = parse_goal(goal)
-    is_best = wanted.kind == "best"
+    search = parse_goal(goal)
+    is_best = search.kind == "best"
     if is_best != (target is not None) or (is_best and slos) or (extra_load is not None and not is_best):
         raise InputError(f"goal {goal!r}: 'best' takes --target {TARGET_FORM} and --extra-load; 'max' and 'min' --slo")
     if not is_best and not slos:
@@ -90,14 +93,14 @@ def command(
     with kept_in(out), progress("searching") as update:
         if target is not None:
             latency = parse_target(target)
-            best = find_best(variants, wanted, latency, most_extra_load=extra_load, cache=folder, progress=update)
+            best = find_best(variants, search, latency, most_extra_load=extra_load, cache=folder, progress=update)
             result, grid, write_page = best, best_grid(best), partial(write_best_page, best)
         else:
-            limit = find_limit(variants, wanted, objectives, cache=folder, progress=update)
+            limit = find_limit(variants, search, objectives, cache=folder, progress=update)
             result, grid, write_page = limit, limit_grid(limit), partial(write_limit_page, limit)
     if folder is not None:
         folder.write_text("find.json", json_text(result))
-        say(f"written to {folder.path / 'find.json'}")
+        say(f"Result written to {folder.path / 'find.json'}")
     pages.write(lambda path: write_page(path, spec.name))
     if as_json:
         print_json(result)

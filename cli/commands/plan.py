@@ -1,4 +1,4 @@
-"""`tailcast plan`: when a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
+"""`tailcast plan`: when a growing store reaches its limits, and the cheapest change that meets its objectives."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ from cli.options import (
 
 def command(
     spec: SpecArgument,
-    growth: Annotated[Path, typer.Option("--growth", help="YAML file of how objects and requests grow.")],
+    growth: Annotated[
+        Path, typer.Option("--growth", help="YAML file with the growth of objects and requests.", show_default=False)
+    ],
     slos: SloOption = None,
-    window: Annotated[str, typer.Option(help="Simulated time at each moment.")] = "2s",
-    replications: Annotated[int, typer.Option(min=1, help="Simulated windows at each moment.")] = 3,
+    window: Annotated[str, typer.Option("--window", help="Simulated time per window.")] = "2s",
+    replications: Annotated[int, typer.Option("--replications", min=1, help="Simulated windows per month.")] = 3,
     workers: WorkersOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
@@ -38,9 +40,9 @@ def command(
     figure_format: FormatOption = "png",
     as_json: JsonOption = False,
 ) -> None:
-    """Find when a store that grows reaches its limits, and the cheapest change that keeps its objectives."""
+    """Find when a growing store reaches its limits, and the cheapest change that meets its objectives."""
     from cli.pages.plan import write_plan_page
-    from cli.parse.duration import seconds_of
+    from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
     from cli.tables.plan import evidence, found, plan_grids
@@ -53,14 +55,14 @@ def command(
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     folder = None if out is None else ResultFolder(out)
     warn_if_slow()
-    with kept_in(out), progress("looking at the store") as update:
+    with kept_in(out), progress("planning") as update:
         result = plan(
             spec_mapping(spec, assignments=assignments),
             read_growth(growth),
             objectives,
             source=str(spec),
             seed=seed or 0,
-            window_s=seconds_of("--window", window) or 0.0,
+            window_s=seconds_of("--window", window),
             replications=replications,
             workers=worker_count(workers),
             cache=folder,
@@ -69,7 +71,7 @@ def command(
     if folder is not None:
         folder.write_table("changes.parquet", changes_table(result))
         folder.write_text("plan.json", json_text(result.to_json()))
-        say(f"plan written to {out}")
+        say(f"Plan written to {out}")
     pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}"))
     if as_json:
         print_json(result.to_json())

@@ -1,4 +1,4 @@
-"""`tailcast reference`: published measurements of real stores, and what the models say of them."""
+"""`tailcast reference`: published measurements of real stores, and their predictions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHORT = {
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the cases."""
+    """List the cases with their sources."""
     if as_json:
         cases = [{"name": case.name, "source": case.source, "rows": len(case.rows)} for case in CASES]
         print_json({"cases": cases})
@@ -43,18 +43,19 @@ def list_(as_json: JsonOption = False) -> None:
 
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A case; see 'reference list'.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of a case; see 'tailcast reference list'.", show_default=False)
+    ],
     check: Annotated[
         bool,
-        typer.Option(
-            "--check", help="Exit with 1 when the median is off by more than the tolerance, or a statement fails."
-        ),
+        typer.Option("--check", help="Exit with 1 if the median error exceeds the tolerance, or a statement fails."),
     ] = False,
     tolerance: Annotated[
-        float | None, typer.Option(min=0, help="By what share figures may be off.", show_default="the case's own")
+        float | None, typer.Option("--tolerance", min=0, help="Allowed relative error (default: that of the case).")
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(min=1, help="Simulations of each row.", show_default="20; 1 where each is long")
+        int | None,
+        typer.Option("--replications", min=1, help="Replications per row (default: 20, or 1 if each is long)."),
     ] = None,
     workers: WorkersOption = None,
     assignments: SetOption = None,
@@ -62,14 +63,16 @@ def run(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict every published row of a case and print it beside the measurement."""
+    """Predict the published measurements of a case."""
     case = case_named(name)
     allowed = case.tolerance if tolerance is None else tolerance
     if not math.isfinite(allowed):
-        raise InputError(f"--tolerance is {allowed}; a share such as 0.1 is needed")
+        raise InputError(f"--tolerance is {allowed}; write a fraction such as 0.1")
     warn_if_slow()
     if workers is None:
-        workers = len(os.sched_getaffinity(0)) if case.steady else 1  # short simulations are done before others begin
+        workers = (
+            len(os.sched_getaffinity(0)) if case.steady else 1
+        )  # short simulations finish before worker processes have started
     with progress(f"predicting {name}", 1.0) as update:
         result = forecast(
             case,
@@ -79,13 +82,13 @@ def run(
             workers=workers,
             progress=update,
         )
-    holds = all(statement["holds"] for statement in result["statements"])
+    all_hold = all(statement["holds"] for statement in result["statements"])
     within = result["error"]["all"]["median"] <= allowed
     result |= {"tolerance": allowed, "within": within}
     if out is not None:
         with atomic_file(out) as temporary:
             temporary.write_text(json_text(result))
-        say(f"result written to {out}")
+        say(f"Result written to {out}")
     if as_json:
         print_json(result)
     else:
@@ -96,46 +99,46 @@ def run(
             verdict = "holds" if statement["holds"] else "FAILS"
             stdout.print(f"{verdict}: {statement['text']}", markup=False, soft_wrap=True)
             stdout.print(f"       {statement['evidence']}", markup=False, soft_wrap=True)
-    if check and not (within and holds):
+    if check and not (within and all_hold):
         raise typer.Exit(1)
 
 
 def _grid(result: dict[str, Any]) -> Grid:
-    """The judged figures of the rows, with a column for each setting that tells them apart."""
+    """Measured and predicted values of the rows, with a column for each setting that distinguishes them."""
     tail = any(_TAIL in row["measured"] for row in result["rows"])
-    varied = _telling(result["rows"])
-    one = result["error"]["figure"]
+    varied = _distinguishing_settings(result["rows"])
+    only = result["error"]["figure"]
     rows = []
     for row in result["rows"]:
         cells = [row["set"].get(path, "") for path in varied] + [row["op"] + (_FITTED if row["used_in_fit"] else "")]
         measured, predicted, ratio = row["measured"], row["predicted"], row["ratio"]
-        for name in (one,) if one else measured:
+        for name in (only,) if only else measured:
             write = seconds if name == DURATION else number
             figures = [write(measured[name]), write(predicted[name]), percent(math.log(ratio[name]))]
             figures += [f"{measured[_TAIL]:.0f} / {predicted[_TAIL]:.0f}"] if tail else []
-            rows.append([*cells, *([] if one else [_SHORT.get(name, name.replace("_", " "))]), *figures])
-    columns = [path.split(".", 1)[-1].replace("_", " ") for path in varied] + ["op", *([] if one else ["figure"])]
+            rows.append([*cells, *([] if only else [_SHORT.get(name, name.replace("_", " "))]), *figures])
+    columns = [path.split(".", 1)[-1].replace("_", " ") for path in varied] + ["op", *([] if only else ["measure"])]
     labels = len(columns)
     columns += ["measured", "predicted", "error", *(["p99 ms"] if tail else [])]
-    what = "durations" if one == DURATION else "figures"
+    what = "durations" if only == DURATION else "throughput and latency"
     title = f"{result['name']}: {what}{' and p99, measured / predicted' if tail else ''}; {_FITTED.strip()}: fitted"
     return Grid(title, columns, rows, labels=labels)
 
 
-def _telling(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The settings that do not follow from the operation and those before them."""
-    kept: list[str] = []
+def _distinguishing_settings(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the settings that do not follow from the operation and earlier settings."""
+    found: list[str] = []
     for path in {path: None for row in rows for path in row["set"]}:
         seen: dict[tuple[str | None, ...], str | None] = {}
         for row in rows:
-            before = (row["op"], *(row["set"].get(other) for other in kept))
+            before = (row["op"], *(row["set"].get(other) for other in found))
             if seen.setdefault(before, row["set"].get(path)) != row["set"].get(path):
-                kept.append(path)
+                found.append(path)
                 break
-    return kept
+    return found
 
 
 def _sentence(label: str, error: dict[str, Any]) -> str:
     if not error["rows"]:
         return f"{label}: none"
-    return f"{label}: {error['rows']}, off by {error['median']:.1%} (median), {error['worst']:.1%} (worst)"
+    return f"{label}: {error['rows']}, error {error['median']:.1%} (median), {error['worst']:.1%} (worst)"

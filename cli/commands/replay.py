@@ -1,4 +1,4 @@
-"""`tailcast replay`: a trace on a real store."""
+"""`tailcast replay`: the requests of a trace on a real store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from cli.common import print_grid, print_json, progress, say, stdout
 from cli.options import JsonOption, OutOption, SeedOption, SetOption
 from cli.parse.spec import overridden
-from cli.tables.tables import mean_attempts, summary_grid
+from cli.tables.runs import mean_attempts, summary_grid
 from models.client_policy import ClientPolicies
 from models.store import load_spec
 from traces.errors import InputError
@@ -36,57 +36,75 @@ _DEFAULT = Options()
 
 
 def command(
-    trace: Annotated[Path, typer.Argument(help="The trace: parquet, or CSV by the name's end.")],
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="Trace file: parquet or CSV, by its ending.", show_default=False)
+    ],
     endpoint_url: Annotated[
         str | None, typer.Option("--endpoint-url", help="URL of the store (default: that of the AWS configuration).")
     ] = None,
-    profile: Annotated[str | None, typer.Option("--profile", help="Profile of the AWS configuration.")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", help="Profile of the AWS configuration (default: that of the environment)."),
+    ] = None,
     use_lab: Annotated[bool, typer.Option("--lab", help="Use the store that 'tailcast lab up' started.")] = False,
-    speed: Annotated[float, typer.Option(help="Open loop: speed-up relative to the trace.")] = _DEFAULT.speed,
+    speed: Annotated[
+        float, typer.Option("--speed", help="Open loop: speed-up relative to the trace.")
+    ] = _DEFAULT.speed,
     max_in_flight: Annotated[
-        int, typer.Option(help="Open loop: greatest number of requests in progress; further ones start late.")
+        int,
+        typer.Option("--max-in-flight", help="Open loop: greatest number of requests in progress; others start late."),
     ] = _DEFAULT.max_in_flight,
     processes: Annotated[
-        int, typer.Option(help="Number of client processes that share the load.")
+        int, typer.Option("--processes", help="Number of client processes, which divide the load.")
     ] = _DEFAULT.processes,
     pin: Annotated[
-        bool, typer.Option("--pin", help="Bind clients and store to separate cores, if there are enough.")
+        bool, typer.Option("--pin", help="Pin clients and store to separate cores, if there are enough.")
     ] = False,
-    data_path: Annotated[str, typer.Option(help="Client library: obstore or boto3.")] = _DEFAULT.data_path,
-    timeout: Annotated[float, typer.Option(help="Time limit of an attempt, in seconds.")] = _DEFAULT.timeout_s,
+    data_path: Annotated[
+        str, typer.Option("--data-path", help="Client library: obstore or boto3.")
+    ] = _DEFAULT.data_path,
+    timeout: Annotated[float, typer.Option("--timeout", help="Timeout of an attempt in seconds.")] = _DEFAULT.timeout_s,
     multipart_threshold: Annotated[
-        str, typer.Option(metavar="SIZE", help="Size above which objects are uploaded in parts.")
+        str,
+        typer.Option("--multipart-threshold", metavar="SIZE", help="Size above which objects are uploaded in parts."),
     ] = "5GiB",
-    part_size: Annotated[str, typer.Option(metavar="SIZE", help="Size of each part of a multipart upload.")] = "8MiB",
+    part_size: Annotated[
+        str, typer.Option("--part-size", metavar="SIZE", help="Part size of multipart uploads.")
+    ] = "8MiB",
     policy: Annotated[
         Path | None,
-        typer.Option(metavar="SPEC.yaml", help="Use the retry and hedging policies of this spec's clients."),
+        typer.Option(
+            "--policy", metavar="SPEC.yaml", help="Spec with the clients' retry and hedging policies (default: none)."
+        ),
     ] = None,
     assignments: SetOption = None,
     resumed: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="RUN", help="Interrupted replay of the same trace to continue."),
+        typer.Option(
+            "--resume", metavar="RUN", help="Interrupted replay of the same trace to continue (default: none)."
+        ),
     ] = None,
     server_pid: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="The store's process here, for its CPU time; repeatable; --lab knows it."),
+        typer.Option(
+            "--server-pid",
+            min=1,
+            help="Local process of the store, for its CPU time; repeatable (default: none, or that of --lab).",
+        ),
     ] = None,
     server_trace: Annotated[
         bool,
-        typer.Option(
-            "--server-trace",
-            help="Record the server's own times of each request; costs its CPU.",
-        ),
+        typer.Option("--server-trace", help="Record the server-side times of each request, which costs CPU."),
     ] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the buckets and objects in the store.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and do nothing.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Do not remove the buckets and objects afterwards.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without issuing requests.")] = False,
     seed: SeedOption = None,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Issue a trace's requests on a real store and record what happens.
+    """Issue the requests of a trace to a real store, and record their outcomes.
 
-    Requests go into buckets that are made for it and removed afterwards; nothing else on the store is touched.
+    The requests use new buckets, which are removed afterwards; nothing else on the store is touched.
     Retries and hedged requests: --set client.retry.retries=2 --set client.hedge.after=p95, or --policy SPEC.yaml.
     """
     options = Options(
@@ -104,22 +122,22 @@ def command(
     if out is not None:
         check_folder(out)
     elif server_trace:
-        raise InputError("--server-trace goes into the Run's folder: give --out too")
+        raise InputError("--server-trace writes to the folder of the Run; add --out")
     target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))
-    with recording(target, server_trace) as told, bars() as report:
+    with recording(target, server_trace) as server_times, bars() as report:
         if partial is None:
             run = replay(requested, target, options, report)
         else:
             run = resume(partial, requested, target, options, report)
     if out is not None:
         run.write(out)
-    if told is not None and out is not None:
-        told.write(out / IN_RUN)
-    return _tell(run, options, out, json)
+    if server_times is not None and out is not None:
+        server_times.write(out / IN_RUN)
+    return _report(run, options, out, json)
 
 
-def _tell(run: Run, options: Options, out: Path | None, json: bool) -> int:
-    """Print what came out of it; the exit code."""
+def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
+    """Print the result, and return the exit code."""
     _warn(run, options)
     summary = summarise(run) | {name: run.info[name] for name in ("schedule", "cpu", "aborted")}
     if options.policies != ClientPolicies():
@@ -128,7 +146,7 @@ def _tell(run: Run, options: Options, out: Path | None, json: bool) -> int:
     print_json(summary) if json else _print_summary(run)
     if not run.info["aborted"]:
         return 0
-    hint = f"; --resume {out} does the rest" if out is not None and "unissued" in run.info else ""
+    hint = f"; --resume {out} issues the rest" if out is not None and "unissued" in run.info else ""
     say(f"interrupted: {len(run)} requests had been issued{hint}")
     return 130
 
@@ -141,13 +159,13 @@ def _size(name: str, text: str) -> int:
 
 
 def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
-    """What the clients of a spec do, or those of no spec with `assignments` alone."""
+    """Return the client policies of a spec, or those of `assignments` without a spec."""
     if spec is not None:
         client = load_spec(spec, assignments).client
         return ClientPolicies(timeout=client.timeout, retry=client.retry, hedge=client.hedge)
     data = overridden({}, assignments)
     if others := [name for name in data if name != "client"]:
-        raise InputError(f"--set {others[0]}: a replay has the client's policies only: client.timeout, client.retry.…, "
+        raise InputError(f"--set {others[0]}: a replay takes client policies only: client.timeout, client.retry.…, "
                          "client.hedge.…")  # fmt: skip
     return validated(ClientPolicies, data.get("client", {}), "--set", "client")
 
@@ -156,17 +174,17 @@ def _target(endpoint_url: str | None, profile: str | None, use_lab: bool, server
     if not use_lab:
         return Target(endpoint_url, profile, server_pids=server_pids)
     if endpoint_url is not None or profile is not None:
-        raise InputError("--lab has its own endpoint and credentials; give either it or --endpoint-url and --profile")
+        raise InputError("--lab has its own endpoint and credentials; leave out --endpoint-url and --profile")
     store = lab.running()
     if store is None:
-        raise InputError("no store of the lab is up; start one by 'tailcast lab up'")
+        raise InputError("no store of the lab is running; start one with 'tailcast lab up'")
     return store.target
 
 
 @contextmanager
 def bars() -> Iterator[Progress]:
-    """A progress bar for each stage, one after the other."""
-    names = {"prepare": "writing the objects that are read", "replay": "replaying"}
+    """Show a progress bar for each stage, one after the other."""
+    names = {"prepare": "writing objects to read", "replay": "replaying"}
     with ExitStack() as stack:
         shown: dict[str, Any] = {}
 
@@ -185,14 +203,14 @@ def _print_plan(facts: dict[str, Any]) -> None:
 
 
 def _warn(run: Run, options: Options) -> None:
-    """What should not be overlooked, also by who reads the figures only."""
+    """Print warnings on stderr, where they are seen with --json as well."""
     for line in run.info["left_behind"]:
         say(f"warning: {line}")
     if refused := (run.info["pinning"] or {}).get("refused"):
-        say(f"warning: nothing was pinned: {refused}")
+        say(f"warning: clients and store were not pinned: {refused}")
     if options.policies.hedge.cancel and not run.info["client_policies"]["hedge"]["cancel"]:
-        say("note: attempts that lost ran to their end, as they could not be taken back; the simulation that does so "
-            "has client.hedge.cancel=false")  # fmt: skip
+        say("note: losing attempts ran to completion because they could not be cancelled; to simulate this, set "
+            "client.hedge.cancel=false")  # fmt: skip
     if len(run) and not run.info["schedule"]["kept"]:
         say(f"warning: {sentence(run.info['schedule'], run.info['max_in_flight'], run.info['cpu'])}")
 
@@ -203,11 +221,11 @@ def _print_summary(run: Run) -> None:
     if not len(run) or schedule["kept"]:
         stdout.print(sentence(schedule, run.info["max_in_flight"], cpu), markup=False, soft_wrap=True)
     if len(run):
-        shares = {"other load": cpu["other_share"], "steal": cpu["steal_share"]}
-        told = [f"{name} {100 * fraction:.1f} %" for name, fraction in shares.items() if fraction is not None]
+        loads = {"other load": cpu["other_share"], "steal": cpu["steal_share"]}
+        parts = [f"{name} {100 * fraction:.1f} %" for name, fraction in loads.items() if fraction is not None]
         server = cpu["server_per_op_s"]
-        told += [f"server {1000 * server:.2f} ms/op"] if server is not None else []
-        stdout.print(f"CPU: client {1000 * cpu['client_per_op_s']:.2f} ms/op", *told, sep=", ")
+        parts += [f"server {1000 * server:.2f} ms/op"] if server is not None else []
+        stdout.print(f"CPU: client {1000 * cpu['client_per_op_s']:.2f} ms/op", *parts, sep=", ")
     errors = sorted({e for e in run.requests.column("error").to_pylist() if e})
     for text in errors[:3]:
         stdout.print(f"error: {text}", markup=False)

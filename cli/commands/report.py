@@ -1,4 +1,4 @@
-"""`tailcast report`: one Run, or two held against each other, as a page."""
+"""`tailcast report`: a page about one Run, or a comparison of two."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Annotated, Any
 import plotly.graph_objects as go
 import typer
 
-from cli import words as phrases
+from cli import words
 from cli.commands.compare import ToleranceOption, run_names
 from cli.common import print_json, progress
-from cli.figures import figures
+from cli.figures import runs as figures
 from cli.figures.figure_files import PageFiles
 from cli.figures.route import route_figures
 from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.page import Header, Section, write_page
+from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
-from cli.tables.tables import attribution_grid, comparison_grid, stations_grid, summary_grid
+from cli.tables.runs import attribution_grid, stations_grid, summary_grid
 from models.store import compile_spec, spec_of
 from traces.errors import InputError
 from traces.run import Run
@@ -28,32 +29,36 @@ from traces.statistics.summary import summarise
 from validate.compare.compare import Comparison, compare
 
 _ROUTE = (
-    "Stages follow each other from left to right and line by line. The branches of a fork are below each other, those "
-    "that are alike as one with their number. In each box: the kind of station, and the mean time of service there "
-    "without any waiting. The colour is the mean utilisation of the stations that the visit may be to."
+    "Stages follow each other from left to right and line by line. The branches of a fork are below each other; equal "
+    "branches are drawn once, with their number. A box shows the station role and its mean service time, without "
+    "waiting. The colour is the mean utilisation of the stations that may serve the visit."
 )
 
 
 def command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN [REFERENCE]", help="The folders of one Run or two.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="The page's title; else the names of the Runs.")] = None,
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN [REFERENCE]", help="Folders of one or two Runs.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("report.html"),
+    title: Annotated[
+        str | None, typer.Option("--title", help="Title of the page (default: the names of the Runs).")
+    ] = None,
     figures_to: FiguresOption = None,
     figure_format: FormatOption = "png",
     tolerance: ToleranceOption = 0.15,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a page about one Run, or about two and how they differ; it works without a network."""
+    """Write an HTML page about one Run, or a comparison of two; it works offline."""
     if len(runs) > 2:
-        raise InputError(f"report takes one Run or two, not {len(runs)}")
+        raise InputError(f"report takes one or two Runs, not {len(runs)}")
     pages = PageFiles(out, figures_to, figure_format)
     named = list(zip(run_names(runs), [Run.read(folder) for folder in runs], strict=True))
     comparison = None
     if len(named) == 2:
         with progress("comparing", total=1) as advance:
             comparison = compare(named[0][1], named[1][1], tolerance=tolerance, seed=seed or 0, progress=advance)
-    heading = title or " against ".join(name for name, _ in named)
+    heading = title or " compared with ".join(name for name, _ in named)
     files = pages.write(lambda path: write_report(named, path, heading, comparison=comparison))
     if as_json:
         shown = None if comparison is None else comparison.to_json()
@@ -70,18 +75,18 @@ def write_report(
     notes: Sequence[str] = (),
     grids: Sequence[Grid] = (),
 ) -> list[go.Figure]:
-    """Write a page about one Run, or about two: the second is the reference.
+    """Write a page about one Run, or two, of which the second is the reference.
 
     Args:
-        runs: names and Runs, one or two.
-        path: the HTML file.
-        title: the page's heading.
-        comparison: what `compare` said of the two; required for two Runs, absent for one.
-        notes: paragraphs that follow the header.
-        grids: tables that go after the key figures.
+        runs: one or two Runs with their names.
+        path: HTML file to write.
+        title: heading of the page.
+        comparison: result of `compare` for two Runs; None for one.
+        notes: paragraphs after the header.
+        grids: tables after the key figures.
 
     Returns:
-        the page's figures.
+        the figures of the page.
 
     Raises:
         InputError: the file cannot be written.
@@ -93,17 +98,17 @@ def write_report(
 
 
 def _one(run: Run) -> tuple[Header, list[Section]]:
-    header = Header(phrases.requested(run), phrases.found(run), phrases.sure(run))
+    header = Header(words.requested(run), words.found(run), words.sure(run))
     return header, [Section("", (), [summary_grid(run, "Key figures")]), *_charts([("", run)])]
 
 
 def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Header, list[Section]]:
     names = runs[0][0], runs[1][0]
-    requested = f"Whether {names[0]} agrees with {names[1]}, to within ±{comparison.tolerance * 100:g}%."
+    requested = f"Whether {names[0]} agrees with {names[1]} within ±{comparison.tolerance * 100:g}%."
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
-    return Header(requested, phrases.verdict(comparison, names), phrases.doubt(comparison)), [
-        Section("", [f"{name}: {phrases.requested(run)}" for name, run in runs], summaries),
+    return Header(requested, words.verdict(comparison, names), words.doubt(comparison)), [
+        Section("", [f"{name}: {words.requested(run)}" for name, run in runs], summaries),
         Section("Quantile by quantile", (), [comparison_grid(comparison, names)], ratios),
         *_charts(runs),
     ]
@@ -120,7 +125,7 @@ def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
     colours = figures.role_colours(attributions)
     for (name, run), found in zip(runs, attributions, strict=True):
         if found:
-            sections.append(_where_the_time_went(name, found, colours))
+            sections.append(_attribution_section(name, found, colours))
         if run.stations is not None:
             table = [station for station in run.stations.to_pylist() if station["visits"]]
             heading = f"Stations of {name}" if name else "Stations"
@@ -130,19 +135,19 @@ def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
 
 
 def _routes(name: str, run: Run, stations: Sequence[dict[str, Any]]) -> list[Section]:
-    """The routes of a Run that says what it simulated."""
+    """Draw the routes of a Run that contains its spec and trace."""
     if run.trace is None or "spec" not in run.info:
         return []
-    heading = f"The way of a request: {name}" if name else "The way of a request"
+    heading = f"Request routes: {name}" if name else "Request routes"
     try:
         network, requests = compile_spec(spec_of(run.info["spec"], "its spec"), run.trace)
-    except InputError as error:  # the Run is older than what specs look like now
-        return [Section(heading, [f"It cannot be drawn: {error}."])]
+    except InputError as error:  # the Run has a spec of an earlier version
+        return [Section(heading, [f"The routes cannot be drawn: {error}."])]
     return [Section(heading, [_ROUTE], charts=route_figures(network, requests, stations))]
 
 
-def _where_the_time_went(name: str, found: dict[str, Any], colours: dict[str, str]) -> Section:
-    words = [phrases.ATTRIBUTION, *(phrases.tail_parts(op, bands) for op, bands in found.items())]
+def _attribution_section(name: str, found: dict[str, Any], colours: dict[str, str]) -> Section:
+    paragraphs = [words.ATTRIBUTION, *(words.tail_parts(op, bands) for op, bands in found.items())]
     bars = [figures.attribution(op, bands, colours) for op, bands in found.items()]
-    heading = f"Where the time went: {name}" if name else "Where the time went"
-    return Section(heading, words, [attribution_grid(found)], bars)
+    heading = f"Tail attribution: {name}" if name else "Tail attribution"
+    return Section(heading, paragraphs, [attribution_grid(found)], bars)

@@ -1,4 +1,4 @@
-"""`tailcast sensitivity`: which of a spec's numbers move a latency most."""
+"""`tailcast sensitivity`: the numbers of a spec to which a latency is most sensitive."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def command(
         typer.Option(
             "--vary",
             metavar="PATH=LOW..HIGH",
-            help="Number to vary and its range; give two or more.",
+            help="Number to vary and its range; give at least two.",
             show_default=False,
         ),
     ],
     target: Annotated[
-        str, typer.Option("--target", metavar=TARGET_FORM, help="Latency to explain, as GET.p99.", show_default=False)
+        str,
+        typer.Option("--target", metavar=TARGET_FORM, help="Latency to explain, such as GET.p99.", show_default=False),
     ],
     trajectories: Annotated[
         int, typer.Option("--trajectories", min=2, help="Number of Morris trajectories through the ranges.")
@@ -54,7 +55,7 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Rank the numbers of a spec by how strongly each moves a latency (Morris screening)."""
+    """Rank the numbers of a spec by their effect on a latency (Morris screening)."""
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import spec_mapping
@@ -75,7 +76,7 @@ def command(
         result = sensitivity(variants, ranges, latency, trajectories=trajectories, cache=folder, progress=update)
     if folder is not None:
         folder.write_text("sensitivity.json", json_text(result))
-        say(f"written to {folder.path / 'sensitivity.json'}")
+        say(f"Result written to {folder.path / 'sensitivity.json'}")
     pages.write(lambda path: write_sensitivity_page(result, path, spec.name))
     if as_json:
         print_json(result)

@@ -1,4 +1,4 @@
-"""`tailcast simulate`: the Run that a spec's store would give, or the figures of several."""
+"""`tailcast simulate`: one simulated Run of a spec, or estimates from several replications."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cli.options import (
 )
 from traces.errors import InputError
 
-_BATCH = 10  # replications at a time where only a precision is asked for
+_BATCH = 10  # replications at a time if only a precision is given
 
 
 def command(
@@ -40,8 +40,7 @@ def command(
         float | None,
         typer.Option(
             "--precision",
-            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % "
-            "(default: do not).",
+            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % (default: none).",
         ),
     ] = None,
     steady: SteadyOption = False,
@@ -52,13 +51,14 @@ def command(
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write the Run to this folder.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Write the Run to this folder (default: none)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store and print latencies, throughput and the load of each station."""
-    from cli.parse.workload import spec_and_trace
-    from cli.simulated import replicated_runs, simulated_run
+    from cli.parse.spec import spec_and_trace
+    from cli.simulations import replicated_runs, simulated_run
     from sim.replication.replicate import Precision
     from sim.simulate import simulate
 
@@ -72,8 +72,8 @@ def command(
         warn_if_slow()
     if several:
         simulation = partial(simulate, store, requests, engine=engine)
-        wanted = None if precision is None else Precision(precision)
-        result, grids = replicated_runs(simulation, seed or 0, replications or _BATCH, wanted, steady, workers)
+        target = None if precision is None else Precision(precision)
+        result, grids = replicated_runs(simulation, seed or 0, replications or _BATCH, target, steady, workers)
     else:
         result, grids = simulated_run(store, requests, seed or 0, engine, out)
     if as_json:

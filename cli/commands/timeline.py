@@ -1,4 +1,4 @@
-"""`tailcast timeline`: throughput and latency of a store that fills, against the objects in it."""
+"""`tailcast timeline`: throughput and latency of a store against the number of objects stored."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ def command(
     objects: Annotated[
         str,
         typer.Option(
-            "--objects", metavar="LOW..HIGH", help="Range of objects stored, as 1e6..1e9.", show_default=False
+            "--objects", metavar="LOW..HIGH", help="Range of objects stored, such as 1e6..1e9.", show_default=False
         ),
     ],
-    states: Annotated[int, typer.Option("--states", help="Number of states in this range.")] = 20,
+    states: Annotated[int, typer.Option("--states", help="Number of simulated states in this range.")] = 20,
     window: Annotated[str, typer.Option("--window", help="Simulated time at each state.")] = "10s",
     spacing: Annotated[
         Literal["geometric", "linear"],
-        typer.Option("--spacing", help="Equal ratios (log) or equal differences (linear) of objects."),
+        typer.Option(
+            "--spacing", help="Spacing of the states: equal ratios (geometric) or equal differences (linear)."
+        ),
     ] = "geometric",
     engine: EngineOption = "compiled",
     profile: ProfileOption = None,
@@ -51,15 +53,15 @@ def command(
 ) -> None:
     """Simulate a store as it fills: throughput and latency against the objects stored."""
     from cli.pages.timeline import write_timeline_page
-    from cli.parse.duration import seconds_of
+    from cli.parse.option import seconds_of
     from cli.parse.spec import spec_mapping
-    from cli.tables.timeline import events_grids, state_grids
+    from cli.tables.timeline import effects_grids, state_grids
     from models.store import spec_of
     from sim.capacity.tables import states_table
     from sim.capacity.timeline import Plan, timeline
     from sim.parallel.result_cache import ResultFolder
 
-    plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window) or 0.0)
+    plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window))
     store = spec_of(spec_mapping(spec, profile, assignments), str(spec))
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
@@ -83,7 +85,7 @@ def command(
     if as_json:
         print_json(result.to_json())
         return
-    for grid in (*state_grids(result), *events_grids(result)):
+    for grid in (*state_grids(result), *effects_grids(result)):
         print_grid(grid)
 
 

@@ -1,4 +1,4 @@
-"""`tailcast trace`: make traces and look into them."""
+"""`tailcast trace`: generate, import, describe, fit and transform traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traces.statistics.describe import describe
 from traces.workload.generate import generate
 from traces.workload.workload import load_workload
 
-app = typer.Typer(help="Make traces of requests and look into them.")
+app = typer.Typer(help="Generate, import, describe, fit and transform traces of requests.")
 app.command("import")(trace_import.command)
 app.command("fit")(trace_fit.command)
 app.command("convert")(trace_convert.command)
@@ -31,18 +31,28 @@ app.command("export")(trace_export.command)
 
 @app.command("generate")
 def generate_command(
-    workload: Annotated[Path, typer.Argument(help="YAML file: a workload, or a spec with the section workload.")],
+    workload: Annotated[
+        Path,
+        typer.Argument(
+            metavar="WORKLOAD.yaml",
+            help="YAML file: a workload, or a spec with a section workload.",
+            show_default=False,
+        ),
+    ],
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the trace of a workload; written with --out as parquet, or as CSV where the name ends in .csv."""
+    """Generate the trace of a workload.
+
+    --out writes it as parquet, or as CSV if the name ends in .csv.
+    """
     trace = generate(load_workload(workload, assignments or ()), seed or 0)
     if out is not None:
         trace.write(out)
     else:
-        say("The trace is not kept; give --out to write it.")
+        say("The trace is not written; add --out to keep it.")
     _show({"seed": seed or 0, "out": None if out is None else str(out), **describe(trace)}, as_json)
 
 
@@ -52,12 +62,12 @@ def info(
     report: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe a trace: operations, sizes, arrivals and their bursts, popularity and reuse of keys, workers."""
+    """Describe sizes, bursts, popularity, reuse and workers."""
     requested, run = read_trace_or_run(trace)
     figures = characteristic_figures(requested, run)
     if report is not None:
         write_trace_page(requested, figures, report, f"Trace {trace.name}")
-        say(f"wrote {report}")
+        say(f"Page written to {report}")
     _show(figures, as_json)
 
 

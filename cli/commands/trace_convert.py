@@ -1,4 +1,4 @@
-"""`tailcast trace convert`: a benchmark's definition as a workload."""
+"""`tailcast trace convert`: the definition of a benchmark as a workload."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from traces.benchmarks.convert import convert
 
 def command(
     definition: Annotated[
-        Path, typer.Argument(metavar="FILE", help="COSBench XML, or the YAML of warp or gosbench.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Definition: XML of COSBench, or YAML of warp or gosbench.", show_default=False
+        ),
     ],
     out: OutOption = None,
     part: Annotated[
@@ -24,11 +27,14 @@ def command(
     assignments: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn the definition of a benchmark (COSBench, warp, gosbench) into a workload, and say what it cannot hold."""
+    """Convert the definition of a benchmark to a workload.
+
+    Reads COSBench, warp and gosbench, and lists what is not converted.
+    """
     found = convert(definition, part, tuple(assignments or ()))
     title = f"From {definition.name}, a definition of {found.tool}: {found.part}."
     for note in found.notes:
-        say(f"not carried over: {note}")
+        say(f"not converted: {note}")
     if out is not None:
         write_workload(out, found.fields, title, found.notes)
     if as_json:

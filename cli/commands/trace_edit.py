@@ -1,4 +1,4 @@
-"""`tailcast trace cut|scale|sample|merge`: traces made of traces."""
+"""`tailcast trace cut|scale|sample|merge`: transformations of traces."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ from traces.transform.edit import Align, cut, merge, sample_keys
 from traces.transform.scale import How, scale
 from traces.units import parse_seconds
 
-TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace: parquet, or CSV.")]
-WriteOption = Annotated[Path, typer.Option("--out", "-o", help="Where the trace is written: parquet, or CSV by name.")]
+TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="Trace file: parquet or CSV.", show_default=False)]
+WriteOption = Annotated[
+    Path, typer.Option("--out", "-o", help="Trace file to write: parquet, or CSV by its ending.", show_default=False)
+]
 
 
 def cut_command(
     trace: TraceArgument,
     out: WriteOption,
-    begin: Annotated[str, typer.Option("--from", help="Begin of the window since the trace began, as 10m.")] = "0s",
-    end: Annotated[str | None, typer.Option("--to", help="End of the window (default: the trace's end).")] = None,
+    begin: Annotated[
+        str, typer.Option("--from", help="Start of the window, such as 10m after the start of the trace.")
+    ] = "0s",
+    end: Annotated[str | None, typer.Option("--to", help="End of the window (default: the end of the trace).")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep the requests of a window of time."""
+    """Keep the requests in a time window."""
     whole = Trace.read(trace)
     part = cut(whole, _seconds("--from", begin), math.inf if end is None else _seconds("--to", end))
     _write(part, out, len(whole), as_json)
@@ -36,14 +40,19 @@ def cut_command(
 def scale_command(
     trace: TraceArgument,
     out: WriteOption,
-    rate: Annotated[float, typer.Option("--rate", help="Factor of the rate; 2 is twice as many requests a second.")],
+    rate: Annotated[
+        float, typer.Option("--rate", help="Factor of the rate; 2 doubles the requests per second.", show_default=False)
+    ],
     how: Annotated[
-        How, typer.Option("--how", help="clone: more requests in the same time; compress: the same in less time.")
+        How,
+        typer.Option(
+            "--how", help="Method: clone (more requests in the same time) or compress (the same in less time)."
+        ),
     ] = "clone",
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change the rate and keep the bursts: the same course of the rate, times a factor."""
+    """Multiply the arrival rate, and preserve its variation."""
     whole = Trace.read(trace)
     _write(scale(whole, rate, how, seed or 0), out, len(whole), as_json)
 
@@ -51,23 +60,26 @@ def scale_command(
 def sample_command(
     trace: TraceArgument,
     out: WriteOption,
-    keys: Annotated[float, typer.Option("--keys", help="Share of the objects, as 0.1.")],
+    keys: Annotated[float, typer.Option("--keys", help="Fraction of the objects, such as 0.1.", show_default=False)],
     as_json: JsonOption = False,
 ) -> None:
-    """Keep all requests of a share of the objects, chosen by hash."""
+    """Keep all requests for a fraction of the objects, chosen by hash."""
     whole = Trace.read(trace)
     _write(sample_keys(whole, keys), out, len(whole), as_json)
 
 
 def merge_command(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE…", help="Traces to put together.")],
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE…", help="Traces to merge.", show_default=False)],
     out: WriteOption,
     align: Annotated[
-        Align, typer.Option("--align", help="start: all begin at once; clock: by the calendar times of their logs.")
+        Align,
+        typer.Option(
+            "--align", help="Alignment: start (all start together) or clock (by the calendar times of their logs)."
+        ),
     ] = "start",
     as_json: JsonOption = False,
 ) -> None:
-    """Put traces together, in order of time."""
+    """Merge traces by time."""
     parts = [Trace.read(path) for path in traces]
     _write(merge(parts, align), out, sum(map(len, parts)), as_json)
 

@@ -1,4 +1,4 @@
-"""`tailcast trace export`: a Run in formats that other tools read."""
+"""`tailcast trace export`: a Run in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ from traces.transform.export import export
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a Run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a Run.", show_default=False)],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="By its ending: .csv.zst as of warp, .hgrm of HdrHistogram, .csv.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write, by its ending: .csv.zst (warp), .hgrm (HdrHistogram) or .csv.",
+            show_default=False,
+        ),
     ],
-    op: Annotated[str | None, typer.Option(help="Only this operation; else all, merged.")] = None,
+    op: Annotated[str | None, typer.Option("--op", help="Operation to export (default: all).")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a Run for other tools: warp's benchmark data, an HdrHistogram percentile table, or CSV."""
+    """Export a Run in a format of warp, HdrHistogram, or as CSV."""
     requests = export(Run.read(run), out, op)
     if as_json:
         print_json({"out": str(out), "requests": requests})

@@ -1,4 +1,4 @@
-"""`tailcast trace fit`: a workload learned from a trace, and how like the trace it is."""
+"""`tailcast trace fit`: a workload fitted to a trace, and a comparison of both."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import yaml
 
 from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.options import JsonOption, SeedOption, SetOption
+from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
-from cli.tables.tables import comparison_grid
 from cli.words import number
 from models.store import load_spec
 from sim.simulate import simulate
@@ -22,47 +22,59 @@ from traces.run import read_trace_or_run
 from traces.tables import atomic_file
 from validate.compare.compare import Comparison, compare
 
-TraceOrRun = Annotated[Path, typer.Argument(metavar="TRACE|RUN", help="A trace, or the folder of a Run.")]
+TraceOrRun = Annotated[
+    Path, typer.Argument(metavar="TRACE|RUN", help="Trace file, or folder of a Run.", show_default=False)
+]
 
 
 def command(
     trace: TraceOrRun,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the workload to this YAML file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the workload to this YAML file (default: none).")
+    ] = None,
     spec: Annotated[
-        Path | None, typer.Option("--spec", help="Also simulate this store under both, and compare the latencies.")
+        Path | None,
+        typer.Option(
+            "--spec", help="Also simulate this store with both traces, and compare the latencies (default: none)."
+        ),
     ] = None,
     assignments: SetOption = None,
-    check: Annotated[bool, typer.Option("--check", help="Exit with 1 where a judged figure differs.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 if a characteristic or a latency differs.")
+    ] = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn a workload from a trace: arrivals, mix, sizes, popularity, workers; and compare what it generates."""
+    """Fit a workload to a trace, and compare what it generates.
+
+    Fitted are arrivals, mix, sizes, popularity and closed-loop workers.
+    """
     store = None if spec is None else load_spec(spec, assignments or ())
     original, run = read_trace_or_run(trace)
     with progress("fitting", 2) as update:
         fitted = fit_workload(original, run)
         update(1)
         generated = comparable_trace(fitted, original, seed or 0)
-        alike = compare_figures(original, run, generated)
+        comparisons = compare_figures(original, run, generated)
     if out is not None:
-        write_workload(out, fitted.fields, f"Learned from {trace.name}.", fitted.notes)
+        write_workload(out, fitted.fields, f"Fitted to {trace.name}.", fitted.notes)
     latencies = None
     if store is not None:
         warn_if_slow()
         closed = as_closed(original, fitted.loop, seed or 0)
         runs = (simulate(store, requested, seed=seed or 0) for requested in (generated, closed))
         latencies = compare(*runs, seed=seed or 0)
-    differ = [one.name for one in alike if not one.agrees]
+    differ = [one.name for one in comparisons if not one.agrees]
     if as_json:
-        print_json(_result(fitted, alike, latencies) | {"verdict": "differs" if differ else "alike"})
+        print_json(_result(fitted, comparisons, latencies) | {"verdict": "differs" if differ else "agrees"})
     else:
-        _show(fitted, alike, latencies)
+        _show(fitted, comparisons, latencies)
     if check and (differ or (latencies is not None and latencies.verdict == "differ")):
         raise typer.Exit(1)
 
 
 def write_workload(path: Path, fields: dict[str, Any], title: str, notes: Sequence[str]) -> None:
-    """Write a workload as YAML, with what it leaves out as comments; whole or not at all.
+    """Write a workload as YAML, with comments on what it omits, either completely or not at all.
 
     Raises:
         InputError: the file cannot be written.
@@ -70,39 +82,41 @@ def write_workload(path: Path, fields: dict[str, Any], title: str, notes: Sequen
     text = workload_text(fields, title, notes)
     with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    say(f"workload written to {path}")
+    say(f"Workload written to {path}")
 
 
 def workload_text(fields: dict[str, Any], title: str, notes: Sequence[str]) -> str:
-    """A workload as YAML with comments."""
-    comments = [title, *(f"Not carried over: {note}." for note in notes)]
+    """Return a workload as YAML with comments."""
+    comments = [title, *(f"Not converted: {note}." for note in notes)]
     head = "".join(f"# {line}\n" for comment in comments for line in comment.splitlines())
     return head + yaml.safe_dump({"workload": fields}, sort_keys=False, default_flow_style=None, allow_unicode=True)
 
 
-def _result(fitted: Fitted, alike: Sequence[FigureComparison], latencies: Comparison | None) -> dict[str, Any]:
+def _result(fitted: Fitted, comparisons: Sequence[FigureComparison], latencies: Comparison | None) -> dict[str, Any]:
     return {
         "workload": fitted.fields,
         "notes": list(fitted.notes),
-        "comparison": [one.to_json() for one in alike],
+        "comparison": [one.to_json() for one in comparisons],
         "simulated": None if latencies is None else latencies.to_json(),
     }
 
 
-def _show(fitted: Fitted, alike: Sequence[FigureComparison], latencies: Comparison | None) -> None:
-    stdout.print(workload_text(fitted.fields, "The workload.", fitted.notes), markup=False, soft_wrap=True)
-    print_grid(similarity_grid(alike))
+def _show(fitted: Fitted, comparisons: Sequence[FigureComparison], latencies: Comparison | None) -> None:
+    stdout.print(workload_text(fitted.fields, "Fitted workload.", fitted.notes), markup=False, soft_wrap=True)
+    print_grid(similarity_grid(comparisons))
     if latencies is not None:
         print_grid(comparison_grid(latencies, ("generated", "original"), "Simulated latencies"))
 
 
-def similarity_grid(alike: Sequence[FigureComparison]) -> Grid:
-    """The figures of a trace beside those of what its workload generates."""
-    rows = [[one.name, number(one.original), number(one.generated), number(one.ratio), _word(one)] for one in alike]
-    return Grid("", ["figure", "original", "generated", "ratio", ""], rows)
+def similarity_grid(comparisons: Sequence[FigureComparison]) -> Grid:
+    """Table of the characteristics of a trace and of a trace generated by its workload."""
+    rows = [
+        [one.name, number(one.original), number(one.generated), number(one.ratio), _verdict(one)] for one in comparisons
+    ]
+    return Grid("", ["characteristic", "original", "generated", "ratio", ""], rows)
 
 
-def _word(one: FigureComparison) -> str:
+def _verdict(one: FigureComparison) -> str:
     if one.factor is None:
         return ""
     return "within" if one.agrees else "differs"

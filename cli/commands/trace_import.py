@@ -1,4 +1,4 @@
-"""`tailcast trace import`: logs of stores and benchmarks made into a trace and a Run."""
+"""`tailcast trace import`: logs of stores and benchmarks as a trace and a Run."""
 
 from __future__ import annotations
 
@@ -14,28 +14,49 @@ from traces.errors import InputError
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Logs, plain, gz or zst; or folders of them.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The trace: parquet, or CSV where the name ends in .csv.")],
-    format_: Annotated[str | None, typer.Option("--format", help="Of all files; else each one's is detected.")] = None,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Logs, plain, gz or zst, or folders of logs.", show_default=False),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Trace file to write: parquet, or CSV by its ending.", show_default=False),
+    ],
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Format of all files (default: detected for each file).")
+    ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="FIELD=COLUMN,...", help="Of any CSV: time=ts,op=verb,key=path,latency=dur:ms."),
+        typer.Option(
+            "--columns",
+            metavar="FIELD=COLUMN,...",
+            help="Columns of any other CSV, such as time=ts,op=verb,key=path,latency=dur:ms (default: none).",
+        ),
     ] = None,
-    zone: Annotated[str, typer.Option("--time-zone", help="Of times that name none: Europe/Berlin, +02:00.")] = "UTC",
-    run: Annotated[Path | None, typer.Option("--run", help="Folder of the Run; else OUT's name with .run.")] = None,
-    no_run: Annotated[bool, typer.Option("--no-run", help="Write no Run.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="A line that cannot be read is an error.")] = False,
-    anonymise: Annotated[bool, typer.Option("--anonymise", help="Hash names of buckets and keys.")] = False,
-    salt: Annotated[str | None, typer.Option(help="The key of these hashes; else a random one, not kept.")] = None,
+    zone: Annotated[
+        str, typer.Option("--time-zone", help="Time zone of times without one, such as Europe/Berlin or +02:00.")
+    ] = "UTC",
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Folder of the Run (default: name of --out, ending in .run).")
+    ] = None,
+    no_run: Annotated[bool, typer.Option("--no-run", help="Do not write a Run.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail at the first line that cannot be read.")] = False,
+    anonymise: Annotated[
+        bool, typer.Option("--anonymise", help="Replace names of buckets and keys by hashes.")
+    ] = False,
+    salt: Annotated[str | None, typer.Option("--salt", help="Key of the hashes (default: random, not kept).")] = None,
     spread: Annotated[bool, typer.Option("--spread", help="Spread arrivals over the tick of a coarse clock.")] = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a trace of logs, merged by time; and a Run, where they have latencies."""
-    from traces.logs.importing import import_logs  # its kernels take a second to load
+    """Import logs as a trace and, if they have latencies, as a Run.
+
+    Requests of several logs are merged by time.
+    """
+    from traces.logs.importing import import_logs
 
     if salt is not None and not anonymise:
-        raise InputError("--salt is the key of --anonymise, which is not given")
+        raise InputError("--salt is the key for --anonymise; give both")
     with progress("reading", total=1) as reading, progress("writing", total=1) as writing:
         bars = {"read": reading, "write": writing}
         figures = import_logs(
@@ -55,32 +76,32 @@ def command(
     if as_json:
         print_json(figures)
     else:
-        _tell_import(figures)
+        _print_import(figures)
 
 
 def _columns(text: str) -> dict[str, str]:
-    """The mapping of ``--columns``."""
+    """Parse the value of ``--columns``."""
     pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(field and sign and column for field, sign, column in pairs):
         raise InputError(f"--columns is {text!r}; write it like time=ts,op=verb,key=path,latency=dur:ms")
     return {field.strip(): column.strip() for field, _, column in pairs}
 
 
-def _tell_import(figures: dict[str, Any]) -> None:
+def _print_import(figures: dict[str, Any]) -> None:
     origin, rows = figures["origin"], figures["rows"]
     ops = ", ".join(f"{op} {count:,}" for op, count in figures["ops"].items())
     lines = [f"{figures['requests']:,} requests ({ops}) of {rows:,} rows in {', '.join(origin['formats'])}"]
     lines += [f"left out: {count:,} rows: {why}" for why, count in figures["left_out"].items()]
     if figures["joined"]:
-        lines.append(f"joined: {figures['joined']:,} rows that are the second part of a request")
+        lines.append(f"joined: {figures['joined']:,} rows with the second part of a request")
     if figures["unreadable"]:
         lines.append(f"not readable: {figures['unreadable']:,} rows; the first:")
         lines += [f"  {where}" for where in figures["first_unreadable"]]
-    lines += [f"{path} ends before it should: {why}" for path, why in figures["truncated"].items()]
+    lines += [f"{path} is truncated: {why}" for path, why in figures["truncated"].items()]
     if filled := figures["sizes_filled"]:
-        lines.append(f"sizes not in the log, taken from other requests of the same object: {filled:,}")
+        lines.append(f"sizes not in the log, taken from other requests for the same object: {filled:,}")
     if unknown := figures["sizes_unknown"]:
-        lines.append(f"sizes not known, taken for 0: {unknown:,}")
+        lines.append(f"unknown sizes, set to 0: {unknown:,}")
     clock = f"clock of {seconds(origin['clock_s'])}{', spread' if origin['spread'] else ''}"
     lines.append(f"from {origin['started_at'] or 'an unknown time'} over {figures['span_s']:,.6g} s; {clock}")
     lines.append(f"trace: {figures['trace']}")

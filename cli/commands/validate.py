@@ -1,4 +1,4 @@
-"""`tailcast validate`: forecasts compared with measured Runs to which the model was not fitted."""
+"""`tailcast validate`: a comparison of a model with measured Runs that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -38,22 +38,35 @@ _DEFAULTS = ", ".join(f"{name}={TOLERANCES[figure]:g}" for name, figure in _FIGU
 
 
 def command(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="The store.", show_default=False)],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Spec of the store.", show_default=False)],
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Folders of measured Runs, or folders that hold such.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Folders of measured Runs, or folders that contain such.", show_default=False
+        ),
     ],
     profile: Annotated[
         Path | None,
-        typer.Option("--profile", help="Calibrated values; their Runs do not count as held out."),
+        typer.Option(
+            "--profile",
+            help="Profile written by 'tailcast calibrate'; its Runs do not count as held out (default: none).",
+        ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with code 1 if a held-out error is beyond tolerance and noise.")
+        bool,
+        typer.Option(
+            "--check", help="Exit with 1 unless held-out errors are within the tolerance or the repeatability."
+        ),
     ] = False,
     tolerances: Annotated[
         list[str] | None,
-        typer.Option("--tolerance", metavar="FIGURE=FRACTION", help=f"Median error allowed; repeatable. [{_DEFAULTS}]"),
+        typer.Option(
+            "--tolerance",
+            metavar="MEASURE=FRACTION",
+            help=f"Allowed median error of a measure; repeatable (default: {_DEFAULTS}).",
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=2, help="Number of simulations per workload.")] = 5,
+    seeds: Annotated[int, typer.Option("--seeds", min=2, help="Number of simulations per workload.")] = 5,
     workers: WorkersOption = None,
     report: PageOption = None,
     figures_to: FiguresOption = None,
@@ -63,9 +76,9 @@ def command(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the quality of measured Runs, predict those to which the model was not fitted, and show the errors.
+    """Check measured Runs, predict those that the model was not fitted to, and report the errors.
 
-    Next to the errors is the repeatability: how much two measurements of the same configuration differ.
+    Errors are compared with the repeatability, which is the difference between repetitions of a measurement.
     """
     data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()
     if profile is not None:
@@ -91,7 +104,7 @@ def command(
     if out is not None:
         with atomic_file(out) as temporary:
             temporary.write_text(json_text(shown))
-        say(f"wrote {out}")
+        say(f"Result written to {out}")
     pages.write(lambda path: write_validation_page(result, spec, profile, path))
     if as_json:
         print_json(shown)
@@ -104,10 +117,10 @@ def command(
 
 
 def run_folders(paths: Sequence[Path]) -> list[Path]:
-    """Return the folders of Runs at or below the paths, each once.
+    """Return the folders of Runs, each once: paths that are Runs, and all Runs below the others.
 
     Raises:
-        InputError: there is no Run at or below a path.
+        InputError: one of the paths contains no Run.
     """
     found: dict[Path, Path] = {}
     for path in paths:
@@ -115,7 +128,7 @@ def run_folders(paths: Sequence[Path]) -> list[Path]:
         # The name of a folder that is still being written begins with a dot.
         inside = [f for f in inside if f == path or not any(p.startswith(".") for p in f.relative_to(path).parts)]
         if not inside:
-            raise InputError(f"{path}: no Run found: no folder with a run.json")
+            raise InputError(f"{path}: contains no Run, which is a folder with a run.json")
         for folder in inside:
             found.setdefault(folder.resolve(), folder)
     return list(found.values())
@@ -126,7 +139,7 @@ def _tolerances(given: Sequence[str]) -> dict[str, float]:
     for text in given:
         name, _, value = text.partition("=")
         if name not in _FIGURES:
-            raise InputError(f"--tolerance {text}: {name!r} is no figure; allowed are {', '.join(_FIGURES)}")
+            raise InputError(f"--tolerance {text}: {name!r} is not a measure; allowed are {', '.join(_FIGURES)}")
         try:
             fraction = float(value)
         except ValueError:

@@ -1,4 +1,4 @@
-"""`tailcast whatif`: variants of a spec with common random numbers: figures, differences, objectives."""
+"""`tailcast whatif`: variants of a spec with common random numbers: estimates, differences, objectives."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(
         typer.Option(
             "--vary",
             metavar="PATH=VALUES",
-            help="Field and its values: A..B, A..B:STEP, A..B/COUNT, or a list with commas, where none is null; "
+            help="Field and its values: A..B, A..B:STEP, A..B/COUNT, or a list separated by commas (none is null); "
             "repeatable.",
             show_default=False,
         ),
@@ -55,12 +55,14 @@ def command(
     slos: SloOption = None,
     samples: Annotated[
         int | None,
-        typer.Option("--samples", min=1, help="Number of points of a Latin hypercube (default: the whole grid)."),
+        typer.Option("--samples", min=1, help="Number of points of a Latin hypercube sample (default: the full grid)."),
     ] = None,
     base: Annotated[
         list[str] | None,
         typer.Option(
-            "--base", metavar="PATH=VALUE", help="Point to compare the others with; repeatable (default: the first)."
+            "--base",
+            metavar="PATH=VALUE",
+            help="Point to compare the others with; repeatable (default: the first point).",
         ),
     ] = None,
     replications: ReplicationsOption = 5,
@@ -69,7 +71,7 @@ def command(
         typer.Option(
             "--precision",
             help="Add replications to each point until its p99 is known to this relative precision; 0.05 is ± 5 % "
-            "(default: do not).",
+            "(default: none).",
         ),
     ] = None,
     steady: SteadyOption = False,
@@ -80,7 +82,9 @@ def command(
     scheduler: Annotated[
         str | None,
         typer.Option(
-            "--scheduler", metavar="ADDRESS", help="Dask cluster to use instead of workers, as tcp://10.0.0.1:8786."
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Dask cluster to use, such as tcp://10.0.0.1:8786 (default: local workers).",
         ),
     ] = None,
     report: PageOption = None,
@@ -102,7 +106,7 @@ def command(
     from sim.replication.replicate import Precision
 
     if scheduler is not None and workers is not None:
-        raise InputError("--workers are processes of this machine, and --scheduler is a cluster of others; give one")
+        raise InputError("--workers are local and --scheduler is a cluster; give one of them")
     experiment = WhatIfExperiment(
         spec_mapping(spec, profile, assignments),
         str(spec),
@@ -138,6 +142,6 @@ def command(
 
 
 def _print_wide(grid: Grid) -> None:
-    """The grid with a row for each point; but for a terminal, lines are as long as they need to be."""
+    """Print a grid with one row per point; lines are wrapped on terminals only."""
     console = stdout if stdout.is_terminal else Console(width=_LONGEST_LINE, highlight=False)
-    print_grid(grid, turn=False, console=console)
+    print_grid(grid, transpose=False, console=console)

@@ -1,4 +1,4 @@
-"""Figures as PNG or SVG files; the optional package kaleido draws them in a Chrome or Chromium of this machine."""
+"""Figures as PNG or SVG files, drawn by the optional package kaleido in a local Chrome or Chromium."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _WIDTH_PX = 900
 
 @dataclass(frozen=True)
 class PageFiles:
-    """Where a page goes, and a folder for its figures.
+    """Paths of a page and of a folder for its figures.
 
     Raises:
-        InputError: figures without a page, or kaleido is missing.
+        InputError: there are figures without a page, or kaleido is missing.
     """
 
     page: Path | None
@@ -34,15 +34,15 @@ class PageFiles:
 
     def __post_init__(self) -> None:
         if self.figures is not None and self.page is None:
-            raise InputError("--figures are those of a page; add --report FILE.html")
+            raise InputError("--figures writes the figures of a page; add --report FILE.html")
         if self.figures is not None:
             kaleido()
 
     def write(self, write_page: Callable[[Path], list[plotly.graph_objects.Figure]]) -> list[Path]:
-        """Write what is wanted, by a function that writes the page and hands back its figures.
+        """Write the page and the figures, if requested, by a function that writes the page and returns its figures.
 
         Returns:
-            the files of the figures.
+            paths of the figures.
 
         Raises:
             InputError: a browser is missing, or a file cannot be written.
@@ -50,19 +50,19 @@ class PageFiles:
         if self.page is None:
             return []
         drawn = write_page(self.page)
-        say(f"wrote {self.page}")
+        say(f"Page written to {self.page}")
         if self.figures is None:
             return []
         files = write_figures(drawn, self.figures, self.file_format)
-        say(f"wrote {len(files)} figures to {self.figures}")
+        say(f"{len(files)} figures written to {self.figures}")
         return files
 
 
 def kaleido() -> ModuleType:
-    """The package that draws.
+    """Import the package kaleido.
 
     Raises:
-        InputError: it is missing.
+        InputError: it is not installed.
     """
     try:
         import kaleido as package
@@ -75,10 +75,10 @@ def kaleido() -> ModuleType:
 def write_figures(
     figures: Sequence[plotly.graph_objects.Figure], folder: Path, file_format: FigureFormat
 ) -> list[Path]:
-    """Write each figure into a file of its own, named by its number and title; on white, in the order of the page.
+    """Write each figure on white to a file named by its number on the page and its title.
 
     Returns:
-        the files.
+        paths of the files.
 
     Raises:
         InputError: kaleido or a browser is missing, or a file cannot be written.
@@ -91,7 +91,7 @@ def write_figures(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise InputError(f"{folder}: cannot be created: {error.strerror}") from error
     try:
         images = asyncio.run(_images(draw, figures, file_format))
     except (ChromeNotFoundError, BrowserFailedError) as error:
@@ -106,7 +106,7 @@ def write_figures(
 async def _images(
     draw: ModuleType, figures: Sequence[plotly.graph_objects.Figure], file_format: FigureFormat
 ) -> list[bytes]:
-    # One browser for all; the formula fonts are the only thing that it would ask of a network.
+    # One browser draws all figures. Only MathJax would be loaded from the network.
     async with draw.Kaleido(mathjax=False) as browser:
         return [await browser.calc_fig(*_drawn(figure, file_format)) for figure in figures]
 

@@ -1,4 +1,4 @@
-"""Figures of a search and of a screening: what was tried against what is wanted, and which number moves the tail."""
+"""Figures of searches and sensitivity analyses."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from cli.commands.whatif_measures import Estimate, Measure
-from cli.figures.figures import ROLE_COLOURS, blank, dressed, escaped, with_room
+from cli.figures.runs import ROLE_COLOURS, blank, dressed, escaped, with_room
 from cli.figures.whatif import GREY, PLAIN, bars, by_verdict, exactly, latency_axis, value_axis, with_table
 from cli.tables.find import range_of, shown
+from cli.tables.measures import Estimate, Measure
 from sim.experiments.find import Best, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval
 
 _SCALES = {"s": ("ms", 1e3), "1/s": ("1/s", 1.0), "B": ("KiB", 1 / 1024), "B/s": ("MB/s", 1e-6), "": ("", 1.0)}
-"""What a unit of a spec is called on an axis, and how many of those it is."""
+"""Unit of an axis and conversion factor, by unit of the spec."""
 
 _LIMIT = "#d5521a"
-_ALLOWED = {True: ("adds no more load than allowed", PLAIN), False: ("adds more load than allowed", GREY)}
-_WAYS = {"up": ("more makes it slower", "#e08a00"), "down": ("more makes it faster", PLAIN), "": ("unclear", GREY)}
+_ALLOWED = {True: ("extra load allowed", PLAIN), False: ("too much extra load", GREY)}
+_WAYS = {
+    "up": ("increase makes it slower", "#e08a00"),
+    "down": ("increase makes it faster", PLAIN),
+    "": ("unclear", GREY),
+}
 
 
 def limit_figures(result: Limit) -> list[go.Figure]:
-    """For each objective its figure at each value tried, with intervals, its limit dashed and what was found marked."""
+    """Measure of each objective at each value, with intervals, its limit (dashed) and the result (marked)."""
     return [_objective(result, slo) for slo in result.slos]
 
 
@@ -52,7 +56,7 @@ def _objective(result: Limit, slo: Slo) -> go.Figure:
 
 
 def best_figures(result: Best) -> list[go.Figure]:
-    """The target and the extra load at each value tried; the spec as it stands and the most that is allowed dashed."""
+    """Target and extra load at each value; dashed lines are the unchanged spec and the allowed extra load."""
     measure = Measure(result.target.op, result.target.figure)
     most = result.most_extra_load
     targets = [measure.scaled(trial.target) for trial in (result.base, *result.trials)]
@@ -67,7 +71,7 @@ def best_figures(result: Best) -> list[go.Figure]:
 
 
 def _by_value(result: Best, title: str, y: str, found: Sequence[Estimate], measure: Measure | None) -> go.Figure:
-    """What was found of the spec as it stands, dashed, and of each trial."""
+    """Measure at each value and, dashed, of the unchanged spec."""
     label, scale = _axis(result)
     base, *others = found
     x = [(trial.value or 0.0) * scale for trial in result.trials]
@@ -81,8 +85,8 @@ def _by_value(result: Best, title: str, y: str, found: Sequence[Estimate], measu
     if measure is not None:
         line = {"color": GREY, "width": 1.5, "dash": "dash"}
         figure.add_scatter(
-            x=[x[0], x[-1]], y=[base.value] * 2, mode="lines", line=line, name="as it stands",
-            hovertemplate=f"as it stands: {exactly(measure, base)}<extra></extra>",
+            x=[x[0], x[-1]], y=[base.value] * 2, mode="lines", line=line, name="as in the spec",
+            hovertemplate=f"as in the spec: {exactly(measure, base)}<extra></extra>",
         )  # fmt: skip
     at = x.index(result.value * scale)
     _mark(figure, result, x[at], others[at].value)
@@ -92,9 +96,9 @@ def _by_value(result: Best, title: str, y: str, found: Sequence[Estimate], measu
 
 
 def strengths(result: Screening) -> go.Figure:
-    """A bar for each number: Morris's mu* of the elasticity, with its interval."""
+    """Bar for each number: Morris's mu* of the elasticity, with its interval."""
     rows = result.parameters
-    title = f"By how many % {result.target} changes with one % of each"
+    title = f"Change of {result.target} in % per 1 % of each number"
     figure = dressed(go.Figure(), escaped(title), height=190 + 48 * len(rows))
     names = {row.path: f"{escaped(row.path)}\xa0<br>{escaped(range_of(row))}\xa0" for row in rows}
     for way, (name, colour) in _WAYS.items():
@@ -104,10 +108,10 @@ def strengths(result: Screening) -> go.Figure:
             figure.add_bar(
                 y=[names[row.path] for row in mine], x=[estimate.value for estimate in found], orientation="h",
                 error_x=bars(found) | {"color": GREY}, marker_color=colour, name=name, showlegend=True,
-                text=[_told(row) for row in mine], textposition="none",
+                text=[_details(row) for row in mine], textposition="none",
                 hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
-    figure.update_xaxes(title={"text": "mu*: mean of the absolute elasticities, and its interval", "standoff": 8})
+    figure.update_xaxes(title={"text": "mu*: mean absolute elasticity, with its interval", "standoff": 8})
     figure.update_xaxes(rangemode="tozero")
     order = {"categoryorder": "array", "categoryarray": list(names.values())[::-1]}
     figure.update_yaxes(**order).update_layout(bargap=0.45)
@@ -124,9 +128,9 @@ def strengths(result: Screening) -> go.Figure:
 
 
 def effects(result: Screening) -> go.Figure:
-    """Morris's plane: how strong each number is, and how much that depends on the others or on its own value."""
+    """Morris's plane: strength of each number, and how much it depends on its own value or on other numbers."""
     rows = result.parameters
-    figure = blank("How strong, and how steady", "mu*: strength", "sigma: spread of the elasticities")
+    figure = blank("Strength and spread of effects", "mu*: strength", "sigma: spread of the elasticities")
     most, widest = (max(values) for values in zip(*((r.strength.value, r.spread) for r in rows), strict=True))
     figure.add_scatter(
         x=[0, most], y=[0, most], mode="lines", line={"color": GREY, "width": 1, "dash": "dot"}, hoverinfo="skip",
@@ -136,7 +140,7 @@ def effects(result: Screening) -> go.Figure:
         figure.add_scatter(
             x=[row.strength.value], y=[row.spread], mode="markers", name=escaped(row.path),
             marker={"size": 11, "color": ROLE_COLOURS[i % len(ROLE_COLOURS)]}, cliponaxis=False,
-            text=[_told(row)], hovertemplate="%{text}<extra></extra>",
+            text=[_details(row)], hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(range=[-0.04 * most, 1.08 * most])
     figure.update_yaxes(range=[-0.05 * max(most, widest), 1.08 * max(most, widest)])
@@ -169,13 +173,13 @@ def _mark(figure: go.Figure, result: Limit | Best, x: float, y: float) -> None:
 
 
 def _axis(result: Limit | Best) -> tuple[str, float]:
-    """What the axis of the searched value says, and what to multiply its values with."""
+    """Label of the axis of the searched field, and conversion factor of its values."""
     unit, scale = _SCALES[result.unit]
     return f"{result.path} ({unit})" if unit else result.path, scale
 
 
 def _ticks(x: Sequence[float], whole: bool) -> dict[str, Any]:
-    # Bisection leaves values close together, so ticks are not at each.
+    # Bisection tries values close together, so not each gets a tick.
     steps = {"dtick": 1} if whole and max(x) - min(x) <= 12 else {}
     return value_axis(x) | {"tickvals": None} | steps
 
@@ -188,6 +192,6 @@ def _way(elasticity: Interval) -> str:
     return "up" if elasticity.low > 0 else "down" if elasticity.high < 0 else ""
 
 
-def _told(row: Effect) -> str:
+def _details(row: Effect) -> str:
     figures = f"mu* {row.strength.value:.3g}, mu {row.elasticity.value:+.3g}, sigma {row.spread:.3g}"
     return f"{escaped(row.path)} in {escaped(range_of(row))}: {figures}, ×{row.factor:.3g} over the range"

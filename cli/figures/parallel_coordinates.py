@@ -1,4 +1,4 @@
-"""Parallel coordinates of a what-if: a line for each point over what was varied and what it gives."""
+"""Parallel coordinates of a what-if: a line for each point over varied fields, measures and cost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.commands.whatif_measures import Measure, are_numbers, ordered
-from cli.figures.figures import LABEL_GROUND, dressed, escaped
+from cli.figures.runs import LABEL_GROUND, dressed, escaped
 from cli.figures.whatif import GREY, MOST_TICKS, by_verdict, exactly, named, steps, with_table
+from cli.tables.measures import Measure, are_numbers, ordered
 from cli.tables.whatif import written
 from cli.words import number
 from sim.experiments.whatif import SimulatedPoint, WhatIf
@@ -22,18 +22,18 @@ _TICK = {
 }  # fmt: skip
 
 _Axis = tuple[str, list[float], list[tuple[float, str]]]
-"""Its label, where each point is on it from 0 to 1, and its ticks."""
+"""Label, position of each point from 0 to 1, and ticks."""
 
 
 def parallel(result: WhatIf, measures: Sequence[Measure]) -> go.Figure:
-    """A line for each point over an axis for each varied value, each measure, and the cost; coloured by verdict."""
+    """Line for each point, coloured by verdict, with an axis for each varied field, each measure, and the cost."""
     points = result.simulated
     axes = [_varied_axis(path, ordered(values), points) for path, values in result.vary.items()]
     axes += [_figure_axis(m.label, [m.of(p).value for p in points], m.is_latency) for m in measures]
     costs = [point.cost for point in points if point.cost is not None]
     if len(costs) == len(points):
         axes.append(_figure_axis("cost", costs, False))
-    figure = dressed(go.Figure(), "Every point, and what it gives", height=520)
+    figure = dressed(go.Figure(), "All points and their results", height=520)
     for name, colour, mine in by_verdict(bool(result.slos), points, lambda point: point.verdict):
         own = [i for i, point in enumerate(points) if any(point is other for other in mine)]
         _add_lines(figure, [axis[1] for axis in axes], own, [_all_of(point, measures) for point in mine])
@@ -82,13 +82,13 @@ def _figure_axis(label: str, values: Sequence[float], is_log: bool) -> _Axis:
 def _add_lines(
     figure: go.Figure, heights: Sequence[Sequence[float]], mine: Sequence[int], texts: Sequence[str]
 ) -> None:
-    """All lines as one trace, with a gap after each."""
+    """Add all lines as one plotly trace, with a gap after each."""
     x = [a for _ in mine for a in (*range(len(heights)), None)]
     y = [h for i in mine for h in (*(axis[i] for axis in heights), None)]
-    said = [text for text in texts for _ in range(len(heights) + 1)]
+    hover = [text for text in texts for _ in range(len(heights) + 1)]
     line, marker = {"width": 1.2}, {"size": 5}
     figure.add_scatter(
-        x=x, y=y, mode="lines+markers", line=line, marker=marker, hovertext=said, hoverinfo="text", opacity=0.75
+        x=x, y=y, mode="lines+markers", line=line, marker=marker, hovertext=hover, hoverinfo="text", opacity=0.75
     )
 
 
@@ -98,5 +98,5 @@ def _all_of(point: SimulatedPoint, measures: Sequence[Measure]) -> str:
 
 
 def _broken(label: str) -> str:
-    """A label in lines, for axes that are near each other."""
+    """Break a label into lines, as axes are close to each other."""
     return label.replace(".", ".<br>").replace(" ", "<br>")

@@ -1,4 +1,4 @@
-"""The route of a request as a picture: its visits from left to right, coloured by utilisation."""
+"""Diagrams of routes: visits from left to right, coloured by utilisation."""
 
 from __future__ import annotations
 
@@ -11,52 +11,53 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from cli.commands.route import Box, Fork, Lane, forks_of
-from cli.figures.figures import dressed, escaped
+from cli.figures.route_boxes import Box, Branches, Fork, forks_of
+from cli.figures.runs import dressed, escaped
 from cli.words import seconds
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from sim.analysis.visit_places import names_of
 
-_COLUMNS = 7  # boxes beside each other: their text is still legible on paper
-_STAGE_PX, _LANE_PX, _BOX_PX = 20, 16, 54
-_LEFT, _RIGHT = 0.16, 0.98  # where a box is in its column
+_COLUMNS = 7  # boxes in a line, whose text is still legible on paper
+_STAGE_PX, _LINE_PX, _BOX_PX = 20, 16, 54
+_LEFT, _RIGHT = 0.16, 0.98  # edges of a box in its column
 _SCALE = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [0.8, "#f0a35e"], [1.0, "#e0655a"]]
 _UNLIMITED, _INK, _GREY = "#ccd2da", "#1d2530", "#808a97"
-_RARE = 0.01  # of the requests: a route that fewer take says nothing about most of them
-_LETTERS = 12  # of a role in a line
+_RARE = 0.01  # fraction of requests; routes with fewer are not drawn
+_LETTERS = 12  # characters of a role per line
 _TABLE = ["stage", "join", "branches", "visit", "role", "at", "mean_demand_s", "utilization", "greatest"]
 
 
 @dataclass(frozen=True)
 class _Spot:
-    """A box and where it is drawn: its column, and its upper edge in pixels."""
+    """A box with its position: column, and upper edge in pixels."""
 
     stage: int
     fork: Fork
-    lane: Lane
+    branches: Branches
     index: int
     column: int
     top: int
 
     @property
     def box(self) -> Box:
-        return self.lane.boxes[self.index]
+        return self.branches.boxes[self.index]
 
 
 def route_figures(
     network: Network, requests: Requests, stations: Sequence[Mapping[str, Any]], most: int = 4
 ) -> list[go.Figure]:
-    """Pictures of the routes that most requests take, the most frequent first.
+    """Diagrams of the most frequent routes, in descending order of their requests.
 
-    Stages come one after the other; the branches of a fork are lanes below each other, and those that are alike are
-    one lane with their number.
+    Stages are drawn one after the other. The branches of a fork are below each other; equal branches are drawn once,
+    with their number.
 
     Args:
-        network: whose routes they are.
-        requests: which are asked for, and how large they are: demands are means over a route's requests.
+        network: the network with the routes.
+        requests: routes and sizes of the requests; service demands are means over those of a route.
         stations: rows with ``name`` and ``utilization``, as in a Run.
-        most: routes that are drawn; the most frequent, and of others those that 1 % of the requests take.
+        most: greatest number of routes; a route with less than 1 % of the requests is drawn only if it is the most
+            frequent one.
     """
     count = np.bincount(requests.route, minlength=len(network.routes))
     common = np.flatnonzero(count >= min(_RARE * len(requests), count.max()))
@@ -77,8 +78,8 @@ def _figure(network: Network, name: str, fraction: float, forks: Sequence[Fork])
     for spot in spots:
         shape = {"x0": spot.column + _LEFT, "x1": spot.column + _RIGHT, "y0": spot.top, "y1": spot.top + _BOX_PX}
         figure.add_shape(type="rect", **shape, fillcolor=_colour(spot.box), line={"width": 0}, layer="below")
-    _draw_words(figure, spots)
-    _draw_figures(figure, network, spots)
+    _draw_arrows(figure, spots)
+    _draw_labels(figure, network, spots)
     figure.update_xaxes(visible=False, range=[0, _COLUMNS + 0.05], fixedrange=True)
     figure.update_yaxes(visible=False, range=[height, 0], fixedrange=True)
     table = {"columns": _TABLE, "rows": [_row(network, spot) for spot in spots]}
@@ -89,39 +90,39 @@ def _figure(network: Network, name: str, fraction: float, forks: Sequence[Fork])
 
 
 def _spots(forks: Sequence[Fork]) -> Iterator[_Spot]:
-    """The boxes in order: forks follow each other as words do in lines, and so do the boxes of a long lane."""
+    """Yield the boxes in order, with line breaks between forks and within long branches."""
     column = top = bottom = 0
     for stage, fork in enumerate(forks, 1):
-        width = min(_COLUMNS, max(len(lane.boxes) for lane in fork.lanes))
+        width = min(_COLUMNS, max(len(branches.boxes) for branches in fork.branches))
         if column + width > _COLUMNS:
             column, top = 0, bottom
         line_top = top + _STAGE_PX
-        for lane in fork.lanes:
-            for i in range(len(lane.boxes)):
-                line_top += (_LANE_PX + _BOX_PX) * (i > 0 and i % width == 0)
-                yield _Spot(stage, fork, lane, i, column + i % width, line_top + _LANE_PX)
-            line_top += _LANE_PX + _BOX_PX
+        for branches in fork.branches:
+            for i in range(len(branches.boxes)):
+                line_top += (_LINE_PX + _BOX_PX) * (i > 0 and i % width == 0)
+                yield _Spot(stage, fork, branches, i, column + i % width, line_top + _LINE_PX)
+            line_top += _LINE_PX + _BOX_PX
         column, bottom = column + width, max(bottom, line_top + 8)
 
 
 def _draw_forks(figure: go.Figure, spots: Sequence[_Spot]) -> None:
-    """An outline about the boxes of each fork, with what is waited for."""
+    """Draw an outline around the boxes of each fork, with its join condition."""
     for stage in dict.fromkeys(spot.stage for spot in spots if spot.fork.joined):
         mine = [spot for spot in spots if spot.stage == stage]
         left, right = min(s.column for s in mine) + 0.03, max(s.column for s in mine) + 1
-        top, bottom = min(s.top for s in mine) - _LANE_PX, max(s.top for s in mine) + _BOX_PX + 5
+        top, bottom = min(s.top for s in mine) - _LINE_PX, max(s.top for s in mine) + _BOX_PX + 5
         line = {"color": _GREY, "width": 1, "dash": "dot"}
         figure.add_shape(type="rect", x0=left, x1=right, y0=top, y1=bottom, line=line, layer="below")
         _write(figure, left, top - 2, mine[0].fork.joined, xanchor="left", yanchor="bottom")
 
 
-def _draw_words(figure: go.Figure, spots: Sequence[_Spot]) -> None:
-    """What connects the boxes, and how many branches each lane stands for."""
+def _draw_arrows(figure: go.Figure, spots: Sequence[_Spot]) -> None:
+    """Draw arrows between boxes, and the number of equal branches."""
     for spot in spots:
         if spot is not spots[0]:
             _write(figure, spot.column + 0.095, spot.top + _BOX_PX / 2, "→", xanchor="center", yanchor="middle")
-        if spot.index == 0 and spot.lane.count > 1:
-            _write(figure, spot.column + _LEFT, spot.top, f"×{spot.lane.count}", xanchor="left", yanchor="bottom")
+        if spot.index == 0 and spot.branches.count > 1:
+            _write(figure, spot.column + _LEFT, spot.top, f"×{spot.branches.count}", xanchor="left", yanchor="bottom")
 
 
 def _write(figure: go.Figure, x: float, y: float, text: str, **anchors: str) -> None:
@@ -129,8 +130,8 @@ def _write(figure: go.Figure, x: float, y: float, text: str, **anchors: str) -> 
     figure.add_annotation(x=x, y=y, text=text, showarrow=False, font=font, borderpad=0, **anchors)
 
 
-def _draw_figures(figure: go.Figure, network: Network, spots: Sequence[_Spot]) -> None:
-    """What stands in the boxes, what hovering tells of them, and the scale of their colours."""
+def _draw_labels(figure: go.Figure, network: Network, spots: Sequence[_Spot]) -> None:
+    """Draw the text of the boxes, their hover texts, and the colour scale."""
     figure.add_scatter(
         x=[spot.column + (_LEFT + _RIGHT) / 2 for spot in spots],
         y=[spot.top + _BOX_PX / 2 for spot in spots],
@@ -138,7 +139,7 @@ def _draw_figures(figure: go.Figure, network: Network, spots: Sequence[_Spot]) -
         text=[_label(spot.box) for spot in spots],
         textfont={"size": 11, "color": _INK},
         textposition="middle center",
-        hovertext=[_told(network, spot) for spot in spots],
+        hovertext=[_details(network, spot) for spot in spots],
         hovertemplate="%{hovertext}<extra></extra>",
         marker={
             "size": 1,
@@ -169,7 +170,7 @@ def _label(box: Box) -> str:
     return "<br>".join([*map(escaped, role), box.action or seconds(box.mean_s)])
 
 
-def _told(network: Network, spot: _Spot) -> str:
+def _details(network: Network, spot: _Spot) -> str:
     box = spot.box
     at = escaped(names_of(network, box.stations))
     many = f" ({len(box.stations)} stations)" if len(box.stations) > 3 else ""
@@ -178,8 +179,8 @@ def _told(network: Network, spot: _Spot) -> str:
         mean, greatest = box.utilization
         most = f", at most {greatest:.4%}" if greatest > mean else ""
         lines.append(f"utilisation {mean:.4%}{most}")
-    if spot.lane.count > 1:
-        lines.append(f"in {spot.lane.count} branches alike")
+    if spot.branches.count > 1:
+        lines.append(f"in {spot.branches.count} equal branches")
     return "<br>".join(lines)
 
 
@@ -187,6 +188,6 @@ def _row(network: Network, spot: _Spot) -> list[str | float | None]:
     box = spot.box
     at = names_of(network, box.stations)
     return [
-        spot.stage, spot.fork.joined, spot.lane.count, spot.index + 1, box.role, at, box.mean_s,
+        spot.stage, spot.fork.joined, spot.branches.count, spot.index + 1, box.role, at, box.mean_s,
         *(box.utilization or (None, None)),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures of a what-if: curves, heat maps, parallel coordinates, differences to the base, cost against the tail."""
+"""Figures of a what-if: curves, heat maps, differences from the base, cost against tail latency."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.commands.whatif_measures import Estimate, Measure, are_numbers, ordered
-from cli.figures.figures import COLOURS, blank, escaped, with_room
+from cli.figures.runs import COLOURS, blank, escaped, with_room
+from cli.tables.measures import Estimate, Measure, are_numbers, ordered
 from cli.tables.whatif import setting, written
 from cli.words import LABELS, number
 from sim.experiments.whatif import SimulatedPoint, WhatIf
@@ -18,9 +18,9 @@ from sim.experiments.whatif import SimulatedPoint, WhatIf
 _Point = TypeVar("_Point")
 
 _VERDICTS = {
-    "pass": ("keeps all objectives", "#109e78"),
-    "unsure": ("cannot be told", "#e08a00"),
-    "fail": ("breaks one", "#d5521a"),
+    "pass": ("meets all objectives", "#109e78"),
+    "unsure": ("uncertain", "#e08a00"),
+    "fail": ("violates an objective", "#d5521a"),
 }
 PLAIN, GREY = "#3b82d6", "#808a97"
 _HEAT = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [1.0, "#e0655a"]]
@@ -29,7 +29,7 @@ MOST_TICKS, _MOST_DIFFERENCES = 9, 30
 
 
 def curve(result: WhatIf, measures: Sequence[Measure]) -> go.Figure:
-    """Measures of one unit against the one value that varies, with intervals, and their limits dashed."""
+    """Measures of one unit against the varied field, with intervals and (dashed) limits."""
     ((path, values),) = result.vary.items()
     points = result.simulated
     title = ", ".join(dict.fromkeys(measure.name for measure in measures))
@@ -58,7 +58,7 @@ def curve(result: WhatIf, measures: Sequence[Measure]) -> go.Figure:
 
 
 def heat_map(result: WhatIf, measure: Measure) -> go.Figure:
-    """A measure over the grid of two values: in each cell its figure and verdict; the objective's limit is a line."""
+    """Measure on the grid of two fields, with its verdict in each cell; a line is the limit of the objective."""
     (x_path, x_values), (y_path, y_values) = ((path, ordered(values)) for path, values in result.vary.items())
     cells = {(written(p.set[x_path]), written(p.set[y_path])): p for p in result.simulated}
     rows = [[cells.get((written(x), written(y))) for x in x_values] for y in y_values]
@@ -69,7 +69,7 @@ def heat_map(result: WhatIf, measure: Measure) -> go.Figure:
         z=shown,
         text=[[_in_cell(measure, point) for point in row] for row in rows],
         texttemplate="%{text}",
-        hovertext=[[_of_point(measure, point) if point else "cannot be" for point in row] for row in rows],
+        hovertext=[[_of_point(measure, point) if point else "not possible" for point in row] for row in rows],
         hovertemplate="%{hovertext}<extra></extra>",
         colorscale=_reversed(_HEAT) if _more_is_better(measure) else _HEAT,
         showscale=False,
@@ -93,12 +93,12 @@ def heat_map(result: WhatIf, measure: Measure) -> go.Figure:
         for y, row in zip(y_values, rows, strict=True)
         for x, point in zip(x_values, row, strict=True)
     ]
-    figure.update_layout(margin_b=60)  # there is no legend
+    figure.update_layout(margin_b=60)  # no legend
     return with_table(figure, [x_path, y_path, measure.label, "low", "high", "verdict"], rows_of_csv)
 
 
 def differences(result: WhatIf, measure: Measure) -> go.Figure:
-    """By how much each point is above the base, with intervals; grey where the interval holds 0."""
+    """Difference of each point from the base, with intervals; grey if the interval includes 0."""
     base = result.points[result.base]
     others = [point for point in result.simulated if point is not base]
     found = [(point, measure.difference(point)) for point in others]
@@ -106,10 +106,10 @@ def differences(result: WhatIf, measure: Measure) -> go.Figure:
     largest = sorted(found, key=lambda pair: -abs(pair[1].value))[:_MOST_DIFFERENCES]
     shown = [pair for pair in found if any(pair[0] is point for point, _ in largest)]
     hidden = f" (largest {len(shown)} of {len(found)})" if len(shown) < len(found) else ""
-    figure = blank(f"{escaped(measure.name)}: difference to the base{hidden}", f"difference ({measure.unit})", "")
+    figure = blank(f"{escaped(measure.name)}: difference from the base{hidden}", f"difference ({measure.unit})", "")
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    for sure, colour, name in ((True, PLAIN, "differs"), (False, GREY, "interval holds 0")):
-        mine = [(point, e) for point, e in shown if (e.low > 0 or e.high < 0) == sure]
+    for is_certain, colour, name in ((True, PLAIN, "differs"), (False, GREY, "interval includes 0")):
+        mine = [(point, e) for point, e in shown if (e.low > 0 or e.high < 0) == is_certain]
         if mine:
             figure.add_scatter(
                 x=[estimate.value for _, estimate in mine],
@@ -129,7 +129,7 @@ def differences(result: WhatIf, measure: Measure) -> go.Figure:
 
 
 def cost_against_tail(result: WhatIf, op: str) -> go.Figure:
-    """Cost and the operation's tail of each point; the Pareto front is a line."""
+    """Cost and tail latency of each point; a line is the Pareto front."""
     front = result.pareto[op]
     measure = Measure(op, front.figure)
     points = [p for p in result.simulated if p.cost is not None and op in p.ops]
@@ -160,17 +160,17 @@ def cost_against_tail(result: WhatIf, op: str) -> go.Figure:
 
 
 def by_verdict(
-    judged: bool, points: Sequence[_Point], verdict_of: Callable[[_Point], str]
+    has_verdicts: bool, points: Sequence[_Point], verdict_of: Callable[[_Point], str]
 ) -> list[tuple[str, str, list[_Point]]]:
-    """What to call the points of each verdict that there is, their colour, and the points."""
-    if not judged:
+    """Group points by verdict, and return label, colour and points of each group."""
+    if not has_verdicts:
         return [("points", PLAIN, list(points))]
     groups = [(v, [point for point in points if verdict_of(point) == v]) for v in _VERDICTS]
     return [(*_VERDICTS[verdict], mine) for verdict, mine in groups if mine]
 
 
 def latency_axis(found: Sequence[Estimate]) -> dict[str, Any]:
-    """Logarithmic, but where all values are of one size."""
+    """Logarithmic axis, or linear if all values are within a factor of 4."""
     known = [estimate.value for estimate in found if estimate.value > 0 and math.isfinite(estimate.value)]
     if not known or max(known) < 4 * min(known):
         return {"rangemode": "tozero"}
@@ -178,14 +178,14 @@ def latency_axis(found: Sequence[Estimate]) -> dict[str, Any]:
 
 
 def bars(found: Sequence[Estimate]) -> dict[str, Any]:
-    """Bars from the lower to the upper bound of each estimate; none where there is no bound."""
+    """Error bars between the bounds of each estimate, if it has bounds."""
     above = [e.high - e.value if math.isfinite(e.high - e.value) else 0.0 for e in found]
     below = [e.value - e.low if math.isfinite(e.value - e.low) else 0.0 for e in found]
     return {"type": "data", "array": above, "arrayminus": below, "width": 4, "thickness": 1.2}
 
 
 def exactly(measure: Measure, estimate: Estimate) -> str:
-    """A measure and its interval, as figures take text."""
+    """Format a measure and its interval for figures."""
     known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
     between = f" ({estimate.low:.6g} … {estimate.high:.6g})" if known else ""
     return f"{escaped(measure.name)} {estimate.value:.6g} {measure.unit}{between}"
@@ -197,17 +197,17 @@ def _of_point(measure: Measure, point: SimulatedPoint) -> str:
 
 
 def named(point: SimulatedPoint) -> str:
-    """What was set at a point, as figures take text."""
+    """Format the varied values of a point for figures."""
     return escaped(setting(point))
 
 
 def _in_short(point: SimulatedPoint) -> str:
-    """Its values alone."""
+    """Format the varied values of a point without paths."""
     return escaped(", ".join(map(written, point.set.values())))
 
 
 def _verdict(measure: Measure, point: SimulatedPoint | None) -> str:
-    """Of the measure's own objective."""
+    """Return the verdict for the objective of a measure."""
     return point.slo.get(measure.slo.text, "") if point and measure.slo else ""
 
 
@@ -218,7 +218,7 @@ def _in_cell(measure: Measure, point: SimulatedPoint | None) -> str:
 
 
 def _with_limit(measure: Measure) -> str:
-    """The name of a measure, with its objective."""
+    """Return the label of a measure, with its objective."""
     return escaped(f"{measure.label}; line: {measure.slo.text}" if measure.slo else measure.label)
 
 
@@ -231,12 +231,12 @@ def _reversed(scale: list[list[Any]]) -> list[list[Any]]:
 
 
 def _places(values: Sequence[Any], points: Sequence[SimulatedPoint], path: str) -> list[Any]:
-    """Where points are on the axis of a varied value: at the number it is, or at its name."""
+    """Positions of points on the axis of a varied field: numbers or names."""
     return [point.set[path] if are_numbers(values) else escaped(written(point.set[path])) for point in points]
 
 
 def value_axis(values: Sequence[Any]) -> dict[str, Any]:
-    """The axis of a varied value: logarithmic where its numbers are of several sizes, names side by side."""
+    """Axis of a varied field: logarithmic if its numbers span a factor of 20, or with categories for names."""
     if not are_numbers(values):
         return {"type": "category", "categoryarray": [escaped(written(value)) for value in values]}
     is_log = min(values) > 0 and max(values) >= 20 * min(values)
@@ -245,12 +245,12 @@ def value_axis(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def steps(count: int, labels: Sequence[str]) -> dict[str, Any]:
-    """An axis with one step for each label."""
+    """Axis with one step per label."""
     return {"tickvals": list(range(count)), "ticktext": list(labels), "range": [-0.5, count - 0.5]}
 
 
 def with_table(figure: go.Figure, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> go.Figure:
-    """The figure with what its CSV holds."""
+    """Attach the table that the CSV button saves."""
     return figure.update_layout(
         meta={"table": {"columns": list(columns), "rows": [list(map(_finite, r)) for r in rows]}}
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from cli.figures.figures import COLOURS, blank, escaped, ratio_axis, with_room
+from cli.figures.runs import COLOURS, blank, escaped, ratio_axis, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds

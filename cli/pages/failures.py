@@ -1,4 +1,4 @@
-"""The page about failures: latency and throughput as each begins, lasts and is over, and tables of the windows."""
+"""Page about failures: latency and throughput before, during and after each, and tables of these windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from cli.figures.figures import COLOURS, LABEL_GROUND, blank, with_room
+from cli.figures.runs import COLOURS, LABEL_GROUND, blank, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.failures import described, failure_grids, findings
 from cli.words import seconds
@@ -18,7 +18,7 @@ _FAILED = "#b3261e"
 
 
 def write_failures_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
-    """Write a page about what `sim.experiments.failures.failures` found; its figures.
+    """Write a page about the result of `sim.experiments.failures.failures`, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -33,39 +33,39 @@ def write_failures_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
         )
         for row, sentence in zip(result["failures"], found, strict=True)
     ]
-    header = Header(_requested(result), found[0] if len(found) == 1 else _worst(result), _sure(result))
-    return write_page(path, f"What if {Path(result['spec']).name} had failures", header, sections)
+    header = Header(_requested(result), found[0] if len(found) == 1 else _worst(result), _certainty(result))
+    return write_page(path, f"Failures of {Path(result['spec']).name}", header, sections)
 
 
 def _requested(result: dict[str, Any]) -> str:
     what = "; ".join(described(row) for row in result["failures"])
     times = f"from {seconds(result['at_s'])} to {seconds(min(result['until_s'], result['end_s']))}"
-    return f"What requests take before, during and after a failure {times} of {seconds(result['end_s'])}: {what}."
+    return f"The effect of a failure {times} of {seconds(result['end_s'])}: {what}."
 
 
 def _worst(result: dict[str, Any]) -> str:
-    """Which failure is the worst for each operation while it lasts: by its errors, then by its tail."""
+    """State the worst failure for each operation, by errors and then by tail latency during the failure."""
     parts = []
     for op in dict.fromkeys(op for row in result["failures"] for op in row["windows"]["during"]["ops"]):
         having = [row for row in result["failures"] if op in row["windows"]["during"]["ops"]]
 
-        def badness(row: dict[str, Any], op: str = op) -> tuple[float, float]:
+        def severity(row: dict[str, Any], op: str = op) -> tuple[float, float]:
             figures = row["windows"]["during"]["ops"][op]
             tail = figures["latency_s"]["p99"]
             return round(figures["errors"] / figures["count"], 3), tail if math.isfinite(tail) else math.inf
 
-        worst = max(having, key=badness)
-        failed, tail = badness(worst)
+        worst = max(having, key=severity)
+        failed, tail = severity(worst)
         errors = f", and {failed:.1%} fail" if failed else ""
         what = "all fail" if failed == 1 else f"p99 is {seconds(tail)}{errors}"
-        parts.append(f"{op}s suffer most while {described(worst)}: {what}")
+        parts.append(f"{op}s are affected most while {described(worst)}: {what}")
     if result["slos"]:
         count = sum("fail" in row["windows"]["during"]["slo"].values() for row in result["failures"])
-        parts.append(f"{count} of {len(result['failures'])} failures break an objective while they last")
+        parts.append(f"{count} of {len(result['failures'])} failures violate an objective while they last")
     return f"{'; '.join(parts)}."
 
 
-def _sure(result: dict[str, Any]) -> str:
+def _certainty(result: dict[str, Any]) -> str:
     counts = sorted({row["replications"] for row in result["failures"]})
     times = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     widths = [
@@ -76,15 +76,15 @@ def _sure(result: dict[str, Any]) -> str:
         for low, high in [figures["interval"]["latency_s"]["p99"]]
         if figures["latency_s"]["p99"] and math.isfinite(high - low)
     ]
-    how = f"Each failure was simulated {times} times, and as often without it by the same random numbers"
+    how = f"Each failure has {times} replications, each compared with a healthy one with the same random numbers"
     if not widths:
-        return f"{how}; that is too few for intervals."
+        return f"{how}; these are too few for intervals."
     widest, where = max(widths)
     return f"{how}; the widest {result['confidence']:.0%} interval of a p99 is ± {widest:.1%} ({where})."
 
 
 def latency(result: dict[str, Any], row: dict[str, Any]) -> go.Figure:
-    """p50 and p99 by intended start; dashed, p99 without the failure."""
+    """p50 and p99 by intended start, and (dashed) p99 without the failure."""
     figure = _axes(
         result, "Latency: p50 (thin), p99 (bold), healthy p99 (dashed)", "intended start (s)", "latency (ms)"
     )
@@ -104,8 +104,8 @@ def latency(result: dict[str, Any], row: dict[str, Any]) -> go.Figure:
 
 
 def throughput(result: dict[str, Any], row: dict[str, Any]) -> go.Figure:
-    """Successes a second by end, dashed without the failure; failures by intended start."""
-    figure = _axes(result, "Throughput; healthy is dashed, errors dotted", "time (s)", "requests a second")
+    """Successful requests per second by end, dashed without the failure, and failed ones by intended start."""
+    figure = _axes(result, "Throughput; healthy is dashed, errors dotted", "time (s)", "requests per second")
     over = row["timeline"]
     for op, healthy in over["healthy"].items():
         failing = over["failing"].get(op, {"throughput_ops": [], "errors_ops": []})
@@ -127,7 +127,7 @@ def _middles(over: dict[str, Any]) -> list[float]:
 
 
 def _axes(result: dict[str, Any], title: str, x: str, y: str) -> go.Figure:
-    """An empty chart over time with the failure's window shaded, and all windows named."""
+    """Return an empty chart over time with labelled windows; the one during the failure is shaded."""
     figure = blank(title, x, y)
     until_s = min(result["until_s"], result["end_s"])
     figure.add_vrect(x0=result["at_s"], x1=until_s, fillcolor=_SHADE, line_width=0, layer="below")

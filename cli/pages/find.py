@@ -1,4 +1,4 @@
-"""The pages about a search and about a screening."""
+"""Pages about searches and sensitivity analyses."""
 
 from __future__ import annotations
 
@@ -23,58 +23,58 @@ from cli.tables.find import (
 from sim.experiments.find import Best, Limit
 from sim.experiments.sensitivity import Screening
 
-_LIMITS = "A point is a value that was tried, with its 95% interval; the dashed line is the objective."
+_LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
 _STRENGTHS = (
-    "Values and latency are taken by their logarithms: an elasticity of 0.5 means that one percent more of the number "
-    "is half a percent more latency. Colour says which way, where the interval of the mean elasticity leaves no doubt."
+    "An elasticity of 0.5 means that a number larger by one percent makes the latency larger by half a percent. The "
+    "colour is the direction of the effect, if the interval of the mean elasticity excludes 0."
 )
 _EFFECTS = (
-    "A number near the lower axis of the second figure works alike everywhere; towards the dotted line and above it, "
-    "what it does depends on its own value or on the others."
+    "In the second figure, a number near the lower axis has the same effect everywhere. Near the dotted line or above "
+    "it, the effect depends on its own value or on other numbers."
 )
 
 
 def write_limit_page(result: Limit, path: Path, spec: str) -> list[go.Figure]:
-    """Write a page about what `sim.experiments.find.find_limit` found of a spec of this name; its figures.
+    """Write a page about the result of `sim.experiments.find.find_limit` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
-    keeps = " and ".join(slo.text for slo in result.slos)
+    objectives = " and ".join(slo.text for slo in result.slos)
     header = Header(
-        f"The {extreme(result)} {result.path} with which {spec} keeps {keeps}.",
+        f"The {extreme(result)} {result.path} with which {spec} meets {objectives}.",
         limit_found(result),
         f"{limit_sure(result)} {_simulated(result, len(result.simulated))}",
     )
     sections = [
         Section("", [_LIMITS], charts=limit_figures(result)),
-        Section("Value by value", (), [replace(limit_grid(result), title="")]),
+        Section("All values", (), [replace(limit_grid(result), title="")]),
     ]
     return write_page(path, f"The {extreme(result)} {result.path}", header, sections)
 
 
 def write_best_page(result: Best, path: Path, spec: str) -> list[go.Figure]:
-    """Write a page about what `sim.experiments.find.find_best` found of a spec of this name; its figures.
+    """Write a page about the result of `sim.experiments.find.find_best` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
     most = result.most_extra_load
-    within = "" if most is None else f", with {most:.2%} extra load at most"
+    within = "" if most is None else f", with at most {most:.2%} extra load"
     header = Header(
-        f"The {result.path} with which {result.target} of {spec} is least{within}.",
+        f"The {result.path} that minimises {result.target} of {spec}{within}.",
         best_found(result),
         f"{best_sure(result)} {_simulated(result, len(result.trials) + 1)}",
     )
     sections = [
         Section("", charts=best_figures(result)),
-        Section("Value by value", (), [replace(best_grid(result), title="")]),
+        Section("All values", (), [replace(best_grid(result), title="")]),
     ]
     return write_page(path, f"The best {result.path}", header, sections)
 
 
 def write_sensitivity_page(result: Screening, path: Path, spec: str) -> list[go.Figure]:
-    """Write a page about what `sim.experiments.sensitivity.sensitivity` found of a spec of this name; its figures.
+    """Write a page about the result of `sim.experiments.sensitivity.sensitivity` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -82,18 +82,18 @@ def write_sensitivity_page(result: Screening, path: Path, spec: str) -> list[go.
     strongest = result.parameters[0]
     strength = strongest.strength
     header = Header(
-        f"Which of {len(result.parameters)} numbers of {spec} moves {result.target} most.",
-        f"{strongest.path}: a percent of it changes {result.target} by {strength.value:.2f} percent on the "
-        f"mean, which is a factor of {strongest.factor:.3g} over {range_of(strongest)}.",
-        f"Its {result.confidence:.0%} interval is {strength.low:.2f} to {strength.high:.2f}, from "
-        f"{result.trajectories} walks through the ranges. {_simulated(result, result.simulated)}",
+        f"Which of {len(result.parameters)} numbers of {spec} affects {result.target} most.",
+        f"{strongest.path}: a change of 1 % changes {result.target} by {strength.value:.2f} % on average, and "
+        f"{range_of(strongest)} by a factor of {strongest.factor:.3g}.",
+        f"The {result.confidence:.0%} interval of this elasticity is {strength.low:.2f} to {strength.high:.2f}, from "
+        f"{result.trajectories} trajectories. {_simulated(result, result.simulated)}",
     )
     sections = [
         Section("", [_STRENGTHS, _EFFECTS], charts=[strengths(result), effects(result)]),
-        Section("In figures", (), [replace(sensitivity_grid(result), title="")]),
+        Section("All numbers", (), [replace(sensitivity_grid(result), title="")]),
     ]
-    return write_page(path, f"What moves {result.target}", header, sections)
+    return write_page(path, f"Sensitivity of {result.target}", header, sections)
 
 
 def _simulated(result: Limit | Best | Screening, count: int) -> str:
-    return f"{count} points were simulated {result.replications} times each, with the same random numbers."
+    return f"{count} points have {result.replications} replications each, with common random numbers."

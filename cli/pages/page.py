@@ -1,4 +1,4 @@
-"""The shell of a report: one HTML page that carries its style, script and data, and asks nothing of a network."""
+"""HTML pages that contain their style, script and data, and so work offline."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _MARKS = "differs", "unsure", "beyond"
 
 @dataclass(frozen=True)
 class Header:
-    """What a page begins with, a sentence each: what was asked, what was found, how sure that is; plain text."""
+    """Summary at the top of a page, as plain text: what was requested and found, and how certain it is."""
 
     requested: str
     found: str
-    sure: str
+    certainty: str
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: a heading, paragraphs, tables, then charts; all text is plain; the template escapes it."""
+    """Part of a page: a heading, paragraphs, tables, then charts; all text is plain, and the template escapes it."""
 
     heading: str
     paragraphs: Sequence[str] = ()
@@ -37,11 +37,11 @@ class Section:
 
 
 def write_page(path: Path, title: str, header: Header, sections: Sequence[Section]) -> list[go.Figure]:
-    """Write the page, whole or not at all; its figures, in the order of the page.
+    """Write the page, either completely or not at all, and return its figures in their order on the page.
 
     Each figure has a button that saves its data as CSV: the table in its ``layout.meta["table"]`` (``{"columns",
-    "rows"}``) where it carries one, else a row for each point. There a trace's ``meta`` may give ``series``, what its
-    rows are called if not by its name, and ``customdata``, what that column is called.
+    "rows"}``) if it has one, otherwise one row per point. For these rows the ``meta`` of a plotly trace may give
+    ``series``, a name other than that of the trace, and ``customdata``, the name of that column.
 
     Raises:
         InputError: the file cannot be written.
@@ -54,7 +54,7 @@ def write_page(path: Path, title: str, header: Header, sections: Sequence[Sectio
     environment.filters["data"] = lambda figure: Markup(_data(figure))
     page = environment.get_template("page.html").render(
         title=title,
-        header=[("Requested", header.requested), ("Found", header.found), ("How sure", header.sure)],
+        header=[("Requested", header.requested), ("Found", header.found), ("Certainty", header.certainty)],
         sections=sections,
         marks=_MARKS,
         style=Markup(_asset("page.css")),
@@ -71,6 +71,6 @@ def _asset(name: str) -> str:
 
 
 def _data(figure: go.Figure) -> str:
-    """A figure as JSON that a script element can hold: "<" stands escaped, lest a name in the data end the element."""
+    """Return a figure as JSON in which "<" is escaped, so that a name in the data cannot end the script element."""
     text: str = figure.to_json().replace("<", "\\u003c")
     return text

@@ -1,4 +1,4 @@
-"""The page about a plan: when which limit is reached, what changes cost and do, and the likely path."""
+"""Page about a plan: when limits are reached, costs and effects of changes, and the most likely growth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from cli.figures.figures import blank, escaped, with_room
+from cli.figures.runs import blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.parse.slo import parse_slo
 from cli.tables.plan import change_text, evidence, figure, found, month, plan_grids, requested, sure
@@ -19,8 +19,8 @@ from sim.experiments.measures import ERRORS
 from sim.replication.slo import UTILIZATION, Slo
 
 _KINDS = {"state": "#3b82d6", "station": "#e08a00", "slo": "#d5521a"}
-_NAMES = {"state": "what the store holds", "station": "a station", "slo": "an objective"}
-_HOLDS = {True: ("holds", "#109e78"), False: ("does not hold", "#7f8896")}
+_NAMES = {"state": "stored data", "station": "a station", "slo": "an objective"}
+_HOLDS = {True: ("suffices", "#109e78"), False: ("does not suffice", "#7f8896")}
 _LINES = "#3b82d6", "#e08a00", "#109e78", "#b86aa8", "#7f6fd6", "#d8577f"
 _GREY = "rgba(128,128,128,0.8)"
 _MOST_CHANGES = 30
@@ -28,21 +28,21 @@ _NAME_LENGTH = 40
 
 
 def write_plan_page(result: CapacityPlan, path: Path, title: str) -> list[go.Figure]:
-    """Write a page about what `sim.capacity.plan.plan` found; its figures.
+    """Write a page about the result of `sim.capacity.plan.plan`, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
     """
     charts = [_timeline(result)] if result.limits else []
     charts += [_objective(result, text) for text in result.slos]
-    charts += [_shares(result)] if any(m.health.loads or m.health.fill_fraction for m in result.likely) else []
+    charts += [_load_and_fill(result)] if any(m.health.loads or m.health.fill_fraction for m in result.likely) else []
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
-    sections = [Section("", charts=charts), Section("In figures", evidence(result), plan_grids(result))]
+    sections = [Section("", charts=charts), Section("Limits and changes", evidence(result), plan_grids(result))]
     return write_page(path, title, Header(requested(result), found(result), sure(result)), sections)
 
 
 def _timeline(result: CapacityPlan) -> go.Figure:
-    """A bar from the earliest to the latest month of each limit, with a mark at the likely one."""
+    """Bar from the earliest to the latest month of each limit, with a mark at the most likely one."""
     limits, end = result.limits, result.months
     shown = blank("When each limit is reached", "months from now", "")
     names = [escaped(limit.name) for limit in limits]
@@ -74,20 +74,20 @@ def _when(limit: Limit) -> str:
 
 
 def _objective(result: CapacityPlan, text: str) -> go.Figure:
-    """An objective's figure along the likely path, and its limit."""
+    """Measure of an objective for the most likely growth, and its limit."""
     slo = parse_slo(text)
     scale, unit = _unit(slo)
-    shown = blank(f"{escaped(text)} in the likely scenario", "months from now", unit)
+    shown = blank(f"{escaped(text)} for the most likely growth", "months from now", unit)
     moments = [moment for moment in result.likely if text in moment.health.slos]
-    judged = [moment.health.slos[text] for moment in moments]
-    y = [j.value * scale for j in judged]
-    half = [(j.high - j.value) * scale if math.isfinite(j.high) else 0.0 for j in judged]
-    below = [min(down, value) for down, value in zip(half, y, strict=True)]  # no figure can be less than 0
+    estimates = [moment.health.slos[text] for moment in moments]
+    y = [j.value * scale for j in estimates]
+    half = [(j.high - j.value) * scale if math.isfinite(j.high) else 0.0 for j in estimates]
+    below = [min(down, value) for down, value in zip(half, y, strict=True)]  # no measure can be less than 0
     shown.add_scatter(
         x=[moment.month for moment in moments], y=y, mode="lines+markers", name=escaped(slo.figure),
         line={"color": _LINES[0]},
         error_y={"type": "data", "array": half, "arrayminus": below, "symmetric": False, "width": 3, "thickness": 1},
-        hovertext=[figure(text, j.value) for j in judged], hovertemplate="month %{x}: %{hovertext}<extra></extra>",
+        hovertext=[figure(text, j.value) for j in estimates], hovertemplate="month %{x}: %{hovertext}<extra></extra>",
         showlegend=False,
     )  # fmt: skip
     shown.add_hline(y=slo.limit * scale, line={"color": _KINDS["slo"], "dash": "dash", "width": 1.5})
@@ -100,12 +100,12 @@ def _unit(slo: Slo) -> tuple[float, str]:
         return 100.0, "%"
     if slo.figure == "throughput_bytes":
         return 1e-6, "MB/s"
-    return (1.0, "requests a second") if slo.above else (1e3, "latency (ms)")
+    return (1.0, "requests per second") if slo.above else (1e3, "latency (ms)")
 
 
-def _shares(result: CapacityPlan) -> go.Figure:
-    """Fill and the load of each role along the likely path."""
-    shown = blank("How full and how busy it is", "months from now", "fraction")
+def _load_and_fill(result: CapacityPlan) -> go.Figure:
+    """Fill fraction and utilisation of each role for the most likely growth."""
+    shown = blank("Fill and utilisation", "months from now", "fraction")
     moments = result.likely
     fills = [m.health.fill_fraction for m in moments]
     lines: dict[str, list[float | None]] = {"OSDs full": fills} if fills[0] is not None else {}
@@ -122,7 +122,7 @@ def _shares(result: CapacityPlan) -> go.Figure:
 
 
 def _costs(result: CapacityPlan) -> go.Figure:
-    """What each change costs: those that hold, and those that do not; the cheapest of both."""
+    """Costs of changes that suffice and of others, the cheapest of both."""
     changes = sorted((t for t in result.changes if t.change.values), key=lambda t: (not t.holds, t.change.order))
     changes = changes[:_MOST_CHANGES]
     more = f" (the first {_MOST_CHANGES})" if len(result.changes) - 1 > _MOST_CHANGES else ""
@@ -144,6 +144,6 @@ def _short(text: str) -> str:
 
 
 def _done(end: HealthAssessment) -> str:
-    """The objectives' figures at the end of the period, or why there are none."""
-    told = [f"{text}: {figure(text, judged.value)}" for text, judged in end.slos.items()]
-    return escaped(end.reason or ", ".join(told))
+    """Values of the objectives at the end of the period, or the reason why there are none."""
+    values = [f"{text}: {figure(text, slo.value)}" for text, slo in end.slos.items()]
+    return escaped(end.reason or ", ".join(values))

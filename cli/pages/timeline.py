@@ -1,4 +1,4 @@
-"""The page about a timeline: throughput, latency and state against the number of objects, with what begins."""
+"""Page about a timeline: throughput, latency and state against the number of objects, with effects."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.figures.figures import COLOURS, blank, escaped, with_room
+from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.timeline import events_grids, millions, state_grids
+from cli.tables.timeline import effects_grids, millions, state_grids
 from cli.words import number, seconds
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
 
 _FRACTIONS = {
-    "fill_fraction": ("how full OSDs are", "#3b82d6"),
-    "onode_hit_fraction": ("onodes found in the cache", "#109e78"),
-    "block_cache_hit_fraction": ("RocksDB blocks found in the cache", "#7f6fd6"),
-    "slow_write_fraction": ("of RocksDB's writes to the data device", "#d5521a"),
-    "lost_to_reshards": ("of the clients' time lost to reshards", "#b86aa8"),
+    "fill_fraction": ("OSD fill", "#3b82d6"),
+    "onode_hit_fraction": ("onode cache hit ratio", "#109e78"),
+    "block_cache_hit_fraction": ("RocksDB block cache hit ratio", "#7f6fd6"),
+    "slow_write_fraction": ("RocksDB writes to the data device", "#d5521a"),
+    "lost_to_reshards": ("client time lost to reshards", "#b86aa8"),
 }
-"""Fractions that a state may have; what a store's model does not say is not drawn."""
+"""Fractions that a state may have, depending on the store; others are not drawn."""
 _SIZES = (("metadata_bytes", "all", "#3b82d6"), ("spilled_bytes", "spilled", "#d5521a"))
 _GREY = "rgba(128,128,128,0.8)"
-_NAMES = 4  # heights at which the names of events stand, so that neighbours do not cover each other
+_NAMES = 4  # heights of effect names, so that neighbours do not overlap
 
 
 def write_timeline_page(result: Timeline, path: Path, title: str) -> list[go.Figure]:
-    """Write a page about what `sim.capacity.timeline.timeline` found; its figures.
+    """Write a page about the result of `sim.capacity.timeline.timeline`, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -40,11 +40,11 @@ def write_timeline_page(result: Timeline, path: Path, title: str) -> list[go.Fig
     if all(name in result.states[0] for name, _, _ in _SIZES):
         charts.append(_metadata(result))
     sections = [
-        Section("", (), events_grids(result)),
-        Section("Against the objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
-        Section("State by state", (), state_grids(result)),
+        Section("", (), effects_grids(result)),
+        Section("Results by objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
+        Section("All states", (), state_grids(result)),
     ]
-    return write_page(path, title, Header(_requested(result), _found(result), _sure(result)), sections)
+    return write_page(path, title, Header(_requested(result), _found(result), _certainty(result)), sections)
 
 
 def _requested(result: Timeline) -> str:
@@ -53,7 +53,7 @@ def _requested(result: Timeline) -> str:
 
 
 def _found(result: Timeline) -> str:
-    """How the operations are at both ends, and what begins first between them."""
+    """State throughput and tail at both ends, and the first effect between them."""
     parts = []
     for op in _ops(result):
         states = _having(result, op)
@@ -61,17 +61,17 @@ def _found(result: Timeline) -> str:
             *((s["ops"][op]["throughput_ops"], s["ops"][op]["latency_s"]["p99"]) for s in states), strict=True
         )
         parts.append(
-            f"{op}s go from {number(rates[0])} to {number(rates[-1])} a second, their p99 from {seconds(tails[0])} to "
-            f"{seconds(tails[-1])}"
+            f"{op} throughput goes from {number(rates[0])} to {number(rates[-1])} op/s, and p99 from "
+            f"{seconds(tails[0])} to {seconds(tails[-1])}"
         )
-    first = min(result.effects, key=lambda event: event.objects, default=None)
+    first = min(result.effects, key=lambda effect: effect.objects, default=None)
     if first is not None:
-        parts.append(f"what begins first is {first.name}, at {millions(first.objects)} objects")
+        parts.append(f"the first effect is {first.name}, at {millions(first.objects)} objects")
     return "; ".join(parts) + "."
 
 
-def _sure(result: Timeline) -> str:
-    """What was simulated at each state, and the widest interval of a throughput."""
+def _certainty(result: Timeline) -> str:
+    """State the simulated time, and the widest interval of a throughput."""
     widths = [
         (high - low) / 2 / figures["throughput_ops"]
         for state in result.states
@@ -79,17 +79,17 @@ def _sure(result: Timeline) -> str:
         for low, high in [figures["interval"]["throughput_ops"]]
         if figures["throughput_ops"] and math.isfinite(high - low)
     ]
-    known = f"the throughputs are known to ± {max(widths):.1%} or better ({CONFIDENCE:.0%} intervals)" if widths else ""
+    known = f"the widest {CONFIDENCE:.0%} interval of a throughput is ± {max(widths):.1%}" if widths else ""
     windows = (
-        f"{len(result.states)} states, {seconds(result.window_s)} of requests simulated at each, the first "
-        f"{seconds(result.warm_up_s)} left out"
+        f"Each of {len(result.states)} states was simulated for {seconds(result.window_s)}, of which the first "
+        f"{seconds(result.warm_up_s)} are left out as warm-up"
     )
     return "; ".join(filter(None, [windows, known])) + "."
 
 
 def throughput(result: Timeline) -> go.Figure:
-    """Requests a second against objects; dashed, less the time that clients wait for reshards."""
-    figure = _axes(result, "Throughput", "requests a second")
+    """Requests per second against objects; dashed, without the time that clients wait for reshards."""
+    figure = _axes(result, "Throughput", "requests per second")
     for op in _ops(result):
         states = _having(result, op)
         y = [state["ops"][op]["throughput_ops"] for state in states]
@@ -98,7 +98,7 @@ def throughput(result: Timeline) -> go.Figure:
         lost = [state.get("lost_to_reshards", 0.0) for state in states]
         if any(lost):
             left = (np.array(y) * (1 - np.array(lost))).tolist()
-            figure.add_scatter(**_line(states, left, f"{op} less reshards", COLOURS[op]), line_dash="dash")
+            figure.add_scatter(**_line(states, left, f"{op} with reshards", COLOURS[op]), line_dash="dash")
     figure.update_yaxes(rangemode="tozero")
     return with_room(figure)
 
@@ -118,7 +118,7 @@ def _latency(result: Timeline) -> go.Figure:
 
 
 def _state(result: Timeline) -> go.Figure:
-    figure = _axes(result, "What the store has become", "fraction")
+    figure = _axes(result, "State of the store", "fraction")
     for name, (label, colour) in _FRACTIONS.items():
         y = [state.get(name, 0.0) for state in result.states]
         if any(y):
@@ -145,7 +145,7 @@ def _having(result: Timeline, op: str) -> list[dict[str, Any]]:
 
 
 def _axes(result: Timeline, title: str, unit: str) -> go.Figure:
-    """An empty chart whose x axis is objects, with a line where each event begins."""
+    """Return an empty chart against objects, with a line where each effect begins."""
     figure = blank(title, "objects", unit)
     objects = np.array([state["objects"] for state in result.states])
     steps = np.diff(objects)
@@ -153,16 +153,16 @@ def _axes(result: Timeline, title: str, unit: str) -> go.Figure:
     is_short = objects[-1] < 1000 * max(objects[0], 1)
     ticks = {"type": "linear"} if is_linear else {"type": "log", "dtick": "D2" if is_short else 1}
     figure.update_xaxes(**ticks, tickformat="~s")
-    for i, event in enumerate(result.effects):
-        figure.add_vline(x=event.objects, line={"color": _GREY, "width": 1, "dash": "dot"})
+    for i, effect in enumerate(result.effects):
+        figure.add_vline(x=effect.objects, line={"color": _GREY, "width": 1, "dash": "dot"})
         figure.add_annotation(
-            x=event.objects if is_linear else float(np.log10(event.objects)),
+            x=effect.objects if is_linear else float(np.log10(effect.objects)),
             y=1 - (i % _NAMES) * 0.07,
             yref="paper",
             yanchor="top",
             xanchor="right",
-            text=escaped(event.name),
-            hovertext=escaped(event.text),
+            text=escaped(effect.name),
+            hovertext=escaped(effect.text),
             showarrow=False,
             font={"size": 11, "color": _GREY},
         )
@@ -183,6 +183,6 @@ def _line(
 
 
 def _bars(values: list[float], bounds: list[list[float]]) -> dict[str, Any]:
-    """Bars from the lower to the upper bound of each value; none where there is no bound."""
+    """Return error bars between the bounds of each value, if it has bounds."""
     half = np.array([high - value for value, (_, high) in zip(values, bounds, strict=True)])
     return {"type": "data", "array": np.where(np.isfinite(half), half, 0.0), "width": 3, "thickness": 1}

@@ -1,4 +1,4 @@
-"""The page about a trace: its rate over time, sizes, popularity, reuse and bursts."""
+"""Page about a trace: rate over time, burstiness, sizes, popularity and reuse."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.figures.figures import COLOURS, blank, with_room
+from cli.figures.runs import COLOURS, blank, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.grid import Grid
 from cli.words import number, seconds, size
@@ -25,20 +25,20 @@ _MEASURED, _EXPECTED = "#3b82d6", "#7f8896"
 
 
 def write_trace_page(trace: Trace, figures: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
-    """Write a page about a trace and its `traces.statistics.characteristics.figures`; its charts.
+    """Write a page about a trace and its `traces.statistics.characteristics.figures`, and return its charts.
 
     Raises:
         InputError: the trace has no requests, or the file cannot be written.
     """
     if not len(trace):
-        raise InputError("the trace has no requests; there is nothing to show")
+        raise InputError("the trace has no requests, so there is nothing to show")
     charts = [_rate(trace)] if trace.pacing.loop == "open" and len(trace) > 1 else []
     charts += [_dispersion(figures["dispersion"])] if figures["dispersion"] else []
     charts += [_sizes(trace)]
     objects = objects_of(trace)
     if len(objects):
         charts += [_popularity(trace, figures["popularity"]), _reuse(objects)]
-    header = Header(_requested(figures), _found(figures), _sure(trace))
+    header = Header(_requested(figures), _found(figures), _certainty(trace))
     sections = [Section("", charts=charts), Section("Sizes by operation", grids=[_grid(figures)])]
     return write_page(path, title, header, sections)
 
@@ -46,7 +46,7 @@ def write_trace_page(trace: Trace, figures: dict[str, Any], path: Path, title: s
 def _requested(figures: dict[str, Any]) -> str:
     mix = ", ".join(f"{op} {f['count'] / figures['requests']:.3g}" for op, f in figures["ops"].items())
     moved = size(float(figures["transfer_bytes"]))
-    return f"What {figures['requests']:,} requests are like (by share: {mix}; {moved} of payload)."
+    return f"Characteristics of {figures['requests']:,} requests (fractions: {mix}; {moved} of payload)."
 
 
 def _found(figures: dict[str, Any]) -> str:
@@ -54,32 +54,37 @@ def _found(figures: dict[str, Any]) -> str:
     arrivals, workers = figures["arrivals"], figures["workers"]
     if workers is not None:
         pause = seconds(workers["think_s"]["mean"])
-        parts.append(f"{workers['clients']:,} workers wait for their answers and pause for {pause} on average")
+        parts.append(f"{workers['clients']:,} workers wait for responses, with a mean think time of {pause}")
     elif arrivals is not None and arrivals["rate_ops"] is not None:
         bursts = max((row["idc"] for row in figures["dispersion"]), default=None)
-        much = f"up to {number(bursts)} times as much as" if bursts is not None and bursts >= 1.5 else "as"
-        chance = f"their counts vary {much} chance makes them"
-        parts.append(f"they come at {number(arrivals['rate_ops'])} a second, and {chance}")
+        is_bursty = bursts is not None and bursts >= 1.5
+        burstiness = f"up to {number(bursts)} times" if is_bursty else "about"
+        parts.append(
+            f"requests arrive at {number(arrivals['rate_ops'])}/s, and their counts have {burstiness} the variance of "
+            "a Poisson process"
+        )
     if figures["keys"] is not None:
         keys = figures["keys"]
-        costs = (f"{op}s {number(law['exponent'])} over {law['count']:,}" for op, law in figures["popularity"].items())
-        once = f"{keys['distinct']:,} objects, {keys['one_hit_fraction']:.0%} of these once"
-        parts.append(f"they name {once}, and their Zipf exponents are: {', '.join(costs)}")
-    text = "; ".join(parts) or "there is nothing to find"
+        fits = (
+            f"{op} {number(fit['exponent'])} ({fit['count']:,} objects)" for op, fit in figures["popularity"].items()
+        )
+        once = f"{keys['distinct']:,} objects, of which {keys['one_hit_fraction']:.0%} are requested once"
+        parts.append(f"they are for {once}, with Zipf exponents {', '.join(fits)}")
+    text = "; ".join(parts) or "there is nothing to report"
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _sure(trace: Trace) -> str:
+def _certainty(trace: Trace) -> str:
     if trace.origin is None:
-        return "All requests of the trace are counted; the Zipf law is the likeliest, not a measured one."
+        return "All requests of the trace are counted; Zipf exponents are maximum-likelihood estimates."
     origin = trace.origin
-    read = f"Read from {', '.join(origin.formats)}, times to {seconds(origin.clock_s)}"
-    return f"{read}; the Zipf law is the likeliest, not a measured one."
+    imported = f"Imported from {', '.join(origin.formats)}, with a clock resolution of {seconds(origin.clock_s)}"
+    return f"{imported}; Zipf exponents are maximum-likelihood estimates."
 
 
 def _rate(trace: Trace) -> go.Figure:
-    """Requests a second by operation."""
-    figure = blank("Rate over time", "time (s)", "requests a second")
+    """Requests per second by operation."""
+    figure = blank("Rate over time", "time (s)", "requests per second")
     edges = np.linspace(0, float(trace.arrival_s[-1]) or 1.0, min(_BINS, max(len(trace) // 10, 2)) + 1)
     for i, op in enumerate(OPS):
         if (trace.op == i).any():
@@ -91,8 +96,8 @@ def _rate(trace: Trace) -> go.Figure:
 
 
 def _dispersion(rows: list[dict[str, float]]) -> go.Figure:
-    """The index of dispersion against the window."""
-    figure = blank("Bursts: index of dispersion", "window (s)", "variance over mean of counts")
+    """Index of dispersion against the window length."""
+    figure = blank("Burstiness: index of dispersion", "window (s)", "variance / mean of counts")
     window = [row["window_s"] for row in rows]
     marks = {"color": _MEASURED, "size": 7}
     figure.add_scatter(x=window, y=[row["idc"] for row in rows], name="this trace", mode="lines+markers", marker=marks)
@@ -102,8 +107,8 @@ def _dispersion(rows: list[dict[str, float]]) -> go.Figure:
 
 
 def _sizes(trace: Trace) -> go.Figure:
-    """The distribution of the sizes of the objects that requests name."""
-    figure = blank("Sizes of the objects named", "size (bytes)", "share of requests")
+    """Distribution of the sizes of requested objects."""
+    figure = blank("Sizes of requested objects", "size (bytes)", "fraction of requests")
     for i, op in enumerate(OPS):
         sizes = trace.size_bytes[(trace.op == i) & (trace.size_bytes > 0)].astype(np.float64)
         if op != "LIST" and len(sizes):
@@ -116,18 +121,18 @@ def _sizes(trace: Trace) -> go.Figure:
     return with_room(figure)
 
 
-def _popularity(trace: Trace, costs: dict[str, Any]) -> go.Figure:
-    """Requests of each object against its rank by operation, and what the Zipf law makes expect."""
-    figure = blank("Popularity: requests of each object (dashed: Zipf law)", "rank of the object", "requests")
-    for op, law in costs.items():
+def _popularity(trace: Trace, fits: dict[str, Any]) -> go.Figure:
+    """Requests per object against its rank by operation, and the expectation of the fitted Zipf law."""
+    figure = blank("Popularity: requests per object (dashed: fitted Zipf law)", "rank of the object", "requests")
+    for op, fit in fits.items():
         hits = np.sort(np.unique(objects_of(trace, trace.op == OPS.index(op)), return_counts=True)[1])[::-1]
         rank = np.unique(np.geomspace(1, len(hits), _POINTS).astype(np.int64))
         marks = {"color": COLOURS[op], "size": 5}
         figure.add_scatter(x=rank, y=hits[rank - 1], name=op, mode="markers", marker=marks)
-        every = np.unique(np.geomspace(1, law["count"], 10_000).astype(np.int64))
-        total = float((every ** -law["exponent"] * np.diff(every, append=law["count"] + 1)).sum())
-        expected = hits.sum() * (1 - law["one_hit"]) * rank ** -law["exponent"] / total
-        shown = (expected >= 0.5) & (rank <= law["count"])
+        every = np.unique(np.geomspace(1, fit["count"], 10_000).astype(np.int64))
+        total = float((every ** -fit["exponent"] * np.diff(every, append=fit["count"] + 1)).sum())
+        expected = hits.sum() * (1 - fit["one_hit"]) * rank ** -fit["exponent"] / total
+        shown = (expected >= 0.5) & (rank <= fit["count"])
         line = {"color": COLOURS[op], "dash": "dash", "width": 1.2}
         name = f"{op}: Zipf"
         figure.add_scatter(x=rank[shown], y=expected[shown], name=name, mode="lines", line=line, showlegend=False)
@@ -136,15 +141,17 @@ def _popularity(trace: Trace, costs: dict[str, Any]) -> go.Figure:
 
 
 def _reuse(objects: np.ndarray[Any, Any]) -> go.Figure:
-    """The share of requests that an LRU cache of a size answers."""
-    figure = blank("Reuse: hits of an LRU cache", "objects that the cache holds", "share of requests")
+    """Hit ratio of an LRU cache against its size."""
+    figure = blank("Reuse: hit ratio of an LRU cache", "cache size (objects)", "hit ratio")
     first = max((len(objects) - MOST) // 2, 0)
     taken = objects[first : first + MOST]
     distances = np.sort(reuse_distances(taken))
-    held = np.unique(np.geomspace(1, max(int(distances[-1]) + 1 if len(distances) else 1, 2), _POINTS).astype(np.int64))
-    fraction = np.searchsorted(distances, held) / len(taken)  # a cache of n answers distances below n
+    cached = np.unique(
+        np.geomspace(1, max(int(distances[-1]) + 1 if len(distances) else 1, 2), _POINTS).astype(np.int64)
+    )
+    fraction = np.searchsorted(distances, cached) / len(taken)  # a cache of n objects hits at distances below n
     line = {"color": _MEASURED, "width": 2.0}
-    figure.add_scatter(x=held, y=fraction, name="share answered", mode="lines", line=line, showlegend=False)
+    figure.add_scatter(x=cached, y=fraction, name="hit ratio", mode="lines", line=line, showlegend=False)
     figure.update_xaxes(type="log")
     return figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.figures.figures import COLOURS, blank, escaped, with_room
+from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent

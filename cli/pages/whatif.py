@@ -1,4 +1,4 @@
-"""The page about a what-if: which points keep the objectives, how sure that is, and what each value does."""
+"""Page about a what-if: points that meet the objectives, their certainty, and the effect of each value."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from cli.commands.whatif_measures import Measure, measures_of, ordered
 from cli.figures.parallel_coordinates import parallel
 from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
 from cli.pages.page import Header, Section, write_page
+from cli.tables.measures import Measure, measures_of, ordered
 from cli.tables.whatif import findings, points_grids, setting, written
 from cli.words import number
 from sim.experiments.whatif import WhatIf
 
 
 def write_whatif_page(result: WhatIf, path: Path) -> list[go.Figure]:
-    """Write a page about what `sim.experiments.whatif.whatif` found; its figures.
+    """Write a page about the result of `sim.experiments.whatif.whatif`, and return its figures.
 
-    One varied value gives curves, a whole grid of two heat maps, more than one parallel coordinates; all give
-    differences to the base, and points with a cost that against the tail.
+    One varied field is shown as curves, a full grid of two as heat maps, and several as parallel coordinates. All pages
+    have differences from the base, and cost against tail latency if the points have costs.
 
     Raises:
         InputError: the file cannot be written.
@@ -36,17 +36,17 @@ def write_whatif_page(result: WhatIf, path: Path) -> list[go.Figure]:
         *_over_values(result, measures),
         *_costs(result),
         Section(
-            "Differences to the base",
+            "Differences from the base",
             [
-                f"The base has {base}. All points had the same random numbers, so differences are surer than figures. "
-                f"Points are named by their {_listed(list(result.vary))}."
+                f"The base has {base}. With common random numbers, differences are more precise than the values. "
+                f"Points are labelled by their {_listed(list(result.vary))}."
             ],
             charts=[differences(result, measure) for measure in measures if measure.subject in _ops(result)],
         ),
-        Section("Point by point", (), points_grids(result)),
+        Section("All values", (), points_grids(result)),
     ]
-    header = Header(_requested(result), found, _sure(result, measures))
-    return write_page(path, f"What if {_listed(list(result.vary))} changed", header, sections)
+    header = Header(_requested(result), found, _certainty(result, measures))
+    return write_page(path, f"Variants of {_listed(list(result.vary))}", header, sections)
 
 
 def _ops(result: WhatIf) -> set[str]:
@@ -58,8 +58,8 @@ def _requested(result: WhatIf) -> str:
     points = f"{len(result.points)} points of {what}"
     name = Path(result.spec).name
     if result.slos:
-        return f"Which of {points} in {name} keep {_listed([slo.text for slo in result.slos])}."
-    return f"What {points} give in {name}."
+        return f"Which of {points} in {name} meet {_listed([slo.text for slo in result.slos])}."
+    return f"Latency and throughput at {points} in {name}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -72,7 +72,7 @@ def _between(values: Sequence[Any]) -> str:
 
 
 def _extremes(result: WhatIf, measures: Sequence[Measure]) -> str:
-    """Where each operation's tail is shortest and longest."""
+    """State the points with the least and the greatest tail latency of each operation."""
     parts = []
     for measure in filter(lambda m: m.is_latency, measures):
         known = [(e.value, p) for p in result.simulated if math.isfinite((e := measure.of(p)).value)]
@@ -85,11 +85,11 @@ def _extremes(result: WhatIf, measures: Sequence[Measure]) -> str:
     return f"{'; '.join(parts)}." if parts else "No request succeeded."
 
 
-def _sure(result: WhatIf, measures: Sequence[Measure]) -> str:
-    """How the points were simulated, and the widest interval of a latency."""
+def _certainty(result: WhatIf, measures: Sequence[Measure]) -> str:
+    """State the number of replications, and the widest interval of a latency."""
     counts = sorted(point.replications for point in result.simulated)
     times = f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
-    how = f"Each point was simulated {times} times, all with the same random numbers"
+    how = f"Each point has {times} replications, with common random numbers"
     widths = [
         ((e.high - e.low) / 2 / e.value, measure.name, setting(point))
         for point in result.simulated
@@ -97,29 +97,29 @@ def _sure(result: WhatIf, measures: Sequence[Measure]) -> str:
         if measure.is_latency and (e := measure.of(point)).value and math.isfinite(e.high - e.low)
     ]
     if not widths:
-        return f"{how}; that is too few for intervals."
+        return f"{how}; these are too few for intervals."
     widest, name, where = max(widths)
     return f"{how}; the widest {result.confidence:.0%} interval is ± {widest:.1%} ({name} at {where})."
 
 
 def _over_values(result: WhatIf, measures: Sequence[Measure]) -> list[Section]:
-    """What the varied values do to the measures."""
+    """Show the measures against the varied values."""
     vary = result.vary
     if len(vary) == 1:
         by_unit = groupby(sorted(measures, key=lambda m: m.unit), key=lambda m: m.unit)
         curves = [curve(result, list(group)) for _, group in by_unit]
-        words = f"Bars are {result.confidence:.0%} intervals, dashed lines objectives."
-        return [Section(f"Against {next(iter(vary))}", [words], charts=curves)]
+        words = f"Bars are {result.confidence:.0%} intervals; dashed lines are objectives."
+        return [Section(f"Measures against {next(iter(vary))}", [words], charts=curves)]
     sections = []
     if len(vary) == 2 and len(result.points) == math.prod(map(len, vary.values())):
-        words = "In the cells: the figure, and whether it keeps its objective (✓), breaks it (✗) or cannot be told (?)."
-        sections = [Section("Over both values", [words], charts=[heat_map(result, m) for m in measures])]
-    words = "A line is a point. A click on the legend hides or shows those of one verdict."
+        words = "Each cell has the value, and whether it meets its objective (✓), violates it (✗) or is uncertain (?)."
+        sections = [Section("Measures against both fields", [words], charts=[heat_map(result, m) for m in measures])]
+    words = "Each line is a point. Click on the legend to hide or show the points of a verdict."
     return [*sections, Section("All points", [words], charts=[parallel(result, measures)])]
 
 
 def _costs(result: WhatIf) -> list[Section]:
     if not result.pareto:
         return []
-    words = "On the line are the points that no other is both cheaper and faster than."
+    words = "The line connects the points for which no other is both cheaper and faster."
     return [Section("Cost", [words], charts=[cost_against_tail(result, op) for op in result.pareto])]

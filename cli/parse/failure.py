@@ -1,4 +1,4 @@
-"""Failures as an engineer names them: ``drive``, ``drive:3``, ``slow-drive=10``, ``noisy-neighbour:drives=0.5``."""
+"""Failures as text: ``drive``, ``drive:3``, ``slow-drive=10``, ``noisy-neighbour:drives=0.5``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _EXAMPLES = "write it like drive, drive:3, slow-drive=10 or noisy-neighbour:driv
 
 
 def parse_failure(text: str) -> Failure:
-    """Read ``KIND[:WHICH][=VALUE]``; the store says which kinds there are.
+    """Parse ``KIND[:WHICH][=VALUE]``; which kinds there are depends on the store.
 
     Raises:
         InputError: the text has another form, or the value is not a number.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise InputError(f"failure {text}: is no failure; {_EXAMPLES}")
+        raise InputError(f"failure {text}: is not a failure; {_EXAMPLES}")
     kind, which, value = match.groups()
     try:
         return Failure(text, kind, which, None if value is None else float(value))
     except ValueError as error:
-        raise InputError(f"failure {text}: {value!r} is no number; {_EXAMPLES}") from error
+        raise InputError(f"failure {text}: {value!r} is not a number; {_EXAMPLES}") from error

@@ -1,4 +1,4 @@
-"""What a search looks for, as text: ``max gateways.count in 1..20``; and the latency that it minimises: ``GET.p99``."""
+"""Goals of a search, such as ``max gateways.count in 1..20``, and latencies to minimise, such as ``GET.p99``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _FORM = re.compile(r"\s*(max|min|best)\s+(\S+?)(?:\s+in\s+(\S+?)\s*\.\.\s*(\S+?)
 
 
 def parse_goal(text: str) -> Goal:
-    """``max PATH``, ``min PATH`` or ``best PATH``, optionally followed by ``in LOW..HIGH``.
+    """Parse ``max PATH``, ``min PATH`` or ``best PATH``, optionally followed by ``in LOW..HIGH``.
 
     Raises:
-        InputError: it is written otherwise.
+        InputError: the text has another form.
     """
     match = _FORM.fullmatch(text)
     if match is None:
@@ -29,10 +29,10 @@ def parse_goal(text: str) -> Goal:
 
 
 def parse_target(text: str) -> Target:
-    """Operation and latency of a target such as ``GET.p99``.
+    """Parse the operation and the latency of a target such as ``GET.p99``.
 
     Raises:
-        InputError: it names none.
+        InputError: there is no such operation or latency.
     """
     op, _, figure = text.partition(".")
     name, allowed = figure.replace(".", "_"), [latency for latency in LATENCIES if latency != "max"]

@@ -1,7 +1,7 @@
 """Service level objectives as text.
 
-Written ``GET.p99<50ms``, ``PUT.throughput>500/s`` (or ``>2GB/s``), ``GET.errors<0.1%``, ``drive.utilization<80%`` (of
-that role's busiest station) and ``utilization<80%`` (of the busiest of all).
+Forms: ``GET.p99<50ms``, ``PUT.throughput>500/s`` (or ``>2GB/s``), ``GET.errors<0.1%``, ``drive.utilization<80%`` (the
+busiest station of that role) and ``utilization<80%`` (the busiest station of all).
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ _EXAMPLES = "write it like 'GET.p99<50ms', 'PUT.throughput>500/s', 'GET.errors<0
 
 
 def parse_slos(texts: Sequence[str] | None) -> list[Slo]:
-    """The objectives of a repeatable option.
+    """Parse the objectives of a repeatable option.
 
     Raises:
-        InputError: one is written wrongly.
+        InputError: one of them has another form.
     """
     return [parse_slo(text) for text in texts or ()]
 
 
 def parse_slo(text: str) -> Slo:
-    """The objective that a text says; ``<=`` and ``>=`` say the same as ``<`` and ``>``.
+    """Parse an objective; ``<=`` and ``>=`` mean the same as ``<`` and ``>``.
 
     Raises:
-        InputError: it says none; what is wrong and what is allowed are named.
+        InputError: the text has another form; the message names what is wrong and what is allowed.
     """
     match = _FORM.fullmatch(text)
     if match is None:
-        raise InputError(f"--slo {text}: is no objective; {_EXAMPLES}")
+        raise InputError(f"--slo {text}: is not an objective; {_EXAMPLES}")
     subject, name, sign, limit = match.groups()
     figure = name.replace(".", "_")
     if figure not in (*LATENCIES, THROUGHPUT, ERRORS, UTILIZATION):
         names = (*(name.replace("_", ".") for name in LATENCIES), THROUGHPUT, ERRORS, UTILIZATION)
-        raise InputError(f"--slo {text}: {name!r} is no figure; allowed are {_listed(names)}")
+        raise InputError(f"--slo {text}: {name!r} is not a measure; allowed are {_listed(names)}")
     if (sign == ">") != (figure == THROUGHPUT):
         raise InputError(f"--slo {text}: {name} takes {'>' if figure == THROUGHPUT else '<'}, not {sign}")
     if figure == UTILIZATION:
-        return Slo(text, subject, figure, _limit(text, limit, _share))
+        return Slo(text, subject, figure, _limit(text, limit, _fraction))
     if subject not in OPS:
-        said = "names no operation" if subject is None else f"{subject!r} is no operation"
-        raise InputError(f"--slo {text}: {said}; allowed are {_listed(OPS)}, as in GET.{name}")
+        problem = "names no operation" if subject is None else f"{subject!r} is not an operation"
+        raise InputError(f"--slo {text}: {problem}; allowed are {_listed(OPS)}, as in GET.{name}")
     if figure == THROUGHPUT:
         return _throughput(text, subject, limit)
-    return Slo(text, subject, figure, _limit(text, limit, _share if figure == ERRORS else parse_seconds))
+    return Slo(text, subject, figure, _limit(text, limit, _fraction if figure == ERRORS else parse_seconds))
 
 
 def _throughput(text: str, op: str, limit: str) -> Slo:
@@ -66,17 +66,17 @@ def _bandwidth(value: str) -> float:
     try:
         return parse_bandwidth(value)
     except ValueError as error:
-        raise ValueError(f"{value!r} is no throughput; write it like 500/s or 2GB/s") from error
+        raise ValueError(f"{value!r} is not a throughput; write it like 500/s or 2GB/s") from error
 
 
-def _share(value: str) -> float:
-    """0.8 of ``80%``, and of ``0.8``."""
+def _fraction(value: str) -> float:
+    """Parse ``80%`` or ``0.8`` as 0.8."""
     try:
         fraction = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
     except ValueError as error:
-        raise ValueError(f"{value!r} is no share; write it like 80% or 0.8") from error
+        raise ValueError(f"{value!r} is not a fraction; write it like 80% or 0.8") from error
     if not 0 <= fraction <= 1:
-        raise ValueError(f"{value!r} is no share; 0% to 100% is allowed, and without % 0 to 1")
+        raise ValueError(f"{value!r} is not a fraction; allowed are 0% to 100%, or 0 to 1")
     return fraction
 
 

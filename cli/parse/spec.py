@@ -1,4 +1,4 @@
-"""The spec that a command works on: its file, the values of a profile, and overrides."""
+"""Specs from a file, a profile and overrides, with the trace that may replace their workload."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.parse.naming import option
+from cli.parse.option import option
+from models.store import Spec, spec_of
 from traces.spec_file import load_mapping, override
+from traces.trace import Trace
 from validate.calibration.profile import Profile
 
 
 def spec_mapping(path: Path, profile: Path | None = None, assignments: Sequence[str] | None = None) -> dict[str, Any]:
-    """A spec's file as nested mappings, with a profile's values and then those of ``--set``.
+    """Read a spec as nested mappings, apply the values of a profile, then those of ``--set``.
 
     Raises:
-        InputError: a file cannot be read, or a value does not fit.
+        InputError: a file cannot be read, or a value is not valid.
     """
     data = load_mapping(path)
     if profile is not None:
@@ -24,10 +26,38 @@ def spec_mapping(path: Path, profile: Path | None = None, assignments: Sequence[
 
 
 def overridden(data: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:
-    """A copy of a mapping with the values of ``--set``.
+    """Return a copy of a mapping with the values of ``--set``.
 
     Raises:
-        InputError: an assignment is not ``PATH=VALUE``, or its path does not fit.
+        InputError: an assignment is not ``PATH=VALUE``, or there is no such path.
     """
     with option("--set"):
         return override(data, assignments or ())
+
+
+def spec_and_trace(
+    spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None
+) -> tuple[Spec, Trace | None]:
+    """Read the spec of a store and, if given, a trace; the spec may then have no workload.
+
+    Raises:
+        InputError: a file cannot be read, or the spec is not valid.
+    """
+    data = load_mapping(spec)
+    if profile is not None:
+        data = Profile.read(profile).applied_to(data, str(spec))
+    requests = None if trace is None else Trace.read(trace)
+    if requests is not None and "workload" not in data:
+        data["workload"] = _workload_of(requests)
+    return spec_of(overridden(data, assignments), str(spec)), requests
+
+
+def _workload_of(trace: Trace) -> dict[str, Any]:
+    """Return a section `workload` with the rate or clients, mean object size and number of buckets of a trace."""
+    span_s = trace.pacing.duration_s or float(trace.arrival_s.max(initial=0.0))
+    is_open, count = trace.pacing.loop == "open" and span_s > 0, max(len(trace), 1)
+    think_s = float(trace.think_s.sum()) / count
+    load = {"rate": count / span_s} if is_open else {"clients": trace.pacing.clients, "think_time": think_s}
+    size_bytes = max(round(int(trace.size_bytes.sum()) / count), 1)
+    buckets = max(len(trace.table.column("bucket").unique()), 1)
+    return {**load, "operations": count, "object_size": size_bytes, "buckets": buckets}

@@ -1,4 +1,4 @@
-"""Values of a field that are to be compared, as text: ``PATH=A..B``, ``A..B:STEP``, ``A..B/COUNT`` or a list."""
+"""Fields to vary and their values, as text: ``PATH=A..B``, ``A..B:STEP``, ``A..B/COUNT`` or a list."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PARSERS: tuple[Callable[[object], float], ...] = (parse_bytes, parse_seconds, p
 
 
 def parse_variation(text: str) -> Variation:
-    """The path and the values of ``PATH=A..B``, ``A..B:STEP``, ``A..B/COUNT`` or ``PATH=VALUE,VALUE``.
+    """Parse ``PATH=A..B``, ``PATH=A..B:STEP``, ``PATH=A..B/COUNT`` or ``PATH=VALUE,VALUE``.
 
-    ``A..B`` of whole numbers are all of them; of others it is a range to sample from. ``none`` is ``null``.
+    ``A..B`` with whole numbers means all of them, and otherwise a range to sample from. ``none`` means ``null``.
 
     Raises:
-        InputError: no value, one that is there twice, or a range that cannot be.
+        InputError: a value is missing or repeated, or the range is not valid.
     """
     path, equals, written = (part.strip() for part in text.partition("="))
     if not equals or not path or not written:
@@ -39,15 +39,15 @@ def parse_variation(text: str) -> Variation:
         raise InputError(f"--vary {text}: a value is empty; write null for none")
     repeated = next((value for value in values if values.count(value) > 1), None)
     if repeated is not None:
-        raise InputError(f"--vary {text}: {repeated} is there twice")
+        raise InputError(f"--vary {text}: {repeated} is given twice")
     return Variation(path, values, between)
 
 
 def parse_range(text: str) -> NumberRange:
-    """The range of a sensitivity analysis: ``PATH=LOW..HIGH``.
+    """Parse a range of a sensitivity analysis: ``PATH=LOW..HIGH``.
 
     Raises:
-        InputError: it is written otherwise.
+        InputError: the text has another form.
     """
     path, equals, between = text.partition("=")
     low, dots, high = between.partition("..")
@@ -57,10 +57,10 @@ def parse_range(text: str) -> NumberRange:
 
 
 def parse_base(texts: Sequence[str]) -> dict[str, str]:
-    """The values of the base point: ``PATH=VALUE`` each.
+    """Parse the values of the base point, each written ``PATH=VALUE``.
 
     Raises:
-        InputError: one is written otherwise.
+        InputError: one of them has another form.
     """
     values = {}
     for text in texts:
@@ -91,7 +91,7 @@ def _expanded(text: str, match: re.Match[str]) -> tuple[tuple[str, ...], Range |
 
 
 def _are_whole(match: re.Match[str]) -> bool:
-    """Whether ends and step are whole numbers without units."""
+    """Whether both ends and the step are whole numbers without units."""
     low, low_unit, high, high_unit, kind, by, by_unit = match.groups()
     numbers = [low, high, *([by] if kind == ":" else [])]
     return not (low_unit or high_unit or by_unit) and all(re.fullmatch(r"[+-]?\d+", number) for number in numbers)
@@ -105,7 +105,7 @@ def _range(text: str, low: str, low_unit: str, high: str, high_unit: str) -> Ran
 
 
 def _in_unit(text: str, number: str, unit: str, wanted: str) -> float:
-    """A number of one unit in another of the same kind."""
+    """Convert a number to another unit of the same kind."""
     if unit == wanted:
         return float(number)
     for parse in _PARSERS:
@@ -113,12 +113,14 @@ def _in_unit(text: str, number: str, unit: str, wanted: str) -> float:
             return float(number) * parse(f"1{unit}") / parse(f"1{wanted}")
         except ValueError:
             continue
-    raise InputError(f"--vary {text}: {unit or 'no unit'} and {wanted or 'no unit'} do not go together")
+    raise InputError(f"--vary {text}: {unit or 'no unit'} and {wanted or 'no unit'} cannot be combined")
 
 
 def _evenly(text: str, between: Range, count: str, unit: str) -> tuple[str, ...]:
     if unit or not count.isdecimal() or int(count) < 2:
-        raise InputError(f"--vary {text}: the count of values is {count}{unit}; a whole number from 2 on is needed")
+        raise InputError(
+            f"--vary {text}: the count of values is {count}{unit}; it must be a whole number of at least 2"
+        )
     _check_count(text, int(count))
     if between.whole and int(count) > between.high - between.low + 1:
         raise InputError(f"--vary {text}: there are not {count} whole numbers; for fractions write 1.0 instead of 1")
@@ -131,7 +133,7 @@ def _check_count(text: str, count: int) -> None:
 
 
 def _separated(text: str) -> list[str]:
-    """The parts between commas that are in no brackets and no quotes."""
+    """Split at commas outside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for character in text:
         if quote:

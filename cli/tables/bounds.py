@@ -1,17 +1,17 @@
-"""Tables of what follows from demands without simulation."""
+"""Tables of bounds and exact means."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from cli.tables.grid import Grid
-from cli.tables.tables import between, load, servers, shown
+from cli.tables.runs import between, load, servers, shown
 from cli.words import number, seconds
 from sim.analysis.bounds import Bounds, Unavailable
 
 
 def bounds_grids(result: Bounds) -> list[Grid]:
-    """What `bounds.bounds` found: of the whole network, its stations, its routes; and what that rests on."""
+    """Tables of the result of `bounds.bounds`: the whole network, its stations, its routes, and notes."""
     notes = [Grid("", ["note"], [[note] for note in result.notes])] if result.notes else []
     return [_whole_grid(result), _demands_grid(result), _routes_grid(result), *notes]
 
@@ -50,7 +50,7 @@ def _demands_grid(result: Bounds) -> Grid:
         ]
         for name, s in shown(result.stations)
     ]
-    columns = ["station", "servers", "visits", "demand", "op/s at most", "utilisation"]
+    columns = ["station", "servers", "visits", "demand", "max op/s", "utilisation"]
     first = result.bottleneck
     title = f"Bottleneck: {first}, at {number(result.max_throughput_ops)} op/s" if first else "No bottleneck"
     return Grid(title, [*columns, *(["mean jobs"] if exact else [])], rows)
@@ -69,5 +69,5 @@ def _routes_grid(result: Bounds) -> Grid:
         ]
         for route in result.routes
     ]
-    columns = ["request", "fraction", "demands", "mean response at least", *(["exact"] if exact else [])]
+    columns = ["request", "fraction", "demands", "min mean response", *(["exact"] if exact else [])]
     return Grid("", columns, rows)

@@ -1,4 +1,4 @@
-"""What failures do, as tables and in sentences."""
+"""Tables of failures, and sentences about their effects."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NOUNS = {"osd": "OSD"}
 
 
 def described(row: dict[str, Any]) -> str:
-    """What has failed: ``drive 0 is 10 times slower``."""
+    """Describe a failure: ``drive 0 is 10 times slower``."""
     event = row["event"]
     if "resource" in event:
-        return f"a neighbour takes {event['fraction']:.0%} of a host's {event['takes']}"
+        return f"a neighbour takes {event['fraction']:.0%} of a host's {event['resource']}"
     part = re.split("[:=]", row["failure"])[0].removeprefix("slow-")
     numbered = [f"{_NOUNS.get(name, name)} {number}" for name, number in event.items() if name not in _COMMON]
     what = numbered[0] if numbered else f"the {part}"
@@ -32,7 +32,7 @@ def described(row: dict[str, Any]) -> str:
 
 
 def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:
-    """A table for each operation with a row for each window, and one of the objectives."""
+    """Table of the windows for each operation, and one of the objectives."""
     windows = row["windows"]
     ops = list(dict.fromkeys(op for window in windows.values() for op in window["ops"]))
     columns = ["window", "requests", "errors", "op/s", "healthy", "p50", "p99", "p99 − healthy"]
@@ -41,8 +41,8 @@ def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:
         for op in ops
     ]
     if result["slos"]:
-        judged = [[name, *(window["slo"][text] for text in result["slos"])] for name, window in windows.items()]
-        grids.append(Grid(f"Objectives: {described(row)}", ["window", *result["slos"]], judged))
+        verdicts = [[name, *(window["slo"][text] for text in result["slos"])] for name, window in windows.items()]
+        grids.append(Grid(f"Objectives: {described(row)}", ["window", *result["slos"]], verdicts))
     return grids
 
 
@@ -63,14 +63,14 @@ def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
 
 
 def _change(figure: dict[str, float]) -> str:
-    """A difference to the healthy store, if there is any."""
+    """Format a difference from the healthy store, if there is any."""
     if not math.isfinite(figure["value"]):
         return number(None)
     return plus_minus(Interval(**figure)) if any(figure.values()) else "none"
 
 
 def findings(result: dict[str, Any]) -> list[str]:
-    """What each failure does, some sentences each."""
+    """Describe the effect of each failure in a few sentences."""
     return [_finding(result, row) for row in result["failures"]]
 
 
@@ -81,9 +81,11 @@ def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
     if after and after["ops"]:
         sentences.append(f"Afterwards, {_of_ops(after)}")
     if result["slos"]:
-        broken = [(text, [n for n, w in row["windows"].items() if w["slo"][text] == "fail"]) for text in result["slos"]]
-        said = [f"{text} is broken {_listed(windows)} the failure" for text, windows in broken if windows]
-        sentences += said or ["No objective is broken"]
+        violated = [
+            (text, [n for n, w in row["windows"].items() if w["slo"][text] == "fail"]) for text in result["slos"]
+        ]
+        violations = [f"{text} is violated {_listed(windows)} the failure" for text, windows in violated if windows]
+        sentences += violations or ["No objective is violated with certainty"]
     if row["precise"] is False:
         sentences.append("The precision was not reached")
     return " ".join(f"{sentence}." for sentence in (*sentences, *row["notes"]))
@@ -96,7 +98,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _of_ops(window: dict[str, Any]) -> str:
-    """The tail and the errors of each operation in a window."""
+    """State the tail and the errors of each operation in a window."""
     parts = []
     for op, figures in window["ops"].items():
         failed = figures["errors"] / figures["count"]
@@ -106,6 +108,6 @@ def _of_ops(window: dict[str, Any]) -> str:
         against = window["difference"]["ops"].get(op)
         more = [] if against is None else [f"change: {_change(against['latency_s'][_TAIL])}"]
         more += [f"{failed:.2%} fail"] if failed else []
-        told = f" ({'; '.join(more)})" if more else ""
-        parts.append(f"{op} p99 is {seconds(figures['latency_s'][_TAIL])}{told}")
-    return _listed(parts) if parts else "nobody asks"
+        details = f" ({'; '.join(more)})" if more else ""
+        parts.append(f"{op} p99 is {seconds(figures['latency_s'][_TAIL])}{details}")
+    return _listed(parts) if parts else "there are no requests"

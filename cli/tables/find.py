@@ -1,4 +1,4 @@
-"""What a search and a screening found, as tables and in sentences."""
+"""Tables of searches and sensitivity analyses, and sentences about their results."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _FIGURES = {"throughput_ops": "1/s", "throughput_bytes": "B/s"}
 
 
 def shown(result: Limit | Best | Effect, value: float | None) -> str:
-    """A value of what was searched or varied, with its unit."""
+    """Format a value of the searched or varied field with its unit."""
     return _FORMATS.get(result.unit, _plain)(value)
 
 
 def limit_grid(result: Limit) -> Grid:
-    """A row for each value tried; the title is the answer and how sure it is."""
+    """Table with one row per value; its title is the result and its uncertainty."""
     rows = []
     for trial in result.trials:
-        said = "yes" if trial.meets else "no"
-        judged = {} if isinstance(trial, InfeasibleTrial) else trial.slo
-        figures = [_judged(slo, judged[slo.text]) if judged else number(None) for slo in result.slos]
-        rows.append([shown(result, trial.value), *figures, said if judged else "impossible", _sure(trial)])
+        met = "yes" if trial.meets else "no"
+        slos = {} if isinstance(trial, InfeasibleTrial) else trial.slo
+        figures = [_estimate(slo, slos[slo.text]) if slos else number(None) for slo in result.slos]
+        rows.append([shown(result, trial.value), *figures, met if slos else "impossible", _sure(trial)])
     title = f"{limit_found(result)} {limit_sure(result)}"
-    return Grid(title, [result.path, *(slo.text for slo in result.slos), "keeps all", "sure"], rows)
+    return Grid(title, [result.path, *(slo.text for slo in result.slos), "meets all", "sure"], rows)
 
 
 def extreme(result: Limit) -> str:
@@ -48,35 +48,35 @@ def extreme(result: Limit) -> str:
 
 
 def limit_found(result: Limit) -> str:
-    """What was found, and what is just beyond it."""
+    """State the limit, and the next value beyond it."""
     value = shown(result, result.value)
-    return f"{value} is the {extreme(result)} {result.path} that keeps the objectives; {_beyond(result)}."
+    return f"{value} is the {extreme(result)} {result.path} that meets the objectives; {_beyond(result)}."
 
 
 def limit_sure(result: Limit) -> str:
-    """Which values leave no doubt, and whether there is more than one limit."""
-    nearest = {"keeps": result.sure.meets, "breaks": result.sure.violates}
+    """State the values whose verdict is certain, and whether there is more than one limit."""
+    nearest = {"meets": result.sure.meets, "violates": result.sure.violates}
     known = [f"{shown(result, value)} {verb} them" for verb, value in nearest.items() if value is not None]
-    text = f"Beyond doubt, {' and '.join(known)}." if known else "Chance leaves every verdict open: replicate more."
+    text = f"With certainty, {' and '.join(known)}." if known else "No verdict is certain: add replications."
     if result.monotonic:
         return text
-    turns = ", ".join(f"{shown(result, a)} breaks and {shown(result, b)} keeps them" for a, b in result.reversals)
+    turns = ", ".join(f"{shown(result, a)} violates and {shown(result, b)} meets them" for a, b in result.reversals)
     return f"{text} There is more than one limit: {turns}."
 
 
 def _beyond(result: Limit) -> str:
     if result.beyond is None:
-        return "the spec allows none beyond"
+        return "the spec allows no value beyond it"
     trial = next(trial for trial in result.trials if trial.value == result.beyond)
     value = shown(result, trial.value)
-    return f"{value} cannot be: {trial.infeasible}" if isinstance(trial, InfeasibleTrial) else f"{value} does not"
+    return f"{value} is not possible: {trial.infeasible}" if isinstance(trial, InfeasibleTrial) else f"{value} does not"
 
 
 def best_grid(result: Best) -> Grid:
-    """A row for each value tried, after the spec as it stands; the title is the answer and how sure it is."""
+    """Table with one row for the spec and one per value; its title is the result and its uncertainty."""
     rows = [
         [
-            "as it stands" if trial.value is None else shown(result, trial.value),
+            "as in the spec" if trial.value is None else shown(result, trial.value),
             *_interval(trial.target),
             f"{trial.extra_load:.2%}",
             "yes" if trial.allowed else "no",
@@ -88,24 +88,24 @@ def best_grid(result: Best) -> Grid:
 
 
 def best_found(result: Best) -> str:
-    """The best value, and what it gives."""
+    """State the best value, with latency and extra load."""
     best, base = result.best.target, result.base.target
     return (
         f"With {result.path} at {shown(result, result.value)}, {result.target} is {seconds(best.value)} at "
-        f"{result.best.extra_load:.2%} extra load, and {seconds(base.value)} as the spec stands."
+        f"{result.best.extra_load:.2%} extra load, and {seconds(base.value)} with the value in the spec."
     )
 
 
 def best_sure(result: Best) -> str:
-    """The difference to the spec as it stands, with its interval."""
+    """State the difference from the unchanged spec, with its interval."""
     gain = result.difference
     between = f"{seconds(gain.low)} … {seconds(gain.high)}"
-    verdict = "it is better beyond doubt" if result.improves else "it may not be better"
+    verdict = "it is certainly better" if result.improves else "it may not be better"
     return f"The difference is {seconds(gain.value)} ({between}): {verdict}."
 
 
 def sensitivity_grid(result: Screening) -> Grid:
-    """A row for each number, the strongest first."""
+    """Table with one row per number, the strongest first."""
     rows = []
     for row in result.parameters:
         effect = row.elasticity
@@ -116,19 +116,19 @@ def sensitivity_grid(result: Screening) -> Grid:
             f"{row.strength.value:.2f}",
             f"×{row.factor:.3g}",
         ])  # fmt: skip
-    title = f"By what percentage {result.target} grows with one percent more of each"
+    title = f"Change of {result.target} in % per 1 % increase of each number"
     return Grid(title, ["number", "range", "elasticity", "strength", "over the range"], rows)
 
 
 def range_of(row: Effect) -> str:
-    """Between which values a number was varied."""
+    """Format the range of a number."""
     return f"{shown(row, row.low)} … {shown(row, row.high)}"
 
 
-def _judged(slo: Slo, judged: SloResult) -> str:
+def _estimate(slo: Slo, estimate: SloResult) -> str:
     if slo.figure in ("errors", "utilization"):
-        return f"{judged.value:.2%}"
-    return _FORMATS[_FIGURES.get(slo.figure, "s")](judged.value)
+        return f"{estimate.value:.2%}"
+    return _FORMATS[_FIGURES.get(slo.figure, "s")](estimate.value)
 
 
 def _sure(trial: LimitTrial | InfeasibleTrial) -> str:

@@ -1,4 +1,4 @@
-"""A table of text, and how a terminal shows it."""
+"""Tables of text, and their form on a terminal."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-_WIDEST = 8  # columns that a terminal takes
+_WIDEST = 8  # greatest number of columns on a terminal of 80 characters
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of text: the first `labels` columns are names, the others figures; a title may be empty."""
+    """A table of text: the first `labels` columns are names, the others numbers; the title may be empty."""
 
     title: str
     columns: Sequence[str]
@@ -21,9 +21,9 @@ class Grid:
     labels: int = 1
 
 
-def rich_table(grid: Grid, turn: bool = True) -> Table:
-    """The grid without its title; one too wide for 80 characters is turned, if it may be: its columns become rows."""
-    if turn and len(grid.columns) > _WIDEST:
+def rich_table(grid: Grid, transpose: bool = True) -> Table:
+    """Return the table without its title; if `transpose`, one too wide for 80 characters has its columns as rows."""
+    if transpose and len(grid.columns) > _WIDEST:
         columns, *rows = zip(grid.columns, *grid.rows, strict=True)
         grid = Grid(grid.title, columns, rows)
     # Text, not str: rich takes brackets in a str for markup.

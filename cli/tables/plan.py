@@ -1,4 +1,4 @@
-"""Tables of a plan and its sentences: the limits, the changes, and what was found along the likely path."""
+"""Tables of a plan and sentences about it: limits, changes, and the most likely growth."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ NO_CHANGE = "no change"
 
 
 def plan_grids(result: CapacityPlan) -> list[Grid]:
-    """What `sim.capacity.plan.plan` found, as tables; one without rows is left out."""
+    """Tables of the result of `sim.capacity.plan.plan`, without empty ones."""
     grids = [_limits(result), _changes(result), _likely(result)]
     return [grid for grid in grids if grid.rows]
 
 
 def evidence(result: CapacityPlan) -> list[str]:
-    """A sentence for each limit: what shows that it is reached."""
+    """State the evidence for each limit in a sentence."""
     return [f"{limit.name}: {limit.evidence.text}{_looked_at(limit)}." for limit in result.limits]
 
 
 def change_text(values: Mapping[str, Any]) -> str:
-    """``gateways.count 9, db.size 160GB``."""
+    """Format changes as ``gateways.count 9, db.size 160GB``."""
     return ", ".join(f"{path} {value}" for path, value in values.items()) or NO_CHANGE
 
 
 def found(result: CapacityPlan) -> str:
-    """What binds first and what to do about it, in a sentence or two."""
+    """State the first limit and the best change."""
     return f"{_first(result)} {_best(result)}"
 
 
 def requested(result: CapacityPlan) -> str:
-    """What a plan was asked, in a sentence."""
-    keeps = f" and what keeps {', '.join(result.slos)}" if result.slos else ""
-    return f"When within {result.months} months the store reaches its limits{keeps}."
+    """State the question that the plan answers."""
+    change = f", and which change meets {', '.join(result.slos)}" if result.slos else ""
+    return f"When the store reaches its limits within {result.months} months{change}."
 
 
 def sure(result: CapacityPlan) -> str:
-    """How sure it is, in a sentence."""
+    """State the uncertainty of the plan."""
     low, high = RANGE
     windows = f"each objective from {result.replications} simulated windows of {seconds(result.window_s)}"
     if result.scenarios == 1:
-        return f"Nothing of the growth was given as uncertain; {windows}."
+        return f"The growth is given without uncertainty; {windows}."
     return (
         f"Ranges of months go from {low:.0%} to {high:.0%} of {result.scenarios} scenarios of growth; {windows}; "
         f"the best change holds in at least {SURE:.0%} of the scenarios."
@@ -59,12 +59,12 @@ def sure(result: CapacityPlan) -> str:
 
 
 def month(value: float | None) -> str:
-    """``4.6``, or that it is after the period."""
+    """Format a month as ``4.6``; None is after the period."""
     return "later" if value is None else f"{value:.3g}"
 
 
 def figure(text: str, value: float) -> str:
-    """The figure of an objective, with its unit."""
+    """Format a value of an objective with its unit."""
     slo = parse_slo(text)
     if slo.figure in (ERRORS, UTILIZATION):
         return f"{value:.1%}"
@@ -91,13 +91,13 @@ def _first(result: CapacityPlan) -> str:
 def _best(result: CapacityPlan) -> str:
     best = result.best
     if best is None:
-        return "Nothing that was tried keeps the store working and all objectives to the end."
+        return "No change keeps the store working and meets all objectives until the end of the period."
     binds = result.following
-    after = f", then {binds.name} binds in month {month(binds.month.likely)}" if binds else ""
+    after = f", then {binds.name} is reached in month {month(binds.month.likely)}" if binds else ""
     if not best.change.values:
-        return f"The store as it is holds for the period{after}."
+        return f"The unchanged store suffices for the whole period{after}."
     price = "" if best.change.extra_cost is None else f" for {number(best.change.extra_cost)}"
-    return f"The cheapest change that holds is {change_text(best.change.values)}{price}{after}."
+    return f"The cheapest change that suffices is {change_text(best.change.values)}{price}{after}."
 
 
 def _limits(result: CapacityPlan) -> Grid:
@@ -115,7 +115,7 @@ def _limits(result: CapacityPlan) -> Grid:
 
 
 def _looked_at(limit: Limit) -> str:
-    """The figures before and after, of an objective or a station; what an OSD has become, of a state."""
+    """State the measures before and after the limit, of an objective or a station, or the state of an OSD."""
     state = limit.evidence.state
     if state is not None:
         if "metadata_bytes" not in state:
@@ -123,14 +123,14 @@ def _looked_at(limit: Limit) -> str:
         return (
             f" (an OSD then has {size(state['metadata_bytes'])} of metadata and is {state['fill_fraction']:.0%} full)"
         )
-    told = []
+    values = []
     for at in limit.evidence.months:
-        judged = at.health.slos.get(limit.name)
-        if judged is not None:
-            told.append(f"{figure(limit.name, judged.value)} in month {at.month}")
+        slo = at.health.slos.get(limit.name)
+        if slo is not None:
+            values.append(f"{figure(limit.name, slo.value)} in month {at.month}")
         elif at.health.loads:
-            told.append(f"{_busiest(at.health.loads)} in month {at.month}")
-    return f" ({', '.join(told)})" if told else ""
+            values.append(f"{_busiest(at.health.loads)} in month {at.month}")
+    return f" ({', '.join(values)})" if values else ""
 
 
 def _changes(result: CapacityPlan) -> Grid:
@@ -151,10 +151,10 @@ def _changes(result: CapacityPlan) -> Grid:
 
 
 def _verdict(trial: Trial) -> str:
-    """Whether a change holds; one that does only in the likely scenario, and in too few others, is a risk."""
+    """Return ``suffices``, or ``risk`` if the change suffices in the likely scenario but in too few others."""
     if not trial.holds:
         return ""
-    return "risk" if trial.fraction is not None and trial.fraction < SURE else "holds"
+    return "risk" if trial.fraction is not None and trial.fraction < SURE else "suffices"
 
 
 def _likely(result: CapacityPlan) -> Grid:
@@ -169,11 +169,13 @@ def _likely(result: CapacityPlan) -> Grid:
         ]
         for moment in result.likely
     ]
-    return Grid("The likely path", ["month", "objects", "fill", *(["busiest"] if is_open else []), *result.slos], rows)
+    return Grid(
+        "Most likely growth", ["month", "objects", "fill", *(["busiest"] if is_open else []), *result.slos], rows
+    )
 
 
 def _figures(result: CapacityPlan, health: HealthAssessment) -> list[str]:
-    """The figure of each objective; why there is none, in the first."""
+    """Return the value of each objective, or the reason why there is none in the first column."""
     if health.reason is not None:
         return [health.reason, *[""] * (len(result.slos) - 1)][: len(result.slos)]
     return [figure(text, health.slos[text].value) for text in result.slos]

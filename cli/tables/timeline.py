@@ -1,4 +1,4 @@
-"""Tables of a timeline: a row for each state, and between them what begins."""
+"""Tables of a timeline: one row per state, with effects between them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from sim.replication.summaries import CONFIDENCE
 
 
 def state_grids(result: Timeline) -> list[Grid]:
-    """What `timeline.timeline` found state by state: of each operation, and of reshards if there are any."""
+    """Tables of the states found by `timeline.timeline` for each operation, and of reshards if there are any."""
     ops = {op: None for state in result.states for op in state["ops"]}
     return [*(_op_grid(result, op) for op in ops), *_reshards_grids(result)]
 
 
-def events_grids(result: Timeline) -> list[Grid]:
-    """What begins at how many objects; no table where nothing does."""
-    rows = [[event.name, millions(event.objects), event.text] for event in result.effects]
-    return [Grid("", ["begins", "objects", "what"], rows, labels=3)] if rows else []
+def effects_grids(result: Timeline) -> list[Grid]:
+    """Table of effects and the number of objects at which they begin, unless there are none."""
+    rows = [[effect.name, millions(effect.objects), effect.text] for effect in result.effects]
+    return [Grid("", ["effect", "from objects", "description"], rows, labels=3)] if rows else []
 
 
 def _op_grid(result: Timeline, op: str) -> Grid:
     rows = [(state["objects"], _state_row(state, state["ops"][op])) for state in result.states if op in state["ops"]]
-    rows += [(event.objects, [millions(event.objects), "", "", "", "", "", "", event.name]) for event in result.effects]
+    rows += [
+        (effect.objects, [millions(effect.objects), "", "", "", "", "", "", effect.name]) for effect in result.effects
+    ]
     title = f"{op} by objects stored (± {CONFIDENCE:.0%} interval)"
     columns = ["objects", "fill", "spilled", "op/s", "±", "p50", "p99", "busiest"]
     return Grid(title, columns, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
@@ -53,7 +55,9 @@ def _reshards_grids(result: Timeline) -> list[Grid]:
         if state.get("reshards")
     ]
     return (
-        [Grid("Reshards since the state before", ["objects", "shards", "reshards", "time lost"], rows)] if rows else []
+        [Grid("Reshards since the previous state", ["objects", "shards", "reshards", "time lost"], rows)]
+        if rows
+        else []
     )
 
 
@@ -62,5 +66,5 @@ def _lost(state: dict[str, Any]) -> str:
 
 
 def millions(objects: float) -> str:
-    """``12.3 M`` objects, or ``12,345`` where they are fewer than a million."""
+    """Format a number of objects as ``12.3 M``, or below a million as ``12,345``."""
     return f"{objects:,.0f}" if objects < 1e6 else f"{objects / 1e6:,.4g} M"

@@ -1,4 +1,4 @@
-"""What a what-if found, as a table and in sentences."""
+"""Tables of a what-if, and sentences about it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
 from sim.replication.summaries import Interval
 
 _Columns = dict[str, list[str]]
-"""The cells of each column, a row for each point."""
+"""Text of each column, one row per point."""
 
 
 def points_grids(result: WhatIf) -> list[Grid]:
-    """A row for each point: what was set, the figures of the operation, the objectives, and what it costs.
+    """Tables with one row per point: varied values, measures of the operation, objectives and cost.
 
-    Several operations have a table each, and the objectives one of their own. p99 has its difference to that of the
-    base, in common random numbers and so with a narrow interval.
+    With several operations, each has its own table, and so have the objectives. The difference of p99 from the base has
+    a narrow interval because of common random numbers.
     """
     ops = list(dict.fromkeys(op for point in result.points for op in point.ops))
-    figures, judged = {op: _figures(result, op) for op in ops}, _objectives(result)
+    figures, verdicts = {op: _figures(result, op) for op in ops}, _objectives(result)
     if len(ops) == 1:
-        return [_grid(result, ops[0], figures[ops[0]] | judged)]
-    return [_grid(result, op, figures[op]) for op in ops] + ([_grid(result, "objectives", judged)] if judged else [])
+        return [_grid(result, ops[0], figures[ops[0]] | verdicts)]
+    return [_grid(result, op, figures[op]) for op in ops] + (
+        [_grid(result, "objectives", verdicts)] if verdicts else []
+    )
 
 
 def _grid(result: WhatIf, title: str, columns: _Columns) -> Grid:
@@ -35,7 +37,7 @@ def _grid(result: WhatIf, title: str, columns: _Columns) -> Grid:
 
 
 def _short(paths: Sequence[str]) -> dict[str, str]:
-    """The last two names of each path, where they tell it apart."""
+    """Shorten paths to their last two names if these are unique."""
     ends = {path: ".".join(path.split(".")[-2:]) for path in paths}
     return ends if len(set(ends.values())) == len(ends) else dict(zip(paths, paths, strict=True))
 
@@ -46,9 +48,9 @@ def _figures(result: WhatIf, op: str) -> _Columns:
 
 
 def _objectives(result: WhatIf) -> _Columns:
-    """The verdicts, the cost, and for which operations no other point is both cheaper and faster."""
+    """Return verdicts, cost, and the operations for which the point is on the Pareto front."""
     points = result.points
-    columns = {slo.text: [point.slo.get(slo.text, "cannot be") for point in points] for slo in result.slos}
+    columns = {slo.text: [point.slo.get(slo.text, "not possible") for point in points] for slo in result.slos}
     if any(point.cost is not None for point in result.simulated):
         fronts = [[op for op, front in result.pareto.items() if i in front.points] for i in range(len(points))]
         costs = [point.cost if isinstance(point, SimulatedPoint) else None for point in points]
@@ -58,7 +60,7 @@ def _objectives(result: WhatIf) -> _Columns:
 
 
 def written(value: Any) -> str:
-    """A value of a spec, as an engineer writes it."""
+    """Format a value of a spec; null is ``none``."""
     return "none" if value is None else str(value)
 
 
@@ -68,41 +70,43 @@ def _op_cells(point: SimulatedPoint | InfeasiblePoint, op: str, is_base: bool) -
     figures = point.ops[op]
     latency = figures.latency_s
     cells = [number(figures.throughput_ops), seconds(latency["p50"]), seconds(latency["p99"])]
-    against = point.difference.ops.get(op)
-    return [*cells, "base" if is_base else "" if against is None else plus_minus(against.latency_s["p99"])]
+    difference = point.difference.ops.get(op)
+    return [*cells, "base" if is_base else "" if difference is None else plus_minus(difference.latency_s["p99"])]
 
 
 def plus_minus(figure: Interval) -> str:
-    """A difference of two latencies and half of its interval: ``+1.20 ms ± 0.30 ms``."""
+    """Format the difference of two latencies and half its interval: ``+1.20 ms ± 0.30 ms``."""
     half = (figure.high - figure.low) / 2
     sign = "+" if figure.value > 0 else ""
     return f"{sign}{seconds(figure.value)} ± {seconds(half)}"
 
 
 def findings(result: WhatIf) -> list[str]:
-    """What the points say together, in sentences."""
+    """State how many points meet the objectives, the cheapest of them, and exceptions."""
     points = result.simulated
     sentences = []
     if result.slos:
         count = {v: sum(point.verdict == v for point in points) for v in ("pass", "fail", "unsure")}
-        open_ones = f", {count['unsure']} leave it open: replicate more" if count["unsure"] else ""
+        uncertain = f", {count['unsure']} are uncertain: add replications" if count["unsure"] else ""
         sentences.append(
-            f"{count['pass']} of {len(result.points)} points keep every objective, {count['fail']} do not{open_ones}."
+            f"{count['pass']} of {len(result.points)} points meet every objective, {count['fail']} do not{uncertain}."
         )
         cheapest = _cheapest(points)
         if cheapest is not None:
-            sentences.append(f"The cheapest that keeps them has {setting(cheapest)} and costs {number(cheapest.cost)}.")
+            sentences.append(f"The cheapest that meets them has {setting(cheapest)} and costs {number(cheapest.cost)}.")
     imprecise = sum(point.precise is False for point in points)
     if imprecise:
         sentences.append(f"{imprecise} did not reach the precision of ± {result.precision:.1%}.")
     sentences += [
-        f"{setting(point)} cannot be: {point.error}." for point in result.points if isinstance(point, InfeasiblePoint)
+        f"{setting(point)} is not possible: {point.error}."
+        for point in result.points
+        if isinstance(point, InfeasiblePoint)
     ]
     return sentences
 
 
 def setting(point: SimulatedPoint | InfeasiblePoint) -> str:
-    """What was set at a point: ``gateways.count=4, buckets.shards=16``."""
+    """Format the varied values of a point: ``gateways.count=4, buckets.shards=16``."""
     return ", ".join(f"{path}={written(value)}" for path, value in point.set.items())
 
 

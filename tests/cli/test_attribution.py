@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli import words as phrases
-from cli.tables.tables import attribution_grid
+from cli.tables.runs import attribution_grid
 from tests.runs import run_of
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.critical_path import ATTRIBUTED, CLIENT_LAG, attribution
@@ -29,7 +29,7 @@ def ladder(n: int, **columns) -> Run:
     return run_of(wait_s + 1e-3, critical_path=sorted(path, key=lambda row: row["request"]), **columns)
 
 
-def test_bands_and_parts_of_a_ladder_worked_by_hand():
+def test_bands_and_parts_of_a_ladder_computed_by_hand():
     bands = attribution(ladder(1000))["GET"]
     assert list(bands) == ["p50", "p90", "p99"]
     assert [band["requests"] for band in bands.values()] == [100, 100, 10]
@@ -78,7 +78,7 @@ def test_failed_requests_and_other_operations_do_not_count():
     assert found["PUT"]["p50"]["roles"] == {"journal": {"waiting_s": 0, "service_s": 7}}
 
 
-def test_the_client_s_lag_is_a_part_of_its_own():
+def test_client_lag_is_a_separate_part():
     n = 200
     lag_s, arrival_s = np.linspace(0, 0.2, n), np.arange(n) * 0.01
     path = rows_of("cpu", np.zeros(n), np.full(n, 0.1))
@@ -93,7 +93,7 @@ def test_a_run_without_a_critical_path_has_no_attribution():
     assert attribution(run_of([], critical_path=[])) == {}
 
 
-def test_requests_that_take_no_time_consist_of_nothing():
+def test_requests_without_latency_have_no_parts():
     bands = attribution(run_of(np.zeros(200), critical_path=[]))["GET"]
     assert bands["p50"]["roles"] == {}
     assert phrases.tail_parts("GET", bands) == "GET takes no time."
@@ -127,7 +127,7 @@ def test_parts_add_up_to_the_latency_around_the_quantile(n, roles, seed, lagging
 
 
 def tail_of_waiting(n: int = 1000) -> Run:
-    """In the median 4 ms at the drive, 1 ms of waiting for the cpu; in the slowest tenth 95 ms of it, of 5 a retry."""
+    """At the median 4 ms at the drive and 1 ms waiting for the cpu; in the slowest tenth 91 ms, and a retry of 5 ms."""
     slow = np.arange(n) >= n * 0.9
     wait_s, retry_s = np.where(slow, 91e-3, 1e-3), np.where(slow, 5e-3, 0.0)
     path = rows_of("cpu", wait_s, np.zeros(n)) + rows_of("drive", np.zeros(n), np.full(n, 4e-3))
@@ -135,7 +135,7 @@ def tail_of_waiting(n: int = 1000) -> Run:
     return run_of(wait_s + retry_s + 4e-3, critical_path=sorted(path, key=lambda row: row["request"]))
 
 
-def test_the_tail_is_told_against_the_median():
+def test_the_tail_is_compared_with_the_median():
     bands = attribution(tail_of_waiting())["GET"]
     assert phrases.tail_parts("GET", bands) == "p99 of GET: 91% waiting for cpu; at p50 it is 20%."
     # Where no part alone is most of the tail, several are named, and the outermost quantile that is known is taken.

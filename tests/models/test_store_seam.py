@@ -200,14 +200,14 @@ def test_a_timeline_and_a_plan_fill_the_disk(tmp_path, capsys):
     result = json.loads(out)
     assert [state["fill_fraction"] for state in result["states"]] == [0.25, 1.0]
     assert result["events"] == [{"name": "full", "objects": 1000, "text": "the disk is full"}]
-    assert "What the store has become" in page.read_text()
+    assert "State of the store" in page.read_text()
 
     growth = tmp_path / "growth.yaml"
     growth.write_text("months: 4\nobjects: {now: 250, per_month: 250}\n")
     code, out, err = tailcast(capsys, "plan", spec, "--growth", str(growth), "--workers", "1")
     assert code == 0, err
     assert "full: the disk is full (the store is then 100% full)." in out
-    assert "Nothing that was tried keeps the" in out  # more actuators hold no more objects
+    assert "No change keeps the" in out  # more actuators hold no more objects
 
 
 def measured(data: dict[str, Any], folder: Path, **workload: Any) -> list[str]:
@@ -259,7 +259,7 @@ def test_report_draws_the_routes(name, tmp_path, capsys):
     run, page = tmp_path / "run", tmp_path / "page.html"
     assert tailcast(capsys, "simulate", written(tmp_path, STORES[name]()), "--out", str(run))[0] == 0
     assert tailcast(capsys, "report", str(run), "-o", str(page))[0] == 0
-    assert "The way of a request" in page.read_text()
+    assert "Request routes" in page.read_text()
     assert "It cannot be drawn" not in page.read_text()
     assert Run.read(run).info["spec"]["store"] == name
 

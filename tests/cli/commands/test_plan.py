@@ -69,7 +69,7 @@ def test_the_command_finds_what_the_function_does(capsys, files, tmp_path, resul
     assert "host.cores 3" in page.read_text(encoding="utf-8")
 
 
-def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
+def test_an_interrupted_plan_continues(capsys, files, tmp_path, monkeypatch):
     spec, growth = map(str, files)
     out, looked_at = tmp_path / "kept", []
 
@@ -85,7 +85,7 @@ def test_an_interrupted_plan_goes_on(capsys, files, tmp_path, monkeypatch):
         code, text, said = tailcast(capsys, *requested, "--json", "--out", str(out))
     assert (code, text) == (130, "")
     # Where a second has passed, an empty line of the progress bar stands before it.
-    assert said.lstrip() == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
+    assert said.lstrip() == f"tailcast: interrupted; finished work is in {out}; the same command continues from there\n"
     assert {file.stem for file in (out / "finished").iterdir()} == {health_check.key for health_check in looked_at}
     whole = json.loads(tailcast(capsys, *requested, "--json", "--out", str(out))[1])
     assert len(list((out / "finished").iterdir())) > 5
@@ -109,7 +109,7 @@ def test_sentences_name_first_limit_change_and_price(result):
     said = found(result)
     months = result.limits[0].month
     assert said.startswith(f"{SLO} comes first, in month {months.likely:g} ({months.low:g} to ")
-    assert "The cheapest change that holds is host.cores 3 for 50" in said
+    assert "The cheapest change that suffices is host.cores 3 for 50" in said
     assert "ms in month" in evidence(result)[0]
 
 
@@ -122,7 +122,7 @@ def test_grids_have_a_row_for_each(result):
     assert all(len(row) == len(grid.columns) for grid in (limits, changes, likely) for row in grid.rows)
 
 
-def test_a_change_that_holds_too_seldom_is_a_risk(result):
+def test_a_change_that_suffices_too_rarely_is_a_risk(result):
     best = result.best.change.values
     seldom = [t if t.change.values == best else replace(t, holds=True, fraction=0.5) for t in result.changes]
     rows = plan_grids(replace(result, changes=tuple(seldom)))[1].rows
@@ -145,7 +145,7 @@ def test_figures_have_their_unit(slo, value, text):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--slo", "GET.p99"], "--slo GET.p99: is no objective"),
+        (["--slo", "GET.p99"], "--slo GET.p99: is not an objective"),
         (["--slo", "GET.p99<1ms", "--window", "3 parsecs"], "--window 3 parsecs"),
         (["--set", "prices.gatway=3"], "prices.gatway: unknown field; allowed are host, core, drive"),
         (["--set", "prices.core=-3"], "prices.core"),
@@ -180,7 +180,7 @@ def test_charts_are_drawn(tmp_path, result, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_intervals_do_not_reach_below_nothing(result):
+def test_intervals_do_not_reach_below_0(result):
     wide = copy.deepcopy(result)
     for moment in wide.likely:
         for text, judged in moment.health.slos.items():

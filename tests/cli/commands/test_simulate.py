@@ -74,7 +74,7 @@ def attributed(monkeypatch):
     info = {"kind": "simulated", "engine": {"name": "compiled", "wall_s": 1.0, "visits": 200}}
     station = {"name": "cpu", "role": "host cpu", "servers": 2, "visits": 200, "utilization": 0.5, "mean_queue": 1.0}
     run = run_of(wait_s + 1e-3, info=info, stations=[station], critical_path=spent)
-    monkeypatch.setattr("cli.simulated.simulate", lambda *_, **__: run)
+    monkeypatch.setattr("cli.simulations.simulate", lambda *_, **__: run)
     return run
 
 
@@ -83,12 +83,12 @@ def test_a_critical_path_is_attributed(capsys, attributed):
     assert result["attribution"] == attribution(attributed)
     assert result["attribution"]["GET"]["p50"]["roles"]["host cpu"]["waiting_s"] == pytest.approx(1e-3)
     table = tailcast(capsys, "simulate", str(EXAMPLE))[1]
-    assert "What median and tail consist of" in table
+    assert "Tail attribution" in table
     row = [cell.strip() for cell in table.splitlines()[-2].strip("│").split("│")]
     assert row[:4] == ["GET", "host cpu", "1.00 ms", "1.00 ms"]
 
 
-def test_trace_of_the_user(capsys, tmp_path):
+def test_a_given_trace_is_simulated(capsys, tmp_path):
     trace = tmp_path / "t.csv"
     trace.write_text("op,key,arrival_s,size_bytes\nPUT,a,0,100\nGET,a,1,100\n")
     code, out, _ = tailcast(capsys, "simulate", str(EXAMPLE), "--trace", str(trace), "--json")
@@ -115,7 +115,7 @@ PRODUCT_FORM = [
 
 
 def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch):
-    monkeypatch.setattr("cli.simulated.simulate", None)
+    monkeypatch.setattr("cli.simulations.simulate", None)
     arguments = ["bounds", str(EXAMPLE), *(a for value in PRODUCT_FORM for a in ("--set", value))]
     code, out, _ = tailcast(capsys, *arguments, "--json")
     result = json.loads(out)
@@ -132,7 +132,7 @@ def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch
     assert "∞" in table
 
 
-def test_bounds_say_what_they_rest_on(capsys):
+def test_bounds_name_their_assumptions(capsys):
     arguments = ["bounds", str(EXAMPLE), "--set", "client.hedge.after=20ms"]
     notes = json.loads(tailcast(capsys, *arguments, "--json")[1])["notes"]
     assert notes[0].startswith("GET inline, GET inline collecting: a second attempt starts after 0.02 s")
@@ -143,7 +143,7 @@ def test_bounds_say_what_they_rest_on(capsys):
 
 
 @pytest.mark.parametrize("pacing", [Pacing(), Pacing("closed", clients=2)], ids=["open", "closed"])
-def test_a_trace_needs_no_workload_beside_it(capsys, tmp_path, pacing):
+def test_a_spec_without_workload_takes_a_trace(capsys, tmp_path, pacing):
     trace, bare, full = (tmp_path / name for name in ("t.parquet", "bare.yaml", "full.yaml"))
     requested = trace_of(
         ["GET"] * 20, [f"k{i}" for i in range(20)], pacing, arrival_s=np.arange(20.0), bucket=["a", "b"] * 10

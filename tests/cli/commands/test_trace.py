@@ -62,7 +62,7 @@ def test_tables_are_for_people(capsys: pytest.CaptureFixture[str], workload: Pat
     assert "requests" in out
     assert "64KiB" not in out
     assert "65,536" in out
-    assert "not kept" in err
+    assert "not written" in err
 
 
 @pytest.mark.parametrize(

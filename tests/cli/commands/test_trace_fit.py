@@ -37,18 +37,18 @@ def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str,
     return result
 
 
-def test_fit_writes_a_workload_that_is_like_the_trace(
+def test_fit_writes_a_workload_similar_to_the_trace(
     capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "fit.yaml"
     spec = EXAMPLES / "minio.yaml"
     result = as_json(capsys, "fit", trace, "-o", out, "--check", "--spec", spec, "--set", "host.cores=4")
-    assert result["verdict"] == "alike"
+    assert result["verdict"] == "agrees"
     assert result["simulated"]["ops"]["GET"]["latency_s"]["p50"]["a"] > 0
     workload = load_workload(out)
     assert workload.rate == pytest.approx(100, rel=0.1)
     assert workload.model_dump(mode="json", exclude_unset=True) == result["workload"]
-    assert out.read_text().startswith("# Learned from t.parquet.\n")
+    assert out.read_text().startswith("# Fitted to t.parquet.\n")
 
 
 def test_a_fit_for_people_shows_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +66,7 @@ def test_info_of_a_run_and_its_page(capsys: pytest.CaptureFixture[str], trace: P
     assert code == 0
     assert "index of dispersion" in out
     text = page.read_text()
-    for title in ("Rate over time", "Bursts", "Sizes of the objects", "Popularity", "Reuse"):
+    for title in ("Rate over time", "Burstiness", "Sizes of requested objects", "Popularity", "Reuse"):
         assert title in text
     assert page.stat().st_size < 6e6
 

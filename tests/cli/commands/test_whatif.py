@@ -79,11 +79,11 @@ def test_a_table_has_a_row_for_each_point(capsys, spec):
     assert [line[4] == "base" for line in lines] == [False, True, False]
     assert lines[0][4].startswith("+") and "±" in lines[0][4]
     assert [line[5:7] for line in lines] == [["fail", "pass"], *[["pass", "pass"]] * 2]
-    assert "2 of 3 points keep every objective, 1 do not." in out
-    assert "The cheapest that keeps them has host.cores=2 and costs 25.0." in out
+    assert "2 of 3 points meet every objective, 1 do not." in out
+    assert "The cheapest that meets them has host.cores=2 and costs 25.0." in out
 
 
-def test_several_operations_have_tables_of_their_own(capsys, spec):
+def test_several_operations_have_separate_tables(capsys, spec):
     arguments = ["--vary", "host.cores=1,2", "--set", "workload.mix={GET: 1, PUT: 1}", "--slo", "PUT.errors<1%"]
     out, _ = whatif(capsys, spec, *arguments)
     assert [line.strip() for line in out.splitlines() if line[:1].isalpha()][:3] == ["GET", "PUT", "objectives"]
@@ -97,7 +97,7 @@ def test_several_operations_have_tables_of_their_own(capsys, spec):
     assert len(findings(result)) == 2
 
 
-def test_what_is_done_is_not_done_again(capsys, spec, tmp_path, monkeypatch):
+def test_finished_points_are_not_simulated_again(capsys, spec, tmp_path, monkeypatch):
     out = tmp_path / "sweep"
     arguments = ["--vary", "host.cores=1..3", "--out", out, "--json"]
     first = json.loads(whatif(capsys, spec, *arguments)[0])
@@ -109,7 +109,7 @@ def test_what_is_done_is_not_done_again(capsys, spec, tmp_path, monkeypatch):
     assert pq.read_table(out / "points.parquet").num_rows == 3
 
 
-def test_an_interrupted_sweep_goes_on(spec, tmp_path):
+def test_an_interrupted_sweep_continues(spec, tmp_path):
     out = tmp_path / "sweep"
     requested = ["whatif", spec, "--vary", "workload.clients=1..300", "--out", out, "--workers", "1"]
     running = subprocess.Popen(
@@ -124,7 +124,7 @@ def test_an_interrupted_sweep_goes_on(spec, tmp_path):
     printed, said = running.communicate(timeout=60)
     assert (running.returncode, printed) == (130, ""), said
     assert said.splitlines()[-1] == (
-        f"tailcast: interrupted; what is done is in {out}; the same command goes on from there"
+        f"tailcast: interrupted; finished work is in {out}; the same command continues from there"
     )
     assert "Traceback" not in said
     files = sorted(path.name for path in (out / "finished").iterdir())
@@ -133,7 +133,7 @@ def test_an_interrupted_sweep_goes_on(spec, tmp_path):
 
 
 def interrupted_after(calls: int, function):
-    """The function, but for Ctrl-C when it is called once too often."""
+    """Wrap a function so that a call beyond the given number raises KeyboardInterrupt."""
     done = []
 
     def called(*arguments, **named):
@@ -145,13 +145,13 @@ def interrupted_after(calls: int, function):
     return called
 
 
-def test_an_interrupted_search_goes_on(capsys, spec, tmp_path, monkeypatch):
+def test_an_interrupted_search_continues(capsys, spec, tmp_path, monkeypatch):
     out, find = tmp_path / "kept", ["min host.cores in 1..9", "--slo", "GET.p99<3ms", "--json"]
     with monkeypatch.context() as patch:
         patch.setattr("sim.experiments.sweep.simulated", interrupted_after(2, simulated))
         code, printed, said = tailcast(capsys, "find", spec, "--workers", 1, *find, "--out", out)
     assert (code, printed) == (130, "")
-    assert said == f"tailcast: interrupted; what is done is in {out}; the same command goes on from there\n"
+    assert said == f"tailcast: interrupted; finished work is in {out}; the same command continues from there\n"
     assert len(list((out / "finished").iterdir())) == 2
     whole = json.loads(whatif(capsys, spec, *find, verb="find")[0])
     with monkeypatch.context() as patch:
@@ -163,19 +163,19 @@ def test_an_interrupted_search_goes_on(capsys, spec, tmp_path, monkeypatch):
     assert swept["points"][0]["ops"]["GET"]["count"] == 1500, "a sweep finds what a search has simulated"
 
 
-def test_what_is_interrupted_without_a_folder_says_so(capsys, spec, monkeypatch):
+def test_an_interrupted_search_without_a_folder_says_so(capsys, spec, monkeypatch):
     monkeypatch.setattr("sim.experiments.sweep.simulated", interrupted_after(1, simulated))
     code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, "--vary", "host.cores=1..3")
     assert (code, printed) == (130, "")
-    assert said == "tailcast: interrupted; nothing is kept; with --out FOLDER it goes on where it was interrupted\n"
+    assert said == "tailcast: interrupted; nothing is kept; with --out FOLDER the command can be continued\n"
 
 
-def test_ctrl_c_is_a_line_of_any_command(capsys, spec, monkeypatch):
-    monkeypatch.setattr("cli.simulated.simulate", interrupted_after(0, simulate))
+def test_ctrl_c_prints_one_line(capsys, spec, monkeypatch):
+    monkeypatch.setattr("cli.simulations.simulate", interrupted_after(0, simulate))
     assert tailcast(capsys, "simulate", spec) == (130, "", "tailcast: interrupted\n")
 
 
-def test_workers_that_ctrl_c_ends_say_nothing(spec):
+def test_interrupted_workers_print_nothing(spec):
     running = subprocess.Popen(
         [sys.executable, "-c", "import sys; from cli.main import main; print(1, flush=True); main(sys.argv[1:])",
          "simulate", str(spec), "--replications", "100000", "--workers", "2"],
@@ -192,13 +192,13 @@ def test_workers_that_ctrl_c_ends_say_nothing(spec):
 def test_a_page_is_written(capsys, spec, tmp_path):
     page = tmp_path / "page.html"
     _, err = whatif(capsys, spec, "--vary", "host.cores=1,2", "--slo", "GET.p99<3ms", "--report", page)
-    assert f"wrote {page}" in err
+    assert f"Page written to {page}" in err
     assert "GET.p99&lt;3ms" in page.read_text()
 
 
-def test_points_that_cannot_be_are_shown(capsys, spec):
+def test_impossible_points_are_shown(capsys, spec):
     out, _ = whatif(capsys, spec, "--vary", "drives.parity=0,2", "--set", "drives.count=2")
-    assert "drives.parity=2 cannot be:" in out
+    assert "drives.parity=2 is not possible:" in out
 
 
 def test_samples_and_precision(capsys, spec):
@@ -218,7 +218,7 @@ def test_samples_and_precision(capsys, spec):
     [
         ([], "Missing option '--vary'"),
         (["--vary", "host.cores"], "--vary host.cores: write it like"),
-        (["--vary", "host.cores=1,2", "--slo", "fast"], "--slo fast: is no objective"),
+        (["--vary", "host.cores=1,2", "--slo", "fast"], "--slo fast: is not an objective"),
         (["--vary", "hots.cores=1,2"], "vary hots.cores: no such field; similar are host.cores"),
         (["--vary", "host.cores=0,-1"], "host.cores: is 0: input should be greater than or equal to 1"),
         (["--vary", "host.cores=1,2", "--workers", "2", "--scheduler", "tcp://x"], "give one"),

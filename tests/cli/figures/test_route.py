@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from cli.commands.route import forks_of
 from cli.figures.route import route_figures
+from cli.figures.route_boxes import forks_of
 from cli.pages.page import Header, Section, write_page
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
@@ -37,7 +37,7 @@ def requests_of(size_bytes, route=None) -> Requests:
 
 
 def forked_network() -> Network:
-    """A token is held over a fork of three drives, of which two alike are needed, and a wire that takes no time."""
+    """A token is held over a fork of three drives, of which two equal ones are needed, and a wire without delay."""
     stations = (
         Station("slots", "slot", Discipline.POOL, 8),
         Station("wire", "wire", Discipline.INFINITE_SERVER),
@@ -50,19 +50,19 @@ def forked_network() -> Network:
     return Network(stations, (Route("GET", stages),))
 
 
-def test_branches_that_are_alike_are_one_lane():
+def test_equal_branches_are_merged():
     load = {"slots": 0.1, "drive 0": 0.2, "drive 1": 0.3, "drive 2": 0.7, "log": 0.05}
     take, fork, later, back = forks_of(forked_network(), requests_of([0, 2_000_000]), 0, load)
-    (lane,) = fork.lanes
-    assert (fork.joined, lane.count) == ("needs 2 of 3", 3)
-    wire, drive = lane.boxes
+    (branches,) = fork.branches
+    assert (fork.joined, branches.count) == ("needs 2 of 3", 3)
+    wire, drive = branches.boxes
     assert (wire.role, wire.mean_s, wire.utilization) == ("wire", 1e-3, None)
     assert drive.mean_s == pytest.approx(2e-3 + 1e-9 * 1_000_000)
     assert drive.utilization == pytest.approx((0.4, 0.7))
     assert drive.stations == (2, 3, 4)
-    assert [stage.lanes[0].boxes[0].action for stage in (take, back)] == ["takes one", "gives back"]
+    assert [stage.branches[0].boxes[0].action for stage in (take, back)] == ["takes one", "gives back"]
     # The branch that takes no time is done first, so nobody waits for the other.
-    assert (later.joined, later.lanes[0].boxes[0].role) == ("not waited for", "log")
+    assert (later.joined, later.branches[0].boxes[0].role) == ("not waited for", "log")
     assert take.joined == back.joined == ""
 
 
@@ -76,15 +76,15 @@ def compiled(store: str) -> tuple[Network, Requests]:
 
 
 @pytest.mark.parametrize("store", ["minio", "ceph"])
-def test_the_boxes_hold_all_that_a_request_demands(store):
+def test_boxes_have_all_service_demands_of_a_request(store):
     network, requests = compiled(store)
     demands = mean_demands(network, requests)
     for k in np.unique(requests.route).tolist():
         boxes = [
-            (lane.count, box)
+            (branches.count, box)
             for fork in forks_of(network, requests, k, {})
-            for lane in fork.lanes
-            for box in lane.boxes
+            for branches in fork.branches
+            for box in branches.boxes
         ]
         drawn_s = sum(count * box.mean_s for count, box in boxes)
         assert drawn_s == pytest.approx(demands.mean_s[k].sum(), rel=1e-6)
@@ -94,7 +94,7 @@ def test_the_boxes_hold_all_that_a_request_demands(store):
 
 
 @pytest.mark.parametrize("store", ["minio", "ceph"])
-def test_no_box_lies_on_another_or_beyond_the_figure(store):
+def test_boxes_do_not_overlap_or_leave_the_figure(store):
     network, requests = compiled(store)
     for figure in route_figures(network, requests, []):
         boxes = [s for s in figure.layout.shapes if s.fillcolor]
@@ -114,7 +114,7 @@ def test_the_most_frequent_routes_are_drawn_first():
     ]  # fmt: skip
 
 
-def test_the_colour_is_the_utilisation_and_grey_where_there_is_no_limit():
+def test_colour_is_utilisation_and_grey_for_infinite_servers():
     load = [{"name": "drive 0", "utilization": 0.99}, {"name": "log", "utilization": 0.0}]
     (figure,) = route_figures(forked_network(), requests_of([1]), load)
     roles = [row[4] for row in figure.layout.meta["table"]["rows"]]
@@ -125,7 +125,7 @@ def test_the_colour_is_the_utilisation_and_grey_where_there_is_no_limit():
     assert colours["log"] == "rgb(207, 227, 247)"
 
 
-def test_a_fork_longer_than_a_line_is_folded():
+def test_a_fork_longer_than_a_line_is_wrapped():
     chain = tuple(Visit(i % 2, seconds(i * 1e-3)) for i in range(1, 17))
     network = Network(
         tuple(Station(name, NASTY, Discipline.FIFO) for name in "st"), (Route(NASTY, (Stage((chain,), 1),)),)
@@ -138,7 +138,7 @@ def test_a_fork_longer_than_a_line_is_folded():
 @pytest.mark.parametrize("width", [1400, 800])
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_what_stands_in_a_box_is_within_it(tmp_path, width):
+def test_the_text_of_a_box_fits_into_it(tmp_path, width):
     load = [{"name": "host cpu", "utilization": 0.5}]
     drawn = [*route_figures(*compiled("ceph"), load), *route_figures(*compiled("minio"), load)]
     path = tmp_path / "page.html"
@@ -162,7 +162,7 @@ def test_what_stands_in_a_box_is_within_it(tmp_path, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_route_that_few_requests_take_is_not_drawn():
+def test_a_rare_route_is_not_drawn():
     stations = (Station("s", "server", Discipline.FIFO),)
     network = Network(stations, tuple(Route(name, (single(Visit(0, seconds(1e-3))),)) for name in ("often", "seldom")))
     drawn = route_figures(network, requests_of([0] * 200, [0] * 199 + [1]), [])
@@ -171,14 +171,14 @@ def test_a_route_that_few_requests_take_is_not_drawn():
     assert len(route_figures(network, requests_of([0], [1]), [])) == 1
 
 
-def test_slices_of_work_are_one_box():
+def test_quanta_of_a_job_are_one_box():
     stations = (Station("cpu", "cpu", Discipline.FIFO), Station("tokens", "token", Discipline.POOL))
     visits = [Visit(1, seconds()), *[Visit(0, seconds(1e-3))] * 3, Visit(1, seconds(), releases=True)]
     (fork,) = forks_of(Network(stations, (Route("GET", (single(*visits),)),)), requests_of([0]), 0, {})
-    (lane,) = fork.lanes
-    assert [(box.role, box.action) for box in lane.boxes] == [
+    (branches,) = fork.branches
+    assert [(box.role, box.action) for box in branches.boxes] == [
         ("token", "takes one"),
         ("cpu", ""),
         ("token", "gives back"),
     ]
-    assert lane.boxes[1].mean_s == pytest.approx(3e-3)
+    assert branches.boxes[1].mean_s == pytest.approx(3e-3)

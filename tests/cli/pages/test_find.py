@@ -19,7 +19,7 @@ from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.replication.summaries import Interval
 from tests.browser import CHROMIUM, opened
-from tests.cli.pages.test_report import answers, downloads, without_scripts
+from tests.cli.pages.test_report import downloads, header_of, without_scripts
 from tests.cli.pages.test_whatif import CUT_OFF
 from tests.specs import minio
 
@@ -45,7 +45,7 @@ def best():
 
 
 def screened(*rows) -> Screening:
-    """A screening's result with these paths, strengths and elasticities (± 0.1 each)."""
+    """Result of a sensitivity analysis with these paths, strengths and elasticities (± 0.1 each)."""
 
     def around(value):
         return Interval(value, value - 0.1, value + 0.1)
@@ -60,7 +60,7 @@ def screened(*rows) -> Screening:
 SCREENED = screened(("network.latency", 0.8, 0.8), ("drives.read", 0.5, -0.5), ("client.think_time", 0.05, 0.0))
 
 
-def test_every_simulated_value_is_a_point_with_its_interval_and_the_answer_is_marked(limit):
+def test_every_simulated_value_is_a_point_with_its_interval_and_the_result_is_marked(limit):
     tail, errors = limit_figures(limit)
     tried = limit.simulated
     line, *groups, mark = tail.data
@@ -72,7 +72,7 @@ def test_every_simulated_value_is_a_point_with_its_interval_and_the_answer_is_ma
         judged = trial.slo[SLOS[0]]
         expected = (judged.value * 1e3, judged.high * 1e3, judged.low * 1e3)
         assert drawn[trial.value] == pytest.approx(expected)
-    sure = {"keeps all objectives": (True, True), "breaks one": (False, True)}
+    sure = {"meets all objectives": (True, True), "violates an objective": (False, True)}
     for group in groups:
         for x in group.x:
             trial = next(trial for trial in tried if trial.value == x)
@@ -90,23 +90,23 @@ def test_whole_numbers_are_whole_on_the_axis():
     assert figure.layout.xaxis.title.text == "host.cores"
 
 
-def test_the_best_is_drawn_against_the_spec_as_it_stands_and_the_load_allowed(best):
+def test_the_best_value_is_compared_with_the_spec_and_the_allowed_load(best):
     latency, load = best_figures(best)
-    stands = next(trace for trace in latency.data if trace.name == "as it stands")
+    stands = next(trace for trace in latency.data if trace.name == "as in the spec")
     assert set(stands.y) == {best.base.target.value * 1e3}
     marked = latency.data[-1]
     assert (marked.x[0], marked.y[0]) == pytest.approx((best.value * 1e3, best.best.target.value * 1e3))
     assert load.layout.shapes[0].y0 == pytest.approx(50)
-    allowed = [x for trace in load.data if trace.name == "adds no more load than allowed" for x in trace.x]
+    allowed = [x for trace in load.data if trace.name == "extra load allowed" for x in trace.x]
     assert sorted(allowed) == pytest.approx([t.value * 1e3 for t in best.trials if t.extra_load <= 0.5])
 
 
-def test_strengths_have_intervals_ranges_and_ways():
+def test_strengths_have_intervals_ranges_and_directions():
     figure = strengths(SCREENED)
     found = {trace.name: (list(trace.y), list(trace.x)) for trace in figure.data}
     label = "network.latency\xa0<br>1.00 ms … 4.00 ms\xa0"
-    assert found["more makes it slower"] == ([label], [0.8])
-    assert found["more makes it faster"][1] == [0.5]
+    assert found["increase makes it slower"] == ([label], [0.8])
+    assert found["increase makes it faster"][1] == [0.5]
     assert found["unclear"][1] == [0.05]
     assert figure.data[-1].error_x.arrayminus == pytest.approx([0.05]), "a strength is not below 0"
     assert list(figure.layout.yaxis.categoryarray)[-1] == label, "the strongest on top"
@@ -114,29 +114,29 @@ def test_strengths_have_intervals_ranges_and_ways():
     assert points["drives.read"] == (0.5, 0.2)
 
 
-def test_pages_say_what_was_asked_what_was_found_and_how_sure(limit, best, tmp_path):
+def test_pages_begin_with_question_result_and_certainty(limit, best, tmp_path):
     page = tmp_path / "page.html"
     write_limit_page(limit, page, NASTY)
-    requested, found, sure = answers(page)
-    assert requested == f"The greatest workload.rate with which {NASTY} keeps GET.p99<3ms and GET.errors<1%."
+    requested, found, sure = header_of(page)
+    assert requested == f"The greatest workload.rate with which {NASTY} meets GET.p99<3ms and GET.errors<1%."
     assert found.endswith(" does not.")
     simulated = len(limit.simulated)
-    assert sure.endswith(f"{simulated} points were simulated 2 times each, with the same random numbers.")
+    assert sure.endswith(f"{simulated} points have 2 replications each, with common random numbers.")
     write_best_page(best, page, NASTY)
-    requested, found, _ = answers(page)
-    assert requested.endswith("is least, with 50.00% extra load at most.")
+    requested, found, _ = header_of(page)
+    assert requested.endswith(", with at most 50.00% extra load.")
     assert found.startswith("With client.hedge.after at ")
     write_sensitivity_page(SCREENED, page, NASTY)
-    requested, found, sure = answers(page)
-    assert requested == f"Which of 3 numbers of {NASTY} moves GET.p99 most."
-    assert found.startswith("network.latency: a percent of it changes GET.p99 by 0.80 percent")
-    assert sure.startswith("Its 95% interval is 0.70 to 0.90, from 4 walks")
+    requested, found, sure = header_of(page)
+    assert requested == f"Which of 3 numbers of {NASTY} affects GET.p99 most."
+    assert found.startswith("network.latency: a change of 1 % changes GET.p99 by 0.80 %")
+    assert sure.startswith("The 95% interval of this elasticity is 0.70 to 0.90, from 4 trajectories")
     assert "<b>" not in without_scripts(page)
 
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_every_figure_is_drawn_within_its_card_and_its_data_can_be_had(limit, best, tmp_path):
+def test_every_figure_fits_its_card_and_has_data(limit, best, tmp_path):
     for write, result, width in (
         (write_limit_page, limit, 800), (write_best_page, best, 1400), (write_sensitivity_page, SCREENED, 800),
     ):  # fmt: skip

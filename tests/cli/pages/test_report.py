@@ -16,11 +16,12 @@ from rich.console import Console
 
 from cli import words as phrases
 from cli.commands.report import write_report
-from cli.figures import figures
+from cli.figures import runs as figures
 from cli.main import main
 from cli.pages.page import Header, Section, write_page
+from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid, rich_table
-from cli.tables.tables import comparison_grid, stations_grid, summary_grid
+from cli.tables.runs import stations_grid, summary_grid
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
 from tests.runs import run_of
@@ -57,7 +58,7 @@ def sample_run(seed: int, n: int = 3000, factor: float = 1.0, stations: bool = F
 
 
 def attributed_run(seed: int, n: int = 3000):
-    """A simulated Run whose slow requests waited for what is called NASTY."""
+    """A simulated Run whose slow requests waited for a role named NASTY."""
     rng = np.random.default_rng(seed)
     waiting_s, service_s = rng.lognormal(-7, 1.5, n), rng.lognormal(-7, 0.3, n)
     path = [
@@ -82,7 +83,7 @@ def without_scripts(path) -> str:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_page_carries_all_it_needs_and_escapes_what_it_is_told(tmp_path, count):
+def test_the_page_is_self_contained_and_escapes_names(tmp_path, count):
     path = page_of(tmp_path / "page.html", *[sample_run(i, stations=i == 1) for i in range(1, 1 + count)])
     markup = without_scripts(path)
     assert not re.search(r"""(src|href)\s*=(?!"data:)""", markup)
@@ -91,45 +92,45 @@ def test_the_page_carries_all_it_needs_and_escapes_what_it_is_told(tmp_path, cou
     assert "note a&lt;/script&gt;&lt;b&gt;" in markup
 
 
-def test_data_cannot_end_the_element_it_is_in(tmp_path):
+def test_data_cannot_end_its_element(tmp_path):
     charts = [go.Figure(layout={"title": "</script><b>"})]
     write_page(tmp_path / "page.html", "t", HEADER, [Section("", charts=charts)])
     assert "<b>" not in without_scripts(tmp_path / "page.html")
 
 
-def test_a_page_about_very_many_requests_stays_small(tmp_path):
+def test_a_page_about_many_requests_stays_small(tmp_path):
     path = page_of(tmp_path / "page.html", sample_run(1, n=300_000))
     assert path.stat().st_size < 6_000_000
 
 
-def test_the_page_says_what_was_asked_what_was_found_and_how_sure_it_is(tmp_path):
+def test_the_page_has_question_result_and_certainty(tmp_path):
     markup = without_scripts(page_of(tmp_path / "page.html", sample_run(1, stations=True)))
     assert "3,000 requests (GET" in markup and "a simulation with seed 7" in markup
-    assert re.search(r"GET at .* op/s took .* ms in the median, .* ms at p99", markup)
-    assert re.search(r"GET p99 lies in .* with 95% confidence", markup)
-    assert "too few PUTs succeeded to tell p99" in markup
+    assert re.search(r"GET at .* op/s had a median of .* ms, a p99 of .* ms", markup)
+    assert re.search(r"95% interval of GET p99 is .* ms", markup)
+    assert "too few PUTs succeeded to estimate p99" in markup
     assert "requests failed" in markup
 
 
-def test_the_page_says_what_the_tail_consists_of(tmp_path):
+def test_the_page_has_a_tail_attribution(tmp_path):
     run = attributed_run(1)
     markup = without_scripts(page_of(tmp_path / "page.html", run))
-    assert "<h2>Where the time went</h2>" in markup
+    assert "<h2>Tail attribution</h2>" in markup
     bands = attribution(run)["GET"]
     median, tail = (bands[q]["roles"][NASTY]["waiting_s"] / bands[q]["latency_s"]["mean"] for q in ("p50", "p99"))
     assert f"p99 of GET: {tail:.0%} waiting for {escape(NASTY)}; at p50 it is {median:.0%}." in markup
     assert "p90 of PUT: " in markup
-    assert "Where the time went" not in without_scripts(page_of(tmp_path / "other.html", sample_run(1, stations=True)))
+    assert "Tail attribution" not in without_scripts(page_of(tmp_path / "other.html", sample_run(1, stations=True)))
 
 
-def test_of_two_runs_each_simulated_one_is_attributed(tmp_path):
+def test_each_simulated_run_of_two_is_attributed(tmp_path):
     markup = without_scripts(page_of(tmp_path / "page.html", attributed_run(1), sample_run(2)))
-    assert re.findall(r"<h2>Where the time went: (.*?)</h2>", markup) == [escape(NASTY)]
+    assert re.findall(r"<h2>Tail attribution: (.*?)</h2>", markup) == [escape(NASTY)]
     markup = without_scripts(page_of(tmp_path / "both.html", attributed_run(1), attributed_run(2)))
-    assert len(re.findall("<h2>Where the time went: ", markup)) == 2
+    assert len(re.findall("<h2>Tail attribution: ", markup)) == 2
 
 
-def test_bars_of_an_attribution_add_up_and_keep_a_role_s_colour():
+def test_bars_of_an_attribution_add_up_and_have_the_colours_of_roles():
     attributions = [attribution(attributed_run(seed)) for seed in (1, 2)]
     colours = figures.role_colours(attributions)
     for found in attributions:
@@ -143,27 +144,27 @@ def test_bars_of_an_attribution_add_up_and_keep_a_role_s_colour():
     assert len(set(colours.values())) == 2
 
 
-def answers(path) -> list[str]:
-    """The three sentences that a page begins with."""
+def header_of(path) -> list[str]:
+    """The three sentences at the top of a page."""
     markup = without_scripts(path)
-    assert markup.index('<dl class="answer">') < markup.index("<section>")
-    header = re.search(r"<dl class=.answer.>(.*?)</dl>", markup)
+    assert markup.index('<dl class="summary">') < markup.index("<section>")
+    header = re.search(r"<dl class=.summary.>(.*?)</dl>", markup)
     assert header is not None
     found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", header[1])
-    assert [name for name, _ in found] == ["Requested", "Found", "How sure"]
+    assert [name for name, _ in found] == ["Requested", "Found", "Certainty"]
     return [html.unescape(text) for _, text in found]
 
 
-def test_the_header_has_what_was_asked_what_was_found_and_how_sure_it_is(tmp_path):
+def test_the_header_has_question_result_and_certainty(tmp_path):
     run = sample_run(1, stations=True)
-    assert answers(page_of(tmp_path / "one.html", run)) == [
+    assert header_of(page_of(tmp_path / "one.html", run)) == [
         phrases.requested(run),
         phrases.found(run),
         phrases.sure(run),
     ]
     comparison = compare(run, sample_run(2, factor=2))
-    requested, found, sure = answers(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
-    assert requested == f"Whether {NASTY} agrees with real, to within ±15%."
+    requested, found, sure = header_of(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
+    assert requested == f"Whether {NASTY} agrees with real within ±15%."
     assert (found, sure) == (phrases.verdict(comparison, (NASTY, "real")), phrases.doubt(comparison))
     assert "differs from real" in found
 
@@ -178,7 +179,7 @@ def simulated_run(folder):
     return Run.read(folder)
 
 
-def test_the_way_of_a_request_is_drawn_of_what_was_simulated(tmp_path):
+def test_routes_of_a_simulated_run_are_drawn(tmp_path):
     run = simulated_run(tmp_path / "run")
     drawn = write_report([("a", run)], tmp_path / "page.html", "t")
     titles = [figure.layout.title.text for figure in drawn]
@@ -194,14 +195,14 @@ def test_the_way_of_a_request_is_drawn_of_what_was_simulated(tmp_path):
     assert cpu["utilization"] == pytest.approx(busy["host cpu"])
 
 
-def test_a_run_whose_spec_is_no_longer_one_says_so(tmp_path):
+def test_a_run_with_an_outdated_spec_has_a_note(tmp_path):
     run = simulated_run(tmp_path / "run")
     run.info["spec"]["host"]["gone"] = 1
     write_report([("a", run)], tmp_path / "page.html", "t")
-    assert "It cannot be drawn: its spec: host.gone: unknown field" in without_scripts(tmp_path / "page.html")
+    assert "The routes cannot be drawn: its spec: host.gone: unknown field" in without_scripts(tmp_path / "page.html")
 
 
-def test_figures_without_the_package_that_draws_them_are_refused_at_once(tmp_path, capsys, monkeypatch):
+def test_figures_without_kaleido_are_refused_at_once(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "kaleido", None)
     sample_run(1).write(tmp_path / "a")
     out = tmp_path / "r.html"
@@ -214,7 +215,7 @@ def test_figures_without_the_package_that_draws_them_are_refused_at_once(tmp_pat
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None or not find_spec("kaleido"), reason="no Chromium or no kaleido on this machine")
-def test_figures_become_files(tmp_path, capsys):
+def test_figures_are_written_to_files(tmp_path, capsys):
     sample_run(1, stations=True).write(tmp_path / "a")
     folder = tmp_path / "figures"
     options = ["-o", str(tmp_path / "r.html"), "--figures", str(folder), "--format", "svg", "--json"]
@@ -226,12 +227,12 @@ def test_figures_become_files(tmp_path, capsys):
     assert len(files) == 5
     assert files[0].name == "01-latency-cumulative-distribution.svg"
     drawn = files[0].read_text(encoding="utf-8")
-    assert drawn.startswith("<svg") and "share of requests" in drawn and ">GET<" in drawn
+    assert drawn.startswith("<svg") and "fraction of requests" in drawn and ">GET<" in drawn
 
 
 def test_an_empty_run_gives_a_page(tmp_path):
     markup = without_scripts(page_of(tmp_path / "page.html", run_of([])))
-    assert "No request was made" in markup
+    assert "No requests;" in markup
 
 
 def test_a_run_of_failures_only_gives_a_page(tmp_path):
@@ -254,14 +255,14 @@ def test_the_command_writes_the_page_and_prints_figures(tmp_path, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert list(printed["runs"]) == ["a", "b"]
     assert printed["comparison"]["verdict"] == "agree"
-    assert "<title>a against b</title>" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<title>a compared with b</title>" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_more_than_two_runs_are_refused(tmp_path, capsys):
     with pytest.raises(SystemExit) as end:
         main(["report", "a", "b", "c", "-o", str(tmp_path / "r.html")])
     assert end.value.code == 2
-    assert "one Run or two, not 3" in capsys.readouterr().err
+    assert "one or two Runs, not 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("width", [1400, 800])
@@ -286,7 +287,7 @@ def test_every_chart_is_drawn_without_an_error_or_a_request(tmp_path, count, cha
 @pytest.mark.parametrize("width", [1400, 800])
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_bars_of_an_attribution_are_drawn_and_tell_exact_values(tmp_path, width):
+def test_bars_of_an_attribution_are_drawn_with_exact_values(tmp_path, width):
     run = attributed_run(1)
     path = page_of(tmp_path / "page.html", run)
     with opened(path, width, dark=width == 800) as page:
@@ -310,7 +311,7 @@ def test_bars_of_an_attribution_are_drawn_and_tell_exact_values(tmp_path, width)
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_a_figure_s_data_can_be_had_as_csv(tmp_path):
+def test_data_of_a_figure_is_saved_as_csv(tmp_path):
     run = sample_run(1, stations=True)
     figure = go.Figure(layout={"title": f"Of {html.escape(NASTY, quote=False)}, 2", "meta": {
         "table": {"columns": ["a", 'b "c"'], "rows": [[1, NASTY], [None, "x,y"]]}
@@ -324,11 +325,11 @@ def test_a_figure_s_data_can_be_had_as_csv(tmp_path):
         assert page.errors == []
     cdf, over_time, ratios, table = (list(csv.DictReader(io.StringIO(text))) for text in texts)
     assert names[0] == "latency-cumulative-distribution.csv" and names[3] == "of-a-script-b-2.csv"
-    assert list(cdf[0]) == ["series", "latency (ms)", "share of requests"]
+    assert list(cdf[0]) == ["series", "latency (ms)", "fraction of requests"]
     for trace in charts[0].data:
         mine = [row for row in cdf if row["series"] == trace.name]
         assert [float(row["latency (ms)"]) for row in mine] == pytest.approx(trace.x.tolist())
-        assert [float(row["share of requests"]) for row in mine] == pytest.approx(trace.y.tolist())
+        assert [float(row["fraction of requests"]) for row in mine] == pytest.approx(trace.y.tolist())
     assert {"GET p50", "GET p99", "PUT p50", "PUT p99", "GET requests", "PUT requests"} == {
         r["series"] for r in over_time
     }
@@ -338,7 +339,7 @@ def test_a_figure_s_data_can_be_had_as_csv(tmp_path):
 
 
 def downloads(page) -> tuple[list[str], list[str]]:
-    """Names and contents of the files that the buttons of a page save."""
+    """Names and contents of the files saved by the buttons of a page."""
     page.evaluate("""void (saved = [], URL.createObjectURL = (blob) => (saved.push([blob]), "blob:x"),
       HTMLAnchorElement.prototype.click = function () { saved.at(-1).push(this.download); },
       document.querySelectorAll(".card button").forEach((button) => button.click()))""")
@@ -348,7 +349,7 @@ def downloads(page) -> tuple[list[str], list[str]]:
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_on_paper_the_page_is_light_and_has_no_buttons(tmp_path):
+def test_the_printed_page_is_light_and_has_no_buttons(tmp_path):
     path = page_of(tmp_path / "page.html", attributed_run(1))
     with opened(path, 1400, dark=True) as page:
         shown = "getComputedStyle(document.querySelector('.card button')).display != 'none'"
@@ -384,7 +385,7 @@ def test_the_browser_helper_sees_errors_and_requests(tmp_path):
         (None, "–"),
     ],
 )
-def test_durations_read_with_three_digits_and_their_unit(value, text):
+def test_durations_have_three_digits_and_a_unit(value, text):
     assert phrases.seconds(value) == text
 
 
@@ -394,14 +395,14 @@ def test_ratios_far_apart_have_few_ticks():
     assert figures.ratio_axis([])["type"] == "log"
 
 
-def test_ratios_read_as_percentages_and_multiples():
+def test_ratios_are_percentages_or_multiples():
     assert phrases.percent(np.log(1.1)) == "+10.0%"
     assert phrases.percent(np.log(0.5)) == "-50.0%"
     assert phrases.percent(np.log(4)) == "×4.00"
     assert phrases.size(999.6e6) == "1.00 GB"
 
 
-def test_a_wide_table_is_turned_for_the_terminal(capsys):
+def test_a_wide_table_is_transposed_for_the_terminal(capsys):
     Console(width=80).print(rich_table(summary_grid(sample_run(1))))
     lines = capsys.readouterr().out.splitlines()
     assert any("GET" in line and "PUT" in line for line in lines[:2])
@@ -422,7 +423,7 @@ def test_tables_have_a_cell_for_each_column():
     assert "differs" in {row[-1] for row in grids[2].rows}
 
 
-def test_many_stations_are_shown_by_role():
+def test_many_stations_are_summarised_by_role():
     drives = [
         {"name": f"drive {d}", "role": "drive", "servers": 1, "visits": 10, "utilization": d / 100, "mean_queue": 0.5}
         for d in range(40)

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.commands.whatif_measures import measures_of
 from cli.figures.parallel_coordinates import parallel
 from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
 from cli.pages.whatif import write_whatif_page
 from cli.parse.slo import parse_slo
 from cli.parse.vary import parse_variation
+from cli.tables.measures import measures_of
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import WhatIfExperiment, whatif
 from tests.browser import CHROMIUM, opened
-from tests.cli.pages.test_report import answers, downloads, without_scripts
+from tests.cli.pages.test_report import downloads, header_of, without_scripts
 from tests.paths import EXAMPLES
 from traces.spec_file import load_mapping, override
 
@@ -83,7 +83,7 @@ def test_curves_have_intervals_and_limits(one):
     assert figure.layout.xaxis.tickvals == (1, 4, 16)
 
 
-def test_values_that_are_no_numbers_stand_side_by_side():
+def test_values_that_are_not_numbers_are_categories():
     figure = curve(result := requested(["workload.object_size=4KiB,1MiB"]), measures_of(result)[:2])
     assert figure.layout.xaxis.type == "category"
     assert figure.data[0].x == ("4KiB", "1MiB")
@@ -105,12 +105,12 @@ def test_a_heat_map_has_a_cell_for_each_point_and_a_line_at_the_limit(two):
     assert len(table["rows"]) == len(two.points)
 
 
-def test_a_point_that_cannot_be_leaves_its_cell_empty(tmp_path):
+def test_an_impossible_point_leaves_its_cell_empty(tmp_path):
     result = requested(["workload.clients=0,2", "host.cores=1,2"])
     cells = heat_map(result, measures_of(result)[0]).data[0]
     assert [[math.isnan(z) for z in row] for row in cells.z] == [[True, False], [True, False]]
     markup = without_scripts(page_of(result, tmp_path))
-    assert markup.count("cannot be: a&lt;/script&gt;") == 2
+    assert markup.count("is not possible: a&lt;/script&gt;") == 2
 
 
 def test_parallel_coordinates_have_every_point_in_the_colour_of_its_verdict(two):
@@ -119,7 +119,7 @@ def test_parallel_coordinates_have_every_point_in_the_colour_of_its_verdict(two)
     assert len(figure.layout.xaxis.ticktext) == axes
     drawn = sum(len(trace.x) for trace in figure.data)
     assert drawn == len(two.points) * (axes + 1)
-    names = {"pass": "keeps all objectives", "unsure": "cannot be told", "fail": "breaks one"}
+    names = {"pass": "meets all objectives", "unsure": "uncertain", "fail": "violates an objective"}
     for trace in figure.data:
         lines = np.array(trace.y, float).reshape(-1, axes + 1)
         mine = [p for p in two.points if names[p.verdict] == trace.name]
@@ -151,7 +151,7 @@ def test_differences_are_of_pairs_and_the_base_has_none(two):
             assert (x - below > 0 or x + above < 0) == (trace.name == "differs")
 
 
-def test_the_front_goes_through_points_none_is_cheaper_and_faster_than(two):
+def test_the_pareto_front_has_undominated_points(two):
     front, *groups = cost_against_tail(two, "GET").data
     every = [xy for group in groups for xy in zip(group.x, group.y, strict=True)]
     assert len(every) == len(two.points)
@@ -160,37 +160,35 @@ def test_the_front_goes_through_points_none_is_cheaper_and_faster_than(two):
 
 
 def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, tmp_path):
-    experiment, found, sure = answers(page_of(one, tmp_path))
-    assert experiment == (
-        f"Which of 3 points of workload.clients (1, 4, 16) in {Path(NASTY).name} keep GET.p99<10ms and "
+    question, found, sure = header_of(page_of(one, tmp_path))
+    assert question == (
+        f"Which of 3 points of workload.clients (1, 4, 16) in {Path(NASTY).name} meet GET.p99<10ms and "
         "host cpu.utilization<90%."
     )
     kept = sum(point.verdict == "pass" for point in one.points)
-    assert found.startswith(f"{kept} of 3 points keep every objective")
-    assert sure.startswith(
-        "Each point was simulated 2 times, all with the same random numbers; the widest 95% interval"
-    )
-    experiment, found, _ = answers(page_of(sampled, tmp_path))
-    assert experiment.startswith("What 5 points of host.cores (")
+    assert found.startswith(f"{kept} of 3 points meet every objective")
+    assert sure.startswith("Each point has 2 replications, with common random numbers; the widest 95% interval")
+    question, found, _ = header_of(page_of(sampled, tmp_path))
+    assert question.startswith("Latency and throughput at 5 points of host.cores (")
     least = min(point.ops["GET"].latency_s["p99"] for point in sampled.points)
     assert found.startswith(f"GET p99 is between {least * 1e3:.2f} ms (")
 
 
-def test_a_page_has_the_figures_that_suit_what_varied(one, two, sampled, tmp_path):
+def test_figures_of_a_page_depend_on_the_varied_fields(one, two, sampled, tmp_path):
     headings = {
         name: re.findall("<h2>(.*?)</h2>", without_scripts(page_of(result, tmp_path)))
         for name, result in (("one", one), ("two", two), ("sampled", sampled))
     }
-    last = ["Differences to the base", "Point by point"]
-    assert headings["one"] == ["Against workload.clients", *last]
-    assert headings["two"] == ["Over both values", "All points", "Cost", *last]
+    last = ["Differences from the base", "All values"]
+    assert headings["one"] == ["Measures against workload.clients", *last]
+    assert headings["two"] == ["Measures against both fields", "All points", "Cost", *last]
     assert headings["sampled"] == ["All points", *last]
 
 
 @pytest.mark.parametrize("width", [1400, 800])
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_every_figure_is_drawn_within_its_card_and_its_data_can_be_had(one, two, sampled, tmp_path, width):
+def test_every_figure_fits_its_card_and_has_data(one, two, sampled, tmp_path, width):
     for result, charts in ((one, 3 + 4), (two, 4 + 1 + 2 + 4), (sampled, 1 + 4)):
         path = page_of(result, tmp_path)
         assert path.stat().st_size < 6_000_000
@@ -215,4 +213,4 @@ CUT_OFF = """[...document.querySelectorAll('.chart')].flatMap((chart) => {
     return box.width && (box.left < card.left || box.right > card.right || above || below);
   }).map((text) => text.textContent);
 })"""
-"""Texts that reach beyond their chart."""
+"""Texts that extend beyond their chart."""

@@ -22,7 +22,7 @@ from traces.errors import InputError
         ("rgw cpu.utilization<0.8", "rgw cpu", "utilization", 0.8),
     ],
 )
-def test_objectives_are_read(text, subject, figure, limit):
+def test_objectives_are_parsed(text, subject, figure, limit):
     slo = parse_slo(text)
     assert (slo.text, slo.subject, slo.figure) == (text, subject, figure)
     assert slo.limit == pytest.approx(limit)
@@ -31,22 +31,22 @@ def test_objectives_are_read(text, subject, figure, limit):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("fast", "is no objective; write it like"),
-        ("GET.p99=50ms", "is no objective"),
-        ("GET.p98<50ms", "'p98' is no figure; allowed are mean, p25"),
+        ("fast", "is not an objective; write it like"),
+        ("GET.p99=50ms", "is not an objective"),
+        ("GET.p98<50ms", "'p98' is not a measure; allowed are mean, p25"),
         ("p99<50ms", "names no operation; allowed are GET"),
-        ("get.p99<50ms", "'get' is no operation; allowed are GET, PUT"),
+        ("get.p99<50ms", "'get' is not an operation; allowed are GET, PUT"),
         ("GET.p99>50ms", "p99 takes <, not >"),
         ("GET.throughput<5/s", "throughput takes >, not <"),
         ("GET.p99<50kg", "unknown unit 'kg'"),
         ("GET.p99<fast", "'fast' is not a duration"),
-        ("GET.throughput>5ms", "is no throughput; write it like 500/s or 2GB/s"),
-        ("GET.errors<nan", "is no share"),
-        ("GET.errors<120%", "0% to 100% is allowed"),
-        ("utilization<much", "'much' is no share"),
+        ("GET.throughput>5ms", "is not a throughput; write it like 500/s or 2GB/s"),
+        ("GET.errors<nan", "is not a fraction"),
+        ("GET.errors<120%", "allowed are 0% to 100%"),
+        ("utilization<much", "'much' is not a fraction"),
     ],
 )
-def test_what_is_no_objective_is_refused(text, said):
+def test_invalid_objectives_are_refused(text, said):
     with pytest.raises(InputError, match="--slo") as error:
         parse_slo(text)
     assert said in str(error.value)

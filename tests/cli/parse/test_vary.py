@@ -26,7 +26,7 @@ from traces.errors import InputError
         ("a=replica 3,ec 4+2", ("replica 3", "ec 4+2")),
     ],
 )
-def test_values_are_read(text, values):
+def test_values_are_parsed(text, values):
     assert parse_variation(text).values == values
 
 
@@ -37,16 +37,16 @@ def test_values_are_read(text, values):
         ("=1..2", "write it like"),
         ("a=", "write it like"),
         ("a=1,,2", "a value is empty"),
-        ("a=1,2,1", "1 is there twice"),
+        ("a=1,2,1", "1 is given twice"),
         ("a=4..1", "the first number must be below the second"),
         ("a=1..5:0", "the step is 0"),
-        ("a=1..5/1", "a whole number from 2 on"),
-        ("a=1..5/2.5", "a whole number from 2 on"),
+        ("a=1..5/1", "a whole number of at least 2"),
+        ("a=1..5/2.5", "a whole number of at least 2"),
         ("a=1..2/5", "not 5 whole numbers; for fractions write 1.0"),
-        ("a=1ms..3KiB/2", "KiB and ms do not go together"),
+        ("a=1ms..3KiB/2", "KiB and ms cannot be combined"),
         ("a=1..1000000", "1,000,000 values; at most 100,000"),
     ],
 )
-def test_what_are_no_values_is_refused(text, said):
+def test_invalid_values_are_refused(text, said):
     with pytest.raises(InputError, match=said):
         parse_variation(text)

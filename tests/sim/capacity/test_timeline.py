@@ -22,7 +22,7 @@ from sim.capacity.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simu
 from sim.parallel.result_cache import ResultFolder
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
-from tests.cli.pages.test_report import answers
+from tests.cli.pages.test_report import header_of
 from tests.paths import EXAMPLES
 from tests.runs import run_of
 from tests.specs import minio
@@ -370,20 +370,20 @@ def test_what_reshards_cost_is_drawn(found):
     assert {line.name for line in timeline_page.throughput(found).data} == {"GET", "PUT"}
     lossy = replace(found, states=tuple(state | {"lost_to_reshards": 0.25} for state in found.states))
     lines = {line.name: np.array(line.y) for line in timeline_page.throughput(lossy).data}
-    assert lines["PUT less reshards"] == pytest.approx(0.75 * lines["PUT"])
+    assert lines["PUT with reshards"] == pytest.approx(0.75 * lines["PUT"])
 
 
 def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_path, found):
     timeline_page.write_timeline_page(found, tmp_path / "page.html", "t")
-    requested, response, sure = answers(tmp_path / "page.html")
+    requested, response, sure = header_of(tmp_path / "page.html")
     first, last = found.states[0], found.states[-1]
     assert requested.startswith(
         f"How throughput and latency change from {millions(first['objects'])} to {millions(last['objects'])}"
     )
-    assert f"PUTs go from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in response
+    assert f"PUT throughput goes from {phrases.number(first['ops']['PUT']['throughput_ops'])} to " in response
     earliest = min(found.effects, key=lambda event: event.objects, default=None)
-    assert earliest is None or f"what begins first is {earliest.name}, at " in response
-    assert sure.startswith(f"{len(found.states)} states, ")
+    assert earliest is None or f"the first effect is {earliest.name}, at " in response
+    assert sure.startswith(f"Each of {len(found.states)} states ")
 
 
 @pytest.mark.browser

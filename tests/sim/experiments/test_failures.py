@@ -335,7 +335,7 @@ def test_ctrl_c_says_that_nothing_is_kept(capsys, tmp_path, monkeypatch):
     for kept in ((), out):
         code, printed, err = tailcast(capsys, "failures", EXAMPLE, "drive", "--workers", 1, *kept)
         assert (code, printed) == (130, "")
-        assert err.splitlines()[-1] == "tailcast: interrupted; nothing is kept; the same command begins anew"
+        assert err.splitlines()[-1] == "tailcast: interrupted; nothing is kept; the same command starts over"
 
 
 def test_tables_and_sentences_say_what_was_found():
@@ -347,7 +347,7 @@ def test_tables_and_sentences_say_what_was_found():
     assert grids[0].rows[1][:3] == ["during", f"{during['count']:,}", f"{during['count']:,} (100%)"]
     (said,) = findings(result)
     assert said.startswith("While drive 0 is down, all GETs fail and all PUTs fail. Afterwards, GET p99 is")
-    assert said.endswith(" GET.p99<100ms is broken during the failure.")
+    assert said.endswith(" GET.p99<100ms is violated during the failure.")
 
 
 def test_a_gateway_that_is_back_before_anybody_notices_is_told():
@@ -358,11 +358,11 @@ def test_a_gateway_that_is_back_before_anybody_notices_is_told():
     assert "6 s (detected_after)" in note and "gateway 0" in note
     assert not drive["notes"], "no load balancer looks after drives"
     told = findings(result)
-    assert told[0].endswith(f"). GET.p99<1s is broken during the failure. {note}.")
+    assert told[0].endswith(f"). GET.p99<1s is violated during the failure. {note}.")
     assert re.match(r"While gateway 0 is down, \S+ p99 is \S+ \S+ \(change: .+; \d+\.\d\d% fail\) and ", told[0])
     for window in gateway["windows"].values():
         window["slo"]["GET.p99<1s"] = "fail"
-    assert "GET.p99<1s is broken before, during and after the failure." in findings(result)[0]
+    assert "GET.p99<1s is violated before, during and after the failure." in findings(result)[0]
     spec["workload"]["duration"] = 21
     assert not requested(spec, "gateway", replications=1)["failures"][0]["notes"], "it is away for 7 s"
     alone = ceph(gateways={"count": 1})

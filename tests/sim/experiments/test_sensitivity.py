@@ -169,12 +169,12 @@ def test_the_command_screens(capsys, tmp_path):
 def test_the_command_searches(capsys):
     code, out, _ = told(capsys, "find", "max rate", "--slo", "GET.p99<20ms")
     assert code == 0
-    assert "is the greatest workload.rate that keeps the objectives" in out, "on one line, however narrow the table"
+    assert "is the greatest workload.rate that meets the objectives" in out, "on one line, however narrow the table"
     code, out, _ = told(capsys, "find", "min host.cores", "--slo", "GET.p99<20ms", "--json")
     assert json.loads(out)["value"] == 1
     code, out, _ = told(capsys, "find", "best hedge.after in 1ms..4ms", "--target", "GET.p99", "--extra-load", "0.2")
     assert code == 0
-    assert "as it stands" in out
+    assert "as in the spec" in out
 
 
 @pytest.mark.parametrize(
@@ -199,5 +199,5 @@ def test_the_example_script_answers(capsys, monkeypatch):
     monkeypatch.setitem(script["main"].__globals__, "OPEN_LOOP", [*script["OPEN_LOOP"], "workload.operations=1000"])
     script["main"]()
     out = capsys.readouterr().out
-    assert "without doubt up to" in out
+    assert "with certainty up to" in out
     assert out.count("+1 % gives") == 4

@@ -188,7 +188,7 @@ def test_an_imported_run_is_judged_compared_and_validated(imported: Any, tmp_pat
     with pytest.raises(SystemExit) as caught:
         main(["report", str(tmp_path / "r"), "-o", str(tmp_path / "r.html")])
     assert not caught.value.code
-    assert "read from a real store" in (tmp_path / "r.html").read_text()
+    assert "imported from the log of a real store" in (tmp_path / "r.html").read_text()
 
 
 def test_the_command_writes_trace_and_run_and_tells_in_json(

@@ -384,7 +384,7 @@ def test_a_profile_puts_values_right_and_its_runs_aside(folder, tmp_path, capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--tolerance", "p42=0.1"], "'p42' is no figure; allowed are throughput, p50, p99, w1"),
+        (["--tolerance", "p42=0.1"], "'p42' is not a measure; allowed are throughput, p50, p99, w1"),
         (["--tolerance", "p50=much"], "'much' is not a fraction above 0"),
         (["--tolerance", "p50=0"], "'0' is not a fraction above 0"),
         (["--seeds", "1"], "seeds"),
@@ -400,7 +400,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(folder, capsys, arguments, said):
 
 def test_folders_without_a_run_are_refused(tmp_path, capsys):
     code, _, err = tailcast(capsys, "validate", EXAMPLE, tmp_path)
-    assert code == 2 and "no Run found" in err
+    assert code == 2 and "contains no Run" in err
 
 
 @pytest.mark.browser

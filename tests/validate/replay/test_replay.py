@@ -352,7 +352,7 @@ def test_the_command_hedges_and_retries(stub: Stub, tmp_path: Path, capsys: pyte
     assert (attempts[~slow & ~flaky] == 1).all()
     assert 0.2 <= np.median(run.latency_s[slow]) < 0.6 and np.median(run.latency_s[flaky]) < 0.2
     assert json.loads(printed.out)["ops"]["GET"]["attempts"] == pytest.approx(1.2)
-    assert "could not be taken back" not in printed.err and run.info["client_policies"]["hedge"]["cancel"]
+    assert "could not be cancelled" not in printed.err and run.info["client_policies"]["hedge"]["cancel"]
     assert run.info["client_policies"]["hedge"]["after"] == 0.2
     assert run.info["client_policies"]["retry"]["retries"] == 1
 
@@ -363,7 +363,7 @@ def test_a_store_without_a_trace_of_its_own_is_refused_before_the_load(
     store = stub()
     reads(3, rate=100).write(tmp_path / "t.parquet")
     command = ["replay", tmp_path / "t.parquet", "--endpoint-url", store.url, "--server-trace"]
-    assert cli(*command) == 2 and "give --out too" in capsys.readouterr().err
+    assert cli(*command) == 2 and "add --out" in capsys.readouterr().err
     assert cli(*command, "--out", tmp_path / "run") == 2
     assert "the server's trace cannot be had: HTTP Error 404" in capsys.readouterr().err
     assert store.buckets == [] and not (tmp_path / "run").exists()
@@ -377,7 +377,7 @@ def test_policies_come_from_a_spec_too(stub: Stub, tmp_path: Path, capsys: pytes
     info = Run.read(tmp_path / "run").info
     assert info["client_policies"]["hedge"]["after"] == "p99" and info["timeout_s"] == 2.0
     for wrong, said in (
-        ("workload.clients=3", "--set workload: a replay has the client's policies only"),
+        ("workload.clients=3", "--set workload: a replay takes client policies only"),
         ("client.hedge.after=soon", "--set: client.hedge.after: 'soon'"),
         ("client.cores=3", "--set: client.cores: unknown field; allowed are timeout, retry, hedge"),
     ):

@@ -1,4 +1,4 @@
-"""Simulated Runs and replications as commands print them: JSON, and tables."""
+"""Simulations with their results as JSON and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from cli.common import progress, say
 from cli.tables.grid import Grid
-from cli.tables.tables import (
+from cli.tables.runs import (
     attribution_grid,
     mean_attempts,
     replications_grid,
@@ -27,14 +27,14 @@ from traces.statistics.summary import summarise
 from traces.trace import Trace
 
 Printed = tuple[dict[str, Any], Sequence[Grid]]
-"""The JSON object, and the tables."""
+"""JSON object and tables."""
 
 
 def result_of(run: Run) -> dict[str, Any]:
-    """What is printed of a simulated Run: its summary with attempts per request, its stations and its engine.
+    """Return the summary of a simulated Run, with attempts per request, stations and engine.
 
-    Of a Run with a critical path also `attribution`: what `critical_path.attribution` found, so the p99 of GETs is
-    in ``["attribution"]["GET"]["p99"]["roles"]["host cpu"]["waiting_s"]``, by role.
+    A Run with critical paths also has the result of `critical_path.attribution`: the mean waiting time for the host's
+    CPU around the p99 of GETs is ``["attribution"]["GET"]["p99"]["roles"]["host cpu"]["waiting_s"]``.
     """
     assert run.stations is not None
     summary = summarise(run)
@@ -45,7 +45,7 @@ def result_of(run: Run) -> dict[str, Any]:
 
 
 def simulated_run(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None) -> Printed:
-    """Simulate one Run, and write it to `out`."""
+    """Simulate one Run, and write it to `out` if given."""
     with progress("simulating", len(trace) if trace is not None else spec.workload.operations) as update:
         run = simulate(spec, trace, seed=seed, engine=engine, critical_path=True, progress=update)
     if out is not None:
@@ -54,7 +54,7 @@ def simulated_run(spec: Spec, trace: Trace | None, seed: int, engine: EngineName
     result = result_of(run)
     grids = [summary_grid(run), stations_grid(result["stations"])]
     if result.get("attribution"):
-        grids.append(attribution_grid(result["attribution"], "What median and tail consist of"))
+        grids.append(attribution_grid(result["attribution"], "Tail attribution"))
     return result, grids
 
 
@@ -66,7 +66,7 @@ def replicated_runs(
     steady: bool,
     workers: int,
 ) -> Printed:
-    """Simulate independent replications, and summarise them."""
+    """Simulate and summarise independent replications."""
     with progress("replicating", replications if precision is None else None) as update:
         done = replicate(
             simulation,

@@ -1,4 +1,4 @@
-"""Plotly figures of Runs: colour is the operation, dash is the Run; page styles give the rest."""
+"""Figures of Runs and comparisons: colour is the operation, dash is the Run."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Named = Sequence[tuple[str, Run]]
 
 COLOURS = {"GET": "#3b82d6", "PUT": "#e08a00", "HEAD": "#109e78", "DELETE": "#d5521a", "LIST": "#b86aa8"}
 LABEL_GROUND = "rgba(127,127,127,0.15)"
-"""Behind labels that lie on lines; a page paints it in the colour of its own ground."""
+"""Background of labels on lines; a page replaces it by its own background."""
 ROLE_COLOURS = (
     "#3b82d6", "#d97a00", "#109e78", "#d8577f", "#7f6fd6", "#8a8f1f", "#1f95a8", "#d5521a", "#b86aa8", "#7f8896",
 )  # fmt: skip
 _MARGIN = {"l": 70, "r": 24, "t": 48, "b": 88}
-_SCATTERED = 1500  # points of an operation that a scatter shows
+_SCATTERED = 1500  # greatest number of points of an operation in a scatter plot
 _MOST_STATIONS = 30
 _EXACT = ".6~g"
-_KINDS = "service_s", "waiting_s"  # of what a latency consists of, as they follow each other in a bar
+_KINDS = "service_s", "waiting_s"  # parts of a latency, in the order of a bar
 _LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": "~g"}  # labels at 1, 2, 5, 10 …
 _TAILS = {"p50": 0.5, "p90": 0.1, "p99": 0.01, "p99.9": 0.001, "p99.99": 1e-4, "p99.999": 1e-5}
 
 
 def cdf(runs: Named) -> go.Figure:
-    """The cumulative distribution of each operation's latency."""
-    figure = blank("Latency: cumulative distribution", "latency (ms)", "share of requests")
+    """Cumulative latency distribution of each operation."""
+    figure = blank("Latency: cumulative distribution", "latency (ms)", "fraction of requests")
     for run_index, name, op, run in _series(runs):
         values, above = tail_points(latencies(run, op))
         below = np.append(1 - above[1:], 1.0)
@@ -47,8 +47,8 @@ def cdf(runs: Named) -> go.Figure:
 
 
 def tail(runs: Named) -> go.Figure:
-    """The share of each operation's requests that took at least so long, on logarithmic axes."""
-    figure = blank("Latency: tail", "latency (ms)", "share that took at least as long")
+    """Complementary cumulative latency distribution of each operation, on logarithmic axes."""
+    figure = blank("Latency: tail", "latency (ms)", "fraction at least as slow")
     least = 1.0
     for run_index, name, op, run in _series(runs):
         values, above = tail_points(latencies(run, op))
@@ -63,7 +63,7 @@ def tail(runs: Named) -> go.Figure:
 
 
 def latency_over_time(runs: Named) -> go.Figure:
-    """Latency by intended start: windowed p50 and p99, and of a single Run the requests themselves, thinned."""
+    """p50 and p99 of windows by intended start; for a single Run also a sample of the requests."""
     figure = blank("Latency over time: p50 (thin) and p99 (bold)", "intended start (s)", "latency (ms)")
     for run_index, name, op, run in _series(runs):
         if len(runs) == 1:
@@ -83,8 +83,8 @@ def latency_over_time(runs: Named) -> go.Figure:
 
 
 def throughput_over_time(runs: Named) -> go.Figure:
-    """Successful requests a second, by end."""
-    figure = blank("Throughput over time", "end (s)", "requests a second")
+    """Successful requests per second by end."""
+    figure = blank("Throughput over time", "end (s)", "requests per second")
     for run_index, name, op, run in _series(runs):
         over = timeline(run, op)
         figure.add_scatter(x=over.middle_s, y=over.throughput_ops, **_line(runs, run_index, name, op))
@@ -93,7 +93,7 @@ def throughput_over_time(runs: Named) -> go.Figure:
 
 
 def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
-    """Utilisation and mean queue of the stations with a limited number of servers, the busiest first."""
+    """Utilisation and mean queue of stations with a finite number of servers, the busiest first."""
     limited = [station for station in table if station["servers"] is not None]
     busiest = sorted(limited, key=lambda station: -station["utilization"])[:_MOST_STATIONS]
     names = [escaped(station["name"]) for station in busiest]
@@ -114,14 +114,14 @@ def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
 
 
 def role_colours(attributions: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """A colour for each role that any of the attributions names; beyond ten roles colours come again."""
+    """Assign a colour to each role in the attributions; colours repeat after ten roles."""
     roles = {role for ops in attributions for bands in ops.values() for role in bands["p50"]["roles"]}
     return {role: ROLE_COLOURS[i % len(ROLE_COLOURS)] for i, role in enumerate(sorted(roles))}
 
 
 def attribution(op: str, bands: dict[str, Any], colours: dict[str, str]) -> go.Figure:
-    """A bar for each quantile of an operation: how much of the latency was waiting and service by role."""
-    figure = dressed(go.Figure(), f"{op}: share of latency; waiting is hatched", height=190 + 40 * len(bands))
+    """Bar for each quantile of an operation: fractions of waiting and service time by role."""
+    figure = dressed(go.Figure(), f"{op}: fraction of latency; waiting is hatched", height=190 + 40 * len(bands))
     mean_s = np.array([band["latency_s"]["mean"] for band in bands.values()])
     names = [f"around {LABELS[name]}: {seconds(mean)}" for name, mean in zip(bands, mean_s.tolist(), strict=True)]
     averaged = [_averaged(band) for band in bands.values()]
@@ -155,7 +155,7 @@ def _averaged(band: dict[str, Any]) -> str:
 
 
 def ratios(comparison: Comparison, names: tuple[str, str]) -> go.Figure:
-    """A over B for each measure of each operation, with intervals, and the band of the tolerance."""
+    """Ratio of A to B for each measure of each operation, with intervals and the tolerance."""
     a, b = map(escaped, names)
     figure = blank(f"{a} over {b}: ratio and {comparison.confidence * 100:g}% interval", "", "ratio")
     limit = 1 + comparison.tolerance
@@ -183,7 +183,7 @@ def ratios(comparison: Comparison, names: tuple[str, str]) -> go.Figure:
 
 
 def ratio_axis(values: Sequence[float]) -> dict[str, Any]:
-    """A logarithmic axis, where twice as slow and twice as fast are equally far from 1; for ratios above 0."""
+    """Logarithmic axis for ratios above 0, where 2 and 1/2 are equally far from 1."""
     is_wide = max(values, default=1.0) > 5 * min(values, default=1.0)
     return {"type": "log", "tickformat": ".3~g", **({"dtick": "D2"} if is_wide else {"nticks": 8})}
 
@@ -193,7 +193,7 @@ def _series(runs: Named) -> list[tuple[int, str, str, Run]]:
 
 
 def _line(runs: Named, index: int, name: str, op: str, width: float = 2.0, shape: str = "linear") -> dict[str, Any]:
-    """The style of a line: of two Runs the first is dashed, the second, the reference, solid."""
+    """Style of a line: of two Runs, the first is dashed and the second, the reference, solid."""
     first_of_two = len(runs) > 1 and index == 0
     line = {"color": COLOURS[op], "width": width, "dash": "dash" if first_of_two else "solid", "shape": shape}
     return {"mode": "lines", "line": line, "name": op if len(runs) == 1 else f"{escaped(name)} {op}"}
@@ -207,7 +207,7 @@ def blank(title: str, x: str, y: str) -> go.Figure:
 
 
 def dressed(figure: go.Figure, title: str, height: int) -> go.Figure:
-    """The figure with what all have in common: title above at the left, legend below, no colours of its own."""
+    """Apply the common layout: title at the top left, legend below, transparent background."""
     legend = {"orientation": "h", "yref": "container", "y": 0.01, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
     figure.update_layout(
         title={"text": title, "x": 0.02, "xanchor": "left", "y": 0.97, "yanchor": "top", "font": {"size": 16}},
@@ -218,31 +218,31 @@ def dressed(figure: go.Figure, title: str, height: int) -> go.Figure:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
     )
-    # Hovering gives exact values, whatever the axis rounds to.
+    # Hover texts have exact values; axis labels are rounded.
     figure.update_xaxes(automargin=True, hoverformat=_EXACT)
     figure.update_yaxes(automargin=True, hoverformat=_EXACT)
     return figure
 
 
 def with_room(figure: go.Figure) -> go.Figure:
-    """The figure, higher where its legend needs more than two lines."""
+    """Increase the height if the legend needs more than two lines."""
     listed = sum(trace.showlegend is not False for trace in figure.data)
     return figure.update_layout(height=figure.layout.height + 10 * max(0, listed - 4))
 
 
 def _filled(colour: str, hatched: bool) -> dict[str, Any]:
-    """A bar's filling: full, or stripes on the page's own ground, so that it reads on light, dark and paper."""
+    """Fill of a bar: solid, or hatched with a transparent background, for light, dark and printed pages."""
     pattern = {"shape": "/", "fillmode": "replace", "size": 6, "solidity": 0.4} if hatched else {"shape": ""}
     return {"color": colour, "pattern": pattern, "line": {"color": colour, "width": 1}}
 
 
 def _ms(values_s: Floats) -> Any:
-    """Milliseconds, in half the bytes: a plot has no use for more than seven digits."""
+    """Convert to milliseconds in single precision, which suffices for a plot."""
     return (values_s * 1e3).astype(np.float32)
 
 
 def _scatter(run: Run, op: str) -> tuple[Floats, Floats]:
-    """Intended start and latency of a tenth of the points by rank from the top, the rest evenly through time."""
+    """Sample intended start and latency: a tenth are the slowest requests, the others are evenly spaced in time."""
     done = np.flatnonzero((run.op == OPS.index(op)) & ~run.failed)
     if len(done) > _SCATTERED:
         slowest = done[np.argpartition(run.latency_s[done], -_SCATTERED // 10)[-_SCATTERED // 10 :]]
@@ -253,5 +253,5 @@ def _scatter(run: Run, op: str) -> tuple[Floats, Floats]:
 
 
 def escaped(name: str) -> str:
-    """A name as it stands: plotly reads text as a kind of HTML."""
-    return html.escape(name, quote=False)  # it does not know all names of quotes
+    """Escape a name, as plotly interprets text as a kind of HTML."""
+    return html.escape(name, quote=False)  # plotly does not know all entities of quotes

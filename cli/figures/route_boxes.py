@@ -1,4 +1,4 @@
-"""The route of a request as a reader wants it: like branches as one, each visit with its demand and utilisation."""
+"""Contents of a route diagram: equal branches merged, visits with mean service demand and utilisation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sim.analysis.visit_places import stations_of
 
 @dataclass(frozen=True)
 class Box:
-    """A visit as it is drawn.
+    """A visit, or equal visits of several branches.
 
     Attributes:
-        mean_s: its mean demand.
-        stations: indices of those that it may be to, in all of the branches that it stands for.
-        action: what it does at a pool or a gate; empty where it is served.
-        utilization: mean and greatest of the stations; none where servers are infinite or nothing is known.
+        mean_s: mean service demand.
+        stations: indices of the stations that may serve it, in all merged branches.
+        action: its action at a pool or a gate; empty if it is served.
+        utilization: mean and maximum over the stations; None for infinite servers, or if it is unknown.
     """
 
     role: str
@@ -33,14 +33,14 @@ class Box:
     utilization: tuple[float, float] | None
 
     @property
-    def alike(self) -> tuple[str, str, float]:
-        """What boxes of branches that are drawn as one have in common."""
+    def key(self) -> tuple[str, str, float]:
+        """Properties that are equal in merged branches."""
         return self.role, self.action, self.mean_s
 
 
 @dataclass(frozen=True)
-class Lane:
-    """So many branches of the same visits."""
+class Branches:
+    """A number of branches with equal visits."""
 
     count: int
     boxes: tuple[Box, ...]
@@ -48,36 +48,36 @@ class Lane:
 
 @dataclass(frozen=True)
 class Fork:
-    """A stage as it is drawn: its lanes, and when it is joined, in words; no words where it has one branch."""
+    """A stage: its branches, and its join condition as text, which is empty for one branch."""
 
     joined: str
-    lanes: tuple[Lane, ...]
+    branches: tuple[Branches, ...]
 
 
 def forks_of(network: Network, requests: Requests, route: int, load: Mapping[str, float]) -> list[Fork]:
-    """The stages of a route; visits to infinite servers that take no time are left out, as nothing happens there.
+    """Return the stages of a route without visits to infinite servers that take no time.
 
-    `load`: the utilisation of stations by name.
+    `load`: utilisation of stations by name.
     """
     size_bytes = requests.size_bytes[requests.route == route]
     forks = (_fork(network, stage, size_bytes, load) for stage in network.routes[route].stages)
-    return [fork for fork in forks if fork.lanes]
+    return [fork for fork in forks if fork.branches]
 
 
 def _fork(network: Network, stage: Stage, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Fork:
-    alike: dict[tuple[Any, ...], list[list[Box]]] = {}
+    equal: dict[tuple[Any, ...], list[list[Box]]] = {}
     for branch in stage.branches:
         boxes = _in_a_row([box for visit in branch if (box := _box(network, visit, size_bytes, load))])
         if boxes:
-            alike.setdefault(tuple(box.alike for box in boxes), []).append(boxes)
-    lanes = tuple(Lane(len(same), tuple(map(_merged, zip(*same, strict=True)))) for same in alike.values())
-    drawn = sum(lane.count for lane in lanes)
-    # Branches without a visit are done at once.
-    return Fork(_joined(stage.need - (len(stage.branches) - drawn), drawn), lanes)
+            equal.setdefault(tuple(box.key for box in boxes), []).append(boxes)
+    merged = tuple(Branches(len(same), tuple(map(_merged, zip(*same, strict=True)))) for same in equal.values())
+    drawn = sum(branches.count for branches in merged)
+    # Branches without a visit end immediately.
+    return Fork(_joined(stage.need - (len(stage.branches) - drawn), drawn), merged)
 
 
 def _in_a_row(boxes: list[Box]) -> list[Box]:
-    """The boxes, those for the same servers one after the other as one, as time slices are."""
+    """Merge consecutive boxes at the same servers, such as the quanta of one job."""
     drawn: list[Box] = []
     for box in boxes:
         last = drawn[-1] if drawn else None
@@ -112,7 +112,7 @@ def _box(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Ma
 
 
 def _merged(boxes: tuple[Box, ...]) -> Box:
-    """A visit of several branches, for the stations of all of them."""
+    """Merge the visits of equal branches, with the stations of all."""
     stations = tuple(sorted({k for box in boxes for k in box.stations}))
     known = [box.utilization for box in boxes if box.utilization]
     load = (float(np.mean([mean for mean, _ in known])), max(greatest for _, greatest in known)) if known else None

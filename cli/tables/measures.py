@@ -1,4 +1,4 @@
-"""What a what-if's figures show: of each operation its tail and throughput, and whatever has an objective."""
+"""Measures in figures: tail and throughput of each operation, and everything with an objective."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TAIL = "p99"
 
 
 class Estimate(NamedTuple):
-    """A value with its interval; NaN where it has none."""
+    """A value with its interval, whose bounds are NaN if it has none."""
 
     value: float
     low: float
@@ -30,12 +30,12 @@ NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure that is shown of every point.
+    """A measure that is shown for every point.
 
     Attributes:
-        subject: an operation, or a role of stations; None: all roles.
+        subject: an operation, or a station role; None is all roles.
         figure: as in `sim.replication.slo.Slo`.
-        slo: its objective, if it has one.
+        slo: its objective, if any.
     """
 
     subject: str | None
@@ -65,7 +65,7 @@ class Measure:
 
     @property
     def limit(self) -> float | None:
-        """What its objective allows, in its unit."""
+        """Limit of its objective, in its unit."""
         return None if self.slo is None else self.slo.limit * self._unit[1]
 
     @property
@@ -73,18 +73,18 @@ class Measure:
         return _LATENCY if self.is_latency else _UNITS.get(self.figure, _FRACTION)
 
     def of(self, point: SimulatedPoint) -> Estimate:
-        """The measure of a point, in its unit."""
-        return self.scaled(self._found(point))
+        """Return the estimate at a point, in its unit."""
+        return self.scaled(self._interval(point))
 
     def difference(self, point: SimulatedPoint) -> Estimate:
-        """By how much it is above that of the base, in its unit."""
+        """Return its difference from the base, in its unit."""
         figures = point.difference.ops.get(self.subject or "")
         if figures is None:
             return NOTHING
         rates = {"throughput_ops": figures.throughput_ops, "throughput_bytes": figures.throughput_bytes}
         return self.scaled((figures.latency_s | rates).get(self.figure, NO_INTERVAL))
 
-    def _found(self, point: SimulatedPoint) -> Interval:
+    def _interval(self, point: SimulatedPoint) -> Interval:
         if self.slo is not None:
             return point.slo_figures[self.slo.text]
         figures = point.ops.get(self.subject or "")
@@ -95,13 +95,13 @@ class Measure:
         return Interval(figures.throughput_ops, *figures.interval.throughput_ops)
 
     def scaled(self, found: Interval) -> Estimate:
-        """An interval of the measure, in its unit."""
+        """Convert an interval to its unit."""
         scale = self._unit[1]
         return Estimate(found.value * scale, found.low * scale, found.high * scale)
 
 
 def measures_of(result: WhatIf) -> list[Measure]:
-    """The measures of a what-if: objectives first, then the tail and the throughput of operations that have none."""
+    """Return objectives first, then the tail and the throughput of operations without an objective."""
     with_objective = [Measure(slo.subject, slo.figure, slo) for slo in result.slos]
     ops = dict.fromkeys(op for point in result.points for op in point.ops)
     tails = [Measure(op, _TAIL) for op in ops if not any(m.subject == op and m.is_latency for m in with_objective)]
@@ -114,10 +114,10 @@ def measures_of(result: WhatIf) -> list[Measure]:
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
-    """Whether varied values lie on a scale."""
+    """Whether all varied values are numbers."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def ordered(values: Sequence[Any]) -> list[Any]:
-    """Varied values in ascending order if they are numbers, else as they were asked for."""
+    """Sort varied values if they are numbers; otherwise keep their order."""
     return sorted(values) if are_numbers(values) else list(values)

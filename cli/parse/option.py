@@ -1,0 +1,34 @@
+"""Values of options, and option names in error messages."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from traces.errors import InputError
+from traces.units import parse_seconds
+
+
+@contextlib.contextmanager
+def option(name: str) -> Iterator[None]:
+    """Put the name of an option before the message of an error that is raised inside.
+
+    Raises:
+        InputError: the error, with the name.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{name} {error}") from error
+
+
+def seconds_of(name: str, text: str) -> float:
+    """Return the seconds of a duration such as ``500ms``, the value of an option.
+
+    Raises:
+        InputError: the text is not a duration.
+    """
+    try:
+        return parse_seconds(text)
+    except ValueError as error:
+        raise InputError(f"{name} {text}: {error}") from error

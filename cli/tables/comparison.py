@@ -1,0 +1,49 @@
+"""Table of a comparison of two Runs."""
+
+from __future__ import annotations
+
+from cli.tables.grid import Grid
+from cli.words import LABELS, fraction, number, percent, percent_between, seconds
+from validate.compare.compare import DECISIVE, Comparison, OpComparison
+
+
+def comparison_grid(comparison: Comparison, names: tuple[str, str], title: str = "") -> Grid:
+    """Table of a comparison, one row per measure of each operation; `names` are those of A and B."""
+    rows = [row for op, result in comparison.ops.items() for row in _op_rows(op, result)]
+    columns = [
+        "op",
+        "measure",
+        names[0],
+        names[1],
+        "ratio",
+        f"{comparison.confidence * 100:g}% interval",
+        "verdict",
+    ]
+    return Grid(title, columns, rows, labels=2)
+
+
+def _op_rows(op: str, result: OpComparison) -> list[list[str]]:
+    def verdict(name: str) -> str:
+        if name in result.differs_in:
+            return "differs"
+        return "unsure" if name in result.unsure_of else "within" if name in DECISIVE else ""
+
+    rows = [
+        [op, "requests", *(f"{count:,}" for count in result.counts), "", "", verdict("count")],
+        [op, "errors", *map(fraction, result.errors, result.counts), "", "", ""],
+    ]
+    if result.distances is None:
+        return rows
+    for name, measure in result.measures.items():
+        write = (lambda value: f"{number(value)} op/s") if name == "throughput_ops" else seconds
+        rows.append([
+            op, LABELS[name], write(measure.a), write(measure.b), percent(measure.log_ratio),
+            percent_between(measure.interval), verdict(name),
+        ])  # fmt: skip
+    low, high = result.distances.w1_interval
+    w1 = [f"{result.distances.w1 * 100:.1f}%", f"{low * 100:.1f} … {high * 100:.1f}%"]
+    return [
+        *rows,
+        [op, "W1 / mean", "", "", *w1, verdict("w1")],
+        [op, "KS", "", "", f"{result.distances.ks * 100:.1f}%", "", ""],
+    ]
