@@ -57,34 +57,6 @@ REPLACED = {
     "for ever": (r"\bfor ever\b", "forever"),
 }
 
-KNOWN = {
-    ("docs/architecture.md", "answer"),
-    ("docs/architecture.md", "asked"),
-    ("docs/architecture.md", "beside"),
-    ("docs/architecture.md", "cell"),
-    ("docs/architecture.md", "for ever"),
-    ("docs/architecture.md", "hold against"),
-    ("docs/architecture.md", "judge"),
-    ("docs/architecture.md", "lane"),
-    ("docs/architecture.md", "law"),
-    ("docs/architecture.md", "nobody"),
-    ("docs/architecture.md", "noise band"),
-    ("docs/architecture.md", "share"),
-    ("docs/architecture.md", "slice"),
-    ("docs/architecture.md", "told"),
-    ("docs/architecture.md", "under way"),
-    ("docs/architecture.md", "wake"),
-    ("docs/engine.md", "answer"),
-    ("docs/engine.md", "nobody"),
-    ("docs/engine.md", "share"),
-    ("docs/engine.md", "so many"),
-    ("docs/engine.md", "under way"),
-    ("docs/engine.md", "wake"),
-    ("docs/engine.md", "warmth"),
-}
-"""Texts that still have such a word; entries are only ever removed."""
-
-
 def prose(markdown: str) -> str:
     """Return a page without its code, but with names in capitals."""
     without_blocks = re.sub(r"^ *```.*?^ *```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
@@ -113,9 +85,8 @@ def replaced_words(text: str) -> set[str]:
 
 def test_help_and_docs_use_the_terms_of_the_field() -> None:
     found = {(source, word) for source, text in texts() for word in replaced_words(text)}
-    new = sorted(found - KNOWN)
+    new = sorted(found)
     assert not new, "\n".join(f"{source}: {word!r}; write: {REPLACED[word][1]}" for source, word in new)
-    assert not KNOWN - found, "entries of KNOWN whose word has gone"
 
 
 def test_every_command_is_checked() -> None:
