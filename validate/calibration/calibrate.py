@@ -158,7 +158,7 @@ def _check_run(m: Measured, anyway: bool) -> None:
     if not m.succeeded:
         raise InputError(f"{m.name}: has no successful request; there is nothing to fit")
     if not (m.quality.usable or anyway):
-        raise InputError(f"{m.name}: {'; '.join(m.quality.reasons)}; leave it out, or use --anyway to fit it")
+        raise InputError(f"{m.name}: {'; '.join(m.quality.reasons)}; leave it out, or fit it anyway")
     try:
         m.requested  # noqa: B018 - found here, so that the message has the Run's name
     except InputError as error:

@@ -252,7 +252,7 @@ BROKEN = "store: minio\nworkload: {clients: 1\n"
         (["simulate", "{example}", "--replications", "0"], "--replications"),
         (["simulate", "{example}", "--workers", "0", "--replications", "3"], "--workers"),
         (["simulate", "{example}", "--precision", "0"], "precision is 0.0"),
-        (["simulate", "{example}", "--replications", "101", "--precision", "0.1"], "at most 100 are allowed"),
+        (["simulate", "{example}", "--replications", "101", "--precision", "0.1"], "at most 100"),
         (["simulate", "{example}", "--steady"], "add --replications"),
         (["simulate", "{example}", "--set", "client.hedge.after=soon"], "client.hedge.after: 'soon' is not a duration"),
         (["simulate"], "SPEC.yaml"),

@@ -201,7 +201,7 @@ def station(discipline: Discipline, **options) -> Station:
 @pytest.mark.parametrize(
     ("discipline", "law", "reason"),
     [
-        (Discipline.FIFO, ServiceDemand(constant=1.0), "station s has demands that are deterministic, not exponential"),
+        (Discipline.FIFO, ServiceDemand(constant=1.0), "station s has deterministic demands, not exponential ones"),
         (Discipline.SIRO, ServiceDemand(constant=1.0, distribution=Hyperexponential(cv=2)), "hyperexponential"),
         (Discipline.FIFO, ServiceDemand(constant=1.0, per_byte=1.0, distribution=Exponential()), "from 1 to 3 s"),
         (Discipline.GROUP_COMMIT, exponential, "GROUP_COMMIT"),
@@ -248,16 +248,16 @@ def test_a_group_at_random_has_product_form():
     assert 100_000 / run.clock_s == pytest.approx(throughput, rel=0.02)
 
 
-def test_reasons_of_groups_policies_and_the_agenda():
+def test_reasons_of_groups_policies_and_the_scenario():
     requests = closed(4, 0.0, seed=1, clients=4)
     assert why_not(grouped(Choice.HASH), requests) is None
     for choice in (Choice.ROUND_ROBIN, Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO):
         assert why_not(grouped(choice), requests) == f"GET is bound to a station by {choice.name}"
     network = one_station(station(Discipline.FIFO), exponential)
     hedged = replace(network.routes[0], policy=Policy(hedge_after_s=1.0))
-    assert why_not(replace(network, routes=(hedged,)), requests) == "job may be given up, or asked again"
+    assert why_not(replace(network, routes=(hedged,)), requests) == "job has timeouts, retries or hedges"
     slower = (Action(Kind.SPEED, 0, at_s=1.0, value=0.5),)
-    assert why_not(replace(network, scenario=slower), requests) == "the agenda changes the network"
+    assert why_not(replace(network, scenario=slower), requests) == "the scenario changes the network"
 
 
 def test_arrivals_have_to_be_poisson():

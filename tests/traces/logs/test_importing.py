@@ -238,6 +238,8 @@ def test_wrong_use_is_told_in_one_line(
 
 
 def test_an_interrupted_import_leaves_nothing(tmp_path: Path) -> None:
+    # A shell starts background processes with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     path = log(tmp_path / "a.log", [at(i) for i in range(10)])
 
     def interrupt(stage: str, done: float, total: float) -> None:
