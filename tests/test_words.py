@@ -57,6 +57,7 @@ REPLACED = {
     "for ever": (r"\bfor ever\b", "forever"),
 }
 
+
 def prose(markdown: str) -> str:
     """Return a page without its code, but with names in capitals."""
     without_blocks = re.sub(r"^ *```.*?^ *```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
