@@ -37,5 +37,5 @@ RENAMED = {
 
 
 def present_name(path: Sequence[str]) -> str | None:
-    """The present name of the field that a path ended in formerly; None if no field had that name."""
+    """Return the present name of the last part of a former path; None if no field had that name."""
     return RENAMED.get(".".join(path[-2:])) or RENAMED.get(".".join(path[-1:]))
