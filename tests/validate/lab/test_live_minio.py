@@ -109,7 +109,7 @@ def test_a_real_store_killed_and_brought_back(live_minio: Store, data_path: str,
 @pytest.mark.parametrize("cancel", [True, False])
 def test_hedged_requests_on_a_real_store(live_minio: Store, cancel: bool) -> None:
     trace = trace_of(["GET"] * 400, [f"k{i % 20}" for i in range(400)], Pacing("closed", 4))
-    hedge = Hedge(after="p50", fraction=0.3, cancel=cancel)
+    hedge = Hedge(after="p50", budget=0.3, cancel=cancel)
     run = replay(trace, live_minio.target, Options(policies=ClientPolicies(hedge=hedge)))
     attempts, winner = run.column("attempts"), run.column("winner")
     assert not run.failed.any() and set(attempts) == {1, 2}

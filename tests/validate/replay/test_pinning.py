@@ -80,4 +80,4 @@ def test_a_replay_keeps_client_and_store_apart(stub: Callable[..., StubStore], m
     assert pinned_to["client"] == cores_here()[-1:] and seen == {tuple(pinned_to["server"])}
     assert not run.failed.any() and sorted(os.sched_getaffinity(store.process.pid)) == cores_here()
     unknown = replay(reads(5, 100), Target(store.url), Options(pin=True))
-    assert "process is not known" in unknown.info["pinning"]["refused"]
+    assert "process is unknown" in unknown.info["pinning"]["refused"]

@@ -155,7 +155,7 @@ def test_requests_go_to_the_nodes_in_turn_and_a_second_attempt_to_the_next(stub:
     target = Target(first.url, node_urls=(first.url, second.url))
     run = replay(trace_of(["GET"] * 4, keys, Pacing("closed")), target)
     assert run.column("status").tolist() == [200, 404, 200, 404], "only the first of these has the bucket"
-    hedged = ClientPolicies(hedge=Hedge(after=0.1, fraction=None))
+    hedged = ClientPolicies(hedge=Hedge(after=0.1, budget=None))
     run = replay(trace_of(["GET"] * 2, ["slow9", "k1"], Pacing("closed")), target, Options(policies=hedged))
     assert run.column("attempts").tolist() == [2, 1] and run.column("status").tolist() == [404, 404]
 
@@ -305,7 +305,7 @@ def test_the_command_prints_the_contract_and_writes_the_run(
 @pytest.mark.parametrize(("cancel", "data_path"), [(True, "obstore"), (False, "obstore"), (True, "boto3")])
 def test_a_loser_is_taken_back_where_policy_and_client_allow(stub: Stub, cancel: bool, data_path: str) -> None:
     store, taken_back = stub(slow=1.0), cancel and data_path == "obstore"
-    hedge = Hedge(after=0.3, fraction=None, cancel=cancel)
+    hedge = Hedge(after=0.3, budget=None, cancel=cancel)
     options = Options(policies=ClientPolicies(hedge=hedge), data_path=data_path)
     run = replay(trace_of(["GET"] * 3, ["k0", "slow1", "k2"], Pacing("closed")), Target(store.url), options)
     assert run.column("attempts").tolist() == [1, 2, 1] and run.column("winner").tolist() == [1, 2, 1]
@@ -394,7 +394,7 @@ def test_a_schedule_that_is_not_kept_is_said_loudly(
     for more in ([], ["--json"]):
         assert cli(*command, "--max-in-flight", 2, *more) == 0
         said = capsys.readouterr()
-        assert "LATE: the schedule was NOT kept" in said.err and "all 2 requests in flight" in said.err
+        assert "LATE: the schedule was NOT kept" in said.err and "maximum of 2 requests" in said.err
         assert not more or json.loads(said.out)["schedule"]["kept"] is False
 
 
