@@ -1,4 +1,4 @@
-"""Former names of fields in specs, and their present ones: for messages, as specs with former names are refused."""
+"""Former names of fields in specs and profiles, and their present ones: for messages, as former names are refused."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ RENAMED = {
     "access.rewritten": "coalesced_fraction",
     "after_answer": "after_response",
     "burst_share": "burst_fraction",
+    "cell": "configuration",
     "collector": "garbage_collector",
     "cooling": "decay",
     "events": "faults",
     "fairness": "age_bias",
+    "findings": "notes",
     "garbage": "allocations",
     "garbage_collector.after": "allocation_interval",
     "hedge.share": "budget",
@@ -24,6 +26,7 @@ RENAMED = {
     "law": "distribution",
     "lock_refused": "lock_conflict_fraction",
     "mark": "mark_work",
+    "misfit": "discrepancy",
     "noticed_after": "detected_after",
     "osd.scattered": "random_write_fraction",
     "refill": "cold_penalty",

@@ -148,7 +148,9 @@ def validated(model: type[Model], data: Any, source: str, at: str = "") -> Model
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        errors = error.errors(include_url=False)
+        renamed = (e for e in errors if e["type"] == "extra_forbidden" and present_name([*map(str, e["loc"])]))
+        first = next(renamed, errors[0])  # a former name may be why another field is missing
         path = ".".join(filter(None, [at, *_path(first["loc"], data)]))
         raise InputError(": ".join(filter(None, [source, path, _reason(first, model)]))) from error
 

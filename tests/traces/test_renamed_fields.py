@@ -13,6 +13,7 @@ from sim.capacity.growth import Growth, Objects, Range
 from tests.paths import EXAMPLES
 from traces.errors import InputError
 from traces.renamed_fields import RENAMED
+from validate.calibration.profile import FittedRun, Profile
 
 
 def test_a_former_name_gets_one_line_with_the_present_one() -> None:
@@ -32,6 +33,7 @@ def test_present_names_are_fields_and_former_ones_are_not() -> None:
         part for name in store.names() for path in paths_of(store.store_named(name).Spec) for part in path.split(".")
     }
     fields |= set(Range.model_fields) | set(Growth.model_fields) | set(Objects.model_fields)
+    fields |= set(Profile.model_fields) | set(FittedRun.model_fields)
     kinds = get_args(get_args(MinioFault)[0]) + get_args(get_args(CephFault)[0])
     fields |= {name for kind in kinds for name in kind.model_fields}
     assert set(RENAMED.values()) <= fields
