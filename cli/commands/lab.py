@@ -92,7 +92,7 @@ def install(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
 
 
 def _form(kind: StoreKind, drives: int | None, nodes: int | None) -> Form:
-    """The first form that has what is asked for."""
+    """Return the first form with the requested drives and nodes."""
     for form in kind.forms.values():
         if drives in (None, form.drives) and nodes in (None, form.nodes):
             return form

@@ -96,12 +96,12 @@ def changes(spec: FifoDiskSpec, at_end: FifoDiskSpec) -> Iterator[SpecChange]:
 
 
 def holding(spec: FifoDiskSpec, objects: float) -> FifoDiskSpec:
-    """The disk with so many objects."""
+    """Return the spec with this number of objects."""
     return spec.model_copy(update={"stored": spec.stored.model_copy(update={"objects": objects})})
 
 
 def with_object_size(spec: FifoDiskSpec, size: int) -> FifoDiskSpec:
-    """The disk with objects of that size."""
+    """Return the spec with objects of this size."""
     return spec.model_copy(update={"stored": spec.stored.model_copy(update={"object_size": size})})
 
 
