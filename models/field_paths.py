@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
@@ -11,10 +10,7 @@ from pydantic import BaseModel
 
 from models.store_spec import StoreSpec
 from traces.errors import InputError
-
-_CLOSE = 0.6  # similarity from which a name is suggested
-_SUGGESTIONS = 4
-
+from traces.suggestions import close_names
 
 Form = BaseModel | type[BaseModel]
 """A spec, or its type; the fields of a nested spec are known only from the spec itself."""
@@ -68,7 +64,7 @@ def resolved(form: Form, path: str, counted: bool = False) -> str:
         return found[0]
     if found:
         raise InputError(f"{path}: is ambiguous; give the full path: {_or(found)}")
-    close = difflib.get_close_matches(path, paths, _SUGGESTIONS, _CLOSE)
+    close = close_names(path, paths)
     raise InputError(f"{path}: no such field" + (f"; similar are {', '.join(close)}" if close else ""))
 
 

@@ -1,4 +1,4 @@
-"""Parse sizes, rates and durations with units: ``64KiB``, ``25Gbit/s``, ``5ms``."""
+"""Parse sizes, rates, durations and fractions with units: ``64KiB``, ``25Gbit/s``, ``5ms``, ``15%``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from typing import Annotated
 
 from pydantic import BeforeValidator
+
+from traces.field_notes import Unit
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$")
 
@@ -106,7 +108,43 @@ def parse_bandwidth(value: object) -> float:
     return number * _BYTES[name]
 
 
-Bytes = Annotated[int, BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
-Seconds = Annotated[float, BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
-PerSecond = Annotated[float, BeforeValidator(parse_rate, json_schema_input_type=float | str)]
-BytesPerSecond = Annotated[float, BeforeValidator(parse_bandwidth, json_schema_input_type=float | str)]
+def parse_fraction(value: object, most: float = 1.0) -> float:
+    """Parse a fraction from ``0.15`` or ``"15%"``.
+
+    Args:
+        value: a number or text.
+        most: the largest value allowed.
+
+    Raises:
+        ValueError: not a number, negative, above `most`, or an unknown unit.
+    """
+    number, unit = _split(value, "fraction", "15% or 0.15")
+    if unit not in ("", "%"):
+        raise ValueError(f"{value!r} has the unknown unit {unit!r}; a fraction is written like 15% or 0.15")
+    fraction = number / 100 if unit else number
+    if fraction > most:
+        meant = f"; did you mean {number:g}%?" if not unit and number <= 100 * most else ""
+        raise ValueError(f"{number:g}{unit} is {fraction * 100:g} %; at most {most * 100:g} % is allowed{meant}")
+    return fraction
+
+
+def parse_weight(value: object) -> float:
+    """Parse a weight, whose scale has no meaning, from ``60`` or ``"60%"``.
+
+    Raises:
+        ValueError: not a number, negative, or an unknown unit.
+    """
+    number, unit = _split(value, "weight", "60 or 60%")
+    if unit not in ("", "%"):
+        raise ValueError(f"{value!r} has the unknown unit {unit!r}; a weight is written like 60 or 60%")
+    return number
+
+
+Bytes = Annotated[int, Unit("B", "64KiB"), BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
+Seconds = Annotated[float, Unit("s", "5ms"), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+PerSecond = Annotated[float, Unit("/s", "200/s"), BeforeValidator(parse_rate, json_schema_input_type=float | str)]
+BytesPerSecond = Annotated[
+    float, Unit("B/s", "25Gbit/s"), BeforeValidator(parse_bandwidth, json_schema_input_type=float | str)
+]
+Fraction = Annotated[float, Unit("", "15%"), BeforeValidator(parse_fraction, json_schema_input_type=float | str)]
+Weight = Annotated[float, Unit("", "60%"), BeforeValidator(parse_weight, json_schema_input_type=float | str)]

@@ -10,13 +10,16 @@ from pydantic import TypeAdapter, ValidationError
 from traces.units import (
     Bytes,
     BytesPerSecond,
+    Fraction,
     PerSecond,
     Seconds,
     binary_size,
     parse_bandwidth,
     parse_bytes,
+    parse_fraction,
     parse_rate,
     parse_seconds,
+    parse_weight,
 )
 
 
@@ -33,6 +36,14 @@ from traces.units import (
         (parse_bytes, 1e6, 1_000_000),
         (parse_bytes, "7", 7),
         (parse_bytes, " 7B ", 7),
+        (parse_fraction, "15%", 0.15),
+        (parse_fraction, "15 %", 0.15),
+        (parse_fraction, "0.15", 0.15),
+        (parse_fraction, 0.15, 0.15),
+        (parse_fraction, "100%", 1.0),
+        (parse_fraction, 0, 0.0),
+        (parse_weight, "60%", 60),
+        (parse_weight, 60, 60),
         (parse_seconds, "5ms", 0.005),
         (parse_seconds, "250us", 250e-6),
         (parse_seconds, "250µs", 250e-6),
@@ -122,3 +133,27 @@ def test_a_written_size_reads_as_the_same_size(size_bytes):
 @pytest.mark.parametrize(("size_bytes", "text"), [(0, "0B"), (1000, "1000B"), (32 << 10, "32KiB"), (5 << 20, "5MiB")])
 def test_sizes_are_written_in_the_greatest_whole_unit(size_bytes, text):
     assert binary_size(size_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (15, ["1500 %", "did you mean 15%"]),
+        ("15", ["1500 %", "did you mean 15%"]),
+        ("150%", ["150 %", "at most 100 %"]),
+        (1500, ["150000 %", "at most 100 %"]),
+        ("15ms", ["unknown unit", "15% or 0.15"]),
+        (-0.1, ["negative"]),
+        (True, ["15% or 0.15"]),
+    ],
+)
+def test_impossible_fractions_are_refused_with_what_was_meant(value: object, words: list[str]) -> None:
+    with pytest.raises(ValidationError) as error:
+        TypeAdapter(Fraction).validate_python(value)
+    assert all(word in str(error.value) for word in words)
+
+
+def test_a_suggestion_for_a_fraction_is_itself_allowed() -> None:
+    with pytest.raises(ValueError, match="at most 10 %") as error:
+        parse_fraction(50, most=0.1)
+    assert "did you mean" not in str(error.value)
