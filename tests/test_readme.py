@@ -1,0 +1,67 @@
+"""The README's commands, run in their order, as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.main import SUMMARIES, main
+from tests.paths import ROOT
+from validate.lab.minio import program
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = [
+    [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("tailcast ")]
+    for block in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+]
+LIVE = [any(command[0] == "lab" for command in block) for block in BLOCKS]
+
+
+def run_all(blocks: list[list[list[str]]], capsys: pytest.CaptureFixture[str]) -> int:
+    """Run commands; each must end well and print something."""
+    count = 0
+    for command in (command for block in blocks for command in block):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        printed = capsys.readouterr()
+        assert not ended.value.code, f"{shlex.join(command)}: {printed.err}"
+        assert printed.out + printed.err, f"{shlex.join(command)} prints nothing"
+        count += 1
+    return count
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the examples, as a clone has them."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.timeout(900)
+def test_commands_run_in_their_order(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})  # no worker processes: they would import for longer
+    offline = [block for block, live in zip(BLOCKS, LIVE, strict=True) if not live]
+    assert run_all(offline, capsys) > 30
+
+
+@pytest.mark.clock
+@pytest.mark.live
+def test_commands_of_a_live_store_run_in_their_order(
+    folder: Path, lab_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if program.find() is None:
+        pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
+    assert run_all([block for block, live in zip(BLOCKS, LIVE, strict=True) if live], capsys) > 4
+
+
+def test_every_command_is_shown() -> None:
+    shown = {command[0] for block in BLOCKS for command in block} | {"demo"}
+    assert shown == set(SUMMARIES)
