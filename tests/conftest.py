@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -29,6 +30,13 @@ ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characte
 settings.load_profile(PROFILE)
 
 _STORES = {"stub", "lab_state"}
+
+
+def pytest_configure() -> None:
+    """Give each parallel worker a core of its own: a command then simulates in it, and starts no processes by default."""
+    cores, worker = sorted(os.sched_getaffinity(0)), os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is not None:
+        os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ class Sheets:
         self.program, self.attempts, self.progress = program, attempts, progress
         self.rows: Rows
         self.first = self.end = self.next = 0
+        self.exhausted = False
 
     @property
     def row(self) -> int:
@@ -29,14 +30,15 @@ class Sheets:
 
     def ready(self) -> bool:
         """Whether there is a next request; draws its Sheet if necessary."""
-        if self.next < self.end:
-            return True
+        if self.next < self.end or self.exhausted:
+            return not self.exhausted
         self.attempts.results.idle_with_queue += sum(server.idles_with_queue() for server in self.attempts.servers)
         if self.progress:
             self.progress(self.next)
         sheet = self.program.draw(self.next, CHUNK)
         self.rows, self.first, self.end = Rows(sheet), sheet.first, sheet.first + len(sheet)
-        return len(sheet) > 0
+        self.exhausted = len(sheet) == 0
+        return not self.exhausted
 
     def take(self, client: int) -> Request:
         """Take the next request out of the Sheet."""

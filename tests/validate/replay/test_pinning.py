@@ -28,6 +28,7 @@ def test_the_store_keeps_most_cores() -> None:
     assert pinning_of([], 1) is None
 
 
+@pytest.mark.clock
 @two_cores
 def test_all_threads_of_a_process_are_bound_and_set_free_again() -> None:
     begin, end = threading.Event(), threading.Event()
