@@ -117,12 +117,14 @@ class BlueStore(Strict):
         None, gt=0, description="Allocation unit, fixed when the OSD was created; absent: the release's."
     )
     prefer_deferred_size: Bytes | None = Field(
-        None, description="Writes below this size are deferred; 0: none; absent: the release's."
+        None,
+        description="Size below which writes are deferred: acknowledged once they are in the log; 0: none; absent: the "
+        "release's.",
     )
     deferred_batch_ops: int | None = Field(
         None, ge=1, description="Number of deferred writes in a batch; absent: the release's."
     )
-    compression: Compression = Compression()
+    compression: Compression = Field(Compression(), description="Compression of data before they are written.")
 
     def resolved(self, release: Release, rotational: bool) -> BlueStoreSettings:
         """Return the settings with the release's defaults; Jewel, which has no BlueStore, counts as Luminous.

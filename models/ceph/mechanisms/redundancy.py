@@ -38,7 +38,9 @@ class Protection(Strict):
     there are data chunks (doc/rados/operations/erasure-code.rst).
     """
 
-    replicas: int | None = Field(None, ge=1, le=10, description="Number of copies of each object.")
+    replicas: int | None = Field(
+        None, ge=1, le=10, description="Number of copies of each object, each on another failure domain."
+    )
     data: int | None = Field(None, ge=2, le=32, description="Number of data chunks (k) of an erasure code.")
     parity: int | None = Field(None, ge=1, le=32, description="Number of parity chunks (m) of an erasure code.")
     plugin: Plugin | None = Field(None, description="Library of the erasure code; absent: the release's.")
