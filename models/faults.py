@@ -45,7 +45,7 @@ class Outage(Strict):
     """The failure of a part, which may be restarted later."""
 
     at: Seconds = Field(description="Time of the failure, from the start of the run.")
-    back_at: Seconds | None = Field(None, description="Time of the restart; absent: it stays down.")
+    back_at: Seconds | None = Field(None, description="Time at which the part works again; absent: it stays down.")
 
     @property
     def back_s(self) -> float:

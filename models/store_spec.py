@@ -17,7 +17,7 @@ from traces.workload.workload import Workload
 
 WORKLOAD = "Requests issued to the store: arrival process or clients, operations, sizes and keys of the objects."
 FAULTS = "Faults during the run: what fails or becomes slow, and when."
-PRICES = "Price list of the parts; absent: no cost is calculated."
+PRICES = "Price list of the parts, in any one currency; absent: no cost is calculated."
 
 
 class Link(Strict):

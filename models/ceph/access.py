@@ -93,7 +93,7 @@ class Mysql(Strict):
     delete_inserts: Annotated[int, _SYSBENCH] = Field(
         1, ge=0, le=1000, description="Number of rows that a transaction deletes and inserts again."
     )
-    buffer_pool_hits: Annotated[Fraction, Basis("assumed: measure it on your own servers", 0.5, 1)] = Field(
+    buffer_pool_hits: Annotated[Fraction, Basis("assumed", 0.5, 1)] = Field(
         0.9, ge=0, le=1, description="Fraction of page accesses that the buffer pool serves without a read."
     )
     coalesced_fraction: Annotated[Fraction, Basis("assumed: every second change")] = Field(
@@ -107,7 +107,7 @@ class Mysql(Strict):
         2, ge=0, le=100, description="Number of synchronous log writes of a transaction, one after the other."
     )
     log_write: Annotated[Bytes, Basis("assumed: a block of the file system", 512, 1 << 20)] = Field(
-        4096, gt=0, description="Size of a log write, which grows with the rows that a transaction changes."
+        4096, gt=0, description="Size of each synchronous log write."
     )
     log_writers: int | None = Field(
         None,

@@ -198,12 +198,14 @@ class Gateways(Strict):
 class Pools(Strict):
     """The pools of data and bucket indexes."""
 
-    data: Annotated[ProtectionField, Basis("Ceph's default: osd_pool_default_size")] = Field(
+    data: Annotated[
+        ProtectionField, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in")
+    ] = Field(
         "replica 3", validate_default=True, description="Protection of the data, such as `replica 3` or `ec 4+2`."
     )
-    index_replicas: Annotated[int, Basis("Ceph's default: osd_pool_default_size", 1, 5)] = Field(
-        3, ge=1, le=10, description="Number of replicas of the index pool, which has the bucket indexes."
-    )
+    index_replicas: Annotated[
+        int, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in", 1, 5)
+    ] = Field(3, ge=1, le=10, description="Number of replicas of the index pool, which has the bucket indexes.")
     pg_num: Annotated[int, Basis("assumed: enough to load some dozens of OSDs evenly", 8, 65536)] = Field(
         1024, ge=1, le=65536, description="Number of placement groups of the data pool; few of them load OSDs unevenly."
     )
@@ -228,7 +230,7 @@ class Buckets(Strict):
     )
     resharding: Resharding = Field(
         Resharding(dynamic=False),
-        description="Resharding of growing buckets; absent: the number of shards is constant.",
+        description="Resharding of buckets as they grow; absent: the number of shards is constant.",
     )
 
 

@@ -29,13 +29,14 @@ from models.ceph.sections import (
 from models.devices.devices import PRESETS, DeviceField
 from models.faults import refuse_instant_failures
 from models.store_spec import FAULTS, PRICES, StoreSpec
+from traces.field_notes import Basis
 
 
 class CephSpec(StoreSpec):
     """A Ceph cluster with RADOS gateways, its clients and their workload."""
 
     store: Literal["ceph"] = Field(description="Selects the model of Ceph.")
-    release: Release = Field(
+    release: Annotated[Release, Basis("assumed: the release of 2023")] = Field(
         "reef", description="Release of Ceph, from which the defaults of OSDs and gateways follow."
     )
     access: AccessPath = Field(S3(), description="Access path of the clients; only s3 uses the gateways.")

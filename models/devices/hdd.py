@@ -78,12 +78,12 @@ class Hdd(Strict):
     ] = Field(gt=0, description="Spindle speed in rotations per minute; half a rotation is the mean rotational delay.")
     outer: TransferRate = Field(gt=0, description="Transfer rate at the outer edge, where it is highest.")
     inner: TransferRate = Field(gt=0, description="Transfer rate at the inner edge, where it is lowest.")
-    overhead: Annotated[Seconds, Basis("none", 0, 2e-3)] = Field(
+    overhead: Annotated[Seconds, Basis("assumed: none; presets have those of data sheets", 0, 2e-3)] = Field(
         0.0, description="Time that the controller of the disk adds to each access."
     )
     at: Fraction = Field(0.0, ge=0, lt=1, description="Start of the blocks in use, as a fraction of all blocks.")
     span: Fraction = Field(1.0, gt=0, le=1, description="Length of the blocks in use, as a fraction of all blocks.")
-    depth: Annotated[int, Basis("one access at a time", 1, 256)] = Field(
+    depth: Annotated[int, Basis("assumed: one access at a time", 1, 256)] = Field(
         1, ge=1, description="Number of queued accesses, of which the disk serves the one that it reaches first."
     )
 

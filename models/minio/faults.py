@@ -21,7 +21,7 @@ class DriveDown(Outage):
     """
 
     kind: Literal["drive_down"] = Field(description="Drive failure: one drive stops serving accesses.")
-    drive: int = Field(ge=0, description="Number of the drive, counted set by set.")
+    drive: int = Field(ge=0, description="Number of the drive, counted set by set from 0.")
     detected_after: Annotated[Seconds, Basis("assumed: the drive returns errors at once", 0, 120)] = Field(
         0.0,
         description="Time until the failure is detected. 0: accesses fail immediately; otherwise the drive hangs, and "
@@ -45,7 +45,7 @@ class MinioSlowDrive(Degradation):
     """A drive becomes slow: its accesses, and the commits of its journal if it has its own."""
 
     kind: Literal["slow_drive"] = Field(description="Slow drive: one drive loses speed but returns no errors.")
-    drive: int = Field(ge=0, description="Number of the drive, counted set by set.")
+    drive: int = Field(ge=0, description="Number of the drive, counted set by set from 0.")
     speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 

@@ -22,6 +22,7 @@ NOTHING = ServiceDemand()
 _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
 _MAX_SET = 16  # maximum number of drives of an erasure set
 
+_PARITY = Basis("MinIO's default for the set size: internal/config/storageclass/storage-class.go", 0, 8)
 CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
 CacheTime = Annotated[
     Seconds,
@@ -103,8 +104,8 @@ class Host(Strict):
         0.0,
         ge=0,
         le=1,
-        description="Fraction of its choices at which a free core takes the older of two random waiting jobs; "
-        "otherwise it takes one at random.",
+        description="Age bias: fraction of scheduling choices at which a free core takes the older of two random "
+        "waiting jobs; otherwise it takes one at random.",
     )
     cpu: dict[Op, Demand] = Field(
         {}, description="CPU time of the server for a request, by operation; 0 for operations not given."
@@ -113,7 +114,7 @@ class Host(Strict):
         {}, description="CPU time of the server if the object is stored inside xl.meta; absent: as in `cpu`."
     )
     after_commit: Annotated[
-        Fraction, Fit(0.02, 0.9), Basis("assumed; 0.04 to 0.9 fitted to one host, where Runs do not determine it")
+        Fraction, Fit(0.02, 0.9), Basis("assumed: the Runs of examples/recorded leave 0.04 to 0.9 open")
     ] = Field(
         0.3,
         ge=0,
@@ -156,7 +157,7 @@ class Drives(Strict):
     count: Annotated[int, Basis("one folder, as `minio server /data`", 1, 400)] = Field(
         1, ge=1, description="Number of drives of the host, divided into erasure sets of at most 16."
     )
-    parity: int | None = Field(
+    parity: Annotated[int, _PARITY] | None = Field(
         None, ge=0, description="Number of parity shards of an object; absent: MinIO's default for the set size."
     )
     queue_depth: Annotated[int, Basis("assumed: one access at a time, as a disk with one arm", 1, 1024)] = Field(

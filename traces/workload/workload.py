@@ -22,7 +22,7 @@ Op = Literal["GET", "PUT", "HEAD", "DELETE", "LIST"]
 class ThinkTime(Strict):
     """The think time of a closed-loop client before each of its requests."""
 
-    mean: Seconds = Field(description="Mean pause of a client between a response and its next request.")
+    mean: Seconds = Field(description="Mean pause of a client before each of its requests.")
     distribution: Annotated[Shape, BareKind()] = Field(
         Deterministic(), description="Distribution of think times around the mean."
     )
@@ -58,7 +58,8 @@ class Workload(Strict):
     arrivals: Arrivals = Field(Poisson(), description="Open loop: arrival process at the mean rate.")
     clients: int = Field(1, ge=1, description="Closed loop: number of clients, each with one request at a time.")
     think_time: Annotated[ThinkTime, BeforeValidator(_as_mean, json_schema_input_type=ThinkTime | float | str)] = Field(
-        ThinkTime(mean=0.0), description="Closed loop: think time of a client before each request."
+        ThinkTime(mean=0.0),
+        description="Closed loop: pause of a client before each request; a bare duration is constant.",
     )
     stagger: Seconds = Field(0.0, description="Closed loop: delay between the starts of successive clients.")
     operations: int | None = Field(

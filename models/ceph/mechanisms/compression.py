@@ -18,6 +18,8 @@ from traces.units import Bytes, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
 
 Algorithm = Literal["snappy", "lz4", "zstd", "zlib"]
+_DEFAULT = Basis("Ceph's default: bluestore_compression_*, src/common/options/global.yaml.in")
+_OF_RELEASE = Basis("Ceph's default of the release and drive: bluestore_compression_{min,max}_blob_size_{hdd,ssd}")
 _SPEED = Basis("the algorithm's on the Silesia corpus, one core at 4.9 GHz (README of zstd)", 1e7, 1e10)
 
 
@@ -59,10 +61,12 @@ class Compressed:
 class Compression(Strict):
     """Compression of a pool's data."""
 
-    mode: Literal["none", "passive", "aggressive", "force"] = Field(
+    mode: Annotated[Literal["none", "passive", "aggressive", "force"], _DEFAULT] = Field(
         "none", description="Condition under which data are compressed (bluestore_compression_mode); see `hint`."
     )
-    algorithm: Algorithm = Field("snappy", description="Library that compresses (bluestore_compression_algorithm).")
+    algorithm: Annotated[Algorithm, _DEFAULT] = Field(
+        "snappy", description="Library that compresses (bluestore_compression_algorithm)."
+    )
     hint: Literal["none", "compressible", "incompressible"] = Field(
         "none",
         description="Allocation hint of the clients: `passive` compresses only compressible data, `aggressive` all but "
@@ -71,14 +75,16 @@ class Compression(Strict):
     sequential: bool = Field(
         False, description="Whether clients hint that objects are written once and read sequentially: larger blobs."
     )
-    required_ratio: Annotated[
-        Fraction, Basis("Ceph's default: bluestore_compression_required_ratio, src/common/options/global.yaml.in")
-    ] = Field(0.875, gt=0, le=1, description="Largest ratio of compressed to uncompressed size that is kept.")
-    min_blob_size: Bytes | None = Field(
+    required_ratio: Annotated[Fraction, _DEFAULT] = Field(
+        0.875, gt=0, le=1, description="Largest ratio of compressed to uncompressed size that is kept."
+    )
+    min_blob_size: Annotated[Bytes, _OF_RELEASE] | None = Field(
         None, gt=0, description="Size of the blobs that are compressed as a whole; absent: the release's."
     )
-    max_blob_size: Bytes | None = Field(
-        None, gt=0, description="Size of these blobs if data are `sequential`; absent: the release's."
+    max_blob_size: Annotated[Bytes, _OF_RELEASE] | None = Field(
+        None,
+        gt=0,
+        description="Size of the blobs that are compressed as a whole if data are `sequential`; absent: the release's.",
     )
     compressible: Fraction = Field(
         1.0, ge=0, le=1, description="Fraction of blobs that reach `ratio`; the others do not shrink."

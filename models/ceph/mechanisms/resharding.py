@@ -29,6 +29,7 @@ from traces.units import Seconds
 from traces.workload.distributions import Strict
 
 Mode = Literal["blocking", "two_phase"]
+_RESHARD = Basis("default of the release: src/rgw/driver/rados/rgw_reshard.cc")
 _RGW = Basis("Ceph's default: src/common/options/rgw.yaml.in")
 
 LOG_SHARDS = 16
@@ -75,10 +76,17 @@ class Resharding(Strict):
         ge=1,
         description="Largest number of shards that dynamic resharding chooses (rgw_max_dynamic_shards).",
     )
-    min_shards: int | None = Field(None, ge=1, description="Smallest number of shards chosen; absent: the release's.")
-    rounding: Rounding | None = Field(None, description="Rounding of the number chosen; absent: the release's.")
-    multisite: bool = Field(False, description="Whether shards are for eight times the objects instead of twice.")
-    mode: Mode | None = Field(
+    min_shards: Annotated[int, _RESHARD] | None = Field(
+        None, ge=1, description="Smallest number of shards that dynamic resharding chooses; absent: the release's."
+    )
+    rounding: Annotated[Rounding, _RESHARD] | None = Field(
+        None, description="Rounding of the new number of shards, to a prime or a power of two; absent: the release's."
+    )
+    multisite: bool = Field(
+        False,
+        description="Whether the cluster is multisite: new shards are for eight times the objects instead of twice.",
+    )
+    mode: Annotated[Mode, _RESHARD] | None = Field(
         None, description="Whether writes wait for the whole copy or for a replay only; absent: the release's."
     )
     batch: Annotated[int, _RGW] = Field(

@@ -29,31 +29,33 @@ _RESERVED_FACTOR = 2.0  # bluestore_volume_selection_reserved_factor
 _INDEX_FRACTION = 0.02  # of a database's bytes in index and filter blocks: assumed (keys of ~80 B, blocks of 4 KiB)
 
 
-_RELEASE = Basis("Ceph's default of the release: bluestore_rocksdb_options, src/common/options/global.yaml.in")
+_RELEASE = Basis(
+    "Ceph's default of the release (bluestore_rocksdb_options, src/common/options/global.yaml.in), or RocksDB's own"
+)
 _METADATA = Basis("derived from a published series: (28 + 80) GB for 54.4 M shard objects (Red Hat, 10^9 objects)")
 
 
 class RocksDb(Strict):
     """RocksDB's options on every OSD; absent ones are the release's defaults."""
 
-    memtables: int | None = Field(
+    memtables: Annotated[int, _RELEASE] | None = Field(
         None, ge=2, description="Largest number of memtables (max_write_buffer_number); absent: the release's."
     )
-    memtable_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(
+    memtable_bytes: Annotated[Bytes, _RELEASE, Field(gt=0)] | None = Field(
         None, description="Size of a memtable (write_buffer_size); absent: the release's."
     )
-    merge: int | None = Field(
+    merge: Annotated[int, _RELEASE] | None = Field(
         None,
         ge=1,
         description="Number of memtables merged in a flush (min_write_buffer_number_to_merge); absent: the release's.",
     )
-    level0_trigger: int | None = Field(
+    level0_trigger: Annotated[int, _RELEASE] | None = Field(
         None,
         ge=1,
         description="Number of files in L0 that starts a compaction (level0_file_num_compaction_trigger); absent: the "
         "release's.",
     )
-    level_base_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(
+    level_base_bytes: Annotated[Bytes, _RELEASE, Field(gt=0)] | None = Field(
         None, description="Size of L1 (max_bytes_for_level_base); absent: the release's."
     )
     level_multiplier: Annotated[float, Unit("", "10"), _RELEASE, Field(gt=1)] | None = Field(
@@ -61,10 +63,10 @@ class RocksDb(Strict):
         description="Size of a level over that of the level before (max_bytes_for_level_multiplier); absent: the "
         "release's.",
     )
-    levels: int | None = Field(
+    levels: Annotated[int, _RELEASE] | None = Field(
         None, ge=2, le=16, description="Number of levels, including L0 (num_levels); absent: the release's."
     )
-    policy: Policy | None = Field(
+    policy: Annotated[Policy, _RELEASE] | None = Field(
         None,
         description="Rule by which levels are placed on block.db (bluestore_volume_selection_policy); absent: the "
         "release's.",
@@ -72,10 +74,10 @@ class RocksDb(Strict):
     compression_ratio: Annotated[float, Unit("", "2.5"), _RELEASE, Field(ge=1)] | None = Field(
         None, description="Ratio of bytes before to bytes after RocksDB's compression; absent: the release's."
     )
-    wal_bytes: Bytes | None = Field(
+    wal_bytes: Annotated[Bytes, _RELEASE] | None = Field(
         None, description="Largest size of the write-ahead log (max_total_wal_size); absent: the release's."
     )
-    column_families: int | None = Field(
+    column_families: Annotated[int, _RELEASE] | None = Field(
         None, ge=1, description="Number of shards of the column family with the onodes, O(n); absent: the release's."
     )
     bloom_bits: Annotated[float, Unit("bit", "20"), _RELEASE, Field(gt=0)] | None = Field(
