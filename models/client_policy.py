@@ -38,8 +38,8 @@ def _as_delay(value: Any) -> Any:
 
 Delay = Annotated[
     float | str | None,
-    Unit("s", "p95"),
     BeforeValidator(_as_delay, json_schema_input_type=float | str | None),
+    Unit("s", "p95"),
 ]
 """A duration, a quantile of the latencies observed so far such as ``p95`` or ``p99.9``, or None."""
 
