@@ -26,10 +26,11 @@ def _cpu(constant_s: float, per_byte_s: float = 0.0) -> ServiceDemand:
     return ServiceDemand(constant=constant_s, per_byte=per_byte_s, distribution=_CPU_SHAPE)
 
 
-ASSUMED_NVME = Basis("assumed: Samsung PM983 3.84 TB (specification 1.0, 2018); its bandwidths are assumed")
+ASSUMED_NVME = Basis("assumed: a Samsung PM983 3.84 TB (specification 1.0, 2018), whose bandwidths are assumed, too")
 Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10)]
 MachineCount = Annotated[int, Basis("assumed: a small cluster", 1, 10_000)]
 _QUINCY = "published: 10 nodes of EPYC 7742, Quincy, replica 3 (ceph.io, 'Reef Freeze RGW performance', 2023)"
+_KV_SYNC = Basis(f"fitted to PUTs of 4 KB; {_QUINCY}", 1e-6, 1e-3)
 
 
 class Clients(ClientPolicies):
@@ -121,13 +122,13 @@ class Osd(Strict):
         le=1,
         description="Fraction of a hard disk's writes that do not follow the previous one on disk, and require a seek.",
     )
-    commit: Annotated[Seconds, Basis(f"fitted to the 4 KB PUTs of one series; {_QUINCY}", 1e-6, 1e-3)] = Field(
+    commit: Annotated[Seconds, _KV_SYNC] = Field(
         20e-6, description="CPU time of the single kv_sync thread for each batch of transactions."
     )
     commit_member: Annotated[
         Seconds,
         Fit(1e-8, 0.1, "s", "mean"),
-        Basis(f"fitted to the 4 KB PUTs of one series; {_QUINCY}", 1e-6, 1e-3),
+        _KV_SYNC,
     ] = Field(20e-6, description="CPU time of the single kv_sync thread for each transaction of a batch.")
 
 

@@ -26,9 +26,7 @@ _PARITY = Basis("MinIO's default for the set size: internal/config/storageclass/
 CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
 CacheTime = Annotated[
     Seconds,
-    Basis(
-        "measured: half of 256 KiB was evicted after 3 ms of idling on one machine, 5 to 10 ms on another", 3e-4, 0.1
-    ),
+    Basis("assumed: half of 256 KiB was evicted after 3 ms of idling on one machine, 5 to 10 ms on another", 3e-4, 0.1),
 ]
 
 
