@@ -22,12 +22,13 @@ from models.network.route import Route, Visit, single
 from models.network.service_demand import Demand
 from models.network.station import Member, Station
 from traces.errors import InputError
-from traces.units import Bytes, PerSecond, Seconds
+from traces.field_notes import Basis
+from traces.units import Bytes, PerSecond, Seconds, Weight
 from traces.workload.distributions import Strict
 
 ServiceClass = Literal["client", "recovery", "best_effort"]
 Target = Literal["drives", "cpu"]
-Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ClassWeight = Annotated[Weight, Basis("assumed: equal weights")]
 
 MAX_OPERATIONS = 20_000_000
 """Maximum number of operations of a load, because all of them are drawn beforehand."""
@@ -37,15 +38,24 @@ _DISCIPLINES = {"priority": Discipline.PRIORITY, "weighted": Discipline.WEIGHTED
 class Load(Strict):
     """One kind of background work, such as recovery, scrubbing, healing, scanning or lifecycle."""
 
-    name: str = Field(min_length=1, description="Unique name, which also selects the random numbers.")
-    rate: Annotated[PerSecond, Field(gt=0)] = Field(description="Operations per second in the whole store.")
+    name: str = Field(
+        min_length=1, description="Name of the work, different for each load; it also selects the random numbers."
+    )
+    rate: Annotated[PerSecond, Field(gt=0)] = Field(description="Rate of operations in the whole store.")
     demand: Demand = Field(description="Service time of an operation; per-byte times apply to `size`.")
-    size: Bytes = Field(0, description="Bytes moved by an operation.")
-    target: Target = Field("drives", description="Stations that serve it; each operation picks one at random.")
-    service_class: ServiceClass = Field("best_effort", description="Class that drives schedule it by.")
-    arrivals: Literal["poisson", "even"] = Field("poisson", description="Arrival process of the operations.")
-    at: Seconds = Field(0.0, description="Start time.")
-    until: Seconds | None = Field(None, description="End time; absent: the end of the workload.")
+    size: Bytes = Field(0, description="Bytes moved by an operation, such as those of a scrubbed or healed chunk.")
+    target: Target = Field(
+        "drives", description="Stations that serve the operations; each operation picks one of them at random."
+    )
+    service_class: ServiceClass = Field(
+        "best_effort",
+        description="Service class by which drives schedule the operations (see `background.scheduling`).",
+    )
+    arrivals: Literal["poisson", "even"] = Field(
+        "poisson", description="Arrival process: random (Poisson), or with equal gaps."
+    )
+    at: Seconds = Field(0.0, description="Time at which the work starts, from the start of the run.")
+    until: Seconds | None = Field(None, description="Time at which the work ends; absent: with the workload.")
 
     @model_validator(mode="after")
     def _ends_later(self) -> Load:
@@ -57,9 +67,9 @@ class Load(Strict):
 class Weights(Strict):
     """Weights by which the classes divide a drive's time while all of them have jobs waiting."""
 
-    client: Weight = Field(1.0, description="Client requests.")
-    recovery: Weight = Field(1.0, description="Background recovery.")
-    best_effort: Weight = Field(1.0, description="Background best effort.")
+    client: ClassWeight = Field(1.0, gt=0, description="Weight of the requests that clients wait for.")
+    recovery: ClassWeight = Field(1.0, gt=0, description="Weight of recovery: rebuilding lost or outdated copies.")
+    best_effort: ClassWeight = Field(1.0, gt=0, description="Weight of best-effort work, such as scrubbing.")
 
 
 class BackgroundWork(Strict):
@@ -71,9 +81,11 @@ class BackgroundWork(Strict):
         "by the weights of the classes. Accesses are never interrupted.",
     )
     weights: Weights = Field(
-        Weights(), description="Weights for weighted scheduling, as Ceph's osd_mclock_scheduler_*_wgt."
+        Weights(), description="Weights of the classes in weighted scheduling, as Ceph's osd_mclock_scheduler_*_wgt."
     )
-    loads: tuple[Load, ...] = Field((), description="The kinds of background work.")
+    loads: tuple[Load, ...] = Field(
+        (), description="Background work during the run: recovery, scrubbing, healing and the like."
+    )
 
     @model_validator(mode="after")
     def _names_differ(self) -> BackgroundWork:

@@ -10,10 +10,13 @@ from typing import Annotated, Any, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
-from traces.units import Seconds, parse_seconds
+from traces.field_notes import Basis, Unit
+from traces.units import Fraction, Seconds, parse_seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op
 
+_MINIO_GO = Basis("default of minio-go")
+_HEDGES = Basis("assumed: at most twice the 5 % that hedging at p95 adds (Dean and Barroso, CACM 56(2), 2013)", 0, 1)
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
@@ -33,23 +36,31 @@ def _as_delay(value: Any) -> Any:
         raise ValueError(f"{error}; or give a latency quantile such as p95") from error
 
 
-Delay = Annotated[float | str | None, BeforeValidator(_as_delay, json_schema_input_type=float | str | None)]
+Delay = Annotated[
+    float | str | None,
+    BeforeValidator(_as_delay, json_schema_input_type=float | str | None),
+    Unit("s", "p95"),
+]
 """A duration, a quantile of the latencies observed so far such as ``p95`` or ``p99.9``, or None."""
-
-Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Retry(Strict):
     """Retries after failed attempts; the default pauses are those of minio-go."""
 
-    retries: int = Field(0, ge=0, le=30, description="Maximum number of retries of a request.")
-    backoff: Seconds = Field(0.2, description="Pause before the first retry; doubles with each further one.")
-    backoff_max: Seconds = Field(1.0, description="Longest pause.")
-    jitter: float = Field(1.0, ge=0, le=1, description="Random fraction of a pause; 1: uniform from 0 to the pause.")
-    budget: Budget | None = Field(
+    retries: int = Field(0, ge=0, le=30, description="Maximum number of retries of a request after failed attempts.")
+    backoff: Annotated[Seconds, _MINIO_GO] = Field(
+        0.2, description="Pause before the first retry; doubles with each further one."
+    )
+    backoff_max: Annotated[Seconds, _MINIO_GO] = Field(1.0, description="Longest pause between two attempts.")
+    jitter: Annotated[Fraction, _MINIO_GO] = Field(
+        1.0, ge=0, le=1, description="Random fraction of a pause; 1: uniform from 0 to the pause; 0: not random."
+    )
+    budget: Fraction | None = Field(
         None, description="Retry budget: maximum number of retries as a fraction of requests begun; null: no limit."
     )
-    operations: tuple[Op, ...] = Field(get_args(Op), description="Operations that are retried.")
+    operations: tuple[Op, ...] = Field(
+        get_args(Op), description="Operations that are retried; others fail with their first attempt."
+    )
 
     def added_to(self, policy: Policy) -> Policy:
         """Return the policy with these retries."""
@@ -71,7 +82,7 @@ class Hedge(Strict):
         description="Delay of the second attempt: a duration, or a quantile of the latencies observed so far such as "
         f"p95, used once {HEDGE_SAMPLES} have been observed; null: no hedging.",
     )
-    budget: Budget | None = Field(
+    budget: Annotated[Fraction, _HEDGES] | None = Field(
         0.1, description="Hedge budget: maximum number of hedges as a fraction of requests begun; null: no limit."
     )
     cancel: bool = Field(True, description="Whether the slower attempt is removed from its queues.")
@@ -80,7 +91,9 @@ class Hedge(Strict):
         description="Tied requests: the attempt that begins service first cancels the other; the second one starts "
         "after the duration `after` unless the first is in service by then.",
     )
-    operations: tuple[Op, ...] = Field(("GET",), description="Operations that are hedged.")
+    operations: tuple[Op, ...] = Field(
+        ("GET",), description="Operations that are hedged; by default only GET, which can be repeated safely."
+    )
 
     @model_validator(mode="after")
     def _is_tied_after_a_duration(self) -> Hedge:
@@ -102,10 +115,10 @@ class ClientPolicies(Strict):
     """Client policies for late and failed responses."""
 
     timeout: Annotated[Seconds, Field(gt=0)] | None = Field(
-        None, description="Timeout of an attempt; null: no timeout."
+        None, description="Time after which a client gives up an attempt; null: it waits without limit."
     )
-    retry: Retry = Retry()
-    hedge: Hedge = Hedge()
+    retry: Retry = Field(Retry(), description="Retries after failed or timed-out attempts.")
+    hedge: Hedge = Field(Hedge(), description="Hedged requests: second attempts at requests that take long.")
 
     def policy(self, op: Op) -> Policy:
         """Return the Policy for requests of an operation."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from models.network.scenario import Action, Kind
-from traces.units import Seconds
+from traces.units import Fraction, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
 
@@ -44,8 +44,8 @@ class FaultKind:
 class Outage(Strict):
     """The failure of a part, which may be restarted later."""
 
-    at: Seconds = Field(description="Time of the failure.")
-    back_at: Seconds | None = Field(None, description="Time of the restart; absent: it stays down.")
+    at: Seconds = Field(description="Time of the failure, from the start of the run.")
+    back_at: Seconds | None = Field(None, description="Time at which the part works again; absent: it stays down.")
 
     @property
     def back_s(self) -> float:
@@ -62,8 +62,10 @@ class Outage(Strict):
 class Degradation(Strict):
     """A degradation interval: a part is slow for some time."""
 
-    at: Seconds = Field(description="Start time.")
-    until: Seconds | None = Field(None, description="End time; absent: the end of the run.")
+    at: Seconds = Field(description="Time at which the degradation begins, from the start of the run.")
+    until: Seconds | None = Field(
+        None, description="Time at which the part is back to normal; absent: not during the run."
+    )
 
     @property
     def end_s(self) -> float:
@@ -83,9 +85,13 @@ class NoisyNeighbour(Degradation):
     Each service is slowed down by the same factor; a neighbour with bursts of load affects the tail more.
     """
 
-    kind: Literal["noisy_neighbour"]
-    resource: Literal["cpu", "drives", "network"] = Field("cpu", description="Resource that it uses.")
-    fraction: float = Field(gt=0, lt=1, description="Fraction of the resource that it uses: 0.5 leaves half the speed.")
+    kind: Literal["noisy_neighbour"] = Field(
+        description="Noisy neighbour: another tenant of a host takes a fraction of one resource."
+    )
+    resource: Literal["cpu", "drives", "network"] = Field("cpu", description="Resource that the other tenant uses.")
+    fraction: Fraction = Field(
+        gt=0, lt=1, description="Fraction of the resource that the other tenant uses; 0.5 leaves half the speed."
+    )
 
 
 def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Action]:

@@ -7,9 +7,11 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
+from traces.field_notes import Unit
 from traces.workload.distributions import Strict
 
-Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Price = Annotated[float, Unit("", "1500"), Field(ge=0, allow_inf_nan=False)]
+"""An amount in the currency of the list."""
 
 
 class PriceList(Strict):

@@ -9,17 +9,22 @@ from pydantic import Field
 
 from models.client_policy import ClientPolicies
 from models.prices import PriceList
+from traces.field_notes import Basis
 from traces.fit_bounds import Fit
 from traces.units import Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
 
+WORKLOAD = "Requests issued to the store: arrival process or clients, operations, sizes and keys of the objects."
+FAULTS = "Faults during the run: what fails or becomes slow, and when."
+PRICES = "Price list of the parts, in any one currency; absent: no cost is calculated."
+
 
 class Link(Strict):
     """The network between clients and store; a store's own section may have further fields."""
 
-    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(
-        0.0, description="One-way latency, without queueing."
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
+        0.0, description="One-way latency between client and store, without queueing."
     )
 
 
@@ -29,12 +34,12 @@ class StoreSpec(Strict):
     A store's spec narrows these fields to its own sections and adds others.
     """
 
-    store: str
-    workload: Workload
-    client: ClientPolicies = ClientPolicies()
-    network: Link = Link()
-    faults: tuple[Strict, ...] = Field((), max_length=0, description="Faults during the run.")
-    prices: PriceList | None = Field(None, description="Prices of the parts; absent: no cost is calculated.")
+    store: str = Field(description="Name of the store's model.")
+    workload: Workload = Field(description=WORKLOAD)
+    client: ClientPolicies = Field(ClientPolicies(), description="Client policies for late and failed responses.")
+    network: Link = Field(Link(), description="Network between clients and store.")
+    faults: tuple[Strict, ...] = Field((), max_length=0, description=FAULTS)
+    prices: PriceList | None = Field(None, description=PRICES)
 
     @property
     def priced(self) -> Mapping[str, float]:

@@ -6,13 +6,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from traces.field_notes import Basis
 from traces.spec_file import BareKind
-from traces.units import Bytes
+from traces.units import Bytes, Fraction
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op
 
 _ROW_BYTES = 210
 """A row of sysbench's tables: two 4-byte integers, char(120), char(60), and InnoDB's header (about 20)."""
+_SYSBENCH = Basis("default of sysbench's oltp_read_write (src/lua/oltp_common.lua)")
 _PAGE_FILL = 15 / 16
 """Fill factor of an InnoDB page whose rows were inserted in key order."""
 
@@ -25,7 +27,7 @@ class S3(Strict):
     cuts: ClassVar[bool] = True
     ops: ClassVar[tuple[Op, ...]] = ("GET", "PUT", "HEAD", "DELETE", "LIST")
 
-    kind: Literal["s3"] = "s3"
+    kind: Literal["s3"] = Field("s3", description="S3 through the gateways, with a bucket index.")
 
 
 class Rados(Strict):
@@ -36,7 +38,9 @@ class Rados(Strict):
     cuts: ClassVar[bool] = False
     ops: ClassVar[tuple[Op, ...]] = ("GET", "PUT", "HEAD", "DELETE")
 
-    kind: Literal["rados"] = "rados"
+    kind: Literal["rados"] = Field(
+        "rados", description="Native access to RADOS objects, as in `rados bench`, without gateways."
+    )
 
 
 class Rbd(Strict):
@@ -51,7 +55,9 @@ class Rbd(Strict):
     cuts: ClassVar[bool] = True
     ops: ClassVar[tuple[Op, ...]] = ("GET", "PUT")
 
-    kind: Literal["rbd"] = "rbd"
+    kind: Literal["rbd"] = Field(
+        "rbd", description="Blocks of RBD volumes, as in fio; the workload's object size is the block size."
+    )
 
 
 class Mysql(Strict):
@@ -66,32 +72,43 @@ class Mysql(Strict):
     cuts: ClassVar[bool] = False
     ops: ClassVar[tuple[Op, ...]] = ("PUT",)
 
-    kind: Literal["mysql"] = "mysql"
-    point_selects: int = Field(10, ge=0, le=1000, description="Selects of one row per transaction.")
-    range_selects: int = Field(
-        4, ge=0, le=1000, description="Simple, sum, order and distinct range selects per transaction."
+    kind: Literal["mysql"] = Field(
+        "mysql", description="Transactions of MySQL servers on RBD volumes, as in sysbench's oltp_read_write."
     )
-    range_size: int = Field(100, ge=1, le=100_000, description="Rows in a range.")
-    index_updates: int = Field(
-        1, ge=0, le=1000, description="Updates per transaction of the column with a secondary index."
+    point_selects: Annotated[int, _SYSBENCH] = Field(
+        10, ge=0, le=1000, description="Number of selects of one row in a transaction."
     )
-    non_index_updates: int = Field(1, ge=0, le=1000, description="Updates per transaction of another column.")
-    delete_inserts: int = Field(1, ge=0, le=1000, description="Rows per transaction that are deleted and reinserted.")
-    buffer_pool_hits: float = Field(
-        0.9, ge=0, le=1, description="Fraction of page accesses served by the buffer pool (assumed)."
+    range_selects: Annotated[int, _SYSBENCH] = Field(
+        4, ge=0, le=1000, description="Number of range selects (simple, sum, order, distinct) in a transaction."
     )
-    coalesced_fraction: float = Field(
+    range_size: Annotated[int, _SYSBENCH] = Field(
+        100, ge=1, le=100_000, description="Number of rows that a range select returns."
+    )
+    index_updates: Annotated[int, _SYSBENCH] = Field(
+        1, ge=0, le=1000, description="Number of updates in a transaction of the column with a secondary index."
+    )
+    non_index_updates: Annotated[int, _SYSBENCH] = Field(
+        1, ge=0, le=1000, description="Number of updates in a transaction of a column without an index."
+    )
+    delete_inserts: Annotated[int, _SYSBENCH] = Field(
+        1, ge=0, le=1000, description="Number of rows that a transaction deletes and inserts again."
+    )
+    buffer_pool_hits: Annotated[Fraction, Basis("assumed", 0.5, 1)] = Field(
+        0.9, ge=0, le=1, description="Fraction of page accesses that the buffer pool serves without a read."
+    )
+    coalesced_fraction: Annotated[Fraction, Basis("assumed: every second change")] = Field(
         0.5,
         ge=0,
         le=1,
-        description="Fraction of page changes that are followed by another one before the page is "
-        "written back (assumed).",
+        description="Fraction of page changes that are followed by another one before the page is written back.",
     )
-    double_write: bool = Field(True, description="innodb_doublewrite: pages are written twice.")
-    log_writes: int = Field(
-        2, ge=0, le=100, description="Synchronous log writes per transaction, in series: redo log and binary log."
+    double_write: bool = Field(True, description="Whether pages are written twice (innodb_doublewrite).")
+    log_writes: Annotated[int, Basis("one to the redo log and one to the binary log")] = Field(
+        2, ge=0, le=100, description="Number of synchronous log writes of a transaction, one after the other."
     )
-    log_write: Bytes = Field(4096, gt=0, description="Size of a log write (assumed: a block of the file system).")
+    log_write: Annotated[Bytes, Basis("assumed: a block of the file system", 512, 1 << 20)] = Field(
+        4096, gt=0, description="Size of each synchronous log write."
+    )
     log_writers: int | None = Field(
         None,
         ge=1,

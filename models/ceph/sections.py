@@ -13,8 +13,9 @@ from models.devices.devices import PRESETS, DeviceField
 from models.network.service_demand import Demand, ServiceDemand
 from models.prices import Price, PriceList
 from models.store_spec import Link
+from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
-from traces.units import Bytes, BytesPerSecond, Seconds
+from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Lognormal, Strict
 from traces.workload.workload import Op
 
@@ -25,13 +26,24 @@ def _cpu(constant_s: float, per_byte_s: float = 0.0) -> ServiceDemand:
     return ServiceDemand(constant=constant_s, per_byte=per_byte_s, distribution=_CPU_SHAPE)
 
 
+ASSUMED_NVME = Basis("assumed: a Samsung PM983 3.84 TB (specification 1.0, 2018), whose bandwidths are assumed, too")
+Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10)]
+MachineCount = Annotated[int, Basis("assumed: a small cluster", 1, 10_000)]
+_QUINCY = "published: 10 nodes of EPYC 7742, Quincy, replica 3 (ceph.io, 'Reef Freeze RGW performance', 2023)"
+_KV_SYNC = Basis(f"fitted to PUTs of 4 KB; {_QUINCY}", 1e-6, 1e-3)
+
+
 class Clients(ClientPolicies):
     """The client machines."""
 
-    nodes: int = Field(1, ge=1, description="Number of client machines, over which the clients are distributed.")
-    nic: BytesPerSecond = Field(3.125e9, gt=0, description="NIC bandwidth of each machine in each direction.")
+    nodes: MachineCount = Field(
+        1, ge=1, description="Number of client machines, over which the clients are distributed."
+    )
+    nic: Nic = Field(3.125e9, gt=0, description="NIC bandwidth of each client machine in each direction.")
     cpu: dict[Op, Demand] = Field(
-        {}, description="Client CPU time by operation, without queueing for cores; 0 for operations not given."
+        {},
+        description="CPU time of the client for a request, by operation, without queueing for cores; 0 for operations "
+        "not given.",
     )
 
 
@@ -43,29 +55,39 @@ class Links(Link):
     byte sent 1.9 times, are 0.77 of the rate; librbd's writes of 25 GB/s, each byte received three times, are 0.60.
     """
 
-    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(
-        50e-6, description="One-way latency between two machines: wire, switches, interrupts."
+    latency: Annotated[
+        Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: one switch and kernel TCP", 5e-6, 5e-3)
+    ] = Field(50e-6, description="One-way latency between two machines: wire, switches, interrupts.")
+    sent: Annotated[Fraction, Basis(f"{_QUINCY}: GETs of 50.7 GB/s, each byte sent 1.9 times", 0.3, 1)] = Field(
+        0.77, gt=0, le=1, description="Largest fraction of a NIC's rate at which a host sends."
     )
-    sent: float = Field(0.77, gt=0, le=1, description="Largest fraction of a NIC's rate at which a host sends.")
-    received: float = Field(0.60, gt=0, le=1, description="Largest fraction of a NIC's rate at which a host receives.")
+    received: Annotated[
+        Fraction, Basis(f"{_QUINCY}: librbd's writes of 25 GB/s, each byte received three times", 0.3, 1)
+    ] = Field(0.60, gt=0, le=1, description="Largest fraction of a NIC's rate at which a host receives.")
 
 
 class Hosts(Strict):
     """The OSD hosts, which are identical."""
 
-    count: int = Field(3, ge=1, description="Number of OSD hosts.")
-    drives: int = Field(4, ge=1, description="Number of OSDs per host, each with one drive.")
-    cores: int = Field(32, ge=1, description="Logical cores per host.")
-    nic: BytesPerSecond = Field(
-        3.125e9, gt=0, description="NIC bandwidth of each host in each direction; 25GbE is 3.125GB/s."
+    count: MachineCount = Field(3, ge=1, description="Number of OSD hosts, over which the data are distributed.")
+    drives: Annotated[int, Basis("assumed: a small cluster", 1, 106)] = Field(
+        4, ge=1, description="Number of OSDs per host, each with one drive."
     )
+    cores: Annotated[int, Basis("assumed: one socket", 1, 768)] = Field(
+        32, ge=1, description="Number of logical cores per host, for its OSDs and for collocated gateways."
+    )
+    nic: Nic = Field(3.125e9, gt=0, description="NIC bandwidth of each host in each direction; 25GbE is 3.125GB/s.")
 
 
 class Database(Strict):
     """A faster device for RocksDB and its write-ahead log (block.db)."""
 
-    device: DeviceField = Field(PRESETS["nvme"], description="Device with block.db.")
-    size: Bytes = Field(64 << 30, gt=0, description="Size of the partition of each OSD.")
+    device: Annotated[DeviceField, ASSUMED_NVME] = Field(
+        PRESETS["nvme"], description="Device that has the block.db of one or more OSDs."
+    )
+    size: Annotated[Bytes, Basis("assumed: 1 to 4 % of a 4 TB disk, as Ceph's documentation advises", 1 << 30)] = Field(
+        64 << 30, gt=0, description="Size of the block.db of each OSD; RocksDB spills what does not fit."
+    )
 
 
 class Osd(Strict):
@@ -77,24 +99,37 @@ class Osd(Strict):
     The kv_sync thread's times are fitted to the 4 KB PUTs.
     """
 
-    backend: Literal["bluestore", "filestore"] = Field("bluestore", description="Object store of the OSDs.")
-    read: Demand = Field(_cpu(0.33e-3, 1.0e-9), description="CPU time of a read.")
-    write: Demand = Field(_cpu(0.30e-3, 2.5e-9), description="CPU time of a write.")
-    memory_target: Bytes = Field(4 << 30, gt=0, description="osd_memory_target.")
-    read_depth: int = Field(
-        4, ge=1, description="Number of queued reads that an HDD reorders: the threads of its OSD (assumed)."
+    backend: Literal["bluestore", "filestore"] = Field(
+        "bluestore", description="Back end that stores the objects on a drive."
     )
-    random_write_fraction: float = Field(
+    read: Annotated[Demand, Basis(f"{_QUINCY}: 102 cores at 305 K GET/s of 4 KB, 55 at 50.7 GB/s; spread assumed")] = (
+        Field(_cpu(0.33e-3, 1.0e-9), description="CPU time of a read on an OSD; per-byte times apply to a chunk.")
+    )
+    write: Annotated[
+        Demand, Basis(f"{_QUINCY}: 475 cores at 178 K PUT/s of 4 KB, 152 at 18.3 GB/s; spread assumed")
+    ] = Field(_cpu(0.30e-3, 2.5e-9), description="CPU time of a write on an OSD; per-byte times apply to a chunk.")
+    memory_target: Annotated[
+        Bytes, Basis("Ceph's default: osd_memory_target, src/common/options/global.yaml.in", 896 << 20, 1 << 40)
+    ] = Field(4 << 30, gt=0, description="Memory of an OSD (osd_memory_target), from which its caches follow.")
+    read_depth: Annotated[int, Basis("assumed: the threads of an OSD on a hard disk", 1, 128)] = Field(
+        4, ge=1, description="Number of queued reads from which a hard disk takes the one that it reaches first."
+    )
+    random_write_fraction: Annotated[
+        Fraction, Basis("fitted to 6.5 K small PUT/s on 112 HDDs (Red Hat's series on RHCS 3.3, 2019)")
+    ] = Field(
         0.5,
         ge=0,
         le=1,
-        description="Fraction of an HDD's writes that do not follow the previous one on disk (fitted to 6.5 K small "
-        "PUT/s on 112 HDDs).",
+        description="Fraction of a hard disk's writes that do not follow the previous one on disk, and require a seek.",
     )
-    commit: Seconds = Field(20e-6, description="CPU time of the single kv_sync thread per batch.")
-    commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
-        20e-6, description="CPU time of the single kv_sync thread per transaction."
+    commit: Annotated[Seconds, _KV_SYNC] = Field(
+        20e-6, description="CPU time of the single kv_sync thread for each batch of transactions."
     )
+    commit_member: Annotated[
+        Seconds,
+        Fit(1e-8, 0.1, "s", "mean"),
+        _KV_SYNC,
+    ] = Field(20e-6, description="CPU time of the single kv_sync thread for each transaction of a batch.")
 
 
 class Gateways(Strict):
@@ -105,21 +140,34 @@ class Gateways(Strict):
     (Red Hat's series of 2019). With 20 gateways, each used 13 to 15 cores.
     """
 
-    count: int = Field(1, ge=1, description="Number of gateways.")
+    count: MachineCount = Field(1, ge=1, description="Number of gateway processes, behind one load balancer.")
     collocated: bool = Field(
         False,
-        description="Whether they run on the OSD hosts and share their NICs and cores; else on hosts of their own.",
+        description="Whether gateways run on the OSD hosts and share their NICs and cores; otherwise each has a host.",
     )
-    cores: int = Field(
-        8, ge=1, description="Cores that each gateway may use; if collocated, the OSDs of its host have the others."
+    cores: Annotated[int, Basis("assumed: a small server", 1, 768)] = Field(
+        8,
+        ge=1,
+        description="Number of cores that each gateway may use; if collocated, the OSDs of its host have the others.",
     )
-    scales_to: int = Field(14, ge=1, description="Largest number of cores that one gateway process can use.")
-    nic: BytesPerSecond = Field(3.125e9, gt=0, description="NIC bandwidth of a gateway's own host in each direction.")
-    frontend: Literal["beast", "civetweb"] = Field("beast", description="HTTP frontend.")
-    threads: int = Field(
-        512, ge=1, description="rgw_thread_pool_size: connections served at the same time, with civetweb."
+    scales_to: Annotated[int, Basis(f"{_QUINCY}: 13 to 15 cores used by each of 20 gateways", 1, 128)] = Field(
+        14, ge=1, description="Largest number of cores that one gateway process can use; more of them stay idle."
     )
-    max_requests: int = Field(1024, ge=1, description="rgw_max_concurrent_requests, with beast.")
+    nic: Nic = Field(3.125e9, gt=0, description="NIC bandwidth of a gateway's own host in each direction.")
+    frontend: Literal["beast", "civetweb"] = Field(
+        "beast",
+        description="Front end that serves HTTP: asynchronous (beast), or one thread per connection (civetweb).",
+    )
+    threads: Annotated[
+        int, Basis("Ceph's default from 2018 on: rgw_thread_pool_size, src/common/options/rgw.yaml.in", 1, 10_000)
+    ] = Field(
+        512, ge=1, description="Number of connections that civetweb serves at the same time (rgw_thread_pool_size)."
+    )
+    max_requests: Annotated[
+        int, Basis("Ceph's default: rgw_max_concurrent_requests, src/common/options/rgw.yaml.in", 1, 100_000)
+    ] = Field(
+        1024, ge=1, description="Number of requests that beast serves at the same time (rgw_max_concurrent_requests)."
+    )
     queue: int | None = Field(
         None,
         ge=0,
@@ -127,10 +175,16 @@ class Gateways(Strict):
         "refused; absent: no limit.",
     )
     balance: Literal["round robin", "random", "least outstanding", "power of two"] = Field(
-        "round robin", description="How the load balancer chooses a gateway."
+        "round robin", description="Rule by which the load balancer chooses the gateway of a request."
     )
-    tls: bool = Field(False, description="Whether gateways encrypt connections.")
-    cpu: dict[Op, Demand] = Field(
+    tls: bool = Field(False, description="Whether gateways encrypt connections (TLS), which takes CPU time.")
+    cpu: Annotated[
+        dict[Op, Demand],
+        Basis(
+            f"{_QUINCY}: 269 cores at 178 K PUT/s and 302 at 305 K GET/s of 4 KB, 88 at 50.7 GB/s; PUT per byte: 4 "
+            "cores at 0.8 GB/s (Red Hat, 2019); HEAD, DELETE, LIST and spread assumed"
+        ),
+    ] = Field(
         {
             "GET": _cpu(0.99e-3, 1.5e-9),
             "PUT": _cpu(1.51e-3, 4.0e-9),
@@ -138,49 +192,67 @@ class Gateways(Strict):
             "DELETE": _cpu(1.3e-3),
             "LIST": _cpu(3.0e-3),
         },
-        description="Gateway CPU time by operation; 0 for operations not given.",
+        description="CPU time of a gateway for a request, by operation; 0 for operations not given.",
     )
 
 
 class Pools(Strict):
     """The pools of data and bucket indexes."""
 
-    data: ProtectionField = Field(
+    data: Annotated[
+        ProtectionField, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in")
+    ] = Field(
         "replica 3", validate_default=True, description="Protection of the data, such as `replica 3` or `ec 4+2`."
     )
-    index_replicas: int = Field(3, ge=1, le=10, description="Number of replicas of bucket indexes.")
-    pg_num: int = Field(1024, ge=1, le=65536, description="Number of placement groups of the data pool.")
+    index_replicas: Annotated[
+        int, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in", 1, 5)
+    ] = Field(3, ge=1, le=10, description="Number of replicas of the index pool, which has the bucket indexes.")
+    pg_num: Annotated[int, Basis("assumed: enough to load some dozens of OSDs evenly", 8, 65536)] = Field(
+        1024, ge=1, le=65536, description="Number of placement groups of the data pool; few of them load OSDs unevenly."
+    )
     failure_domain: Literal["host", "osd"] = Field(
-        "host", description="No two replicas or chunks of an object are in the same failure domain."
+        "host",
+        description="Failure domain: no two replicas or chunks of an object are on the same host, or on the same OSD.",
     )
     fast_read: bool = Field(
-        False, description="With an erasure code: read all chunks and decode from the first ones that suffice."
+        False,
+        description="Whether reads of an erasure-coded pool request all chunks and decode from the first that suffice.",
     )
 
 
 class Buckets(Strict):
     """The bucket indexes; the workload has the number of buckets."""
 
-    shards: int = Field(11, ge=1, le=65521, description="Number of index shards per bucket.")
-    listed_entry: Seconds = Field(4e-6, description="CPU time per entry that a LIST reads (assumed).")
+    shards: Annotated[int, Basis("Ceph's default since Pacific: src/common/options/rgw.yaml.in", 1, 65521)] = Field(
+        11, ge=1, le=65521, description="Number of index shards per bucket, each a serial queue of writes."
+    )
+    listed_entry: Annotated[Seconds, Basis("assumed", 1e-7, 1e-3)] = Field(
+        4e-6, description="CPU time of an OSD per index entry that a LIST reads."
+    )
     resharding: Resharding = Field(
         Resharding(dynamic=False),
-        description="Resharding of growing buckets; absent: the number of shards is constant.",
+        description="Resharding of buckets as they grow; absent: the number of shards is constant.",
     )
 
 
 class Holdings(Strict):
     """The objects in the cluster when the run begins."""
 
-    objects: float = Field(0.0, ge=0, le=1e13, description="Number of objects stored.")
+    objects: Annotated[float, Unit("", "1e9")] = Field(
+        0.0, ge=0, le=1e13, description="Number of objects in the cluster; caches, RocksDB and fill follow from it."
+    )
     object_size: Annotated[Bytes, Field(gt=0)] | None = Field(
-        None, description="Mean object size; absent: that of the workload."
+        None, description="Mean size of the stored objects; absent: that of the workload."
     )
-    working_set: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="Number of newest objects that reads request; absent: all objects."
+    working_set: Annotated[float, Unit("", "1e6"), Field(gt=0)] | None = Field(
+        None, description="Number of the newest objects, to which reads are limited; absent: all objects are read."
     )
-    warm: float = Field(0.0, ge=0, le=1, description="Fraction of data reads served from caches of the OSDs.")
-    churn: float = Field(0.0, ge=0, le=1, description="Fraction of writes to space that a delete has freed.")
+    warm: Fraction = Field(
+        0.0, ge=0, le=1, description="Fraction of data reads that the caches of the OSDs serve without a drive."
+    )
+    churn: Fraction = Field(
+        0.0, ge=0, le=1, description="Fraction of writes that go to fragmented space, which deletes have freed."
+    )
 
 
 class CephPrices(PriceList):
@@ -189,6 +261,6 @@ class CephPrices(PriceList):
     gateway: Price = Field(0.0, description="Price of a gateway without its cores.")
     gateway_core: Price = Field(0.0, description="Price of a core that a gateway may use.")
     osd_host: Price = Field(0.0, description="Price of an OSD host without its drives.")
-    drive: Price = Field(0.0, description="Price of a data drive.")
+    drive: Price = Field(0.0, description="Price of each data drive of the OSD hosts.")
     db_gb: Price = Field(0.0, description="Price of a GB (10^9 bytes) of block.db.")
     copied_tb: Price = Field(0.0, description="Price of copying a TB of objects to a pool with another protection.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,34 +13,53 @@ from models.ceph.mechanisms.bluestore import BlueStore
 from models.ceph.mechanisms.filestore import FileStore
 from models.ceph.mechanisms.releases import Release
 from models.ceph.mechanisms.rocksdb import RocksDb
-from models.ceph.sections import Buckets, CephPrices, Clients, Database, Gateways, Holdings, Hosts, Links, Osd, Pools
+from models.ceph.sections import (
+    ASSUMED_NVME,
+    Buckets,
+    CephPrices,
+    Clients,
+    Database,
+    Gateways,
+    Holdings,
+    Hosts,
+    Links,
+    Osd,
+    Pools,
+)
 from models.devices.devices import PRESETS, DeviceField
 from models.faults import refuse_instant_failures
-from models.store_spec import StoreSpec
+from models.store_spec import FAULTS, PRICES, StoreSpec
+from traces.field_notes import Basis
 
 
 class CephSpec(StoreSpec):
     """A Ceph cluster with RADOS gateways, its clients and their workload."""
 
-    store: Literal["ceph"]
-    release: Release = Field("reef", description="Release of Ceph, which determines defaults.")
+    store: Literal["ceph"] = Field(description="Selects the model of Ceph.")
+    release: Annotated[Release, Basis("assumed: the release of 2023")] = Field(
+        "reef", description="Release of Ceph, from which the defaults of OSDs and gateways follow."
+    )
     access: AccessPath = Field(S3(), description="Access path of the clients; only s3 uses the gateways.")
-    client: Clients = Clients()
-    network: Links = Links()
-    gateways: Gateways = Gateways()
-    hosts: Hosts = Hosts()
-    osd: Osd = Osd()
-    device: DeviceField = Field(PRESETS["nvme"], description="Data device of each OSD.")
+    client: Clients = Field(
+        Clients(), description="Client machines: number, NICs, CPU times, timeout, retries, hedging."
+    )
+    network: Links = Field(Links(), description="Network between all machines, and the rates that NICs reach.")
+    gateways: Gateways = Field(Gateways(), description="RADOS gateways: number, placement, cores, CPU times, limits.")
+    hosts: Hosts = Field(Hosts(), description="OSD hosts: number, drives, cores, NICs.")
+    osd: Osd = Field(Osd(), description="OSD daemons: CPU times, memory, order of accesses to hard disks.")
+    device: Annotated[DeviceField, ASSUMED_NVME] = Field(
+        PRESETS["nvme"], description="Data device of each OSD: the name of a preset, or its figures."
+    )
     db: Database | None = Field(None, description="Faster device for RocksDB; absent: it is on the data device.")
-    bluestore: BlueStore = BlueStore()
-    filestore: FileStore = FileStore()
-    rocksdb: RocksDb = RocksDb()
-    pools: Pools = Pools()
-    buckets: Buckets = Buckets()
-    stored: Holdings = Holdings()
-    background: BackgroundWork = BackgroundWork()
-    faults: tuple[Fault, ...] = Field((), description="Faults during the run.")
-    prices: CephPrices | None = Field(None, description="Prices of the parts; absent: no cost is calculated.")
+    bluestore: BlueStore = Field(BlueStore(), description="Settings of BlueStore: allocation, deferred writes.")
+    filestore: FileStore = Field(FileStore(), description="Settings of FileStore, if `osd.backend` selects it.")
+    rocksdb: RocksDb = Field(RocksDb(), description="Options of RocksDB on every OSD; absent: the release's.")
+    pools: Pools = Field(Pools(), description="Pools of data and bucket indexes: protection, placement groups.")
+    buckets: Buckets = Field(Buckets(), description="Indexes of the buckets: shards and resharding.")
+    stored: Holdings = Field(Holdings(), description="Objects in the cluster when the run begins.")
+    background: BackgroundWork = Field(BackgroundWork(), description="Recovery, scrubbing and other background work.")
+    faults: tuple[Fault, ...] = Field((), description=FAULTS)
+    prices: CephPrices | None = Field(None, description=PRICES)
 
     @property
     def osds(self) -> int:

@@ -16,8 +16,9 @@ import scipy
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.devices.hdd import Hdd, Seek
-from models.network.service_demand import Demand, ServiceDemand
-from traces.units import Bytes, Seconds
+from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from traces.field_notes import Basis, Unit
+from traces.units import Bytes, Seconds, parse_fraction
 from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
 
 BLOCK_BYTES = 4096
@@ -25,27 +26,40 @@ BLOCK_BYTES = 4096
 
 NOTHING = ServiceDemand()
 
+_MOST_SPARE = 10.0
+SpareFlash = Annotated[
+    float,
+    Unit("", "15%"),
+    BeforeValidator(lambda value: parse_fraction(value, _MOST_SPARE), json_schema_input_type=float | str),
+]
+
 
 class Device(Strict):
     """One drive; `read` and `write` may be left out if `disk` is given."""
 
-    read: Demand = Field(description="Exclusive time of a random read, during which other accesses wait.")
-    write: Demand = Field(description="Exclusive time of a random write, during which other accesses wait.")
+    read: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
+        description="Exclusive time of a random read, during which other accesses wait: 1 / IOPS for a small one."
+    )
+    write: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
+        description="Exclusive time of a random write, during which other accesses wait: 1 / IOPS for a small one."
+    )
     read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
     write_latency: Demand = Field(
         NOTHING, description="Further latency of a write, which overlaps with other accesses."
     )
     queue_depth: int = Field(1, ge=1, description="Number of accesses in their exclusive part at the same time.")
-    capacity: Bytes = Field(gt=0, description="Capacity in bytes.")
-    flush: Seconds = Field(0.0, description="Additional time of a durable write; 0 with power-loss protection.")
-    over_provisioning: float | None = Field(
+    capacity: Bytes = Field(gt=0, description="Usable capacity of the drive, from which its fill follows.")
+    flush: Seconds = Field(
+        0.0, description="Additional time until a write is durable; 0: the drive has power-loss protection."
+    )
+    over_provisioning: Annotated[SpareFlash, Basis("no default: presets have their own", 0.02, 1)] | None = Field(
         None,
         gt=0,
-        le=10,
+        le=_MOST_SPARE,
         description="Spare flash as a fraction of the capacity; absent: data are overwritten in place, without "
         "garbage collection.",
     )
-    disk: Hdd | None = Field(None, description="Mechanism of a hard disk; absent: not a hard disk.")
+    disk: Hdd | None = Field(None, description="Mechanism of a hard disk, from which its times follow; absent: flash.")
 
     @model_validator(mode="before")
     @classmethod

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from models.network.service_demand import ServiceDemand
-from traces.units import BytesPerSecond, Seconds
+from traces.field_notes import Basis, Unit
+from traces.units import BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Empirical, Strict
 
 Floats = NDArray[np.float64]
 Access = Literal["read", "write"]
+
+SeekTime = Annotated[Seconds, Basis("no default: presets have the figures of data sheets", 1e-4, 0.04)]
+TransferRate = Annotated[BytesPerSecond, Basis("no default: presets have the figures of data sheets", 2e7, 3.5e8)]
 
 _POINTS = 128  # block addresses in the grid of pairs that distances are taken from
 _TIMES = 512  # points at which the distribution of positioning times is evaluated
@@ -32,9 +36,9 @@ class Seek(Strict):
     over all pairs of tracks are as given ("An analytic performance model of disk arrays", SIGMETRICS 1993, section 3).
     """
 
-    track: Seconds = Field(description="Seek time to the next track.")
-    average: Seconds = Field(description="Mean seek time over all pairs of tracks.")
-    full_stroke: Seconds = Field(description="Seek time over all tracks.")
+    track: SeekTime = Field(description="Seek time from a track to the next one.")
+    average: SeekTime = Field(description="Mean seek time over all pairs of tracks, as in data sheets.")
+    full_stroke: SeekTime = Field(description="Seek time from the outermost to the innermost track.")
 
     @model_validator(mode="after")
     def _never_falls(self) -> Seek:
@@ -67,15 +71,21 @@ class Hdd(Strict):
     more blocks. Block addresses begin at the outer edge.
     """
 
-    read_seek: Seek = Field(description="Seek times of reads.")
-    write_seek: Seek = Field(description="Seek times of writes.")
-    rpm: float = Field(gt=0, description="Rotations per minute.")
-    outer: BytesPerSecond = Field(gt=0, description="Transfer rate at the outer edge.")
-    inner: BytesPerSecond = Field(gt=0, description="Transfer rate at the inner edge.")
-    overhead: Seconds = Field(0.0, description="Controller time of an access.")
-    at: float = Field(0.0, ge=0, lt=1, description="Start of the blocks in use, as a fraction of all blocks.")
-    span: float = Field(1.0, gt=0, le=1, description="Blocks in use, as a fraction of all blocks.")
-    depth: int = Field(1, ge=1, description="Number of queued accesses; the one reached first is served next.")
+    read_seek: Seek = Field(description="Seek times before reads.")
+    write_seek: Seek = Field(description="Seek times before writes, which need a more exact position.")
+    rpm: Annotated[
+        float, Unit("rpm", "7200"), Basis("no default: presets have the figures of data sheets", 4200, 15000)
+    ] = Field(gt=0, description="Spindle speed in rotations per minute; half a rotation is the mean rotational delay.")
+    outer: TransferRate = Field(gt=0, description="Transfer rate at the outer edge, where it is highest.")
+    inner: TransferRate = Field(gt=0, description="Transfer rate at the inner edge, where it is lowest.")
+    overhead: Annotated[Seconds, Basis("assumed: none; presets have those of data sheets", 0, 2e-3)] = Field(
+        0.0, description="Time that the controller of the disk adds to each access."
+    )
+    at: Fraction = Field(0.0, ge=0, lt=1, description="Start of the blocks in use, as a fraction of all blocks.")
+    span: Fraction = Field(1.0, gt=0, le=1, description="Length of the blocks in use, as a fraction of all blocks.")
+    depth: Annotated[int, Basis("assumed: one access at a time", 1, 256)] = Field(
+        1, ge=1, description="Number of queued accesses, of which the disk serves the one that it reaches first."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Hdd:

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from models.faults import Degradation, FaultKind, NoisyNeighbour, Outage, Slowdown, speeds
 from models.network.scenario import Action, Kind
-from traces.units import Seconds
+from traces.field_notes import Basis
+from traces.units import Fraction, Seconds
 
 
 class DriveDown(Outage):
@@ -19,9 +20,9 @@ class DriveDown(Outage):
     When it is back it serves immediately, and has nothing to catch up on.
     """
 
-    kind: Literal["drive_down"]
-    drive: int = Field(ge=0, description="Number of the drive, counted set by set.")
-    detected_after: Seconds = Field(
+    kind: Literal["drive_down"] = Field(description="Drive failure: one drive stops serving accesses.")
+    drive: int = Field(ge=0, description="Number of the drive, counted set by set from 0.")
+    detected_after: Annotated[Seconds, Basis("assumed: the drive returns errors at once", 0, 120)] = Field(
         0.0,
         description="Time until the failure is detected. 0: accesses fail immediately; otherwise the drive hangs, and "
         "requests that need it wait until then (MINIO_DRIVE_MAX_TIMEOUT, by default 30 s: "
@@ -37,15 +38,15 @@ class DriveDown(Outage):
 class MinioHostDown(Outage):
     """The host fails: requests are refused immediately, and those in progress are lost."""
 
-    kind: Literal["host_down"]
+    kind: Literal["host_down"] = Field(description="Host failure: the host stops, and refuses requests.")
 
 
 class MinioSlowDrive(Degradation):
     """A drive becomes slow: its accesses, and the commits of its journal if it has its own."""
 
-    kind: Literal["slow_drive"]
-    drive: int = Field(ge=0, description="Number of the drive, counted set by set.")
-    speed: float = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
+    kind: Literal["slow_drive"] = Field(description="Slow drive: one drive loses speed but returns no errors.")
+    drive: int = Field(ge=0, description="Number of the drive, counted set by set from 0.")
+    speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
 Fault = Annotated[DriveDown | MinioHostDown | MinioSlowDrive | NoisyNeighbour, Field(discriminator="kind")]

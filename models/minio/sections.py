@@ -8,12 +8,13 @@ from pydantic import Field, field_validator, model_validator
 
 from models.client_policy import ClientPolicies
 from models.minio.garbage_collector import GarbageCollector
-from models.network.service_demand import Demand, ServiceDemand
+from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.network.station import Caches
 from models.prices import Price, PriceList
 from models.store_spec import Link
+from traces.field_notes import Basis
 from traces.fit_bounds import Fit
-from traces.units import BytesPerSecond, Seconds
+from traces.units import BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op
 
@@ -21,19 +22,30 @@ NOTHING = ServiceDemand()
 _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
 _MAX_SET = 16  # maximum number of drives of an erasure set
 
+_PARITY = Basis("MinIO's default for the set size: internal/config/storageclass/storage-class.go", 0, 8)
+CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
+CacheTime = Annotated[
+    Seconds,
+    Basis("assumed: half of 256 KiB was evicted after 3 ms of idling on one machine, 5 to 10 ms on another", 3e-4, 0.1),
+]
+
 
 class Client(ClientPolicies):
     """The client machine and its policies for late and failed responses."""
 
     on_host: bool = Field(False, description="Whether clients run on the store's host and use its cores.")
-    cores: int = Field(8, ge=1, description="Cores of the client machine, unless it is the store's host.")
-    cpu: dict[Op, Demand] = Field({}, description="Client CPU time by operation; 0 for operations not given.")
+    cores: CoreCount = Field(
+        8, ge=1, description="Number of cores of the client machine; without effect if clients run on the host."
+    )
+    cpu: dict[Op, Demand] = Field(
+        {}, description="CPU time of the client for a request, by operation; 0 for operations not given."
+    )
 
 
 class NetworkLink(Link):
     """The network between clients and store."""
 
-    bandwidth: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s")] = Field(
+    bandwidth: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10)] = Field(
         0.0, ge=0, description="Bandwidth in each direction, shared by all transfers; 0: no limit."
     )
 
@@ -41,11 +53,13 @@ class NetworkLink(Link):
 class Internode(Strict):
     """A call from one MinIO server to another, for a shard, its metadata or a lock, by grid or HTTP."""
 
-    call: Demand = Field(NOTHING, description="CPU time of a call on each of its two sides; bytes are per shard.")
-    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean")] = Field(
-        0.0, description="One-way latency, without queueing."
+    call: Demand = Field(
+        NOTHING, description="CPU time of a call on each of its two sides; per-byte times apply to a shard."
     )
-    lock_conflict_fraction: Annotated[float, Fit(0.002, 0.95)] = Field(
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
+        0.0, description="One-way latency between two servers, without queueing."
+    )
+    lock_conflict_fraction: Annotated[Fraction, Fit(0.002, 0.95)] = Field(
         0.0,
         ge=0,
         lt=1,
@@ -58,10 +72,10 @@ class HostCaches(Strict):
     """CPU cache warm-up: idle cores lose their caches to power states and to other processes."""
 
     cold_penalty: Annotated[Seconds, Fit(1e-6, 0.1, "s")] = Field(
-        0.0, description="Total additional CPU time until cold caches are warm; 0: none."
+        0.0, description="Additional CPU time, in total, until cold caches are warm; 0: caches are not simulated."
     )
-    warm_up: Seconds = Field(0.003, gt=0, description="Time constant of warming up, in CPU time of work.")
-    decay: Seconds = Field(0.003, gt=0, description="Time constant of cooling down, in idle time of a core.")
+    warm_up: CacheTime = Field(0.003, gt=0, description="Time constant of warming up, in CPU time of work.")
+    decay: CacheTime = Field(0.003, gt=0, description="Time constant of cooling down, in idle time of a core.")
 
     @property
     def of_station(self) -> Caches | None:
@@ -72,46 +86,54 @@ class HostCaches(Strict):
 class Host(Strict):
     """The machine that MinIO runs on."""
 
-    cores: int = Field(8, ge=1, description="Cores that MinIO may use.")
+    cores: CoreCount = Field(8, ge=1, description="Number of cores that MinIO may use.")
     setup_time: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
         0.0, description="Setup time: additional service time on a core that was idle, due to interrupts."
     )
-    cpu_caches: HostCaches = Field(HostCaches(), description="CPU cache warm-up of cores that were idle.")
-    quantum: Seconds = Field(
+    cpu_caches: HostCaches = Field(
+        HostCaches(), description="CPU cache warm-up: additional CPU time on cores that were idle."
+    )
+    quantum: Annotated[Seconds, Basis("assumed: work is never divided", 1e-4, 0.1)] = Field(
         0.0,
         description="Scheduling quantum: longest time that a request keeps a core while others wait. Longer work is "
         "divided into equal quanta, each with its own draw; 0: work is never divided.",
     )
-    age_bias: float = Field(
+    age_bias: Fraction = Field(
         0.0,
         ge=0,
         le=1,
-        description="Fraction of its choices at which a free core takes the older of two random waiting jobs; "
-        "otherwise it takes one at random.",
+        description="Age bias: fraction of scheduling choices at which a free core takes the older of two random "
+        "waiting jobs; otherwise it takes one at random.",
     )
-    cpu: dict[Op, Demand] = Field({}, description="Server CPU time by operation; 0 for operations not given.")
+    cpu: dict[Op, Demand] = Field(
+        {}, description="CPU time of the server for a request, by operation; 0 for operations not given."
+    )
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
-        {}, description="Server CPU time if the object is stored inside xl.meta; absent: as in `cpu`."
+        {}, description="CPU time of the server if the object is stored inside xl.meta; absent: as in `cpu`."
     )
-    after_commit: Annotated[float, Fit(0.02, 0.9)] = Field(
+    after_commit: Annotated[
+        Fraction, Fit(0.02, 0.9), Basis("assumed: the Runs of examples/recorded leave 0.04 to 0.9 open")
+    ] = Field(
         0.3,
         ge=0,
         lt=1,
         description="Fraction of the CPU time before the response of a PUT or DELETE that follows its commit; the "
         "request queues for a core again.",
     )
-    after_response: Annotated[float, Fit(0.02, 0.97)] = Field(
+    after_response: Annotated[Fraction, Fit(0.02, 0.97)] = Field(
         0.0,
         ge=0,
         lt=1,
         description="Fraction of an operation's CPU time that follows its response (cleanup): the client does not wait "
         "for it, but it occupies a core.",
     )
-    garbage_collector: GarbageCollector = Field(GarbageCollector(), description="Garbage collector of the Go runtime.")
+    garbage_collector: GarbageCollector = Field(
+        GarbageCollector(), description="Garbage collector of MinIO's Go runtime, which takes cores from requests."
+    )
     servers: int = Field(
         1, ge=1, description="Number of MinIO processes, each with an equal part of the drives of every erasure set."
     )
-    internode: Internode = Field(Internode(), description="Calls between several servers.")
+    internode: Internode = Field(Internode(), description="Calls between the servers, if there are several.")
 
     @field_validator("quantum")
     @classmethod
@@ -130,18 +152,30 @@ class Host(Strict):
 class Drives(Strict):
     """The drives of the host, which are identical."""
 
-    count: int = Field(1, ge=1, description="Number of drives of the host.")
-    parity: int | None = Field(None, ge=0, description="Parity shards; absent: MinIO's default for the set size.")
-    queue_depth: int = Field(1, ge=1, description="Number of accesses that a drive serves at the same time.")
-    read: Demand = Field(NOTHING, description="Time to read a shard; bytes are per shard.")
-    write: Demand = Field(NOTHING, description="Time to write a shard; bytes are per shard.")
+    count: Annotated[int, Basis("one folder, as `minio server /data`", 1, 400)] = Field(
+        1, ge=1, description="Number of drives of the host, divided into erasure sets of at most 16."
+    )
+    parity: Annotated[int, _PARITY] | None = Field(
+        None, ge=0, description="Number of parity shards of an object; absent: MinIO's default for the set size."
+    )
+    queue_depth: Annotated[int, Basis("assumed: one access at a time, as a disk with one arm", 1, 1024)] = Field(
+        1, ge=1, description="Number of accesses that a drive serves at the same time."
+    )
+    read: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
+        NOTHING, description="Time to read a shard from a drive; per-byte times apply to the shard."
+    )
+    write: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
+        NOTHING, description="Time to write a shard to a drive; per-byte times apply to the shard."
+    )
     commit: Demand = Field(
         NOTHING, description="Time of one fsync of the journal, which makes all pending writes durable."
     )
     commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
         0.0, description="Time added to a commit by each write after the first."
     )
-    shared_journal: bool = Field(False, description="Whether all drives are folders of one file system.")
+    shared_journal: bool = Field(
+        False, description="Whether all drives are folders of one file system, whose journal their commits share."
+    )
 
     @property
     def set_size(self) -> int:
@@ -175,5 +209,5 @@ class MinioPrices(PriceList):
     """Prices of the parts of a MinIO host; parts without a price cost nothing."""
 
     host: Price = Field(0.0, description="Price of the host without cores and drives.")
-    core: Price = Field(0.0, description="Price of a core of the host.")
-    drive: Price = Field(0.0, description="Price of a drive.")
+    core: Price = Field(0.0, description="Price of each core of the host.")
+    drive: Price = Field(0.0, description="Price of each drive of the host.")

@@ -10,22 +10,27 @@ from models.background import BackgroundWork
 from models.faults import NoisyNeighbour, refuse_instant_failures
 from models.minio.faults import DriveDown, Fault, MinioHostDown
 from models.minio.sections import Client, Drives, Host, MinioPrices, NetworkLink
-from models.store_spec import StoreSpec
+from models.store_spec import FAULTS, PRICES, StoreSpec
+from traces.field_notes import Basis
 from traces.units import Bytes
+
+_INLINE = Basis("MinIO's default: ShouldInline, internal/config/storageclass/storage-class.go", high=1 << 20)
 
 
 class MinioSpec(StoreSpec):
     """A MinIO host, its clients and their workload."""
 
-    store: Literal["minio"]
-    client: Client = Client()
-    network: NetworkLink = NetworkLink()
-    host: Host = Host()
-    drives: Drives = Drives()
-    inline_limit: Annotated[Bytes, Field(description="Largest shard that is stored inside xl.meta.")] = 128 * 1024
-    background: BackgroundWork = BackgroundWork()
-    faults: tuple[Fault, ...] = Field((), description="Faults during the run.")
-    prices: MinioPrices | None = Field(None, description="Prices of the parts; absent: no cost is calculated.")
+    store: Literal["minio"] = Field(description="Selects the model of MinIO.")
+    client: Client = Field(Client(), description="Client machine: cores, CPU times, timeout, retries, hedging.")
+    network: NetworkLink = Field(NetworkLink(), description="Network between clients and store.")
+    host: Host = Field(Host(), description="Host of MinIO: cores, CPU times by operation, processes.")
+    drives: Drives = Field(Drives(), description="Drives of the host in erasure sets: number, parity, service times.")
+    inline_limit: Annotated[Bytes, _INLINE] = Field(
+        128 * 1024, description="Largest shard that is stored inside xl.meta instead of in a file of its own."
+    )
+    background: BackgroundWork = Field(BackgroundWork(), description="Healing, scanning and other background work.")
+    faults: tuple[Fault, ...] = Field((), description=FAULTS)
+    prices: MinioPrices | None = Field(None, description=PRICES)
 
     @property
     def priced(self) -> dict[str, float]:

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
+from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
 from traces.random_streams import uniforms
 from traces.units import Bytes, Seconds, parse_seconds
 from traces.workload.distributions import Deterministic, Shape, Strict
+
+SecondsPerByte = Annotated[
+    float, Unit("s/B", "2ns"), BeforeValidator(parse_seconds, json_schema_input_type=float | str)
+]
+"""A time for each byte in a spec."""
+
+
+@dataclass(frozen=True)
+class PlausibleBandwidth:
+    """Marks a field that has a demand with the bandwidths, 1 / `per_byte`, of real devices; others are implausible.
+
+    Attributes:
+        low, high: bytes per second.
+    """
+
+    low: float
+    high: float
+
+
+DRIVE_BANDWIDTH = PlausibleBandwidth(1e7, 8e9)
+"""From the slowest disks to an NVMe drive on four lanes of PCIe 4.0."""
 
 
 class ServiceDemand(Strict):
@@ -21,19 +44,24 @@ class ServiceDemand(Strict):
     """
 
     constant: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(
-        0.0, description="Mean time of each visit, independent of the size."
+        0.0, description="Mean time of each visit that does not depend on the size."
     )
-    per_byte: Annotated[Seconds, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(
-        0.0, description="Mean time for each byte moved."
+    per_byte: Annotated[SecondsPerByte, Fit(1e-13, 1e-6, "s/B", "mean")] = Field(
+        0.0, description="Mean time for each byte moved: the reciprocal of a bandwidth."
     )
-    later_byte_factor: float = Field(
-        1.0, ge=0, le=10, description="Time of a byte after the first block, as a multiple of per_byte."
+    later_byte_factor: Annotated[float, Unit("", "0.5"), Basis("assumed: bytes of all blocks take the same time")] = (
+        Field(1.0, ge=0, le=10, description="Time of a byte after the first block, as a multiple of `per_byte`.")
     )
     per_block: Annotated[Seconds, Fit(1e-7, 10.0, "s", "mean")] = Field(
-        0.0, description="Mean time for each block begun."
+        0.0, description="Mean time for each block begun, for work done once per block."
     )
-    block: Annotated[Bytes, Field(gt=0)] = Field(1 << 20, description="Block size.")
-    distribution: Shape = Field(Deterministic(), description="Distribution with mean 1 that multiplies the mean time.")
+    block: Annotated[Bytes, Field(gt=0), Basis("block of MinIO's erasure code (cmd/object-api-common.go)")] = Field(
+        1 << 20, description="Size of the blocks that `per_block` and `later_byte_factor` refer to."
+    )
+    distribution: Shape = Field(
+        Deterministic(),
+        description="Variation from visit to visit: a distribution with mean 1 that multiplies the time.",
+    )
 
     @property
     def without_bytes(self) -> ServiceDemand:

@@ -14,9 +14,10 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, model_validator
 
 from traces.errors import InputError
+from traces.field_notes import Basis, Unit
 from traces.random_streams import stream_id, uniforms
 from traces.spec_file import BareKind
-from traces.units import Seconds
+from traces.units import Fraction, Seconds
 from traces.workload.distributions import Floats, Strict
 
 MAX_REQUESTS = 200_000_000
@@ -28,7 +29,9 @@ _STEPS = 4096  # per diurnal period; the rate is constant within a step
 class Poisson(Strict):
     """Exponential gaps, as from many independent users."""
 
-    kind: Literal["poisson"] = "poisson"
+    kind: Literal["poisson"] = Field(
+        "poisson", description="Poisson process: exponential gaps, as from many independent users."
+    )
 
     def times(self, rate: float, seed: int, count: int) -> Floats:
         """Return the first `count` arrival times at this mean rate (requests per second), seconds, ascending."""
@@ -38,7 +41,9 @@ class Poisson(Strict):
 class Constant(Strict):
     """Equal gaps, the first request at 0."""
 
-    kind: Literal["constant"] = "constant"
+    kind: Literal["constant"] = Field(
+        "constant", description="Equal gaps between arrivals, as from a load generator with a fixed rate."
+    )
 
     def times(self, rate: float, seed: int, count: int) -> Floats:
         """Return the first `count` arrival times at this mean rate (requests per second), seconds, ascending."""
@@ -52,10 +57,18 @@ class Mmpp2(Strict):
     (MMPP) cookbook", Performance Evaluation 18, 1993), started in its steady state.
     """
 
-    kind: Literal["mmpp2"] = "mmpp2"
-    burst_factor: float = Field(10.0, ge=1, description="Ratio of the burst rate to the calm rate.")
-    burst_fraction: float = Field(0.1, gt=0, lt=1, description="Fraction of time spent in bursts.")
-    burst_duration: Annotated[Seconds, Field(gt=0)] = Field(1.0, description="Mean duration of a burst.")
+    kind: Literal["mmpp2"] = Field(
+        "mmpp2", description="Bursts: a Poisson process that alternates between a calm rate and a burst rate."
+    )
+    burst_factor: Annotated[float, Unit("", "10"), Basis("assumed: bursts of ten times the calm rate", 1, 1000)] = (
+        Field(10.0, ge=1, description="Ratio of the arrival rate in bursts to that in calm phases; 1: no bursts.")
+    )
+    burst_fraction: Annotated[Fraction, Basis("assumed: rare bursts", 1e-4, 0.5)] = Field(
+        0.1, gt=0, lt=1, description="Fraction of time spent in bursts."
+    )
+    burst_duration: Annotated[Seconds, Field(gt=0), Basis("assumed: bursts of a second", 1e-3, 3600)] = Field(
+        1.0, description="Mean duration of a burst; single durations are exponential."
+    )
 
     @property
     def calm_duration(self) -> float:
@@ -91,9 +104,15 @@ class Mmpp2(Strict):
 class Diurnal(Strict):
     """A Poisson process with rate proportional to 1 + amplitude sin(2 pi t / period)."""
 
-    kind: Literal["diurnal"] = "diurnal"
-    period: Annotated[Seconds, Field(gt=0)] = Field(86400.0, description="Time from peak to peak.")
-    amplitude: float = Field(0.5, ge=0, le=1, description="Amplitude as a fraction of the mean rate.")
+    kind: Literal["diurnal"] = Field(
+        "diurnal", description="Daily profile: a Poisson process whose rate follows a sine wave around the mean."
+    )
+    period: Annotated[Seconds, Field(gt=0), Basis("one day")] = Field(
+        86400.0, description="Time from one peak of the rate to the next."
+    )
+    amplitude: Annotated[Fraction, Basis("assumed: the peak is three times the trough")] = Field(
+        0.5, ge=0, le=1, description="Difference between peak rate and mean rate, as a fraction of the mean rate."
+    )
 
     def times(self, rate: float, seed: int, count: int) -> Floats:
         """Return the first `count` arrival times at this mean rate (requests per second), seconds, ascending."""
@@ -107,8 +126,10 @@ class Diurnal(Strict):
 class RateStep(Strict):
     """A period of constant rate."""
 
-    duration: Annotated[Seconds, Field(gt=0)] = Field(description="Duration of the step.")
-    level: NonNegativeFloat = Field(description="Rate relative to the other steps.")
+    duration: Annotated[Seconds, Field(gt=0)] = Field(description="Time for which the rate stays constant.")
+    level: Annotated[NonNegativeFloat, Unit("", "1.5")] = Field(
+        description="Rate of this step relative to the other steps; their scale has no meaning."
+    )
 
 
 class Profile(Strict):
@@ -117,7 +138,9 @@ class Profile(Strict):
     That process runs in operational time: its own durations, such as those of bursts, are longer at lower rates.
     """
 
-    kind: Literal["profile"] = "profile"
+    kind: Literal["profile"] = Field(
+        "profile", description="Rate that cycles through the given steps; within a step another process applies."
+    )
     steps: tuple[RateStep, ...] = Field(min_length=1, description="Steps in order, repeated cyclically.")
     within: Annotated[Poisson | Constant | Mmpp2, Field(discriminator="kind"), BareKind()] = Field(
         Poisson(), description="Arrival process at the rate of each step."

@@ -14,7 +14,9 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from traces.field_notes import Unit
 from traces.fit_bounds import Fit
+from traces.units import Fraction
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +43,7 @@ class Quantiles(Protocol):
 class Deterministic(Strict):
     """The constant 1."""
 
-    kind: Literal["deterministic"] = "deterministic"
+    kind: Literal["deterministic"] = Field("deterministic", description="Constant: every draw equals the mean.")
 
     def quantile(self, u: Floats) -> Floats:
         return np.ones_like(u)
@@ -55,7 +57,9 @@ class Deterministic(Strict):
 class Exponential(Strict):
     """Exponential with mean 1."""
 
-    kind: Literal["exponential"] = "exponential"
+    kind: Literal["exponential"] = Field(
+        "exponential", description="Exponential distribution: coefficient of variation 1."
+    )
 
     def quantile(self, u: Floats) -> Floats:
         value: Floats = -np.log(1.0 - u)
@@ -74,8 +78,13 @@ class Hyperexponential(Strict):
     Theory", 1990, section 3.2.9).
     """
 
-    kind: Literal["hyperexponential"] = "hyperexponential"
-    cv: Annotated[float, Field(ge=1), Fit(1.0, 5.0, estimated="spread")]
+    kind: Literal["hyperexponential"] = Field(
+        "hyperexponential",
+        description="Hyperexponential distribution with balanced means: more variable than exponential.",
+    )
+    cv: Annotated[float, Field(ge=1), Unit("", "2"), Fit(1.0, 5.0, estimated="spread")] = Field(
+        description="Coefficient of variation (standard deviation over mean), at least 1."
+    )
 
     @property
     def _fast_probability(self) -> float:
@@ -98,8 +107,12 @@ class Hyperexponential(Strict):
 class Lognormal(Strict):
     """Lognormal with mean 1 and the given coefficient of variation."""
 
-    kind: Literal["lognormal"] = "lognormal"
-    cv: Annotated[NonNegativeFloat, Fit(0.02, 5.0, estimated="spread")]
+    kind: Literal["lognormal"] = Field(
+        "lognormal", description="Lognormal distribution, whose tail is longer than that of a gamma distribution."
+    )
+    cv: Annotated[NonNegativeFloat, Unit("", "0.5"), Fit(0.02, 5.0, estimated="spread")] = Field(
+        description="Coefficient of variation (standard deviation over mean); 0: constant."
+    )
 
     def quantile(self, u: Floats) -> Floats:
         sigma2 = math.log1p(self.cv**2)
@@ -115,8 +128,12 @@ class Lognormal(Strict):
 class Gamma(Strict):
     """Gamma with mean 1 and the given coefficient of variation."""
 
-    kind: Literal["gamma"] = "gamma"
-    cv: Annotated[PositiveFloat, Fit(0.02, 5.0, estimated="spread")]
+    kind: Literal["gamma"] = Field(
+        "gamma", description="Gamma distribution, whose tail is shorter than that of a lognormal one."
+    )
+    cv: Annotated[PositiveFloat, Unit("", "0.5"), Fit(0.02, 5.0, estimated="spread")] = Field(
+        description="Coefficient of variation (standard deviation over mean); 1: exponential."
+    )
 
     def quantile(self, u: Floats) -> Floats:
         shape = 1 / self.cv**2
@@ -135,9 +152,16 @@ class Empirical(Strict):
     `probabilities` ascend from 0 to 1; `values` are the quantiles at these probabilities.
     """
 
-    kind: Literal["empirical"] = "empirical"
-    probabilities: tuple[float, ...]
-    values: tuple[NonNegativeFloat, ...]
+    kind: Literal["empirical"] = Field(
+        "empirical", description="Measured quantiles, interpolated linearly and scaled to the mean."
+    )
+    # Not `Fraction`: hard disks have a hundred of them, made anew for each fill level.
+    probabilities: tuple[Annotated[float, Unit("", "0.99")], ...] = Field(
+        description="Probabilities of the quantiles, ascending from 0 to 1."
+    )
+    values: tuple[Annotated[NonNegativeFloat, Unit("", "1.2")], ...] = Field(
+        description="Quantiles at these probabilities, on any scale: their mean becomes 1."
+    )
 
     @model_validator(mode="after")
     def _ascending(self) -> Empirical:
@@ -170,15 +194,21 @@ class Empirical(Strict):
 class SlowMode(Strict):
     """A mixture with mean 1: `base`, and with `probability` a slow mode whose mean is `factor` times as large."""
 
-    kind: Literal["slow_mode"] = "slow_mode"
+    kind: Literal["slow_mode"] = Field(
+        "slow_mode", description="Slow mode: a mixture in which a small fraction of draws takes many times as long."
+    )
     base: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
-    ] = Deterministic()
+    ] = Field(Deterministic(), description="Distribution of the usual draws around their own mean.")
     slow: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
-    ] = Exponential()
-    probability: Annotated[float, Field(gt=0, lt=1), Fit(1e-4, 0.3, estimated="tail fraction")]
-    factor: Annotated[float, Field(ge=1), Fit(1.5, 500.0, estimated="tail factor")]
+    ] = Field(Exponential(), description="Distribution of the slow draws around their own mean.")
+    probability: Annotated[Fraction, Field(gt=0, lt=1), Fit(1e-4, 0.3, estimated="tail fraction")] = Field(
+        description="Fraction of draws that are slow."
+    )
+    factor: Annotated[float, Field(ge=1), Unit("", "10"), Fit(1.5, 500.0, estimated="tail factor")] = Field(
+        description="Ratio of the mean of slow draws to the mean of usual ones."
+    )
 
     @property
     def _scale(self) -> float:
@@ -205,11 +235,15 @@ class SlowMode(Strict):
 class Occasional(Strict):
     """A mixture with mean 1: `of` with probability `probability`, else 0, as behind a cache that serves the rest."""
 
-    kind: Literal["occasional"] = "occasional"
-    probability: Annotated[float, Field(gt=0, le=1), Fit(1e-4, 0.3, estimated="tail fraction")]
+    kind: Literal["occasional"] = Field(
+        "occasional", description="Mixture with zero: most draws take no time, as behind a cache that serves the rest."
+    )
+    probability: Annotated[Fraction, Field(gt=0, le=1), Fit(1e-4, 0.3, estimated="tail fraction")] = Field(
+        description="Fraction of draws above zero, such as the misses of a cache."
+    )
     of: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
-    ] = Deterministic()
+    ] = Field(Deterministic(), description="Distribution of the draws above zero.")
 
     def quantile(self, u: Floats) -> Floats:
         never = 1 - self.probability

@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from traces.field_notes import Basis, Unit
 from traces.random_streams import stream_id, uniforms
 from traces.spec_file import BareKind
+from traces.units import Fraction
 from traces.workload.distributions import Floats, Strict
 
 Indices = NDArray[np.int64]
 
-KeyCount = Annotated[int, Field(ge=1, le=10_000_000_000, description="Number of keys.")]
+KeyCount = Annotated[
+    int,
+    Basis("assumed: enough keys that requests rarely meet at one of them"),
+    Field(ge=1, le=10_000_000_000, description="Number of distinct keys that requests may name."),
+]
 
 _ONCE = 1 << 30  # one-hit keys are numbered from here, after those of DELETEs
 _HEAD = 1 << 20  # ranks of a Zipf law that are summed one by one
@@ -24,7 +30,7 @@ _HEAD = 1 << 20  # ranks of a Zipf law that are summed one by one
 class UniformKeys(Strict):
     """All keys are equally likely."""
 
-    kind: Literal["uniform"] = "uniform"
+    kind: Literal["uniform"] = Field("uniform", description="Uniform popularity: all keys are equally likely.")
     count: KeyCount = 10_000
 
     def choose(self, seed: int, count: int) -> Indices:
@@ -36,10 +42,14 @@ class UniformKeys(Strict):
 class ZipfKeys(Strict):
     """Key k (from 0) has probability proportional to (k + 1)^-exponent."""
 
-    kind: Literal["zipf"] = "zipf"
+    kind: Literal["zipf"] = Field(
+        "zipf", description="Zipf popularity: the key of rank k has a probability proportional to k^-exponent."
+    )
     count: KeyCount = 10_000
-    exponent: float = Field(0.99, ge=0, le=10, description="Skew; 0 is uniform.")
-    one_hit: float = Field(0.0, ge=0, le=1, description="Fraction of requests whose key no other request names.")
+    exponent: Annotated[float, Unit("", "0.9"), Basis("YCSB's default (Cooper et al., SoCC 2010)", 0, 2)] = Field(
+        0.99, ge=0, le=10, description="Skew of the popularity; 0: uniform, 1: classic Zipf."
+    )
+    one_hit: Fraction = Field(0.0, ge=0, le=1, description="Fraction of requests whose key no other request names.")
 
     def choose(self, seed: int, count: int) -> Indices:
         """Draw the keys of the first `count` requests, shape (count,); one-hit keys are numbered after all others.
@@ -81,7 +91,7 @@ class ZipfKeys(Strict):
 class SequentialKeys(Strict):
     """Keys in order, repeated cyclically."""
 
-    kind: Literal["sequential"] = "sequential"
+    kind: Literal["sequential"] = Field("sequential", description="Keys in order, from the first again after the last.")
     count: KeyCount = 10_000
 
     def choose(self, seed: int, count: int) -> Indices:
@@ -95,7 +105,10 @@ class WriteOnceReadOnce(Strict):
     This is the access pattern of s3bench. `operations` is the number of keys, of PUTs and of GETs.
     """
 
-    kind: Literal["write_once_read_once"] = "write_once_read_once"
+    kind: Literal["write_once_read_once"] = Field(
+        "write_once_read_once",
+        description="Access pattern of s3bench: all keys are written once, then read once in the same order.",
+    )
 
     def choose(self, seed: int, count: int) -> Indices:
         """Return the keys of the first `count` requests, shape (count,); the first half are writes."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import BeforeValidator, Field, NonNegativeFloat, model_validator
 
-from traces.units import Bytes, parse_bytes
+from traces.field_notes import Unit
+from traces.units import Bytes, Weight, parse_bytes
 from traces.workload.distributions import Floats, Lognormal, Strict
 
 
 class FixedSize(Strict):
     """Every object has the same size."""
 
-    kind: Literal["fixed"] = "fixed"
-    size: Bytes
+    kind: Literal["fixed"] = Field(
+        "fixed", description="One size for all objects; a bare size such as 64KiB is enough."
+    )
+    size: Bytes = Field(description="Size that every object has.")
 
     def quantile(self, u: Floats) -> Floats:
         return np.full_like(u, self.size)
@@ -24,10 +27,14 @@ class FixedSize(Strict):
 class LognormalSize(Strict):
     """Lognormal sizes with the given mean and coefficient of variation, limited to `max`."""
 
-    kind: Literal["lognormal"] = "lognormal"
-    mean: Bytes
-    cv: NonNegativeFloat
-    max: Bytes | None = None
+    kind: Literal["lognormal"] = Field(
+        "lognormal", description="Lognormal sizes: many small objects and a few large ones."
+    )
+    mean: Bytes = Field(description="Mean object size, before `max` is applied.")
+    cv: Annotated[NonNegativeFloat, Unit("", "1.5")] = Field(
+        description="Coefficient of variation of the sizes (standard deviation over mean); 0: all the same."
+    )
+    max: Bytes | None = Field(None, description="Largest object size; larger draws are cut to it; absent: no limit.")
 
     def quantile(self, u: Floats) -> Floats:
         value = Lognormal(cv=self.cv).quantile(u) * self.mean
@@ -37,9 +44,11 @@ class LognormalSize(Strict):
 class HistogramSize(Strict):
     """Sizes distributed uniformly within bins: `edges` has one element more than `weights`."""
 
-    kind: Literal["histogram"] = "histogram"
-    edges: tuple[Bytes, ...]
-    weights: tuple[NonNegativeFloat, ...]
+    kind: Literal["histogram"] = Field(
+        "histogram", description="Histogram of sizes, which are uniform within each bin."
+    )
+    edges: tuple[Bytes, ...] = Field(description="Edges of the bins, ascending: one more than there are weights.")
+    weights: tuple[Weight, ...] = Field(description="Weight of each bin, such as its number of objects.")
 
     @model_validator(mode="after")
     def _bins(self) -> HistogramSize:
@@ -64,17 +73,19 @@ class HistogramSize(Strict):
 class SizeComponent(Strict):
     """One component of a mixture of sizes."""
 
-    weight: PositiveFloat
+    weight: Annotated[Weight, Field(gt=0)] = Field(description="Weight of this component among all of them.")
     size: Annotated[
         FixedSize | LognormalSize | HistogramSize, Field(discriminator="kind"), BeforeValidator(lambda v: _as_fixed(v))
-    ]
+    ] = Field(description="Sizes of the objects of this component.")
 
 
 class MixtureSize(Strict):
     """A weighted mixture of sizes."""
 
-    kind: Literal["mixture"] = "mixture"
-    components: Annotated[tuple[SizeComponent, ...], Field(min_length=1)]
+    kind: Literal["mixture"] = Field("mixture", description="Weighted mixture of other size distributions.")
+    components: Annotated[tuple[SizeComponent, ...], Field(min_length=1)] = Field(
+        description="Parts of the mixture, each with a weight and sizes of its own."
+    )
 
     def quantile(self, u: Floats) -> Floats:
         weights = np.array([c.weight for c in self.components])

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, NonNegativeFloat, field_validator, 
 
 from traces.errors import InputError
 from traces.spec_file import BareKind, load_mapping, override, validated
-from traces.units import PerSecond, Seconds, parse_seconds
+from traces.units import Fraction, PerSecond, Seconds, parse_seconds
 from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
@@ -22,7 +22,7 @@ Op = Literal["GET", "PUT", "HEAD", "DELETE", "LIST"]
 class ThinkTime(Strict):
     """The think time of a closed-loop client before each of its requests."""
 
-    mean: Seconds = Field(description="Mean think time.")
+    mean: Seconds = Field(description="Mean pause of a client before each of its requests.")
     distribution: Annotated[Shape, BareKind()] = Field(
         Deterministic(), description="Distribution of think times around the mean."
     )
@@ -36,7 +36,7 @@ def _as_mean(value: Any) -> Any:
 class Objects(Strict):
     """Objects used by one operation only: their keys and sizes."""
 
-    object_size: SizeDistribution = Field(description="Sizes of these objects; the size of an object is fixed.")
+    object_size: SizeDistribution = Field(description="Sizes of these objects; an object keeps its size.")
     keys: Annotated[UniformKeys | ZipfKeys | SequentialKeys, Field(discriminator="kind"), BareKind()] = Field(
         UniformKeys(), description="Which of these keys the operation's requests name."
     )
@@ -45,7 +45,7 @@ class Objects(Strict):
 class Ranges(Strict):
     """Ranged GETs, which start anywhere in the object."""
 
-    fraction: float = Field(1.0, ge=0, le=1, description="Fraction of GETs that read a range.")
+    fraction: Fraction = Field(1.0, ge=0, le=1, description="Fraction of GETs that read a range.")
     size: SizeDistribution = Field(description="Length of the range; smaller objects are read as a whole.")
 
 
@@ -58,18 +58,19 @@ class Workload(Strict):
     arrivals: Arrivals = Field(Poisson(), description="Open loop: arrival process at the mean rate.")
     clients: int = Field(1, ge=1, description="Closed loop: number of clients, each with one request at a time.")
     think_time: Annotated[ThinkTime, BeforeValidator(_as_mean, json_schema_input_type=ThinkTime | float | str)] = Field(
-        ThinkTime(mean=0.0), description="Closed loop: think time of a client before each request."
+        ThinkTime(mean=0.0),
+        description="Closed loop: pause of a client before each request; a bare duration is constant.",
     )
-    stagger: Seconds = Field(0.0, description="Closed loop: client i starts i times this later.")
+    stagger: Seconds = Field(0.0, description="Closed loop: delay between the starts of successive clients.")
     operations: int | None = Field(
         None, ge=1, le=MAX_REQUESTS, description="Number of requests; with write_once_read_once, number of keys."
     )
     duration: Annotated[Seconds, Field(gt=0)] | None = Field(
         None,
-        description="No request is issued at or after this time. If `operations` is also given, the first limit ends "
-        "the run.",
+        description="End of the workload: no request is issued at or after this time. If `operations` is also given, "
+        "the first limit ends the run.",
     )
-    object_size: SizeDistribution = Field(description="Object sizes; the size of an object is fixed.")
+    object_size: SizeDistribution = Field(description="Sizes of the objects; an object keeps its size.")
     mix: dict[Op, NonNegativeFloat] = Field(
         {"GET": 1.0},
         description="Weights of the operations. A LIST names a prefix of a thousand keys; each DELETE names a key of "

@@ -7,24 +7,30 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.faults import Degradation, NoisyNeighbour, Outage
-from traces.units import PerSecond, Seconds
+from traces.field_notes import Basis, Unit
+from traces.units import Fraction, PerSecond, Seconds
 from traces.workload.distributions import Strict
+
+_MEASURED = "measured on Ceph 16.2.15"
+_HAPROXY = "HAProxy's defaults: a health check every 2 s, fall 3, rise 2"
 
 
 class ReshardEvent(Strict):
     """A bucket index is resharded as set in `buckets.resharding`; the load of the copy on OSDs is not modelled."""
 
-    kind: Literal["reshard"]
-    at: Seconds = Field(description="Start time of the copy.")
-    bucket: int = Field(0, ge=0, description="Number of the bucket.")
+    kind: Literal["reshard"] = Field(description="Resharding of the index of one bucket.")
+    at: Seconds = Field(description="Time at which the copy of the index starts, from the start of the run.")
+    bucket: int = Field(0, ge=0, description="Number of the bucket that is resharded, from 0.")
     shards: Annotated[int, Field(ge=1, le=65521)] | None = Field(
-        None, description="Shards afterwards; absent: the number that dynamic resharding would choose."
+        None, description="Number of shards afterwards; absent: the one that dynamic resharding would choose."
     )
-    entries: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="Entries of the bucket's index; absent: `stored.objects` divided by the number of buckets."
+    entries: Annotated[float, Unit("", "1e7"), Field(ge=0)] | None = Field(
+        None,
+        description="Number of entries in the index; absent: `stored.objects` divided by the number of buckets.",
     )
     growth: PerSecond = Field(
-        0.0, description="Index writes per second during the copy; with two phases they are replayed while writes wait."
+        0.0,
+        description="Rate of index writes during the copy; resharding in two phases replays them while writes wait.",
     )
 
 
@@ -40,37 +46,43 @@ class _OsdsDown(Outage):
         description="How the failure is detected. refused: its process has ended, so connections fail immediately; "
         "heartbeat: it hangs.",
     )
-    grace: Seconds = Field(20.0, description="osd_heartbeat_grace.")
-    peering: Seconds = Field(1.6, description="Time from detection until other OSDs serve its data.")
-    rejoin: Seconds = Field(3.0, description="Time for which its placement groups stop when it is back.")
-    out_after: Seconds = Field(
-        600.0, description="mon_osd_down_out_interval: time from detection until its data are rebuilt elsewhere."
+    grace: Annotated[Seconds, Basis("Ceph's default: osd_heartbeat_grace", 1, 600)] = Field(
+        20.0, description="Time without heartbeats until an OSD that hangs is reported (osd_heartbeat_grace)."
+    )
+    peering: Annotated[Seconds, Basis(f"{_MEASURED}: reads stopped for 1.60 s after kill -9", 0.1, 60)] = Field(
+        1.6, description="Time from detection until other OSDs serve its data."
+    )
+    rejoin: Annotated[Seconds, Basis(f"{_MEASURED}: placement groups stopped for 3.04 s", 0.1, 600)] = Field(
+        3.0, description="Time for which its placement groups stop when it is back."
+    )
+    out_after: Annotated[Seconds, Basis("Ceph's default: mon_osd_down_out_interval", 0, 604_800)] = Field(
+        600.0, description="Time from detection until its data are rebuilt elsewhere (mon_osd_down_out_interval)."
     )
 
 
 class OsdDown(_OsdsDown):
     """Failure of one OSD."""
 
-    kind: Literal["osd_down"]
-    osd: int = Field(ge=0, description="Number of the OSD, counted host by host.")
+    kind: Literal["osd_down"] = Field(description="OSD failure: one OSD stops or hangs.")
+    osd: int = Field(ge=0, description="Number of the OSD that fails, counted host by host from 0.")
 
 
 class HostDown(_OsdsDown):
     """Failure of a host with its OSDs and the gateways on it."""
 
-    kind: Literal["host_down"]
-    host: int = Field(ge=0, description="Number of the host.")
+    kind: Literal["host_down"] = Field(description="Host failure: its OSDs stop, and so do the gateways on it.")
+    host: int = Field(ge=0, description="Number of the OSD host that fails, from 0.")
 
 
 class GatewayDown(Outage):
     """Failure of a gateway, which the load balancer detects by health checks (HAProxy: every 2 s, fall 3, rise 2)."""
 
-    kind: Literal["gateway_down"]
-    gateway: int = Field(ge=0, description="Number of the gateway.")
-    detected_after: Seconds = Field(
+    kind: Literal["gateway_down"] = Field(description="Gateway failure: one gateway stops.")
+    gateway: int = Field(ge=0, description="Number of the gateway that fails, from 0.")
+    detected_after: Annotated[Seconds, Basis(_HAPROXY, 0.1, 120)] = Field(
         6.0, description="Time until the load balancer detects the failure; until then requests sent to it fail."
     )
-    readmitted_after: Seconds = Field(
+    readmitted_after: Annotated[Seconds, Basis(_HAPROXY, 0.1, 120)] = Field(
         4.0, description="Time from the restart until the load balancer sends requests to it again."
     )
 
@@ -78,15 +90,15 @@ class GatewayDown(Outage):
 class SlowDrive(Degradation):
     """A drive becomes slow."""
 
-    kind: Literal["slow_drive"]
-    osd: int = Field(ge=0, description="Number of the drive's OSD, counted host by host.")
-    speed: float = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
+    kind: Literal["slow_drive"] = Field(description="Slow drive: the drive of one OSD loses speed.")
+    osd: int = Field(ge=0, description="Number of the drive's OSD, counted host by host from 0.")
+    speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
 class NoisyNeighbourOnHost(NoisyNeighbour):
     """Another tenant takes a fraction of an OSD host, also from the gateways on it."""
 
-    host: int = Field(0, ge=0, description="Number of the OSD host.")
+    host: int = Field(0, ge=0, description="Number of the OSD host that the other tenant uses, from 0.")
 
 
 Fault = Annotated[

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field
 
@@ -19,6 +20,7 @@ from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, round_up, stripes
 from models.ceph.mechanisms.releases import Release, since
 from models.network.service_demand import ServiceDemand
+from traces.field_notes import Basis
 from traces.units import Bytes
 from traces.workload.distributions import Strict
 
@@ -110,19 +112,24 @@ class BlueStoreSettings:
         return raw / size_bytes
 
 
+_OF_RELEASE = Basis("Ceph's default of the release and drive: bluestore_*, src/common/options/global.yaml.in")
+
+
 class BlueStore(Strict):
     """BlueStore's settings; absent ones are the release's defaults for the device class."""
 
-    min_alloc_size: Bytes | None = Field(
+    min_alloc_size: Annotated[Bytes, _OF_RELEASE] | None = Field(
         None, gt=0, description="Allocation unit, fixed when the OSD was created; absent: the release's."
     )
-    prefer_deferred_size: Bytes | None = Field(
-        None, description="Writes below this size are deferred; 0: none; absent: the release's."
+    prefer_deferred_size: Annotated[Bytes, _OF_RELEASE] | None = Field(
+        None,
+        description="Size below which writes are deferred: acknowledged once they are in the log; 0: none; absent: the "
+        "release's.",
     )
-    deferred_batch_ops: int | None = Field(
+    deferred_batch_ops: Annotated[int, _OF_RELEASE] | None = Field(
         None, ge=1, description="Number of deferred writes in a batch; absent: the release's."
     )
-    compression: Compression = Compression()
+    compression: Compression = Field(Compression(), description="Compression of data before they are written.")
 
     def resolved(self, release: Release, rotational: bool) -> BlueStoreSettings:
         """Return the settings with the release's defaults; Jewel, which has no BlueStore, counts as Luminous.

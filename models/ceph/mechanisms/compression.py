@@ -7,16 +7,20 @@ _do_alloc_write (which results are kept) and _choose_write_options (blob sizes) 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from models.ceph.mechanisms.redundancy import round_up
 from models.ceph.mechanisms.releases import Release, since
-from traces.units import Bytes, BytesPerSecond
+from traces.field_notes import Basis
+from traces.units import Bytes, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
 
 Algorithm = Literal["snappy", "lz4", "zstd", "zlib"]
+_DEFAULT = Basis("Ceph's default: bluestore_compression_*, src/common/options/global.yaml.in")
+_OF_RELEASE = Basis("Ceph's default of the release and drive: bluestore_compression_{min,max}_blob_size_{hdd,ssd}")
+_SPEED = Basis("the algorithm's on the Silesia corpus, one core at 4.9 GHz (README of zstd)", 1e7, 1e10)
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,12 @@ class Compressed:
 class Compression(Strict):
     """Compression of a pool's data."""
 
-    mode: Literal["none", "passive", "aggressive", "force"] = Field("none", description="bluestore_compression_mode.")
-    algorithm: Algorithm = Field("snappy", description="bluestore_compression_algorithm.")
+    mode: Annotated[Literal["none", "passive", "aggressive", "force"], _DEFAULT] = Field(
+        "none", description="Condition under which data are compressed (bluestore_compression_mode); see `hint`."
+    )
+    algorithm: Annotated[Algorithm, _DEFAULT] = Field(
+        "snappy", description="Library that compresses (bluestore_compression_algorithm)."
+    )
     hint: Literal["none", "compressible", "incompressible"] = Field(
         "none",
         description="Allocation hint of the clients: `passive` compresses only compressible data, `aggressive` all but "
@@ -67,26 +75,30 @@ class Compression(Strict):
     sequential: bool = Field(
         False, description="Whether clients hint that objects are written once and read sequentially: larger blobs."
     )
-    required_ratio: float = Field(
+    required_ratio: Annotated[Fraction, _DEFAULT] = Field(
         0.875, gt=0, le=1, description="Largest ratio of compressed to uncompressed size that is kept."
     )
-    min_blob_size: Bytes | None = Field(None, gt=0, description="Bytes compressed together; absent: the release's.")
-    max_blob_size: Bytes | None = Field(
-        None, gt=0, description="Bytes compressed together if data are sequential; absent: the release's."
+    min_blob_size: Annotated[Bytes, _OF_RELEASE] | None = Field(
+        None, gt=0, description="Size of the blobs that are compressed as a whole; absent: the release's."
     )
-    compressible: float = Field(
+    max_blob_size: Annotated[Bytes, _OF_RELEASE] | None = Field(
+        None,
+        gt=0,
+        description="Size of the blobs that are compressed as a whole if data are `sequential`; absent: the release's.",
+    )
+    compressible: Fraction = Field(
         1.0, ge=0, le=1, description="Fraction of blobs that reach `ratio`; the others do not shrink."
     )
-    ratio: float | None = Field(
+    ratio: Annotated[Fraction, Basis("the algorithm's on the Silesia corpus (README of zstd)", 0.05, 1)] | None = Field(
         None,
         gt=0,
         le=1,
         description="Ratio of compressed to uncompressed size of a blob, with header; absent: the algorithm's.",
     )
-    compress: BytesPerSecond | None = Field(
+    compress: Annotated[BytesPerSecond, _SPEED] | None = Field(
         None, gt=0, description="Compression speed of one core; absent: the algorithm's."
     )
-    decompress: BytesPerSecond | None = Field(
+    decompress: Annotated[BytesPerSecond, _SPEED] | None = Field(
         None, gt=0, description="Decompression speed of one core; absent: the algorithm's."
     )
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field
 
 from models.ceph.mechanisms.redundancy import round_up
+from traces.field_notes import Basis, Unit
 from traces.units import Bytes
 from traces.workload.distributions import Strict
 
@@ -39,22 +41,33 @@ class FileWritePlan:
 class FileStore(Strict):
     """FileStore's settings, and the sizes of its metadata."""
 
-    split_multiple: int = Field(2, ge=1, description="filestore_split_multiple.")
-    merge_threshold: int = Field(10, ge=1, description="filestore_merge_threshold.")
-    flusher_ios: int = Field(
-        500, ge=1, description="filestore_wbthrottle_xfs_ios_start_flusher: number of files written together."
+    split_multiple: Annotated[int, Basis("Ceph's default (src/common/config_opts.h)", 1, 1000)] = Field(
+        2,
+        ge=1,
+        description="Factor of the directory size (filestore_split_multiple): directories split at 16 times this times "
+        "`merge_threshold` files.",
     )
-    cache: Bytes = Field(
-        2 << 30, gt=0, description="Memory for the inodes and directories of an OSD in the kernel's caches (assumed)."
+    merge_threshold: Annotated[int, Basis("Ceph's default (src/common/config_opts.h)", 1, 1000)] = Field(
+        10, ge=1, description="Factor of the directory size (filestore_merge_threshold), see `split_multiple`."
     )
-    inode: Bytes = Field(
-        1216, gt=0, description="Memory of a cached file: xfs_inode 1024 B, dentry 192 B (Linux slabs)."
+    flusher_ios: Annotated[int, Basis("Ceph's default (src/common/config_opts.h)", 1, 100_000)] = Field(
+        500, ge=1, description="Number of files written together (filestore_wbthrottle_xfs_ios_start_flusher)."
     )
-    directory_entry: Bytes = Field(128, gt=0, description="Bytes of a file in its directory's blocks (assumed).")
-    metadata_writes: float = Field(
-        1.5, ge=0, description="Later writes elsewhere of a new file's inode, directory and attributes (assumed)."
+    cache: Annotated[Bytes, Basis("assumed", 1 << 26, 1 << 40)] = Field(
+        2 << 30, gt=0, description="Memory for the inodes and directories of an OSD in the kernel's caches."
     )
-    journal_header: Bytes = Field(1024, description="Bytes that a journal entry adds to the data (assumed).")
+    inode: Annotated[Bytes, Basis("Linux slabs: xfs_inode 1024 B, dentry 192 B", 256, 4096)] = Field(
+        1216, gt=0, description="Memory of a file in the kernel's caches: its inode and directory entry."
+    )
+    directory_entry: Annotated[Bytes, Basis("assumed", 16, 4096)] = Field(
+        128, gt=0, description="Space of a file's name in the blocks of its directory."
+    )
+    metadata_writes: Annotated[float, Unit("", "1.5"), Basis("assumed", 0, 10)] = Field(
+        1.5, ge=0, description="Number of later writes elsewhere of a new file's inode, directory and attributes."
+    )
+    journal_header: Annotated[Bytes, Basis("assumed", 0, 1 << 16)] = Field(
+        1024, description="Number of bytes that a journal entry adds to its data."
+    )
 
     @property
     def directory_files(self) -> int:

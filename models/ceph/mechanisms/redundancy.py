@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.ceph.mechanisms.releases import Release, since
 from models.network.service_demand import ServiceDemand
+from traces.field_notes import Basis
 from traces.workload.distributions import Strict
 
 Plugin = Literal["jerasure", "isa"]
@@ -38,10 +39,14 @@ class Protection(Strict):
     there are data chunks (doc/rados/operations/erasure-code.rst).
     """
 
-    replicas: int | None = Field(None, ge=1, le=10, description="Number of copies of each object.")
+    replicas: int | None = Field(
+        None, ge=1, le=10, description="Number of copies of each object, each in another failure domain."
+    )
     data: int | None = Field(None, ge=2, le=32, description="Number of data chunks (k) of an erasure code.")
     parity: int | None = Field(None, ge=1, le=32, description="Number of parity chunks (m) of an erasure code.")
-    plugin: Plugin | None = Field(None, description="Library of the erasure code; absent: the release's.")
+    plugin: Annotated[Plugin, Basis("Ceph's default of the release: osd_pool_default_erasure_code_profile")] | None = (
+        Field(None, description="Library of the erasure code; absent: the release's.")
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Protection:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from heapq import heapreplace
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -24,10 +24,13 @@ from models.ceph.mechanisms.bucket_index import (
 )
 from models.ceph.mechanisms.releases import Release, since
 from traces.errors import InputError
+from traces.field_notes import Basis
 from traces.units import Seconds
 from traces.workload.distributions import Strict
 
 Mode = Literal["blocking", "two_phase"]
+_RESHARD = Basis("default of the release: src/rgw/driver/rados/rgw_reshard.cc")
+_RGW = Basis("Ceph's default: src/common/options/rgw.yaml.in")
 
 LOG_SHARDS = 16
 """rgw_reshard_num_logs: queues of buckets to be resharded; a worker locks one and processes its buckets in turn."""
@@ -57,27 +60,50 @@ class Resharding(Strict):
     The poll limit is one loop of `block_while_resharding`; `RGWRados::guard_reshard` may repeat it ten times.
     """
 
-    dynamic: bool = Field(True, description="rgw_dynamic_resharding: buckets are resharded as they grow.")
-    interval: Seconds = Field(600.0, gt=0, description="rgw_reshard_thread_interval: time between scans of a worker.")
-    per_shard: int = Field(
+    dynamic: bool = Field(True, description="Whether buckets are resharded as they grow (rgw_dynamic_resharding).")
+    interval: Annotated[Seconds, _RGW] = Field(
+        600.0,
+        gt=0,
+        description="Time between two scans of a gateway for buckets to reshard (rgw_reshard_thread_interval).",
+    )
+    per_shard: Annotated[int, _RGW] = Field(
         OBJECTS_PER_SHARD,
         ge=1,
-        description="rgw_max_objs_per_shard: buckets with more objects per shard are resharded.",
+        description="Number of objects per shard above which a bucket is resharded (rgw_max_objs_per_shard).",
     )
-    max_shards: int = Field(MAX_DYNAMIC_SHARDS, ge=1, description="rgw_max_dynamic_shards.")
-    min_shards: int | None = Field(None, ge=1, description="Smallest number of shards chosen; absent: the release's.")
-    rounding: Rounding | None = Field(None, description="Rounding of the number chosen; absent: the release's.")
-    multisite: bool = Field(False, description="Whether shards are for eight times the objects instead of twice.")
-    mode: Mode | None = Field(
+    max_shards: Annotated[int, _RGW] = Field(
+        MAX_DYNAMIC_SHARDS,
+        ge=1,
+        description="Largest number of shards that dynamic resharding chooses (rgw_max_dynamic_shards).",
+    )
+    min_shards: Annotated[int, _RESHARD] | None = Field(
+        None, ge=1, description="Smallest number of shards that dynamic resharding chooses; absent: the release's."
+    )
+    rounding: Annotated[Rounding, _RESHARD] | None = Field(
+        None, description="Rounding of the new number of shards, to a prime or a power of two; absent: the release's."
+    )
+    multisite: bool = Field(
+        False,
+        description="Whether the cluster is multisite: new shards are for eight times the objects instead of twice.",
+    )
+    mode: Annotated[Mode, _RESHARD] | None = Field(
         None, description="Whether writes wait for the whole copy or for a replay only; absent: the release's."
     )
-    batch: int = Field(64, ge=1, description="rgw_reshard_batch_size: entries written together.")
-    aio: int = Field(128, ge=1, description="rgw_reshard_max_aio: batches in progress at the same time.")
-    batch_latency: Seconds = Field(0.1, gt=0, description="Latency of a batch with `aio` in progress (assumed).")
-    poll: Seconds = Field(
+    batch: Annotated[int, _RGW] = Field(
+        64, ge=1, description="Number of index entries written together (rgw_reshard_batch_size)."
+    )
+    aio: Annotated[int, _RGW] = Field(
+        128, ge=1, description="Number of batches in progress at the same time (rgw_reshard_max_aio)."
+    )
+    batch_latency: Annotated[
+        Seconds, Basis("assumed; published reshards imply 0.02 to 0.11 s, two overloaded cores 0.78 s", 1e-3, 1)
+    ] = Field(0.1, gt=0, description="Latency of a batch while `aio` of them are in progress.")
+    poll: Annotated[Seconds, Basis("block_while_resharding in src/rgw/driver/rados/rgw_rados.cc", 0.1, 60)] = Field(
         5.0, gt=0, description="Polling interval of a blocked request; 30 s in the first versions of Luminous."
     )
-    poll_limit: int = Field(10, ge=1, description="Number of polls after which a blocked request fails with error 504.")
+    poll_limit: Annotated[
+        int, Basis("one loop of block_while_resharding; RGWRados::guard_reshard may repeat it ten times", 1, 100)
+    ] = Field(10, ge=1, description="Number of polls after which a blocked request fails with error 504.")
 
     @property
     def entries_per_s(self) -> float:

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from models.ceph.mechanisms.releases import Release, since
 from traces.errors import InputError
+from traces.field_notes import Basis, Unit
 from traces.units import Bytes
 from traces.workload.distributions import Strict
 
@@ -28,32 +29,64 @@ _RESERVED_FACTOR = 2.0  # bluestore_volume_selection_reserved_factor
 _INDEX_FRACTION = 0.02  # of a database's bytes in index and filter blocks: assumed (keys of ~80 B, blocks of 4 KiB)
 
 
+_RELEASE = Basis(
+    "Ceph's default of the release (bluestore_rocksdb_options, src/common/options/global.yaml.in), or RocksDB's own"
+)
+_METADATA = Basis("derived from a published series: (28 + 80) GB for 54.4 M shard objects (Red Hat, 10^9 objects)")
+
+
 class RocksDb(Strict):
     """RocksDB's options on every OSD; absent ones are the release's defaults."""
 
-    memtables: int | None = Field(None, ge=2, description="max_write_buffer_number.")
-    memtable_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(None, description="write_buffer_size.")
-    merge: int | None = Field(
-        None, ge=1, description="min_write_buffer_number_to_merge: number of memtables in a flush."
+    memtables: Annotated[int, _RELEASE] | None = Field(
+        None, ge=2, description="Largest number of memtables (max_write_buffer_number); absent: the release's."
     )
-    level0_trigger: int | None = Field(None, ge=1, description="level0_file_num_compaction_trigger.")
-    level_base_bytes: Annotated[Bytes, Field(gt=0)] | None = Field(
-        None, description="max_bytes_for_level_base: size of L1."
+    memtable_bytes: Annotated[Bytes, _RELEASE, Field(gt=0)] | None = Field(
+        None, description="Size of a memtable (write_buffer_size); absent: the release's."
     )
-    level_multiplier: float | None = Field(None, gt=1, description="max_bytes_for_level_multiplier.")
-    levels: int | None = Field(None, ge=2, le=16, description="num_levels, including L0.")
-    policy: Policy | None = Field(None, description="bluestore_volume_selection_policy.")
-    compression_ratio: float | None = Field(
-        None, ge=1, description="Ratio of bytes before to bytes after RocksDB's compression."
-    )
-    wal_bytes: Bytes | None = Field(None, description="max_total_wal_size.")
-    column_families: int | None = Field(
-        None, ge=1, description="Number of shards of the column family with the onodes: O(n)."
-    )
-    bloom_bits: float | None = Field(None, gt=0, description="rocksdb_bloom_bits_per_key.")
-    metadata_bytes_per_object: Annotated[Bytes, Field(gt=0)] | None = Field(
+    merge: Annotated[int, _RELEASE] | None = Field(
         None,
-        description="RocksDB bytes of each object on an OSD (a replica or a chunk), before compression.",
+        ge=1,
+        description="Number of memtables merged in a flush (min_write_buffer_number_to_merge); absent: the release's.",
+    )
+    level0_trigger: Annotated[int, _RELEASE] | None = Field(
+        None,
+        ge=1,
+        description="Number of files in L0 that starts a compaction (level0_file_num_compaction_trigger); absent: the "
+        "release's.",
+    )
+    level_base_bytes: Annotated[Bytes, _RELEASE, Field(gt=0)] | None = Field(
+        None, description="Size of L1 (max_bytes_for_level_base); absent: the release's."
+    )
+    level_multiplier: Annotated[float, Unit("", "10"), _RELEASE, Field(gt=1)] | None = Field(
+        None,
+        description="Size of a level over that of the level before (max_bytes_for_level_multiplier); absent: the "
+        "release's.",
+    )
+    levels: Annotated[int, _RELEASE] | None = Field(
+        None, ge=2, le=16, description="Number of levels, including L0 (num_levels); absent: the release's."
+    )
+    policy: Annotated[Policy, _RELEASE] | None = Field(
+        None,
+        description="Rule by which levels are placed on block.db (bluestore_volume_selection_policy); absent: the "
+        "release's.",
+    )
+    compression_ratio: Annotated[float, Unit("", "2.5"), _RELEASE, Field(ge=1)] | None = Field(
+        None, description="Ratio of bytes before to bytes after RocksDB's compression; absent: the release's."
+    )
+    wal_bytes: Annotated[Bytes, _RELEASE] | None = Field(
+        None, description="Largest size of the write-ahead log (max_total_wal_size); absent: the release's."
+    )
+    column_families: Annotated[int, _RELEASE] | None = Field(
+        None, ge=1, description="Number of shards of the column family with the onodes, O(n); absent: the release's."
+    )
+    bloom_bits: Annotated[float, Unit("bit", "20"), _RELEASE, Field(gt=0)] | None = Field(
+        None, description="Size of Bloom filters per key (rocksdb_bloom_bits_per_key); absent: the release's."
+    )
+    metadata_bytes_per_object: Annotated[Bytes, _METADATA, Field(gt=0)] | None = Field(
+        None,
+        description="Size of RocksDB's metadata of each object on an OSD (a replica or a chunk), before compression; "
+        "absent: 2050 B.",
     )
 
     def options(self, release: Release) -> RocksDbOptions:

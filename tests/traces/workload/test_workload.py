@@ -65,7 +65,7 @@ def test_think_time_takes_a_shape() -> None:
         ({"keys": "popular"}, "w: keys: kind is 'popular'; allowed are 'uniform', 'zipf', 'sequential'"),
         ({"keys": {"kind": "zipf", "cuont": 3}}, "w: keys.cuont: unknown field; allowed are kind, count, exponent"),
         ({"keys": {"kind": "zipf", "count": 0}}, "w: keys.count: is 0"),
-        ({"arrivals": {"kind": "diurnal", "amplitude": 1.5}}, "w: arrivals.amplitude: is 1.5"),
+        ({"arrivals": {"kind": "diurnal", "amplitude": 1.5}}, "w: arrivals.amplitude: 1.5 is 150 %"),
         ({"arrivals": {"kind": "mmpp2", "burst_fraction": 1}}, "w: arrivals.burst_fraction: is 1"),
         ({"thinktime": 1}, "w: thinktime: unknown field; allowed are rate, arrivals, clients, think_time"),
         ({"think_time": {"mean": 1, "shape": "gamma"}}, "w: think_time.shape: unknown field; allowed are mean"),
