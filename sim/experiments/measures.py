@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy
 
+from sim.analysis.capacity import Capacity
+from sim.analysis.verdict import LoadVerdict
 from sim.json_form import to_json
 from sim.replication.summaries import (
     CONFIDENCE,
@@ -74,6 +76,7 @@ class Measures:
         busiest: that station's name, by role.
         engine: the cost of all replications.
         attempts: mean number of attempts per request, mean over the replications.
+        verdict: on the load; None: not determined.
     """
 
     batches: tuple[int, ...]
@@ -82,6 +85,7 @@ class Measures:
     busiest: dict[str, str]
     engine: EngineWork
     attempts: float
+    verdict: LoadVerdict | None = None
 
     @property
     def extra_load(self) -> float:
@@ -92,8 +96,8 @@ class Measures:
         return self.batches[-1]
 
     @staticmethod
-    def of(replications: Replications, batch: int | None = None) -> Measures:
-        """Summarise replications that were run in batches of `batch`; None: all at once."""
+    def of(replications: Replications, batch: int | None = None, capacity: Capacity | None = None) -> Measures:
+        """Summarise replications that were run in batches of `batch` (None: all at once) on a store of this capacity."""
         ends = (*range(batch or len(replications), len(replications), batch or 1), len(replications))
         so_far = [Replications(replications.runs[:end]).figures for end in ends[:-1]] + [replications.figures]
         roles, busiest = _busiest(replications.runs)
@@ -104,6 +108,7 @@ class Measures:
             busiest=busiest,
             engine=replications.work,
             attempts=math.fsum(run.attempts for run in replications.runs) / len(replications),
+            verdict=replications.verdict(capacity),
         )
 
     @cached_property
@@ -147,6 +152,7 @@ class Measures:
             "busiest": self.busiest,
             "engine": to_json(self.engine),
             "attempts": self.attempts,
+            "verdict": to_json(self.verdict),
         }
 
     @staticmethod
@@ -159,6 +165,7 @@ class Measures:
             busiest=data["busiest"],
             engine=EngineWork(**data["engine"]),
             attempts=data["attempts"],
+            verdict=None if data["verdict"] is None else LoadVerdict.from_json(data["verdict"]),
         )
 
 

@@ -28,9 +28,12 @@ from typing import Any
 import numpy as np
 import scipy
 
+from sim.analysis.capacity import Capacity
+from sim.analysis.offered_load import OfferedLoad
+from sim.analysis.verdict import LoadVerdict, verdict_of
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics.summary import QUANTILES, Floats, describe, merged_latencies, summarise
+from traces.statistics.summary import QUANTILES, Floats, describe, merged_latencies, summarise, too_few
 from traces.tables import OPS
 
 RATES = ("throughput_ops", "throughput_bytes")
@@ -89,6 +92,7 @@ class OpSummary:
         count, errors, left_out: total numbers of requests, failed requests, and requests excluded as warm-up.
         throughput_ops, throughput_bytes: per second, means over the replications.
         latency_s: of the merged samples, by name of the figure.
+        few: quantiles that too few successful requests support (`traces.statistics.summary.too_few`).
     """
 
     count: int
@@ -97,6 +101,7 @@ class OpSummary:
     throughput_ops: Interval
     throughput_bytes: Interval
     latency_s: dict[str, Interval]
+    few: list[str]
 
 
 @dataclass(frozen=True)
@@ -181,6 +186,7 @@ class Replication:
         stations: rows of the Run's station table, if it has one.
         info: the Run's.
         attempts: mean number of attempts per request; NaN without requests.
+        load: what was offered to the whole run, with its warm-up; None: not determined.
     """
 
     seed: int
@@ -189,13 +195,14 @@ class Replication:
     stations: list[dict[str, Any]]
     info: dict[str, Any]
     attempts: float
+    load: OfferedLoad | None = None
 
     @staticmethod
-    def of(run: Run, seed: int) -> Replication:
-        """Summarise the Run with this seed."""
+    def of(run: Run, seed: int, load: OfferedLoad | None = None) -> Replication:
+        """Summarise the Run with this seed and load."""
         stations = [] if run.stations is None else run.stations.to_pylist()
         attempts = float(run.column("attempts").mean()) if len(run) else math.nan
-        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts)
+        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts, load)
 
 
 @dataclass(frozen=True)
@@ -232,6 +239,12 @@ class Replications:
         engines = [run.info["engine"] for run in self.runs]
         return EngineWork.total(engines[0]["name"], (EngineWork(**engine) for engine in engines))
 
+    def verdict(self, capacity: Capacity | None) -> LoadVerdict | None:
+        """Return the verdict on the load; None: it was not determined."""
+        known = [run for run in self.runs if run.load is not None]
+        loads = [run.load for run in known if run.load is not None]
+        return verdict_of(loads, [run.stations for run in known], capacity) if loads else None
+
     def summary(self, confidence: float = CONFIDENCE) -> Summary:
         """Return the figures of all replications with their confidence intervals."""
         return Summary(
@@ -253,6 +266,7 @@ class Replications:
             intervals.throughput_ops,
             intervals.throughput_bytes,
             intervals.latency_s,
+            too_few(sum(s["count"] - s["errors"] for s in summaries)),
         )
 
     def _station(self, first: dict[str, Any], confidence: float) -> StationSummary:
