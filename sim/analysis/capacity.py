@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from models.network.station import Station
 from models.store import Spec, compile_spec
 from sim.analysis.service_demands import mean_demands
 from traces.errors import InputError
@@ -67,15 +68,15 @@ class Capacity:
         station, role: the resource with the least capacity; None: no resource limits the rate.
         capacity_ops: requests per second at which it saturates; None: no limit.
         rate_ops: mean rate of the workload that generated the requests; None: a closed loop, or a given trace.
-        batches: stations that serve a queue in batches: their utilisation does not show how far they are from
-            saturation.
+        bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, or jobs
+            at an idle server take longer. So it does not show how far they are from saturation.
     """
 
     station: str | None
     role: str | None
     capacity_ops: float | None
     rate_ops: float | None
-    batches: list[str]
+    bent: list[str]
 
 
 def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capacity:
@@ -87,14 +88,14 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
         generated: whether the trace was generated from the workload of the spec; None: if it has the same rate.
     """
     network, requests = compile_spec(spec, _sampled(trace))
-    batches = [station.name for station in network.stations if station.discipline.batches]
+    bent = [station.name for station in network.stations if _is_bent(station, bool(requests.background))]
     if generated is None:
         generated = _has_rate(trace, spec.workload.rate)
     rate_ops = spec.workload.rate if generated else None
     try:
         demands = mean_demands(network, requests)
     except InputError:  # a feature of the network is not supported
-        return Capacity(None, None, None, rate_ops, batches)
+        return Capacity(None, None, None, rate_ops, bent)
     rows = len(requests)
     found = busiest(
         StationLoad(resource.name, resource.role, low_s / resource.servers, visits * rows)
@@ -104,8 +105,8 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
         if math.isfinite(resource.servers)
     )
     if found is None:
-        return Capacity(None, None, None, rate_ops, batches)
-    return Capacity(found.station, found.role, 1 / found.load, rate_ops, batches)
+        return Capacity(None, None, None, rate_ops, bent)
+    return Capacity(found.station, found.role, 1 / found.load, rate_ops, bent)
 
 
 def _has_rate(trace: Trace, rate_ops: float | None) -> bool:
@@ -115,6 +116,12 @@ def _has_rate(trace: Trace, rate_ops: float | None) -> bool:
         return False
     span_s = trace.pacing.duration_s or float(trace.arrival_s[count - 1])
     return abs(count - rate_ops * span_s) <= _DEVIATIONS * math.sqrt(count) + 1
+
+
+def _is_bent(station: Station, background: bool) -> bool:
+    """Whether utilisation is not proportional to the load; idle servers are rare on a store with background load."""
+    starts_slowly = bool(station.setup_s or station.caches) and not background
+    return station.discipline.batches or starts_slowly
 
 
 def _sampled(trace: Trace) -> Trace:

@@ -32,7 +32,6 @@ class OfferedLoad:
         completed_ops: responses per second until the last one, failed requests included.
         errors: fraction of the requests that failed.
         requests: their number.
-        ended: fraction of the requests that ended before the last arrival; 1 in a closed loop.
         backlog: requests in flight after each quarter of the arrivals of an open loop.
         grows: whether the backlog grows throughout the run.
     """
@@ -43,7 +42,6 @@ class OfferedLoad:
     completed_ops: float
     errors: float
     requests: int
-    ended: float
     backlog: list[int]
     grows: bool
 
@@ -56,7 +54,7 @@ def load_of(run: Run) -> OfferedLoad | None:
     errors = float(run.failed.mean())
     completed_ops = count / run.duration_s if run.duration_s else math.inf
     if pacing.loop == "closed":
-        return OfferedLoad("closed", pacing.clients, None, completed_ops, errors, count, 1.0, [], False)
+        return OfferedLoad("closed", pacing.clients, None, completed_ops, errors, count, [], False)
     arrival_s, end_s = np.sort(run.column("arrival_s")), np.sort(run.column("end_s"))
     span_s = pacing.duration_s or float(arrival_s[-1])
     # Requests in flight when each one arrives, without itself: the minima of a quarter are among them.
@@ -69,7 +67,6 @@ def load_of(run: Run) -> OfferedLoad | None:
         completed_ops,
         errors,
         count,
-        float((end_s <= arrival_s[-1]).mean()),
         [int(quarter[-1]) for quarter in quarters],
         _grows([int(quarter.min()) for quarter in quarters], count),
     )

@@ -62,7 +62,7 @@ class LoadVerdict:
         loop: ``open`` or ``closed``.
         clients: of a closed loop; None: open loop.
         offered_ops: arrivals per second of an open loop; None: closed loop.
-        served_ops: successful responses per second; in overload, while requests arrive.
+        served_ops: successful responses per second; in overload, until the last response.
         errors: fraction of the requests that failed.
         saturates_first: None: no station limits the rate.
         backlog: mean number of requests in flight after each quarter of the arrivals of an open loop.
@@ -116,14 +116,11 @@ def verdict_of(
     sheds = is_open and full >= _FULL and errors >= _LEAST_ERRORS
     by_run = (grows or sheds) and not by_demands
     found = _saturates_first(busy, completed_ops, offered_ops or completed_ops, None if by_run else capacity)
-    if by_demands or by_run:
-        status: Status = "overloaded"
-        served_ops = (offered_ops or 0.0) * _mean([(1 - load.errors) * load.ended for load in loads])
-    else:
-        served_ops = (offered_ops or completed_ops) * (1 - errors)
-        status = _status(found, is_open)
+    overloaded = by_demands or by_run
+    status: Status = "overloaded" if overloaded else _status(found, is_open)
+    rate_ops = completed_ops if overloaded or offered_ops is None else offered_ops
     backlog = [_mean(list(each)) for each in zip(*(load.backlog for load in loads), strict=False)]
-    return LoadVerdict(status, first.loop, first.clients, offered_ops, served_ops, errors, found, backlog)
+    return LoadVerdict(status, first.loop, first.clients, offered_ops, rate_ops * (1 - errors), errors, found, backlog)
 
 
 def _status(found: Saturation | None, is_open: bool) -> Status:
@@ -173,12 +170,13 @@ def _saturates_first(
     busy: Sequence[StationLoad], completed_ops: float, present_ops: float, capacity: Capacity | None
 ) -> Saturation | None:
     """Return the station that saturates first: by demands, unless there are none or utilisation contradicts them."""
-    batches = capacity.batches if capacity else ()
-    measured = busiest(each for each in busy if each.station not in batches or each.load >= _FULL)
+    bent = capacity.bent if capacity and capacity.station else ()
+    measured = busiest(each for each in busy if each.station not in bent or each.load >= _FULL)
     measured_ops = math.inf if measured is None else completed_ops / measured.load
     if capacity is not None and capacity.station is not None and capacity.role and capacity.capacity_ops:
         limit_ops = capacity.capacity_ops
-        if measured_ops >= _CONTRADICTS * limit_ops:
+        is_served = present_ops <= completed_ops and limit_ops < completed_ops  # a closed loop shows that it can be
+        if measured_ops >= _CONTRADICTS * limit_ops and not is_served:
             known = {each.station: each.load for each in busy}
             utilization = known.get(capacity.station, min(completed_ops / limit_ops, 1.0))
             return Saturation(

@@ -18,7 +18,8 @@ from sim.experiments.measures import Measures, difference
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder
-from sim.replication.slo import UTILIZATION, Slo, SloResult
+from sim.replication.objectives import require_operations
+from sim.replication.slo import Slo, SloResult
 from sim.replication.summaries import Interval, OpIntervals
 from traces.errors import InputError
 from traces.workload.generate import generate
@@ -319,13 +320,9 @@ def _trial(
         measures = simulations([assignment(path, value)])
     except InputError as error:
         return InfeasibleTrial(value, False, True, str(error))
-    for slo in slos:
-        if slo.figure != UTILIZATION and slo.subject not in measures.ops:
-            raise InputError(
-                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(measures.ops)}"
-            )
+    require_operations(slos, measures)
     results = {slo: slo.evaluate(measures) for slo in slos}
-    meets = all(slo.verdict(result.value, result.value) == "pass" for slo, result in results.items())
+    meets = all(slo.is_met(measures, result) for slo, result in results.items())
     verdicts = [result.verdict for result in results.values()]
     return LimitTrial(
         value,

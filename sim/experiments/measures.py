@@ -30,6 +30,7 @@ from sim.replication.summaries import (
     OpIntervals,
     Replication,
     Replications,
+    unbounded,
 )
 from traces.statistics.summary import Floats
 
@@ -92,6 +93,11 @@ class Measures:
         """Attempts beyond the first of each request (retries and hedges), as a fraction of the requests."""
         return self.attempts - 1
 
+    @property
+    def overloaded(self) -> bool:
+        """Whether more requests arrive than the store can serve."""
+        return self.verdict is not None and self.verdict.overloaded
+
     def __len__(self) -> int:
         return self.batches[-1]
 
@@ -127,7 +133,7 @@ class Measures:
 
         `name` is one of `FIGURES`, ``errors`` (fraction of the requests) or ``max``. The interval of the maximum is the
         range of the replications' maxima. If all requests failed, latencies are infinite and rates 0. NaN if there were
-        no requests of the operation.
+        no requests of the operation. Latencies of an overloaded store have no bounds, because they grow with the run.
         """
         if op not in self.ops:
             return NO_INTERVAL
@@ -137,6 +143,9 @@ class Measures:
         if measures.errors == measures.count:
             value = 0.0 if name.startswith("throughput") else math.inf
             return Interval(value, value, value)
+        if self.overloaded and name not in RATES:
+            value = measures.greatest_s if name == "max" else self.figure(op, name).value
+            return Interval(value, math.nan, math.nan)
         if name == "max":
             few = len(self) < 2
             least = -math.inf if few else float(np.nanmin(measures.greatest_each_s))
@@ -172,7 +181,8 @@ class Measures:
 def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> Differences:
     """Return the paired differences `other` - `base` (see `summaries.paired`); both have the same seeds.
 
-    If one has more replications than the other, the additional ones are ignored.
+    If one has more replications than the other, the additional ones are ignored. If one is overloaded, differences of
+    latencies have no bounds.
     """
     count = max(set(base.batches) & set(other.batches))
     ops = {}
@@ -182,6 +192,8 @@ def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) 
             for name in FIGURES
         }
         throughput_ops, throughput_bytes = (figures.pop(name) for name in RATES)
+        if base.overloaded or other.overloaded:
+            figures = unbounded(figures)
         ops[op] = OpIntervals(throughput_ops, throughput_bytes, figures)
     return Differences(count, confidence, ops)
 

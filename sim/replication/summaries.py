@@ -20,8 +20,8 @@ requests, the 95 % interval covers the true value in 91 % of experiments with it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,11 @@ class Interval:
 
 
 NO_INTERVAL = Interval(math.nan, math.nan, math.nan)
+
+
+def unbounded(latency_s: Mapping[str, Interval]) -> dict[str, Interval]:
+    """Return latencies of an overloaded store: they grow with the run, so they have no bounds."""
+    return {name: Interval(figure.value, math.nan, math.nan) for name, figure in latency_s.items()}
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,8 @@ class StationSummary:
 class Summary:
     """The figures of all replications with their confidence intervals.
 
-    Bounds are infinite with a single replication, and for the minimum and maximum latency.
+    Bounds are infinite with a single replication, and for the minimum and maximum latency; NaN for latencies of an
+    overloaded store.
     """
 
     replications: int
@@ -127,6 +133,12 @@ class Summary:
     ops: dict[str, OpSummary]
     duration_s: Interval
     stations: list[StationSummary]
+
+    @property
+    def overloaded(self) -> Summary:
+        """The same without bounds of latencies."""
+        ops = {op: replace(figures, latency_s=unbounded(figures.latency_s)) for op, figures in self.ops.items()}
+        return replace(self, ops=ops)
 
 
 @dataclass(frozen=True)
