@@ -20,10 +20,10 @@ from cli.tables.runs import (
     summary_grid,
 )
 from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
-from models.store import Spec
+from models.store import Spec, spec_of
 from sim.analysis.capacity import Capacity, capacity_of
 from sim.analysis.offered_load import load_of
-from sim.analysis.verdict import LoadVerdict, verdict_of
+from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.experiments.measures import Measures
 from sim.json_form import to_json
 from sim.replication.objectives import Outcome, outcomes
@@ -31,6 +31,7 @@ from sim.replication.replicate import Precision, Simulation, replicate
 from sim.replication.slo import Slo
 from sim.replication.summaries import Replication, Replications
 from sim.simulate import EngineName, simulate
+from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution
 from traces.statistics.summary import summarise, too_few
@@ -66,12 +67,15 @@ def result_of(run: Run, verdict: LoadVerdict | None = None) -> dict[str, Any]:
     return {**first, **summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}
 
 
-def verdict_on(run: Run, capacity: Capacity | None) -> LoadVerdict | None:
-    """Return the verdict on a simulated Run; None: it has no trace or no requests."""
-    load = load_of(run)
-    if load is None or run.stations is None:
+def recorded_verdict(run: Run) -> LoadVerdict | None:
+    """Return the verdict on a simulated Run that was read from a folder; None: it was measured, or there is none."""
+    if run.info["kind"] != "simulated" or run.trace is None or not len(run.trace):
         return None
-    return verdict_of([load], [run.stations.to_pylist()], capacity)
+    try:
+        capacity = capacity_of(spec_of(run.info["spec"], "its spec"), run.trace, generated=None)
+    except (InputError, KeyError):  # the Run has a spec of an earlier version, or none
+        capacity = None
+    return verdict_on_run(run, capacity)
 
 
 def simulated_run(
@@ -85,7 +89,7 @@ def simulated_run(
         say(f"Run written to {out}")
     capacity = None if run.trace is None else capacity_of(spec, run.trace, generated=trace is None)
     found = outcomes(slos, Measures.of(Replications((Replication.of(run, seed, load_of(run)),)), None, capacity))
-    verdict = verdict_on(run, capacity)
+    verdict = verdict_on_run(run, capacity)
     result = _with_slos(result_of(run, verdict), found)
     counts = {op: figures["count"] for op, figures in result["ops"].items()}
     grids = [summary_grid(run, slos=slos), stations_grid(result["stations"])]

@@ -164,9 +164,7 @@ def attribution_grid(attribution: dict[str, Any], title: str = "", ops: Sequence
     return Grid(title, ["op", "role", *columns], rows, labels=2)
 
 
-def replications_grid(
-    summary: Summary, precision: PrecisionVerdict | None = None, slos: Sequence[Slo] = ()
-) -> Grid:
+def replications_grid(summary: Summary, precision: PrecisionVerdict | None = None, slos: Sequence[Slo] = ()) -> Grid:
     """Estimates from replications with their intervals, and whether they reached the precision."""
     rows = []
     for op in ordered({op: figures.count for op, figures in summary.ops.items()}, slos):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, seconds
 from sim.analysis.bounds import Bounds, OpenLoad
-from sim.analysis.verdict import LoadVerdict, Saturation
+from sim.analysis.verdict import NEAR, LoadVerdict, Saturation
 from sim.replication.objectives import Outcome
 from sim.replication.slo import UTILIZATION, Slo
 from traces.statistics.summary import requests_for
@@ -55,7 +55,7 @@ def bounds_line(result: Bounds) -> str:
     offered_ops = result.load.offered_ops
     if offered_ops > most_ops:
         return f"overloaded: {number(offered_ops)} op/s offered; {limit}. {GROWS}"
-    status = "near saturation" if offered_ops >= 0.8 * most_ops else "healthy"
+    status = "near saturation" if offered_ops >= NEAR * most_ops else "healthy"
     return f"{status}: {number(offered_ops)} op/s offered; {limit} ({most_ops / offered_ops:.1f}x)."
 
 

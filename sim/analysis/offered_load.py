@@ -75,4 +75,6 @@ def load_of(run: Run) -> OfferedLoad | None:
 def _grows(least: list[int], count: int) -> bool:
     """Whether the least number in flight rises in each quarter, to more than chance explains."""
     rises = all(a < b for a, b in pairwise(least))
-    return len(least) == QUARTERS and rises and least[-1] >= max(_LEAST_FRACTION * count, _DEVIATIONS * math.sqrt(count))
+    return (
+        len(least) == QUARTERS and rises and least[-1] >= max(_LEAST_FRACTION * count, _DEVIATIONS * math.sqrt(count))
+    )

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sim.analysis.capacity import Capacity, StationLoad, busiest
-from sim.analysis.offered_load import OfferedLoad
+from sim.analysis.offered_load import OfferedLoad, load_of
 from traces.errors import InputError
+from traces.run import Run
 
 Status = Literal["healthy", "near saturation", "saturated", "overloaded"]
 Basis = Literal["demands", "utilization"]
@@ -82,11 +83,23 @@ class LoadVerdict:
         """Whether more requests arrive than the store can serve."""
         return self.status == "overloaded"
 
+    @property
+    def severity(self) -> tuple[int, float]:
+        """Greater for a worse verdict: the status, then the fraction of the capacity in use."""
+        headroom = math.inf if self.saturates_first is None else self.saturates_first.headroom
+        return get_args(Status).index(self.status), 1 / headroom
+
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> LoadVerdict:
         """Create the verdict from its JSON values."""
         first = data["saturates_first"]
         return LoadVerdict(**{**data, "saturates_first": None if first is None else Saturation(**first)})
+
+
+def verdict_on_run(run: Run, capacity: Capacity | None) -> LoadVerdict | None:
+    """Return the verdict on a simulated Run; None: it has no trace, no stations or no requests."""
+    load = load_of(run)
+    return None if load is None or run.stations is None else verdict_of([load], [run.stations.to_pylist()], capacity)
 
 
 def verdict_of(

@@ -103,7 +103,10 @@ class Measures:
 
     @staticmethod
     def of(replications: Replications, batch: int | None = None, capacity: Capacity | None = None) -> Measures:
-        """Summarise replications that were run in batches of `batch` (None: all at once) on a store of this capacity."""
+        """Summarise replications that were run in batches of `batch` (None: all at once).
+
+        `capacity`: of the store, for the verdict on its load; None: unknown.
+        """
         ends = (*range(batch or len(replications), len(replications), batch or 1), len(replications))
         so_far = [Replications(replications.runs[:end]).figures for end in ends[:-1]] + [replications.figures]
         roles, busiest = _busiest(replications.runs)

@@ -164,7 +164,9 @@ def replicate_over(
             pilot.append(run)
             progress(len(pilot))
         settling_s = settling_times(pilot)
-        runs = [Replication.of(settled(run, settling_s), own, load_of(run)) for run, own in zip(pilot, seeds, strict=True)]
+        runs = [
+            Replication.of(settled(run, settling_s), own, load_of(run)) for run, own in zip(pilot, seeds, strict=True)
+        ]
         del pilot
     for count in (*range(replications, most, replications), most):
         for done in mapping(partial(_replication, simulation, settling_s), _seeds(seed, len(runs), count)):
