@@ -62,7 +62,7 @@ def bounds_line(result: Bounds) -> str:
 def backlog_grid(verdict: LoadVerdict) -> Grid:
     """Table of the requests in flight of an overloaded store, in place of intervals."""
     after = [f"{(i + 1) / len(verdict.backlog):.0%}" for i in range(len(verdict.backlog))]
-    return Grid("", ["of the arrivals", *after], [["requests in flight", *map(number, verdict.backlog)]])
+    return Grid("", ["time", *after], [["requests in flight", *map(number, verdict.backlog)]])
 
 
 def objective_lines(outcomes: Sequence[Outcome]) -> list[str]:

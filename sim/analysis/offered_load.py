@@ -2,7 +2,7 @@
 
 In an open loop beyond saturation the number of requests in flight grows throughout the run. It also grows in a burst or
 while something has failed, but then falls again; and below saturation it wanders. So a backlog counts only if its
-minimum rises from each quarter of the arrivals to the next and ends far above what chance explains.
+minimum rises from each quarter of the time to the next and ends far above what chance explains.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OfferedLoad:
         completed_ops: responses per second until the last one, failed requests included.
         errors: fraction of the requests that failed.
         requests: their number.
-        backlog: requests in flight after each quarter of the arrivals of an open loop.
+        backlog: requests in flight after each quarter of the time in which requests of an open loop arrive.
         grows: whether the backlog grows throughout the run.
     """
 
@@ -59,7 +59,8 @@ def load_of(run: Run) -> OfferedLoad | None:
     span_s = pacing.duration_s or float(arrival_s[-1])
     # Requests in flight when each one arrives, without itself: the minima of a quarter are among them.
     in_flight = np.arange(count) - np.searchsorted(end_s, arrival_s, side="right")
-    quarters = [quarter for quarter in np.array_split(in_flight, QUARTERS) if len(quarter)]
+    edges_s = np.linspace(arrival_s[0], arrival_s[-1], QUARTERS + 1)[1:-1]
+    quarters = [quarter for quarter in np.split(in_flight, np.searchsorted(arrival_s, edges_s)) if len(quarter)]
     return OfferedLoad(
         "open",
         None,

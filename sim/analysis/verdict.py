@@ -66,7 +66,8 @@ class LoadVerdict:
         served_ops: successful responses per second; in overload, until the last response.
         errors: fraction of the requests that failed.
         saturates_first: None: no station limits the rate.
-        backlog: mean number of requests in flight after each quarter of the arrivals of an open loop.
+        backlog: mean number of requests in flight after each quarter of the time in which requests of an open loop
+            arrive.
     """
 
     status: Status
