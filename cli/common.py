@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,12 @@ def print_grid(grid: Grid, transpose: bool = True, console: Console = stdout) ->
     if grid.title:
         console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
     console.print(rich_table(grid, transpose))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print sentences on stdout, one per line."""
+    for line in lines:
+        stdout.print(line, markup=False, soft_wrap=True)
 
 
 def say(message: str) -> None:

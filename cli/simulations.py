@@ -1,61 +1,102 @@
-"""Simulations with their results as JSON and tables."""
+"""Simulations with their verdict and results as JSON and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cli.common import progress, say
 from cli.tables.grid import Grid
+from cli.tables.operations import ordered
 from cli.tables.runs import (
     attribution_grid,
+    few_in,
     mean_attempts,
     replications_grid,
     station_intervals_grid,
     stations_grid,
     summary_grid,
 )
-from models.store import Spec
+from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
+from models.store import Spec, spec_of
+from sim.analysis.capacity import Capacity, capacity_of
+from sim.analysis.offered_load import load_of
+from sim.analysis.verdict import LoadVerdict, verdict_on_run
+from sim.experiments.measures import Measures
 from sim.json_form import to_json
+from sim.replication.objectives import Outcome, outcomes
 from sim.replication.replicate import Precision, Simulation, replicate
+from sim.replication.slo import Slo
+from sim.replication.summaries import Replication, Replications
 from sim.simulate import EngineName, simulate
+from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution
-from traces.statistics.summary import summarise
+from traces.statistics.summary import summarise, too_few
 from traces.trace import Trace
 
-Printed = tuple[dict[str, Any], Sequence[Grid]]
-"""JSON object and tables."""
+
+@dataclass(frozen=True)
+class Printed:
+    """An answer: lines that open it, tables, lines after them, and all of it as JSON; `missed`: an objective is."""
+
+    result: dict[str, Any]
+    opening: Sequence[str]
+    grids: Sequence[Grid]
+    notes: Sequence[str] = ()
+    missed: bool = False
 
 
-def result_of(run: Run) -> dict[str, Any]:
-    """Return the summary of a simulated Run, with attempts per request, stations and engine.
+def result_of(run: Run, verdict: LoadVerdict | None = None) -> dict[str, Any]:
+    """Return the summary of a simulated Run, with its verdict, attempts per request, stations and engine.
 
     A Run with critical paths also has the result of `critical_path.attribution`: the mean waiting time for the host's
     CPU around the p99 of GETs is ``["attribution"]["GET"]["p99"]["roles"]["host cpu"]["waiting_s"]``.
     """
     assert run.stations is not None
     summary = summarise(run)
-    ops = {op: figures | {"attempts": mean_attempts(run, op)} for op, figures in summary["ops"].items()}
+    ops = {
+        op: figures | {"attempts": mean_attempts(run, op), "few": too_few(figures["count"] - figures["errors"])}
+        for op, figures in summary["ops"].items()
+    }
     stations = [s for s in run.stations.to_pylist() if s["visits"]]
     parts = {} if run.critical_path is None else {"attribution": attribution(run)}
-    return {**summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}
+    first = {"verdict": to_json(verdict)}
+    return {**first, **summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}
 
 
-def simulated_run(spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None) -> Printed:
+def recorded_verdict(run: Run) -> LoadVerdict | None:
+    """Return the verdict on a simulated Run that was read from a folder; None: it was measured, or there is none."""
+    if run.info["kind"] != "simulated" or run.trace is None or not len(run.trace):
+        return None
+    try:
+        capacity = capacity_of(spec_of(run.info["spec"], "its spec"), run.trace, generated=None)
+    except (InputError, KeyError):  # the Run has a spec of an earlier version, or none
+        capacity = None
+    return verdict_on_run(run, capacity)
+
+
+def simulated_run(
+    spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None, slos: Sequence[Slo] = ()
+) -> Printed:
     """Simulate one Run, and write it to `out` if given."""
     with progress("simulating", len(trace) if trace is not None else spec.workload.operations) as update:
         run = simulate(spec, trace, seed=seed, engine=engine, critical_path=True, progress=update)
     if out is not None:
         run.write(out)
         say(f"Run written to {out}")
-    result = result_of(run)
-    grids = [summary_grid(run), stations_grid(result["stations"])]
+    capacity = None if run.trace is None else capacity_of(spec, run.trace, generated=trace is None)
+    found = outcomes(slos, Measures.of(Replications((Replication.of(run, seed, load_of(run)),)), None, capacity))
+    verdict = verdict_on_run(run, capacity)
+    result = _with_slos(result_of(run, verdict), found)
+    counts = {op: figures["count"] for op, figures in result["ops"].items()}
+    grids = [summary_grid(run, slos=slos), stations_grid(result["stations"])]
     if result.get("attribution"):
-        grids.append(attribution_grid(result["attribution"], "Tail attribution"))
-    return result, grids
+        grids.append(attribution_grid(result["attribution"], "Tail attribution", ordered(counts, slos)))
+    few = few_in(figures["count"] - figures["errors"] for figures in result["ops"].values())
+    return _printed(result, verdict, found, grids, few)
 
 
 def replicated_runs(
@@ -65,8 +106,10 @@ def replicated_runs(
     precision: Precision | None,
     steady: bool,
     workers: int,
+    capacity: Capacity | None,
+    slos: Sequence[Slo] = (),
 ) -> Printed:
-    """Simulate and summarise independent replications."""
+    """Simulate and summarise independent replications of a store with this capacity."""
     with progress("replicating", replications if precision is None else None) as update:
         done = replicate(
             simulation,
@@ -77,8 +120,32 @@ def replicated_runs(
             workers=workers,
             progress=update,
         )
-    summary, verdict = done.summary(), None if precision is None else precision.verdict(done)
+    summary, reached = done.summary(), None if precision is None else precision.verdict(done)
     visited = {row["name"] for run in done.runs for row in run.stations if row["visits"]}
     summary = replace(summary, stations=[station for station in summary.stations if station.name in visited])
-    result = {**to_json(summary), "engine": done.work, **({} if verdict is None else {"precision": verdict})}
-    return result, [replications_grid(summary, verdict), station_intervals_grid(summary.stations)]
+    verdict = done.verdict(capacity)
+    if verdict is not None and verdict.overloaded:
+        summary = summary.overloaded
+    found = outcomes(slos, Measures.of(done, None, capacity))
+    result = _with_slos({"verdict": to_json(verdict), **to_json(summary), "engine": done.work}, found)
+    result |= {} if reached is None else {"precision": reached}
+    grids = [replications_grid(summary, reached, slos), station_intervals_grid(summary.stations)]
+    return _printed(result, verdict, found, grids, few_in(op.count - op.errors for op in summary.ops.values()))
+
+
+def _with_slos(result: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
+    return result | ({"slo": {each.slo.text: to_json(each) for each in found}} if found else {})
+
+
+def _printed(
+    result: dict[str, Any],
+    verdict: LoadVerdict | None,
+    found: Sequence[Outcome],
+    grids: list[Grid],
+    few: Sequence[str],
+) -> Printed:
+    opening = [] if verdict is None else [verdict_line(verdict)]
+    opening += objective_lines(found)
+    if verdict is not None and verdict.overloaded:
+        grids = [backlog_grid(verdict), *grids]
+    return Printed(result, opening, grids, few_note(few), any(each.status == "missed" for each in found))

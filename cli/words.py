@@ -124,10 +124,10 @@ def found(run: Run) -> str:
     return "; ".join(parts) + "." if parts else "There are no results."
 
 
-def sure(run: Run) -> str:
-    """State the uncertainty due to chance, failed requests and a late client."""
-    parts = []
-    for op in ops_of(run):
+def sure(run: Run, overloaded: bool = False) -> str:
+    """State the uncertainty due to chance, failed requests and a late client; an overloaded store has no intervals."""
+    parts = ["latency depends on how long the overload lasts, so it has no interval"] if overloaded else []
+    for op in () if overloaded else ops_of(run):
         done = summarise(run)["ops"][op]
         if (done["count"] - done["errors"]) * 0.01 < 10:
             parts.append(f"too few {op}s succeeded to estimate p99")

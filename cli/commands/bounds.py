@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.common import print_grid, print_json
+from cli.common import print_grid, print_json, print_lines
 from cli.options import JsonOption, ProfileOption, SeedOption, SetOption, SpecArgument, TraceOption
 
 
@@ -17,6 +17,7 @@ def command(
     """Compute the bottleneck, bounds on throughput and response time, and exact means where they exist."""
     from cli.parse.spec import spec_and_trace
     from cli.tables.bounds import bounds_grids
+    from cli.tables.verdict import bounds_line
     from models.store import compile_spec
     from sim.analysis.bounds import bounds
     from traces.workload.generate import generate
@@ -27,5 +28,6 @@ def command(
     if as_json:
         print_json(result)
         return
+    print_lines([bounds_line(result)])
     for grid in bounds_grids(result):
         print_grid(grid)

@@ -13,11 +13,13 @@ import typer
 from cli import words as phrases
 from cli.commands.replay import bars
 from cli.commands.report import write_report
-from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.common import print_grid, print_json, print_lines, progress, say, stdout, warn_if_slow
 from cli.options import JsonOption, SeedOption
 from cli.pages.calibration import values_grid
+from cli.simulations import recorded_verdict
 from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
+from cli.tables.verdict import verdict_line
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import summarise
@@ -51,6 +53,8 @@ def command(
     if as_json:
         print_json(_facts(found, source, page))
         return
+    verdict = recorded_verdict(found.forecast)
+    print_lines([] if verdict is None else [f"The {_NAMES[0]} is {verdict_line(verdict)}"])
     print_grid(_parameters(found))
     print_grid(comparison_grid(found.comparison, _NAMES, f"{HEAVY_CLIENTS} clients: {source}"))
     stdout.print(phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison), sep="\n", markup=False)

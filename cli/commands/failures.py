@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
+from cli.common import (
+    json_text,
+    kept_in,
+    print_grid,
+    print_json,
+    print_lines,
+    progress,
+    say,
+    warn_if_slow,
+    worker_count,
+)
 from cli.figures import figure_files
 from cli.options import (
     FiguresOption,
@@ -74,7 +84,7 @@ def command(
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
-    from cli.tables.failures import failure_grids, findings
+    from cli.tables.failures import failure_grids, findings, notes, opening
     from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
     from sim.parallel.result_cache import ResultFolder
@@ -102,8 +112,8 @@ def command(
     if as_json:
         print_json(result)
         return
+    print_lines(opening(result))
     for row in result["failures"]:
         for grid in failure_grids(result, row):
             print_grid(grid, transpose=False)
-    for sentence in findings(result):
-        stdout.print(sentence, markup=False, soft_wrap=True)
+    print_lines([*findings(result), *notes(result)])

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
+from cli.common import (
+    json_text,
+    kept_in,
+    print_grid,
+    print_json,
+    print_lines,
+    progress,
+    say,
+    warn_if_slow,
+    worker_count,
+)
 from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
@@ -71,7 +81,7 @@ def command(
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
-    from cli.tables.find import best_grid, limit_grid
+    from cli.tables.find import best_grid, best_opening, limit_grid, limit_notes, limit_opening
     from sim.experiments.find import Best, Limit, find_best, find_limit
     from sim.experiments.sweep import Settings
     from sim.experiments.variants import Variants
@@ -90,14 +100,17 @@ def command(
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     result: Best | Limit
+    notes: list[str] = []
     with kept_in(out), progress("searching") as update:
         if target is not None:
             latency = parse_target(target)
             best = find_best(variants, search, latency, most_extra_load=extra_load, cache=folder, progress=update)
             result, grid, write_page = best, best_grid(best), partial(write_best_page, best)
+            opening = best_opening(best)
         else:
             limit = find_limit(variants, search, objectives, cache=folder, progress=update)
             result, grid, write_page = limit, limit_grid(limit), partial(write_limit_page, limit)
+            opening, notes = limit_opening(limit), limit_notes(limit)
     if folder is not None:
         folder.write_text("find.json", json_text(result))
         say(f"Result written to {folder.path / 'find.json'}")
@@ -105,4 +118,6 @@ def command(
     if as_json:
         print_json(result)
     else:
+        print_lines(opening)
         print_grid(grid)
+        print_lines(notes)

@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from cli.common import json_text, kept_in, print_grid, print_json, progress, say, stdout, warn_if_slow, worker_count
+from cli.common import (
+    json_text,
+    kept_in,
+    print_grid,
+    print_json,
+    print_lines,
+    progress,
+    say,
+    stdout,
+    warn_if_slow,
+    worker_count,
+)
 from cli.figures import figure_files
 from cli.options import (
     FiguresOption,
@@ -45,7 +56,7 @@ def command(
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
-    from cli.tables.plan import evidence, found, plan_grids
+    from cli.tables.plan import evidence, found, opening, plan_grids
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
     from sim.capacity.tables import changes_table
@@ -76,6 +87,7 @@ def command(
     if as_json:
         print_json(result.to_json())
         return
+    print_lines(opening(result))
     for grid in plan_grids(result):
         print_grid(grid)
     for line in (*evidence(result), found(result)):

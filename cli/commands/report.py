@@ -18,9 +18,11 @@ from cli.figures.figure_files import PageFiles
 from cli.figures.route import route_figures
 from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.page import Header, Section, write_page
+from cli.simulations import recorded_verdict
 from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
-from cli.tables.runs import attribution_grid, stations_grid, summary_grid
+from cli.tables.runs import attribution_grid, few_in, stations_grid, summary_grid
+from cli.tables.verdict import backlog_grid, few_note, verdict_line
 from models.store import compile_spec, spec_of
 from traces.errors import InputError
 from traces.run import Run
@@ -98,8 +100,19 @@ def write_report(
 
 
 def _one(run: Run) -> tuple[Header, list[Section]]:
-    header = Header(words.requested(run), words.found(run), words.sure(run))
-    return header, [Section("", (), [summary_grid(run, "Key figures")]), *_charts([("", run)])]
+    verdict = recorded_verdict(run)
+    opening = [] if verdict is None else [verdict_line(verdict)]
+    overloaded = verdict is not None and verdict.overloaded
+    header = Header(words.requested(run), " ".join([*opening, words.found(run)]), words.sure(run, overloaded))
+    backlog = [backlog_grid(verdict)] if verdict is not None and overloaded else []
+    grids = [*backlog, summary_grid(run, "Key figures")]
+    return header, [Section("", _few(run), grids), *_charts([("", run)])]
+
+
+def _few(*runs: Run) -> list[str]:
+    """Explain the marks of quantiles in the key figures."""
+    ops = [figures for run in runs for figures in summarise(run)["ops"].values()]
+    return few_note(few_in(figures["count"] - figures["errors"] for figures in ops))
 
 
 def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Header, list[Section]]:
@@ -107,8 +120,10 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     requested = f"Whether {names[0]} agrees with {names[1]} within ±{comparison.tolerance * 100:g}%."
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
-    return Header(requested, words.verdict(comparison, names), words.doubt(comparison)), [
-        Section("", [f"{name}: {words.requested(run)}" for name, run in runs], summaries),
+    opening = [f"{name} is {verdict_line(found)}" for name, run in runs if (found := recorded_verdict(run))]
+    paragraphs = [*(f"{name}: {words.requested(run)}" for name, run in runs), *_few(*(run for _, run in runs))]
+    return Header(requested, " ".join([*opening, words.verdict(comparison, names)]), words.doubt(comparison)), [
+        Section("", paragraphs, summaries),
         Section("Quantile by quantile", (), [comparison_grid(comparison, names)], ratios),
         *_charts(runs),
     ]

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
+from cli.common import (
+    json_text,
+    kept_in,
+    print_grid,
+    print_json,
+    print_lines,
+    progress,
+    say,
+    warn_if_slow,
+    worker_count,
+)
 from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
@@ -60,7 +70,7 @@ def command(
     from cli.parse.goal import parse_target
     from cli.parse.spec import spec_mapping
     from cli.parse.vary import parse_range
-    from cli.tables.find import sensitivity_grid
+    from cli.tables.find import sensitivity_grid, sensitivity_opening
     from sim.experiments.sensitivity import sensitivity
     from sim.experiments.sweep import Settings
     from sim.experiments.variants import Variants
@@ -81,4 +91,5 @@ def command(
     if as_json:
         print_json(result)
     else:
+        print_lines(sensitivity_opening(result))
         print_grid(sensitivity_grid(result))

@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from cli.common import print_grid, print_json, warn_if_slow
+from cli.common import print_grid, print_json, print_lines, warn_if_slow
 from cli.options import (
     EngineOption,
     JsonOption,
     ProfileOption,
     SeedOption,
     SetOption,
+    SloOption,
     SpecArgument,
     SteadyOption,
     TraceOption,
@@ -27,6 +28,8 @@ _BATCH = 10  # replications at a time if only a precision is given
 def command(
     spec: SpecArgument,
     trace: TraceOption = None,
+    slos: SloOption = None,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if an objective is missed.")] = False,
     engine: EngineOption = "compiled",
     replications: Annotated[
         int | None,
@@ -57,11 +60,17 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store and print latencies, throughput and the load of each station."""
+    from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_and_trace
     from cli.simulations import replicated_runs, simulated_run
+    from sim.analysis.capacity import capacity_of
     from sim.replication.replicate import Precision
     from sim.simulate import simulate
+    from traces.workload.generate import generate
 
+    objectives = parse_slos(slos)
+    if check and not objectives:
+        raise InputError("--check needs an objective to meet; add --slo 'GET.p99<50ms'")
     several = replications is not None or precision is not None
     if several and out is not None:
         raise InputError("--out writes one Run; leave out --replications and --precision")
@@ -73,11 +82,19 @@ def command(
     if several:
         simulation = partial(simulate, store, requests, engine=engine)
         target = None if precision is None else Precision(precision)
-        result, grids = replicated_runs(simulation, seed or 0, replications or _BATCH, target, steady, workers)
+        issued = generate(store.workload, seed or 0) if requests is None else requests
+        capacity = capacity_of(store, issued, generated=requests is None)
+        printed = replicated_runs(
+            simulation, seed or 0, replications or _BATCH, target, steady, workers, capacity, objectives
+        )
     else:
-        result, grids = simulated_run(store, requests, seed or 0, engine, out)
+        printed = simulated_run(store, requests, seed or 0, engine, out, objectives)
     if as_json:
-        print_json(result)
-        return
-    for grid in grids:
-        print_grid(grid)
+        print_json(printed.result)
+    else:
+        print_lines(printed.opening)
+        for grid in printed.grids:
+            print_grid(grid)
+        print_lines(printed.notes)
+    if check and printed.missed:
+        raise typer.Exit(1)

@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from cli.common import json_text, kept_in, print_grid, print_json, progress, say, warn_if_slow, worker_count
+from cli.common import (
+    json_text,
+    kept_in,
+    print_grid,
+    print_json,
+    print_lines,
+    progress,
+    say,
+    warn_if_slow,
+    worker_count,
+)
 from cli.figures import figure_files
 from cli.options import (
     EngineOption,
@@ -55,7 +65,7 @@ def command(
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
     from cli.parse.spec import spec_mapping
-    from cli.tables.timeline import effects_grids, state_grids
+    from cli.tables.timeline import effects_grids, notes, opening, state_grids
     from models.store import spec_of
     from sim.capacity.tables import states_table
     from sim.capacity.timeline import Plan, timeline
@@ -85,8 +95,10 @@ def command(
     if as_json:
         print_json(result.to_json())
         return
+    print_lines(opening(result))
     for grid in (*state_grids(result), *effects_grids(result)):
         print_grid(grid)
+    print_lines(notes(result))
 
 
 def _ends(objects: str) -> tuple[float, float]:

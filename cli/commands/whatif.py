@@ -12,6 +12,7 @@ from cli.common import (
     kept_in,
     print_grid,
     print_json,
+    print_lines,
     progress,
     say,
     stdout,
@@ -98,7 +99,7 @@ def command(
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
     from cli.parse.vary import parse_base, parse_variation
-    from cli.tables.whatif import findings, points_grids
+    from cli.tables.whatif import findings, notes, opening, points_grids
     from sim.experiments.sweep import Settings
     from sim.experiments.whatif import WhatIfExperiment, whatif
     from sim.experiments.whatif_table import points_table
@@ -135,10 +136,10 @@ def command(
     if as_json:
         print_json(result)
         return
+    print_lines(opening(result))
     for grid in points_grids(result):
         _print_wide(grid)
-    for sentence in findings(result):
-        stdout.print(sentence, markup=False, soft_wrap=True)
+    print_lines([*findings(result), *notes(result)])
 
 
 def _print_wide(grid: Grid) -> None:

@@ -30,7 +30,7 @@ _WAYS = {
 
 def limit_figures(result: Limit) -> list[go.Figure]:
     """Measure of each objective at each value, with intervals, its limit (dashed) and the result (marked)."""
-    return [_objective(result, slo) for slo in result.slos]
+    return [_objective(result, slo) for slo in result.slos] if result.simulated else []
 
 
 def _objective(result: Limit, slo: Slo) -> go.Figure:
@@ -46,8 +46,9 @@ def _objective(result: Limit, slo: Slo) -> go.Figure:
         texts = [exactly(measure, estimate) for estimate in found]
         _points(figure, [x[i] for i in mine], found, texts, name, colour)
     figure.add_hline(y=measure.limit, line={"color": _LIMIT, "width": 1.5, "dash": "dash"})
-    at = x.index(result.value * scale)
-    _mark(figure, result, x[at], every[at].value)
+    if result.value is not None:
+        at = x.index(result.value * scale)
+        _mark(figure, result, x[at], every[at].value)
     limit = Estimate(measure.limit or 0.0, 0.0, 0.0)
     figure.update_yaxes(**(latency_axis([*every, limit]) if measure.is_latency else {"rangemode": "tozero"}))
     figure.update_xaxes(**_ticks(x, label == result.path))

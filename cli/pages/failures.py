@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, LABEL_GROUND, blank, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.failures import described, failure_grids, findings
+from cli.tables.failures import described, failure_grids, findings, notes, opening
 from cli.words import seconds
 
 _SHADE = "rgba(213,90,26,0.14)"
@@ -33,7 +33,12 @@ def write_failures_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
         )
         for row, sentence in zip(result["failures"], found, strict=True)
     ]
-    header = Header(_requested(result), found[0] if len(found) == 1 else _worst(result), _certainty(result))
+    sections += [Section("", notes(result))] if notes(result) else []
+    header = Header(
+        _requested(result),
+        " ".join([*opening(result), found[0] if len(found) == 1 else _worst(result)]),
+        _certainty(result),
+    )
     return write_page(path, f"Failures of {Path(result['spec']).name}", header, sections)
 
 

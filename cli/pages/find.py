@@ -12,13 +12,16 @@ from cli.pages.page import Header, Section, write_page
 from cli.tables.find import (
     best_found,
     best_grid,
+    best_opening,
     best_sure,
     extreme,
     limit_found,
     limit_grid,
+    limit_opening,
     limit_sure,
     range_of,
     sensitivity_grid,
+    sensitivity_opening,
 )
 from sim.experiments.find import Best, Limit
 from sim.experiments.sensitivity import Screening
@@ -43,7 +46,7 @@ def write_limit_page(result: Limit, path: Path, spec: str) -> list[go.Figure]:
     objectives = " and ".join(slo.text for slo in result.slos)
     header = Header(
         f"The {extreme(result)} {result.path} with which {spec} meets {objectives}.",
-        limit_found(result),
+        " ".join([*limit_opening(result), limit_found(result)]),
         f"{limit_sure(result)} {_simulated(result, len(result.simulated))}",
     )
     sections = [
@@ -63,7 +66,7 @@ def write_best_page(result: Best, path: Path, spec: str) -> list[go.Figure]:
     within = "" if most is None else f", with at most {most:.2%} extra load"
     header = Header(
         f"The {result.path} that minimises {result.target} of {spec}{within}.",
-        best_found(result),
+        " ".join([*best_opening(result), best_found(result)]),
         f"{best_sure(result)} {_simulated(result, len(result.trials) + 1)}",
     )
     sections = [
@@ -83,8 +86,13 @@ def write_sensitivity_page(result: Screening, path: Path, spec: str) -> list[go.
     strength = strongest.strength
     header = Header(
         f"Which of {len(result.parameters)} numbers of {spec} affects {result.target} most.",
-        f"{strongest.path}: a change of 1 % changes {result.target} by {strength.value:.2f} % on average, and "
-        f"{range_of(strongest)} by a factor of {strongest.factor:.3g}.",
+        " ".join(
+            [
+                *sensitivity_opening(result),
+                f"{strongest.path}: a change of 1 % changes {result.target} by {strength.value:.2f} % on average, and "
+                f"{range_of(strongest)} by a factor of {strongest.factor:.3g}.",
+            ]
+        ),
         f"The {result.confidence:.0%} interval of this elasticity is {strength.low:.2f} to {strength.high:.2f}, from "
         f"{result.trajectories} trajectories. {_simulated(result, result.simulated)}",
     )

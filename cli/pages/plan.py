@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from cli.figures.runs import blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import change_text, evidence, figure, found, month, plan_grids, requested, sure
+from cli.tables.plan import change_text, evidence, figure, found, month, opening, plan_grids, requested, sure
 from cli.tables.timeline import millions
 from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import Limit
@@ -38,7 +38,9 @@ def write_plan_page(result: CapacityPlan, path: Path, title: str) -> list[go.Fig
     charts += [_load_and_fill(result)] if any(m.health.loads or m.health.fill_fraction for m in result.likely) else []
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
     sections = [Section("", charts=charts), Section("Limits and changes", evidence(result), plan_grids(result))]
-    return write_page(path, title, Header(requested(result), found(result), sure(result)), sections)
+    return write_page(
+        path, title, Header(requested(result), " ".join([*opening(result), found(result)]), sure(result)), sections
+    )
 
 
 def _timeline(result: CapacityPlan) -> go.Figure:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.timeline import effects_grids, millions, state_grids
+from cli.tables.timeline import effects_grids, millions, notes, opening, state_grids
 from cli.words import number, seconds
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
@@ -39,12 +39,13 @@ def write_timeline_page(result: Timeline, path: Path, title: str) -> list[go.Fig
     charts = [throughput(result), _latency(result), _state(result)]
     if all(name in result.states[0] for name, _, _ in _SIZES):
         charts.append(_metadata(result))
+    found = " ".join([*opening(result), _found(result)])
     sections = [
         Section("", (), effects_grids(result)),
         Section("Results by objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
-        Section("All states", (), state_grids(result)),
+        Section("All states", notes(result), state_grids(result)),
     ]
-    return write_page(path, title, Header(_requested(result), _found(result), _certainty(result)), sections)
+    return write_page(path, title, Header(_requested(result), found, _certainty(result)), sections)
 
 
 def _requested(result: Timeline) -> str:

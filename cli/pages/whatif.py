@@ -14,7 +14,7 @@ from cli.figures.parallel_coordinates import parallel
 from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
 from cli.pages.page import Header, Section, write_page
 from cli.tables.measures import Measure, measures_of, ordered
-from cli.tables.whatif import findings, points_grids, setting, written
+from cli.tables.whatif import findings, notes, opening, points_grids, setting, written
 from cli.words import number
 from sim.experiments.whatif import WhatIf
 
@@ -29,10 +29,10 @@ def write_whatif_page(result: WhatIf, path: Path) -> list[go.Figure]:
         InputError: the file cannot be written.
     """
     measures = measures_of(result)
-    found, *notes = [*([] if result.slos else [_extremes(result, measures)]), *findings(result)]
+    found, *further = [*([] if result.slos else [_extremes(result, measures)]), *findings(result), *notes(result)]
     base = setting(result.points[result.base])
     sections = [
-        *([Section("", notes)] if notes else []),
+        *([Section("", further)] if further else []),
         *_over_values(result, measures),
         *_costs(result),
         Section(
@@ -45,7 +45,7 @@ def write_whatif_page(result: WhatIf, path: Path) -> list[go.Figure]:
         ),
         Section("All values", (), points_grids(result)),
     ]
-    header = Header(_requested(result), found, _certainty(result, measures))
+    header = Header(_requested(result), " ".join([*opening(result), found]), _certainty(result, measures))
     return write_page(path, f"Variants of {_listed(list(result.vary))}", header, sections)
 
 

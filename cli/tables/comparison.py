@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from cli.tables.grid import Grid
+from cli.tables.operations import ordered
 from cli.words import LABELS, fraction, number, percent, percent_between, seconds
 from validate.compare.compare import DECISIVE, Comparison, OpComparison
 
 
 def comparison_grid(comparison: Comparison, names: tuple[str, str], title: str = "") -> Grid:
     """Table of a comparison, one row per measure of each operation; `names` are those of A and B."""
-    rows = [row for op, result in comparison.ops.items() for row in _op_rows(op, result)]
+    counts = {op: max(result.counts) for op, result in comparison.ops.items()}
+    rows = [row for op in ordered(counts) for row in _op_rows(op, comparison.ops[op])]
     columns = [
         "op",
         "measure",

@@ -7,9 +7,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from cli.parse.slo import parse_slo
 from cli.tables.grid import Grid
+from cli.tables.operations import ordered
+from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.whatif import plus_minus
 from cli.words import fraction, number, seconds
+from sim.analysis.verdict import LoadVerdict
+from sim.replication.slo import Slo
 from sim.replication.summaries import Interval
 
 _TAIL = "p99"
@@ -31,19 +36,43 @@ def described(row: dict[str, Any]) -> str:
     return f"{of}{what} is {1 / event['speed']:.3g} times slower"
 
 
+def opening(result: dict[str, Any]) -> list[str]:
+    """State the verdict on the load of the healthy store."""
+    load = result["load"]
+    return [] if load is None else [f"Without a failure, {verdict_line(LoadVerdict.from_json(load))}"]
+
+
+def notes(result: dict[str, Any]) -> list[str]:
+    """Explain the marks in the tables."""
+    windows = [window for row in result["failures"] for window in row["windows"].values()]
+    ops = [figures for window in windows for figures in window["ops"].values()]
+    return few_note(name for figures in ops for name in ("p50", "p99") if name in figures["few"])
+
+
 def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:
     """Table of the windows for each operation, and one of the objectives."""
     windows = row["windows"]
-    ops = list(dict.fromkeys(op for window in windows.values() for op in window["ops"]))
+    counts: dict[str, float] = {}
+    for window in windows.values():
+        for op, figures in window["ops"].items():
+            counts[op] = counts.get(op, 0) + figures["count"]
+    slos = {text: parse_slo(text) for text in result["slos"]}
     columns = ["window", "requests", "errors", "op/s", "healthy", "p50", "p99", "p99 − healthy"]
     grids = [
         Grid(f"{op}: {described(row)}", columns, [_cells(name, w, op) for name, w in windows.items() if op in w["ops"]])
-        for op in ops
+        for op in ordered(counts, slos.values())
     ]
     if result["slos"]:
-        verdicts = [[name, *(window["slo"][text] for text in result["slos"])] for name, window in windows.items()]
+        verdicts = [[name, *(_verdict(slo, window) for slo in slos.values())] for name, window in windows.items()]
         grids.append(Grid(f"Objectives: {described(row)}", ["window", *result["slos"]], verdicts))
     return grids
+
+
+def _verdict(slo: Slo, window: dict[str, Any]) -> str:
+    """Return the verdict of a window on an objective; too few requests support no verdict."""
+    verdict: str = window["slo"][slo.text]
+    few = window["ops"].get(slo.subject, {"few": []})["few"]
+    return NOT_ENOUGH if verdict == "unsure" and slo.figure in few else verdict
 
 
 def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
@@ -56,8 +85,8 @@ def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
         fraction(figures["errors"], figures["count"]),
         number(figures["throughput_ops"]),
         number(healthy),
-        seconds(figures["latency_s"]["p50"]),
-        seconds(figures["latency_s"][_TAIL]),
+        quantile("p50", figures["latency_s"]["p50"], figures["few"]),
+        quantile(_TAIL, figures["latency_s"][_TAIL], figures["few"]),
         number(None) if against is None else _change(against["latency_s"][_TAIL]),
     ]
 

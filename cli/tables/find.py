@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cli.tables.grid import Grid
+from cli.tables.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.words import byte_rate, number, seconds, size
 from sim.experiments.find import Best, InfeasibleTrial, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
@@ -22,7 +23,6 @@ _FORMATS: dict[str, Callable[[float | None], str]] = {
     "B": lambda value: number(value) if value is None else size(value),
     "B/s": byte_rate,
 }
-_FIGURES = {"throughput_ops": "1/s", "throughput_bytes": "B/s"}
 
 
 def shown(result: Limit | Best | Effect, value: float | None) -> str:
@@ -36,10 +36,34 @@ def limit_grid(result: Limit) -> Grid:
     for trial in result.trials:
         met = "yes" if trial.meets else "no"
         slos = {} if isinstance(trial, InfeasibleTrial) else trial.slo
-        figures = [_estimate(slo, slos[slo.text]) if slos else number(None) for slo in result.slos]
+        figures = [figure_of(slo, slos[slo.text]) if slos else number(None) for slo in result.slos]
         rows.append([shown(result, trial.value), *figures, met if slos else "impossible", _sure(trial)])
     title = f"{limit_found(result)} {limit_sure(result)}"
     return Grid(title, [result.path, *(slo.text for slo in result.slos), "meets all", "sure"], rows)
+
+
+def limit_opening(result: Limit) -> list[str]:
+    """State the verdict on the load at the limit."""
+    trial = result.decisive
+    if isinstance(trial, InfeasibleTrial) or trial.load is None:
+        return []
+    return [f"At {shown(result, trial.value)}, {verdict_line(trial.load)}"]
+
+
+def best_opening(result: Best) -> list[str]:
+    """State the verdict on the load with the best value."""
+    return [] if result.best.load is None else [f"At {shown(result, result.value)}, {verdict_line(result.best.load)}"]
+
+
+def limit_notes(result: Limit) -> list[str]:
+    """Name the objectives that too few requests support."""
+    needed = {
+        slo.text: found.requests_needed
+        for slo in result.slos
+        for trial in result.simulated
+        if (found := trial.slo[slo.text]).requests_needed is not None
+    }
+    return [f"{NOT_ENOUGH} for {text}: it needs {count:,} successful ones." for text, count in needed.items()]
 
 
 def extreme(result: Limit) -> str:
@@ -48,9 +72,28 @@ def extreme(result: Limit) -> str:
 
 
 def limit_found(result: Limit) -> str:
-    """State the limit, and the next value beyond it."""
+    """State the limit and the next value beyond it, or that every value meets the objectives, or none does."""
+    onward, back = ("higher", "lower") if result.find == "max" else ("lower", "higher")
+    trial = result.decisive
+    if result.outcome == "every value meets":
+        return (
+            f"{shown(result, trial.value)} still meets {_objectives(result)}{_figures(result, trial)}; search {onward}."
+        )
+    if result.outcome == "no value meets":
+        violated = f"{_objectives(result)}{_figures(result, trial)}"
+        return f"{shown(result, trial.value)} already violates {violated}; search {back}."
     value = shown(result, result.value)
     return f"{value} is the {extreme(result)} {result.path} that meets the objectives; {_beyond(result)}."
+
+
+def _objectives(result: Limit) -> str:
+    return "it" if len(result.slos) == 1 else "the objectives"
+
+
+def _figures(result: Limit, trial: LimitTrial | InfeasibleTrial) -> str:
+    if isinstance(trial, InfeasibleTrial):
+        return f" ({trial.infeasible})"
+    return f" ({', '.join(f'{slo.text}: {figure_of(slo, trial.slo[slo.text])}' for slo in result.slos)})"
 
 
 def limit_sure(result: Limit) -> str:
@@ -104,6 +147,11 @@ def best_sure(result: Best) -> str:
     return f"The difference is {seconds(gain.value)} ({between}): {verdict}."
 
 
+def sensitivity_opening(result: Screening) -> list[str]:
+    """State the verdict on the load of the unchanged spec."""
+    return [] if result.load is None else [f"The unchanged spec is {verdict_line(result.load)}"]
+
+
 def sensitivity_grid(result: Screening) -> Grid:
     """Table with one row per number, the strongest first."""
     rows = []
@@ -125,10 +173,9 @@ def range_of(row: Effect) -> str:
     return f"{shown(row, row.low)} … {shown(row, row.high)}"
 
 
-def _estimate(slo: Slo, estimate: SloResult) -> str:
-    if slo.figure in ("errors", "utilization"):
-        return f"{estimate.value:.2%}"
-    return _FORMATS[_FIGURES.get(slo.figure, "s")](estimate.value)
+def figure_of(slo: Slo, result: SloResult) -> str:
+    """Format the figure of an objective, with a mark if too few requests support it."""
+    return f"{figure(slo, result.value)}{' (few)' if result.requests_needed is not None else ''}"
 
 
 def _sure(trial: LimitTrial | InfeasibleTrial) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from cli.tables.whatif import ops_of
 from cli.words import LABELS
 from sim.experiments.whatif import SimulatedPoint, WhatIf
 from sim.replication.slo import LATENCIES, UTILIZATION, Slo
@@ -103,7 +104,7 @@ class Measure:
 def measures_of(result: WhatIf) -> list[Measure]:
     """Return objectives first, then the tail and the throughput of operations without an objective."""
     with_objective = [Measure(slo.subject, slo.figure, slo) for slo in result.slos]
-    ops = dict.fromkeys(op for point in result.points for op in point.ops)
+    ops = ops_of(result)
     tails = [Measure(op, _TAIL) for op in ops if not any(m.subject == op and m.is_latency for m in with_objective)]
     rates = [
         Measure(op, "throughput_ops")

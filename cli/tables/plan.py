@@ -9,6 +9,7 @@ from cli.parse.slo import parse_slo
 from cli.tables.grid import Grid
 from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
+from sim.analysis.verdict import NEAR
 from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import RANGE, Limit
 from sim.capacity.plan import CapacityPlan
@@ -23,6 +24,22 @@ def plan_grids(result: CapacityPlan) -> list[Grid]:
     """Tables of the result of `sim.capacity.plan.plan`, without empty ones."""
     grids = [_limits(result), _changes(result), _likely(result)]
     return [grid for grid in grids if grid.rows]
+
+
+def opening(result: CapacityPlan) -> list[str]:
+    """State the load of an open loop now and at the end of the period."""
+    loads = [(moment.month, moment.health.loads) for moment in result.likely if moment.health.loads]
+    return (
+        [f"Load of the busiest station: {'; '.join(_status(*each) for each in (loads[0], loads[-1]))}."]
+        if loads
+        else []
+    )
+
+
+def _status(month: int, loads: dict[str, float]) -> str:
+    most = max(loads.values())
+    status = "overloaded" if most > 1 else "near saturation" if most >= NEAR else "healthy"
+    return f"{status} in month {month} ({_busiest(loads)})"
 
 
 def evidence(result: CapacityPlan) -> list[str]:

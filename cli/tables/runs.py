@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from cli.tables.grid import Grid
+from cli.tables.operations import ordered
+from cli.tables.verdict import quantile
 from cli.words import LABELS, byte_rate, fraction, number, seconds, tail_of
 from sim.analysis.bounds import Between
 from sim.replication.replicate import PrecisionVerdict
+from sim.replication.slo import Slo
 from sim.replication.summaries import Interval, StationSummary, Summary
 from traces.run import Run
-from traces.statistics.summary import latencies, summarise, tukey_outliers
+from traces.statistics.summary import latencies, summarise, too_few, tukey_outliers
 from traces.tables import OPS
 
 _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
 
-def summary_grid(run: Run, title: str = "") -> Grid:
-    """Key figures of a Run, one row per operation; attempts per request if any request had more than one."""
+def summary_grid(run: Run, title: str = "", slos: Sequence[Slo] = ()) -> Grid:
+    """Key figures of a Run, one row per operation; attempts per request if any request had more than one.
+
+    Operations with objectives come first.
+    """
     rows, has_retries = [], bool((run.column("attempts") > 1).any())
-    for op, figures in summarise(run)["ops"].items():
-        samples, latency = latencies(run, op), figures["latency_s"]
+    ops = summarise(run)["ops"]
+    for op in ordered({op: figures["count"] for op, figures in ops.items()}, slos):
+        figures = ops[op]
+        samples, latency, few = latencies(run, op), figures["latency_s"], too_few(figures["count"] - figures["errors"])
         outliers = tukey_outliers(samples)
         mild, severe = (outliers[f"low_{kind}"] + outliers[f"high_{kind}"] for kind in ("mild", "severe"))
         rows.append([
@@ -33,7 +41,7 @@ def summary_grid(run: Run, title: str = "") -> Grid:
             *([f"{mean_attempts(run, op):.3f}"] if has_retries else []),
             number(figures["throughput_ops"]),
             byte_rate(figures["throughput_bytes"]),
-            *(seconds(latency[name]) for name in _LATENCIES),
+            *(quantile(name, latency[name], few) for name in _LATENCIES),
             fraction(mild, len(samples)),
             fraction(severe, len(samples)),
         ])  # fmt: skip
@@ -45,6 +53,11 @@ def summary_grid(run: Run, title: str = "") -> Grid:
 def mean_attempts(run: Run, op: str) -> float:
     """Attempts per request of an operation: the factor by which retries and hedges multiply its load."""
     return float(run.column("attempts")[run.op == OPS.index(op)].mean())
+
+
+def few_in(counts: Iterable[int]) -> list[str]:
+    """Return the quantiles in these tables that too few of these numbers of successful requests support."""
+    return [name for name in _LATENCIES if any(name in too_few(count) for count in counts)]
 
 
 _MANY = 30
@@ -134,11 +147,15 @@ def load(utilization: float | None, servers: int | None) -> str:
     return f"{number(utilization)} busy" if servers is None else f"{utilization * 100:.1f}%"
 
 
-def attribution_grid(attribution: dict[str, Any], title: str = "") -> Grid:
-    """Waiting and service time at median and tail (`critical_path.attribution`), the largest part of the tail first."""
+def attribution_grid(attribution: dict[str, Any], title: str = "", ops: Sequence[str] = ()) -> Grid:
+    """Waiting and service time at median and tail (`critical_path.attribution`), the largest part of the tail first.
+
+    `ops`: the order of the operations (default: as in the attribution).
+    """
     tail = tail_of({name for bands in attribution.values() for name in bands})
     rows = []
-    for op, bands in attribution.items():
+    for op in [op for op in ops if op in attribution] or attribution:
+        bands = attribution[op]
         in_tail = bands[tail_of(bands)]["roles"]
         for role in sorted(in_tail, key=lambda role: -sum(in_tail[role].values())):
             spent = [bands[name]["roles"][role] if name in bands else {} for name in ("p50", tail)]
@@ -147,17 +164,20 @@ def attribution_grid(attribution: dict[str, Any], title: str = "") -> Grid:
     return Grid(title, ["op", "role", *columns], rows, labels=2)
 
 
-def replications_grid(summary: Summary, precision: PrecisionVerdict | None = None) -> Grid:
+def replications_grid(summary: Summary, precision: PrecisionVerdict | None = None, slos: Sequence[Slo] = ()) -> Grid:
     """Estimates from replications with their intervals, and whether they reached the precision."""
     rows = []
-    for op, figures in summary.ops.items():
+    for op in ordered({op: figures.count for op, figures in summary.ops.items()}, slos):
+        figures = summary.ops[op]
         rows.append([op, "requests", f"{figures.count:,}", ""])
         rows.append([op, "errors", fraction(figures.errors, figures.count), ""])
         if figures.left_out:
             rows.append([op, "left out as warm-up", f"{figures.left_out:,}", ""])
         rows.append([op, "op/s", *_estimate(figures.throughput_ops, number)])
         rows.append([op, "payload", *_estimate(figures.throughput_bytes, byte_rate)])
-        rows += [[op, LABELS[name], *_estimate(figures.latency_s[name], seconds)] for name in _LATENCIES]
+        for name in _LATENCIES:
+            write = partial(_marked, name, figures.few)
+            rows.append([op, LABELS[name], *_estimate(figures.latency_s[name], seconds, write)])
     title = f"{summary.replications} replications"
     if precision is not None:
         widest = f"{precision.widest * 100:.1f}%" if math.isfinite(precision.widest) else "unknown"
@@ -175,10 +195,16 @@ def station_intervals_grid(stations: Sequence[StationSummary]) -> Grid:
     return Grid("", ["station", "servers", "utilisation", "interval", "mean queue", "interval"], rows)
 
 
-def _estimate(figure: Interval, write: Callable[[float | None], str]) -> list[str]:
-    """Format a value and its interval, if it has bounds."""
+def _marked(name: str, few: Sequence[str], value: float | None) -> str:
+    return quantile(name, math.nan if value is None else value, few)
+
+
+def _estimate(
+    figure: Interval, write: Callable[[float | None], str], write_value: Callable[[float | None], str] | None = None
+) -> list[str]:
+    """Format a value, with `write_value` if it differs, and its interval, if it has bounds."""
     known = math.isfinite(figure.low) and math.isfinite(figure.high)
-    return [write(figure.value), between(figure, write) if known else number(None)]
+    return [(write_value or write)(figure.value), between(figure, write) if known else number(None)]
 
 
 def between(bounds: Between | Interval, write: Callable[[float | None], str]) -> str:

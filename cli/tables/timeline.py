@@ -6,15 +6,40 @@ import math
 from typing import Any
 
 from cli.tables.grid import Grid
-from cli.words import number, seconds, size
+from cli.tables.operations import ordered
+from cli.tables.verdict import few_note, quantile, verdict_line
+from cli.words import number, size
+from sim.analysis.verdict import LoadVerdict
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
 
 
 def state_grids(result: Timeline) -> list[Grid]:
     """Tables of the states found by `timeline.timeline` for each operation, and of reshards if there are any."""
-    ops = {op: None for state in result.states for op in state["ops"]}
-    return [*(_op_grid(result, op) for op in ops), *_reshards_grids(result)]
+    counts: dict[str, float] = {}
+    for state in result.states:
+        for op, figures in state["ops"].items():
+            counts[op] = counts.get(op, 0) + figures["count"]
+    return [*(_op_grid(result, op) for op in ordered(counts)), *_reshards_grids(result)]
+
+
+def opening(result: Timeline) -> list[str]:
+    """State the verdict on the load of the last state, and how many states are overloaded."""
+    last = result.states[-1]
+    if last["load"] is None:
+        return []
+    lines = [f"With {millions(last['objects'])} objects, {verdict_line(LoadVerdict.from_json(last['load']))}"]
+    count = sum(state["load"] is not None and state["load"]["status"] == "overloaded" for state in result.states)
+    if count:
+        lines.append(f"{count} of {len(result.states)} states are overloaded: their latencies have no interval.")
+    return lines
+
+
+def notes(result: Timeline) -> list[str]:
+    """Explain the marks in the tables."""
+    return few_note(
+        name for state in result.states for op in state["ops"].values() for name in ("p50", "p99") if name in op["few"]
+    )
 
 
 def effects_grids(result: Timeline) -> list[Grid]:
@@ -42,8 +67,8 @@ def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
         size(state["spilled_bytes"]) if state.get("spilled_bytes") else "",
         number(rate),
         f"{half / rate:.1%}" if rate and math.isfinite(half) else number(None),
-        seconds(latency["p50"]),
-        seconds(latency["p99"]),
+        quantile("p50", latency["p50"], figures["few"]),
+        quantile("p99", latency["p99"], figures["few"]),
         f"{busiest['role']} {busiest['utilization']:.0%}",
     ]
 

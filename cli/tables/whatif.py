@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from cli.tables.grid import Grid
+from cli.tables.operations import ordered
+from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.words import number, seconds
 from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
+from sim.replication.slo import Slo
 from sim.replication.summaries import Interval
 
 _Columns = dict[str, list[str]]
 """Text of each column, one row per point."""
+
+
+_SHOWN = ("p50", "p99")
+
+
+def opening(result: WhatIf) -> list[str]:
+    """State the verdict on the base, and how many points are overloaded."""
+    base = result.points[result.base]
+    points = result.simulated
+    load = base.load if isinstance(base, SimulatedPoint) else None
+    lines = [] if load is None else [f"{setting(base)} is {verdict_line(load)}"]
+    count = sum(point.overloaded for point in points)
+    if count:
+        lines.append(f"{count} of {len(result.points)} points are overloaded: their latencies have no interval.")
+    return lines
+
+
+def ops_of(result: WhatIf) -> list[str]:
+    """Return the operations: those with objectives first, then the others by their number of requests."""
+    counts: dict[str, float] = {}
+    for point in result.points:
+        for op, figures in point.ops.items():
+            counts[op] = counts.get(op, 0) + figures.count
+    return ordered(counts, result.slos)
 
 
 def points_grids(result: WhatIf) -> list[Grid]:
@@ -20,7 +48,7 @@ def points_grids(result: WhatIf) -> list[Grid]:
     With several operations, each has its own table, and so have the objectives. The difference of p99 from the base has
     a narrow interval because of common random numbers.
     """
-    ops = list(dict.fromkeys(op for point in result.points for op in point.ops))
+    ops = ops_of(result)
     figures, verdicts = {op: _figures(result, op) for op in ops}, _objectives(result)
     if len(ops) == 1:
         return [_grid(result, ops[0], figures[ops[0]] | verdicts)]
@@ -50,13 +78,21 @@ def _figures(result: WhatIf, op: str) -> _Columns:
 def _objectives(result: WhatIf) -> _Columns:
     """Return verdicts, cost, and the operations for which the point is on the Pareto front."""
     points = result.points
-    columns = {slo.text: [point.slo.get(slo.text, "not possible") for point in points] for slo in result.slos}
+    columns = {slo.text: [verdict_on(slo, point) for point in points] for slo in result.slos}
     if any(point.cost is not None for point in result.simulated):
         fronts = [[op for op, front in result.pareto.items() if i in front.points] for i in range(len(points))]
         costs = [point.cost if isinstance(point, SimulatedPoint) else None for point in points]
         columns["cost"] = list(map(number, costs))
         columns["Pareto"] = [" ".join(ops) for ops in fronts]
     return columns
+
+
+def verdict_on(slo: Slo, point: SimulatedPoint | InfeasiblePoint) -> str:
+    """Return the verdict of a point on an objective, or why there is none."""
+    if isinstance(point, InfeasiblePoint):
+        return "not possible"
+    verdict = point.slo[slo.text]
+    return NOT_ENOUGH if verdict == "unsure" and point.has_too_few(slo) else verdict
 
 
 def written(value: Any) -> str:
@@ -69,7 +105,8 @@ def _op_cells(point: SimulatedPoint | InfeasiblePoint, op: str, is_base: bool) -
         return [number(None)] * 4
     figures = point.ops[op]
     latency = figures.latency_s
-    cells = [number(figures.throughput_ops), seconds(latency["p50"]), seconds(latency["p99"])]
+    rate = f"{number(figures.throughput_ops)}{' overloaded' if point.overloaded else ''}"
+    cells = [rate, *(quantile(name, latency[name], figures.few) for name in _SHOWN)]
     difference = point.difference.ops.get(op)
     return [*cells, "base" if is_base else "" if difference is None else plus_minus(difference.latency_s["p99"])]
 
@@ -77,6 +114,8 @@ def _op_cells(point: SimulatedPoint | InfeasiblePoint, op: str, is_base: bool) -
 def plus_minus(figure: Interval) -> str:
     """Format the difference of two latencies and half its interval: ``+1.20 ms ± 0.30 ms``."""
     half = (figure.high - figure.low) / 2
+    if math.isnan(half):
+        return number(None)
     sign = "+" if figure.value > 0 else ""
     return f"{sign}{seconds(figure.value)} ± {seconds(half)}"
 
@@ -87,7 +126,7 @@ def findings(result: WhatIf) -> list[str]:
     sentences = []
     if result.slos:
         count = {v: sum(point.verdict == v for point in points) for v in ("pass", "fail", "unsure")}
-        uncertain = f", {count['unsure']} are uncertain: add replications" if count["unsure"] else ""
+        uncertain = f", {count['unsure']} are uncertain{_remedy(result)}" if count["unsure"] else ""
         sentences.append(
             f"{count['pass']} of {len(result.points)} points meet every objective, {count['fail']} do not{uncertain}."
         )
@@ -103,6 +142,18 @@ def findings(result: WhatIf) -> list[str]:
         if isinstance(point, InfeasiblePoint)
     ]
     return sentences
+
+
+def _remedy(result: WhatIf) -> str:
+    """State what makes uncertain points certain."""
+    few = [slo.text for slo in result.slos if any(point.has_too_few(slo) for point in result.simulated)]
+    return f" ({NOT_ENOUGH} for {', '.join(few)})" if few else ": add replications"
+
+
+def notes(result: WhatIf) -> list[str]:
+    """Explain the marks in the tables."""
+    few = [name for name in _SHOWN for p in result.simulated for figures in p.ops.values() if name in figures.few]
+    return few_note(few)
 
 
 def setting(point: SimulatedPoint | InfeasiblePoint) -> str:

@@ -20,13 +20,16 @@ import numpy as np
 
 from models.capabilities import Effect, Growth
 from models.store import Spec, required, store_of
+from sim.analysis.capacity import capacity_of
+from sim.analysis.verdict import LoadVerdict, verdict_on_run
+from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.parallel.result_cache import ResultFolder, content_key
 from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics.summary import Floats, describe, ops_of
+from traces.statistics.summary import Floats, describe, ops_of, too_few
 from traces.tables import OPS
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys, WriteOnceReadOnce
@@ -106,10 +109,11 @@ class Timeline:
     """Throughput and latency of a store as a function of the number of objects in it.
 
     Attributes:
-        states: ``{"objects", "fill_fraction", …, "ops": {"GET": {"count", "errors", "throughput_ops",
+        states: ``{"objects", "fill_fraction", …, "load", "ops": {"GET": {"count", "errors", "throughput_ops",
             "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops": [low, high],
-            "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}}, …}, …}``, with figures of the
-            store's growth for the state, and for the transition from the previous state
+            "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}, "few": […]}, …}, …}``, with the
+            verdict on the load (of the heavier window, if there are two), and figures of the store's growth for the
+            state, and for the transition from the previous state
             (`models.capabilities.Growth`).
         effects: effects that begin between the first state and the last.
         columns: the figures of states to show in a table.
@@ -198,14 +202,19 @@ def growth_of(spec: Spec) -> Growth[Any]:
 def simulated(window: Window) -> State:
     """Simulate a state."""
     state: State = {}
+    verdicts: list[LoadVerdict] = []
     engine = {"wall_s": 0.0, "visits": 0}
     for spec in phases(window.spec, window.window_s):
         trace = generate(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
         state = state or growth_of(spec).state(spec, trace) | {"ops": {}}
-        state["ops"] |= {op: _figures(run, op, window.window_s) for op in ops_of(run)}
+        verdict = verdict_on_run(run, capacity_of(spec, trace))
+        verdicts += [] if verdict is None else [verdict]
+        overloaded = verdict is not None and verdict.overloaded
+        state["ops"] |= {op: _figures(run, op, window.window_s, overloaded) for op in ops_of(run)}
         engine = {name: engine[name] + run.info["engine"][name] for name in engine}
-    return state | {"engine": engine}
+    worst = max(verdicts, key=lambda verdict: verdict.severity, default=None)
+    return state | {"load": to_json(worst), "engine": engine}
 
 
 def phases(spec: Spec, window_s: float) -> list[Spec]:
@@ -219,8 +228,11 @@ def phases(spec: Spec, window_s: float) -> list[Spec]:
     return [spec.model_copy(update={"workload": workload.model_copy(update=change)}) for change in changes]
 
 
-def _figures(run: Run, op: str, window_s: float) -> dict[str, Any]:
-    """Return the figures of an operation after the warm-up, structured as by `summary.summarise`."""
+def _figures(run: Run, op: str, window_s: float, overloaded: bool) -> dict[str, Any]:
+    """Return the figures of an operation after the warm-up, structured as by `summary.summarise`.
+
+    Latencies of an overloaded store have no interval.
+    """
     edges_s = np.linspace(WARM_UP * window_s, window_s, BATCHES + 1)
     requested = run.op == OPS.index(op)
     begun = requested & (run.column("arrival_s") >= edges_s[0])
@@ -241,9 +253,12 @@ def _figures(run: Run, op: str, window_s: float) -> dict[str, Any]:
         "latency_s": figures,
         "interval": {
             "throughput_ops": _ends(rate),
-            "latency_s": {name: _ends(figure) for name, figure in latencies.items()},
+            "latency_s": {
+                name: [math.nan, math.nan] if overloaded else _ends(figure) for name, figure in latencies.items()
+            },
         },
         "busiest": _busiest(run),
+        "few": too_few(int(done.sum())),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.analysis.offered_load import OfferedLoad, load_of
 from sim.replication.summaries import Replication, Replications
 from traces.errors import InputError
 from traces.run import Run
@@ -100,11 +101,15 @@ class WindowedRun:
         windows: the requests that arrived in each window; throughput counts those that ended in it.
         counts: by operation.
         engine: ``{"name", "wall_s", "visits"}``.
+        load: what was offered to the whole run; None: not determined.
+        stations: rows of its station table.
     """
 
     windows: dict[str, Replication]
     counts: dict[str, Counts]
     engine: dict[str, Any]
+    load: OfferedLoad | None
+    stations: list[dict[str, Any]]
 
 
 def windowed(run: Run, seed: int, times: Times) -> WindowedRun:
@@ -113,7 +118,8 @@ def windowed(run: Run, seed: int, times: Times) -> WindowedRun:
     kept = {
         name: _window(run, seed, start, end, to_the_last=name == last) for name, (start, end) in windows.items()
     }  # fmt: skip
-    return WindowedRun(kept, _counts(run, times.edges_s), run.info["engine"])
+    stations = [] if run.stations is None else run.stations.to_pylist()
+    return WindowedRun(kept, _counts(run, times.edges_s), run.info["engine"], load_of(run), stations)
 
 
 def _window(run: Run, seed: int, start_s: float, end_s: float, to_the_last: bool) -> Replication:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.store import Spec, spec_of
+from sim.analysis.capacity import capacity_of
+from sim.analysis.verdict import LoadVerdict, verdict_of
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failure_windows import Times, WindowedRun, replications, timeline, windowed
 from sim.experiments.measures import ERRORS, Measures, difference
@@ -25,6 +27,7 @@ from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import simulate
 from traces.errors import InputError
 from traces.statistics.summary import QUANTILES
+from traces.workload.generate import generate
 
 _LATER_S = 1e9  # after the end of any run
 _MOST_REFUSED = 3_000_000  # requests that may fail in a run
@@ -70,9 +73,10 @@ def failures(
         progress: called with the number of pairs of runs done.
 
     Returns:
-        ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "failures": […], "engine":
-        {"name", "wall_s", "visits"}}``. A failure is ``{"failure", "event", "replications", "precise", "notes",
-        "windows": {"before": …, "during": …, "after": …}, "timeline"}``; `notes` are sentences without a full stop, and
+        ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "load", "failures": […],
+        "engine": {"name", "wall_s", "visits"}}``; `load` is the verdict on the load of the healthy store. A failure is
+        ``{"failure", "event", "replications", "precise", "notes", "windows": {"before": …, "during": …, "after": …},
+        "timeline"}``; `notes` are sentences without a full stop, and
         empty windows are absent. A window is
         ``{"start_s", "end_s", "ops", "healthy": {"ops"}, "difference", "slo", "slo_figures", "verdict"}``, where `ops`
         has the figures of each operation as in a point of `whatif.whatif`, `healthy` those without the
@@ -89,6 +93,7 @@ def failures(
     events = [failure.event(spec, times.at_s, times.until_s) for failure in experiment.failures]
     variants = [_variants(experiment, *both) for both in zip(experiment.failures, events, strict=True)]
     rows: list[dict[str, Any]] = []
+    healthy: list[WindowedRun] = []
     engines: list[dict[str, Any]] = []
     with process_map(workers) as mapping:
         for failure, event, specs in zip(experiment.failures, events, variants, strict=True):
@@ -101,6 +106,7 @@ def failures(
                     progress(len(engines) // 2)
                 if settings.precision and settings.precision.verdict(_wanted(pairs)).reached:
                     break
+            healthy = healthy or [run for _, run in pairs]
             rows.append(_row(failure, event, times, pairs, experiment) | {"notes": _notes(failure, specs[0])})
     return {
         "spec": experiment.source,
@@ -109,9 +115,19 @@ def failures(
         "seed": settings.seed,
         "precision": None if settings.precision is None else settings.precision.relative,
         "confidence": CONFIDENCE,
+        "load": to_json(_verdict(healthy, spec, settings.seed)),
         "failures": rows,
         "engine": {"name": settings.engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
     }
+
+
+def _verdict(healthy: Sequence[WindowedRun], spec: Spec, seed: int) -> LoadVerdict | None:
+    """Return the verdict on the load of the healthy store."""
+    known = [run for run in healthy if run.load is not None]
+    loads = [run.load for run in known if run.load is not None]
+    if not loads:
+        return None
+    return verdict_of(loads, [run.stations for run in known], capacity_of(spec, generate(spec.workload, seed)))
 
 
 def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from models.field_paths import resolved
 from models.store import Spec, compile_spec
 from sim.analysis.bounds import bounds
+from sim.analysis.verdict import LoadVerdict
 from sim.experiments.goal import Goal, Target, hedge_delays, limits_of, start_of
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, difference
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder
-from sim.replication.slo import UTILIZATION, Slo, SloResult
+from sim.replication.objectives import require_operations
+from sim.replication.slo import Slo, SloResult
 from sim.replication.summaries import Interval, OpIntervals
 from traces.errors import InputError
 from traces.workload.generate import generate
 
 _BEST_TOLERANCE = 0.05  # a minimum is flat: smaller differences are due to chance
+Outcome = Literal["limit", "every value meets", "no value meets"]
 _SHOWN = ("mean", "p50", "p99", "p99_9")
 
 
@@ -38,6 +42,7 @@ class LimitTrial:
         slo: by text.
         ops: rates and main latencies.
         extra_load: attempts beyond the first of each request, as a fraction of the requests.
+        load: the verdict on its load; None: not determined.
     """
 
     value: float
@@ -46,6 +51,7 @@ class LimitTrial:
     slo: dict[str, SloResult]
     ops: dict[str, OpIntervals]
     extra_load: float
+    load: LoadVerdict | None
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,10 @@ class Limit:
     Attributes:
         find: ``max`` or ``min``.
         path, unit: of the field; numbers are in this unit.
-        value: meets the objectives.
-        beyond: the next value tried, which does not; None: the spec allows none.
-        set: ``path=value``.
+        outcome: ``limit``; ``every value meets`` or ``no value meets``: all values tried do, or none does.
+        value: meets the objectives; where every value does, the last one; None: no value does.
+        beyond: the next value tried, which does not; None: the spec allows none, or every value meets the objectives.
+        set: ``path=value``; None: no value meets the objectives.
         sure: the nearest certain values.
         monotonic: whether the objectives are met on one side only.
         reversals: pairs of neighbours; the first violates the objectives, the second meets them again.
@@ -87,9 +94,10 @@ class Limit:
     find: str
     path: str
     unit: str
-    value: float
+    outcome: Outcome
+    value: float | None
     beyond: float | None
-    set: str
+    set: str | None
     sure: SureValues
     monotonic: bool
     reversals: list[list[float]]
@@ -103,6 +111,12 @@ class Limit:
         """The trials that could be simulated."""
         return [trial for trial in self.trials if isinstance(trial, LimitTrial)]
 
+    @property
+    def decisive(self) -> LimitTrial | InfeasibleTrial:
+        """The trial of the limit; where no value meets the objectives, of the nearest to doing so."""
+        at = self.beyond if self.value is None else self.value
+        return next(trial for trial in self.trials if trial.value == at)
+
 
 @dataclass(frozen=True)
 class BestTrial:
@@ -113,6 +127,7 @@ class BestTrial:
         extra_load: attempts beyond the first of each request, as a fraction of the requests.
         allowed: whether the extra load is allowed.
         ops: rates and main latencies.
+        load: the verdict on its load; None: not determined.
     """
 
     value: float | None
@@ -120,6 +135,7 @@ class BestTrial:
     extra_load: float
     allowed: bool
     ops: dict[str, OpIntervals]
+    load: LoadVerdict | None
 
 
 @dataclass(frozen=True)
@@ -179,7 +195,7 @@ def find_limit(
         progress: called with the number of values tried.
 
     Raises:
-        InputError: no value meets the objectives, all do, or the goal does not fit the spec.
+        InputError: the goal does not fit the spec.
     """
     if not slos:
         raise InputError(f"{goal.kind} {goal.path}: needs an objective, for example GET.p99<50ms")
@@ -203,9 +219,12 @@ def find_limit(
             inside, outside = (near, far) if holds(near) else (None, near)
             if inside is not None and holds(far):
                 inside, outside = far, None
-        if inside is None or (outside is None and not _is_last(variants, path, inside, upward)):
-            raise InputError(_no_limit(path, goal, trials))
-        if outside is not None:
+        outcome: Outcome = "limit"
+        if inside is None:
+            outcome = "no value meets"
+        elif outside is None and not _is_last(variants, path, inside, upward):
+            outcome = "every value meets"
+        if inside is not None and outside is not None:
             inside, outside = bisect(holds, scale, inside, outside)
             for value in probes(scale, list(trials), inside, outside):
                 holds(value)
@@ -214,9 +233,10 @@ def find_limit(
         goal.kind,
         path,
         variants.unit(path),
+        outcome,
         inside,
         outside,
-        assignment(path, inside),
+        None if inside is None else assignment(path, inside),
         sure,
         not turns,
         turns,
@@ -266,7 +286,7 @@ def find_best(
                 )
             extra, figure = measures.extra_load, measures.interval(op, name)
             excess = 0.0 if most_extra_load is None else max(0.0, extra - most_extra_load)
-            trials[value] = BestTrial(value, figure, extra, not excess, _figures(measures))
+            trials[value] = BestTrial(value, figure, extra, not excess, _figures(measures), measures.verdict)
             progress(len(trials))
             return excess, figure.value
 
@@ -319,13 +339,9 @@ def _trial(
         measures = simulations([assignment(path, value)])
     except InputError as error:
         return InfeasibleTrial(value, False, True, str(error))
-    for slo in slos:
-        if slo.figure != UTILIZATION and slo.subject not in measures.ops:
-            raise InputError(
-                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(measures.ops)}"
-            )
+    require_operations(slos, measures)
     results = {slo: slo.evaluate(measures) for slo in slos}
-    meets = all(slo.verdict(result.value, result.value) == "pass" for slo, result in results.items())
+    meets = all(slo.is_met(measures, result) for slo, result in results.items())
     verdicts = [result.verdict for result in results.values()]
     return LimitTrial(
         value,
@@ -334,6 +350,7 @@ def _trial(
         {slo.text: result for slo, result in results.items()},
         _figures(measures),
         measures.extra_load,
+        measures.verdict,
     )
 
 
@@ -370,15 +387,3 @@ def _evidence(trials: dict[float, LimitTrial | InfeasibleTrial], upward: bool) -
     turns = reversals({value: trial.meets for value, trial in trials.items()}, upward)
     sure = SureValues(nearest_met(meet, default=None), nearest_violated(violate, default=None))
     return sure, [list(pair) for pair in turns]
-
-
-def _no_limit(path: str, goal: Goal, trials: dict[float, LimitTrial | InfeasibleTrial]) -> str:
-    """Return why there is no limit, in a line."""
-    low, high = min(trials), max(trials)
-    all_meet = any(trial.meets for trial in trials.values())
-    begin = f"{goal.kind} {path}: {'every' if all_meet else 'no'} value tried from {low:g} to {high:g}"
-    last = trials[high if (goal.kind == "max") == all_meet else low]
-    if isinstance(last, InfeasibleTrial):
-        return f"{begin} meets all objectives; at {last.value:g}: {last.infeasible}"
-    figures = ", ".join(f"{result.value:.4g} for {text}" for text, result in last.slo.items())
-    return f"{begin} meets all objectives; at {last.value:g} the figures are, in s, 1/s or bytes/s, {figures}"

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy
 
+from sim.analysis.capacity import Capacity
+from sim.analysis.verdict import LoadVerdict
 from sim.json_form import to_json
 from sim.replication.summaries import (
     CONFIDENCE,
@@ -28,6 +30,7 @@ from sim.replication.summaries import (
     OpIntervals,
     Replication,
     Replications,
+    unbounded,
 )
 from traces.statistics.summary import Floats
 
@@ -74,6 +77,7 @@ class Measures:
         busiest: that station's name, by role.
         engine: the cost of all replications.
         attempts: mean number of attempts per request, mean over the replications.
+        verdict: on the load; None: not determined.
     """
 
     batches: tuple[int, ...]
@@ -82,18 +86,27 @@ class Measures:
     busiest: dict[str, str]
     engine: EngineWork
     attempts: float
+    verdict: LoadVerdict | None = None
 
     @property
     def extra_load(self) -> float:
         """Attempts beyond the first of each request (retries and hedges), as a fraction of the requests."""
         return self.attempts - 1
 
+    @property
+    def overloaded(self) -> bool:
+        """Whether more requests arrive than the store can serve."""
+        return self.verdict is not None and self.verdict.overloaded
+
     def __len__(self) -> int:
         return self.batches[-1]
 
     @staticmethod
-    def of(replications: Replications, batch: int | None = None) -> Measures:
-        """Summarise replications that were run in batches of `batch`; None: all at once."""
+    def of(replications: Replications, batch: int | None = None, capacity: Capacity | None = None) -> Measures:
+        """Summarise replications that were run in batches of `batch` (None: all at once).
+
+        `capacity`: of the store, for the verdict on its load; None: unknown.
+        """
         ends = (*range(batch or len(replications), len(replications), batch or 1), len(replications))
         so_far = [Replications(replications.runs[:end]).figures for end in ends[:-1]] + [replications.figures]
         roles, busiest = _busiest(replications.runs)
@@ -104,6 +117,7 @@ class Measures:
             busiest=busiest,
             engine=replications.work,
             attempts=math.fsum(run.attempts for run in replications.runs) / len(replications),
+            verdict=replications.verdict(capacity),
         )
 
     @cached_property
@@ -122,7 +136,7 @@ class Measures:
 
         `name` is one of `FIGURES`, ``errors`` (fraction of the requests) or ``max``. The interval of the maximum is the
         range of the replications' maxima. If all requests failed, latencies are infinite and rates 0. NaN if there were
-        no requests of the operation.
+        no requests of the operation. Latencies of an overloaded store have no bounds, because they grow with the run.
         """
         if op not in self.ops:
             return NO_INTERVAL
@@ -132,6 +146,9 @@ class Measures:
         if measures.errors == measures.count:
             value = 0.0 if name.startswith("throughput") else math.inf
             return Interval(value, value, value)
+        if self.overloaded and name not in RATES:
+            value = measures.greatest_s if name == "max" else self.figure(op, name).value
+            return Interval(value, math.nan, math.nan)
         if name == "max":
             few = len(self) < 2
             least = -math.inf if few else float(np.nanmin(measures.greatest_each_s))
@@ -147,6 +164,7 @@ class Measures:
             "busiest": self.busiest,
             "engine": to_json(self.engine),
             "attempts": self.attempts,
+            "verdict": to_json(self.verdict),
         }
 
     @staticmethod
@@ -159,13 +177,15 @@ class Measures:
             busiest=data["busiest"],
             engine=EngineWork(**data["engine"]),
             attempts=data["attempts"],
+            verdict=None if data["verdict"] is None else LoadVerdict.from_json(data["verdict"]),
         )
 
 
 def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> Differences:
     """Return the paired differences `other` - `base` (see `summaries.paired`); both have the same seeds.
 
-    If one has more replications than the other, the additional ones are ignored.
+    If one has more replications than the other, the additional ones are ignored. If one is overloaded, differences of
+    latencies have no bounds.
     """
     count = max(set(base.batches) & set(other.batches))
     ops = {}
@@ -175,6 +195,8 @@ def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) 
             for name in FIGURES
         }
         throughput_ops, throughput_bytes = (figures.pop(name) for name in RATES)
+        if base.overloaded or other.overloaded:
+            figures = unbounded(figures)
         ops[op] = OpIntervals(throughput_ops, throughput_bytes, figures)
     return Differences(count, confidence, ops)
 

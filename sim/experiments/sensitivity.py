@@ -17,7 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.field_paths import resolved
+from sim.analysis.verdict import LoadVerdict
 from sim.experiments.goal import Target
+from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Point, sweep
 from sim.experiments.variants import Variants, assignment
 from sim.parallel.result_cache import ResultFolder
@@ -78,6 +80,7 @@ class Screening:
         simulated: number of distinct points.
         seed, replications: of each point.
         confidence: of the intervals.
+        load: the verdict on the load of the unchanged spec; None: it is infeasible.
         parameters: the strongest first.
     """
 
@@ -87,6 +90,7 @@ class Screening:
     seed: int
     replications: int
     confidence: float
+    load: LoadVerdict | None
     parameters: list[Effect]
 
 
@@ -142,6 +146,7 @@ def sensitivity(
     variables = [[assignment(axis.path, x) for axis, x in zip(axes, point, strict=True)] for point in points]
     jobs = [Job(variants.spec(each), variants.settings) for each in variables]
     results = sweep(jobs, workers=variants.workers, cache=cache, progress=progress)
+    (base,) = sweep([Job(variants.spec(), variants.settings)], workers=variants.workers, cache=cache)
     log_latency = _log_latencies(variables, results, target)
     if np.ptp(log_latency) == 0:
         raise InputError(f"target {target}: none of {', '.join(axis.path for axis in axes)} affects it")
@@ -154,6 +159,7 @@ def sensitivity(
         variants.settings.seed,
         variants.settings.replications,
         confidence,
+        base.verdict if isinstance(base, Measures) else None,
         sorted(rows, key=lambda row: -row.strength.value),
     )
 

@@ -10,11 +10,12 @@ from functools import partial
 from typing import Any
 
 from models.store import Spec
+from sim.analysis.capacity import capacity_of
 from sim.experiments.measures import Measures
 from sim.parallel.dask_pool import completed_on
 from sim.parallel.result_cache import ResultFolder, content_key
 from sim.parallel.worker_map import WorkerMap
-from sim.replication.replicate import Precision, replicate_over
+from sim.replication.replicate import Precision, replicate_over, seed_of
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
 from traces.run import Run
@@ -121,9 +122,11 @@ def simulated(job: Job, mapping: Callable[..., Iterator[Any]] = map) -> dict[str
             precision=settings.precision,
             steady=settings.steady,
         )
+        trace = _TRACES.of(job.spec.workload, seed_of(settings.seed, 0))
+        capacity = capacity_of(job.spec, trace) if replications.runs[0].load is not None else None
     except InputError as error:
         return {"error": str(error)}
-    return Measures.of(replications, settings.replications).to_json()
+    return Measures.of(replications, settings.replications, capacity).to_json()
 
 
 def _run(spec: Spec, engine: EngineName, *, seed: int) -> Run:

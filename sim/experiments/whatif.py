@@ -10,15 +10,16 @@ from typing import Any
 from models.field_paths import resolved
 from models.prices import cost
 from models.store import Spec, compile_spec, spec_of
+from sim.analysis.verdict import LoadVerdict
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Job, Point, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.slo import UTILIZATION, Slo, Verdict, overall
-from sim.replication.summaries import CONFIDENCE, Differences, EngineWork, Figure, Interval
+from sim.replication.summaries import CONFIDENCE, RATES, Differences, EngineWork, Figure, Interval
 from traces.errors import InputError
 from traces.spec_file import override
-from traces.statistics.summary import QUANTILES
+from traces.statistics.summary import QUANTILES, too_few
 from traces.workload.generate import generate
 from traces.workload.keys import WriteOnceReadOnce
 
@@ -65,7 +66,8 @@ class OpFigures:
         count, errors, left_out: numbers of requests, failed requests, and requests excluded as warm-up.
         throughput_ops, throughput_bytes: per second.
         latency_s: ``mean``, ``min``, quantiles and ``max``.
-        interval: of those figures that have one.
+        interval: of those figures that have one; NaN for latencies of an overloaded store.
+        few: quantiles that too few successful requests support.
     """
 
     count: int
@@ -75,6 +77,7 @@ class OpFigures:
     throughput_bytes: float
     latency_s: dict[str, float]
     interval: OpEnds
+    few: list[str]
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class SimulatedPoint:
 
     Attributes:
         set: the varied values, by path.
+        load: the verdict on its load; None: not determined.
         ops: the figures of each operation.
         slo, slo_figures: the verdict on each objective, and its figure, by text.
         verdict: on all objectives together.
@@ -103,6 +107,7 @@ class SimulatedPoint:
     """
 
     set: dict[str, Any]
+    load: LoadVerdict | None
     ops: dict[str, OpFigures]
     slo: dict[str, Verdict]
     slo_figures: dict[str, Interval]
@@ -112,6 +117,16 @@ class SimulatedPoint:
     roles: dict[str, RoleLoad]
     difference: Differences
     cost: float | None
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether more requests arrive than the store can serve."""
+        return self.load is not None and self.load.overloaded
+
+    def has_too_few(self, slo: Slo) -> bool:
+        """Whether an objective is on a quantile that too few requests support."""
+        figures = self.ops.get(slo.subject or "")
+        return figures is not None and slo.figure in figures.few
 
 
 @dataclass(frozen=True)
@@ -323,6 +338,7 @@ def _row(
     precision = experiment.settings.precision
     return SimulatedPoint(
         values,
+        result.verdict,
         {op: op_figures(result, op) for op in result.ops},
         {text: of_slo.verdict for text, of_slo in results.items()},
         {text: of_slo.interval for text, of_slo in results.items()},
@@ -344,6 +360,8 @@ def op_figures(result: Measures, op: str) -> OpFigures:
     of_op, figures = result.ops[op], result.figures[op]
     latency = {name: figures[name].value for name in ("mean", *QUANTILES)}
     ends = {name: _ends(figure) for name, figure in figures.items()}
+    if result.overloaded:
+        ends |= {name: [math.nan, math.nan] for name in ends if name not in RATES}
     return OpFigures(
         of_op.count,
         of_op.errors,
@@ -352,6 +370,7 @@ def op_figures(result: Measures, op: str) -> OpFigures:
         figures["throughput_bytes"].value,
         {"mean": latency.pop("mean"), "min": of_op.least_s, **latency, "max": of_op.greatest_s},
         OpEnds(ends.pop("throughput_ops"), ends.pop("throughput_bytes"), ends),
+        too_few(of_op.count - of_op.errors),
     )
 
 

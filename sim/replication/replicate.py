@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from sim.analysis.offered_load import load_of
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.summaries import CONFIDENCE, FIGURES, Figure, Replication, Replications
 from sim.replication.warm_up import settled, settling_times
@@ -163,7 +164,9 @@ def replicate_over(
             pilot.append(run)
             progress(len(pilot))
         settling_s = settling_times(pilot)
-        runs = [Replication.of(settled(run, settling_s), own) for run, own in zip(pilot, seeds, strict=True)]
+        runs = [
+            Replication.of(settled(run, settling_s), own, load_of(run)) for run, own in zip(pilot, seeds, strict=True)
+        ]
         del pilot
     for count in (*range(replications, most, replications), most):
         for done in mapping(partial(_replication, simulation, settling_s), _seeds(seed, len(runs), count)):
@@ -189,4 +192,4 @@ def _run(simulation: Simulation, seed: int) -> Run:
 
 def _replication(simulation: Simulation, settling_s: dict[str, float], seed: int) -> Replication:
     run = simulation(seed=seed)
-    return Replication.of(settled(run, settling_s) if settling_s else run, seed)
+    return Replication.of(settled(run, settling_s) if settling_s else run, seed, load_of(run))

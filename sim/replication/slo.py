@@ -1,7 +1,9 @@
 """Service level objectives, and whether replications meet them.
 
 An objective is met if the whole confidence interval of its figure is on the right side of the limit, and violated if
-the whole interval is on the wrong side; otherwise the result is uncertain, and more replications are needed.
+the whole interval is on the wrong side; otherwise the result is uncertain, and more replications are needed. It is also
+uncertain if fewer than ten requests lie beyond the quantile. An overloaded store violates every objective on a latency,
+because latency grows as long as the overload lasts.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Literal
 from sim.experiments.measures import Measures
 from sim.replication.summaries import CONFIDENCE, Interval
 from traces.errors import InputError
-from traces.statistics.summary import QUANTILES
+from traces.statistics.summary import QUANTILES, requests_for
 
 Verdict = Literal["pass", "fail", "unsure"]
 
@@ -28,12 +30,14 @@ class SloResult:
 
     Attributes:
         value, low, high: the figure and its interval, in the unit of the objective's limit; NaN if there is none.
+        requests_needed: number of successful requests that the quantile needs; None: there are enough.
     """
 
     verdict: Verdict
     value: float
     low: float
     high: float
+    requests_needed: int | None = None
 
     @property
     def interval(self) -> Interval:
@@ -74,7 +78,7 @@ class Slo:
         return "pass" if high < self.limit else "fail" if low >= self.limit else "unsure"
 
     def evaluate(self, measures: Measures, confidence: float = CONFIDENCE) -> SloResult:
-        """Evaluate the objective for replications; uncertain if no request has the operation.
+        """Evaluate the objective for replications; uncertain if no request has the operation, or too few have it.
 
         Raises:
             InputError: no station with a limited number of servers has the role.
@@ -84,7 +88,28 @@ class Slo:
         else:
             assert self.subject is not None
             found = measures.interval(self.subject, self.figure, confidence)
-        return SloResult(self.verdict(found.low, found.high), found.value, found.low, found.high)
+        needed = self._requests_needed(measures)
+        if measures.overloaded and self.figure in LATENCIES:
+            verdict: Verdict = "fail"
+        else:
+            verdict = "unsure" if needed else self.verdict(found.low, found.high)
+        return SloResult(verdict, found.value, found.low, found.high, needed)
+
+    def is_met(self, measures: Measures, result: SloResult) -> bool:
+        """Whether the estimate meets the objective, however uncertain it is."""
+        overloaded = measures.overloaded and self.figure in LATENCIES
+        return not overloaded and self.verdict(result.value, result.value) == "pass"
+
+    def _requests_needed(self, measures: Measures) -> int | None:
+        """Return the number of successful requests that its quantile needs, unless there are enough of them.
+
+        Where every request failed, no number of them would help.
+        """
+        figures = measures.ops.get(self.subject or "")
+        if figures is None or self.figure not in QUANTILES or figures.errors == figures.count:
+            return None
+        needed = requests_for(self.figure)
+        return needed if figures.count - figures.errors < needed else None
 
     def _utilization(self, measures: Measures, confidence: float) -> Interval:
         if self.subject is not None and self.subject not in measures.roles:

@@ -20,17 +20,20 @@ requests, the 95 % interval covers the true value in 91 % of experiments with it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
 
+from sim.analysis.capacity import Capacity
+from sim.analysis.offered_load import OfferedLoad
+from sim.analysis.verdict import LoadVerdict, verdict_of
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics.summary import QUANTILES, Floats, describe, merged_latencies, summarise
+from traces.statistics.summary import QUANTILES, Floats, describe, merged_latencies, summarise, too_few
 from traces.tables import OPS
 
 RATES = ("throughput_ops", "throughput_bytes")
@@ -50,6 +53,11 @@ class Interval:
 
 
 NO_INTERVAL = Interval(math.nan, math.nan, math.nan)
+
+
+def unbounded(latency_s: Mapping[str, Interval]) -> dict[str, Interval]:
+    """Return latencies of an overloaded store: they grow with the run, so they have no bounds."""
+    return {name: Interval(figure.value, math.nan, math.nan) for name, figure in latency_s.items()}
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,7 @@ class OpSummary:
         count, errors, left_out: total numbers of requests, failed requests, and requests excluded as warm-up.
         throughput_ops, throughput_bytes: per second, means over the replications.
         latency_s: of the merged samples, by name of the figure.
+        few: quantiles that too few successful requests support (`traces.statistics.summary.too_few`).
     """
 
     count: int
@@ -97,6 +106,7 @@ class OpSummary:
     throughput_ops: Interval
     throughput_bytes: Interval
     latency_s: dict[str, Interval]
+    few: list[str]
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,8 @@ class StationSummary:
 class Summary:
     """The figures of all replications with their confidence intervals.
 
-    Bounds are infinite with a single replication, and for the minimum and maximum latency.
+    Bounds are infinite with a single replication, and for the minimum and maximum latency; NaN for latencies of an
+    overloaded store.
     """
 
     replications: int
@@ -122,6 +133,12 @@ class Summary:
     ops: dict[str, OpSummary]
     duration_s: Interval
     stations: list[StationSummary]
+
+    @property
+    def overloaded(self) -> Summary:
+        """The same without bounds of latencies."""
+        ops = {op: replace(figures, latency_s=unbounded(figures.latency_s)) for op, figures in self.ops.items()}
+        return replace(self, ops=ops)
 
 
 @dataclass(frozen=True)
@@ -181,6 +198,7 @@ class Replication:
         stations: rows of the Run's station table, if it has one.
         info: the Run's.
         attempts: mean number of attempts per request; NaN without requests.
+        load: what was offered to the whole run, with its warm-up; None: not determined.
     """
 
     seed: int
@@ -189,13 +207,14 @@ class Replication:
     stations: list[dict[str, Any]]
     info: dict[str, Any]
     attempts: float
+    load: OfferedLoad | None = None
 
     @staticmethod
-    def of(run: Run, seed: int) -> Replication:
-        """Summarise the Run with this seed."""
+    def of(run: Run, seed: int, load: OfferedLoad | None = None) -> Replication:
+        """Summarise the Run with this seed and load."""
         stations = [] if run.stations is None else run.stations.to_pylist()
         attempts = float(run.column("attempts").mean()) if len(run) else math.nan
-        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts)
+        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts, load)
 
 
 @dataclass(frozen=True)
@@ -232,6 +251,12 @@ class Replications:
         engines = [run.info["engine"] for run in self.runs]
         return EngineWork.total(engines[0]["name"], (EngineWork(**engine) for engine in engines))
 
+    def verdict(self, capacity: Capacity | None) -> LoadVerdict | None:
+        """Return the verdict on the load; None: it was not determined."""
+        known = [run for run in self.runs if run.load is not None]
+        loads = [run.load for run in known if run.load is not None]
+        return verdict_of(loads, [run.stations for run in known], capacity) if loads else None
+
     def summary(self, confidence: float = CONFIDENCE) -> Summary:
         """Return the figures of all replications with their confidence intervals."""
         return Summary(
@@ -253,6 +278,7 @@ class Replications:
             intervals.throughput_ops,
             intervals.throughput_bytes,
             intervals.latency_s,
+            too_few(sum(s["count"] - s["errors"] for s in summaries)),
         )
 
     def _station(self, first: dict[str, Any], confidence: float) -> StationSummary:

@@ -22,6 +22,20 @@ QUANTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99
 """The quantiles of a summary and their probabilities."""
 
 
+LEAST_BEYOND = 10
+"""Least number of requests beyond a quantile that support it; with fewer, it is hardly more than the maximum."""
+
+
+def requests_for(name: str) -> int:
+    """Return the number of successful requests that a quantile of `QUANTILES` needs: p99 1,000, p99_9 10,000."""
+    return round(LEAST_BEYOND / (1 - QUANTILES[name]))
+
+
+def too_few(count: int) -> list[str]:
+    """Return the quantiles that this number of successful requests does not support."""
+    return [name for name in QUANTILES if count < requests_for(name)]
+
+
 def summarise(run: Run) -> dict[str, Any]:
     """Compute the summary statistics of a Run by operation.
 

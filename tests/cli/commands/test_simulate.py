@@ -36,10 +36,10 @@ def test_json_is_the_contract_s_object(capsys):
     code, out, _ = tailcast(capsys, "simulate", str(EXAMPLE), *SHORT, "--json")
     result = json.loads(out)
     assert code == 0
-    assert set(result) == {"ops", "duration_s", "stations", "attribution", "engine"}
+    assert set(result) == {"verdict", "ops", "duration_s", "stations", "attribution", "engine"}
     assert set(result["ops"]) == {"GET", "PUT"}
     get = result["ops"]["GET"]
-    assert set(get) == {"count", "errors", "throughput_ops", "throughput_bytes", "latency_s", "attempts"}
+    assert set(get) == {"count", "errors", "throughput_ops", "throughput_bytes", "latency_s", "attempts", "few"}
     assert get["attempts"] == 1
     assert list(get["latency_s"]) == ["mean", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p99_9", "max"]
     assert {"name", "role", "utilization", "mean_queue"} <= set(result["stations"][0])
@@ -188,7 +188,7 @@ def test_replications_print_intervals(capsys):
     code, out, _ = tailcast(capsys, *REPLICATED, "--replications", "3", "--json")
     result = json.loads(out)
     assert code == 0
-    assert set(result) == {"replications", "confidence", "ops", "duration_s", "stations", "engine"}
+    assert set(result) == {"verdict", "replications", "confidence", "ops", "duration_s", "stations", "engine"}
     assert result["replications"] == 3
     p99 = result["ops"]["GET"]["latency_s"]["p99"]
     assert p99["low"] < p99["value"] < p99["high"]
@@ -270,3 +270,59 @@ def test_every_mistake_is_one_line_and_exit_code_2(capsys, tmp_path, arguments, 
     assert err.startswith("tailcast: error: ")
     assert said in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["broken.yaml"]
+
+
+OVERLOADED = ["simulate", str(EXAMPLE), "--set", "workload.rate=4000/s", "--set", "workload.duration=0.5s"]
+
+
+def test_an_overload_comes_first_and_has_no_intervals(capsys):
+    code, out, _ = tailcast(capsys, *OVERLOADED)
+    assert code == 0
+    assert out.startswith("overloaded: ")
+    code, out, _ = tailcast(capsys, *OVERLOADED, "--replications", "3")
+    assert code == 0
+    assert out.startswith("overloaded: ")
+    assert "requests in flight" in out
+    assert all(row.split("│")[4].strip() == "–" for row in out.splitlines() if "│ p99 " in row)
+    result = json.loads(tailcast(capsys, *OVERLOADED, "--replications", "3", "--json")[1])
+    assert result["verdict"]["status"] == "overloaded"
+    assert result["verdict"]["offered_ops"] > 2 * result["verdict"]["served_ops"]
+    p99 = result["ops"]["GET"]["latency_s"]["p99"]
+    assert p99["value"] > 0
+    assert p99["low"] is p99["high"] is None
+
+
+def test_objectives_are_part_of_the_verdict_and_fail_a_check(capsys):
+    light = ["simulate", str(EXAMPLE), "--set", "workload.rate=300/s", "--set", "workload.duration=1s"]
+    slos = ["--slo", "PUT.p50<1s", "--slo", "GET.p99.9<1s", "--slo", "GET.p50<1us"]
+    code, out, _ = tailcast(capsys, *light, *slos)
+    assert code == 0
+    verdict, *objectives = out.splitlines()[:4]
+    assert verdict.startswith("healthy: ")
+    outcomes = ("met", "not enough requests", "missed")
+    assert all(f": {outcome}" in line for line, outcome in zip(objectives, outcomes, strict=True))
+    assert "10,000" in objectives[1]
+    row = next(line for line in out.splitlines() if line.startswith("┃ op "))
+    assert row.index("PUT") < row.index("GET"), "objectives come first"
+    assert tailcast(capsys, *light, *slos, "--check")[0] == 1
+    assert tailcast(capsys, *light, *slos[:4], "--check")[0] == 0
+    result = json.loads(tailcast(capsys, *light, *slos, "--json")[1])
+    assert [each["status"] for each in result["slo"].values()] == list(outcomes)
+    assert "p99_9" in result["ops"]["GET"]["few"]
+
+
+def test_objectives_of_replications_take_their_intervals(capsys):
+    slos = ["--slo", "GET.p50<1s", "--slo", "GET.p50<1us", "--slo", "GET.p99.9<1s"]
+    result = json.loads(tailcast(capsys, *REPLICATED, "--replications", "3", *slos, "--json")[1])
+    assert [each["status"] for each in result["slo"].values()] == ["met", "missed", "not enough requests"]
+    late = json.loads(tailcast(capsys, *OVERLOADED, "--replications", "2", "--slo", "GET.p99<1h", "--json")[1])
+    assert [each["status"] for each in late["slo"].values()] == ["missed"], "latency grows as long as this lasts"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [(["--check"], "--slo"), (["--slo", "LIST.p99<1s"], "no LIST requests")]
+)
+def test_an_objective_that_cannot_be_judged_is_refused(capsys, options, words):
+    code, _, err = tailcast(capsys, "simulate", str(EXAMPLE), *SHORT, *options)
+    assert code == 2
+    assert words in err

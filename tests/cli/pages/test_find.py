@@ -54,7 +54,7 @@ def screened(*rows) -> Screening:
         Effect(path, "s", 1e-3, 4e-3, around(elasticity), around(strength), 0.2, 4**strength)
         for path, strength, elasticity in rows
     ]
-    return Screening(P99, 4, 12, 0, 2, 0.95, parameters)
+    return Screening(P99, 4, 12, 0, 2, 0.95, None, parameters)
 
 
 SCREENED = screened(("network.latency", 0.8, 0.8), ("drives.read", 0.5, -0.5), ("client.think_time", 0.05, 0.0))

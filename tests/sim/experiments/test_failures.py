@@ -193,7 +193,7 @@ def test_before_a_failure_nothing_differs_and_windows_have_every_request():
 
 def test_objectives_are_judged_in_each_window_and_failed_requests_take_for_ever():
     result = requested(
-        minio(drives=1), "drive", slos=("GET.p99<100ms", "GET.errors<20%", "PUT.throughput>10/s"), replications=6
+        minio(drives=1), "drive", slos=("GET.p90<100ms", "GET.errors<20%", "PUT.throughput>10/s"), replications=6
     )
     verdicts = {name: set(window["slo"].values()) for name, window in result["failures"][0]["windows"].items()}
     assert verdicts == {"before": {"pass"}, "during": {"fail"}, "after": {"pass"}}
@@ -310,7 +310,7 @@ def test_the_command_prints_windows_and_keeps_them(capsys, tmp_path):
     spec.write_text(yaml.safe_dump(minio()))
     code, out, err = tailcast(
         capsys, "failures", spec, "drive", "--workers", 1, "--at", "1s", "--for", "500ms",
-        "--replications", 2, "--slo", "GET.p99<1s", "--out", tmp_path / "kept", "--json",
+        "--replications", 2, "--slo", "GET.p50<1s", "--out", tmp_path / "kept", "--json",
     )  # fmt: skip
     assert code == 0, err
     result = json.loads(out)
@@ -318,6 +318,7 @@ def test_the_command_prints_windows_and_keeps_them(capsys, tmp_path):
     assert row["event"] == {"kind": "drive_down", "drive": 0, "at": 1.0, "back_at": 1.5}
     assert [(w["start_s"], w["end_s"]) for w in row["windows"].values()] == [(0, 1), (1, 1.5), (1.5, 3)]
     assert {w["verdict"] for w in row["windows"].values()} == {"pass"}
+    assert result["load"]["status"] in ("healthy", "near saturation")
     assert json.loads((tmp_path / "kept" / "failures.json").read_text()) == result
     assert "\nObjectives: drive 0 is down\n" in tailcast(
         capsys, "failures", spec, "drive", "--workers", 1, "--replications", 1, "--slo", "GET.p99<1s"

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.figures.find import limit_figures
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
+from cli.tables.find import limit_found
 from models.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
@@ -177,9 +179,6 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
 @pytest.mark.parametrize(
     ("goal", "slo", "message"),
     [
-        ("max rate in 10..20", "GET.p99<1s", "every value tried from 10 to 20 meets"),
-        ("max rate in 10..20", "GET.p99<1us", "no value tried from 10 to 10 meets"),
-        ("min host.cores in 1..4", "GET.p99<1us", "no value tried from 4 to 4 meets"),
         ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
         ("max store", "GET.p99<1s", "a number is needed"),
@@ -193,6 +192,23 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
 def test_what_cannot_be_found_is_said_in_a_line(goal, slo, message):
     with pytest.raises(InputError, match=message):
         found(variants(), goal, slo)
+
+
+@pytest.mark.parametrize(
+    ("goal", "slo", "outcome", "value", "beyond"),
+    [
+        ("max rate in 10..20", "GET.p99<1s", "every value meets", 20, None),
+        ("min host.cores in 2..4", "GET.p99<1s", "every value meets", 2, None),
+        ("max rate in 10..20", "GET.p99<1us", "no value meets", None, 10),
+        ("min host.cores in 1..4", "GET.p99<1us", "no value meets", None, 4),
+    ],
+)
+def test_a_limit_outside_the_range_is_an_answer(goal, slo, outcome, value, beyond):
+    result = found(variants(), goal, slo)
+    assert (result.outcome, result.value, result.beyond) == (outcome, value, beyond)
+    assert result.decisive.value == (beyond if value is None else value)
+    assert ("search" in limit_found(result)) and (result.set is None) == (value is None)
+    assert limit_figures(result)
 
 
 def test_an_objective_is_needed():

@@ -111,7 +111,7 @@ def test_summary_has_the_shape_of_a_run_s_with_an_interval_for_each_figure():
     assert set(vars(summary)) == set(of_run) | {"replications", "confidence", "stations"}
     assert list(summary.ops) == ["GET", "PUT"]
     for op in summary.ops.values():
-        assert set(vars(op)) == set(of_run["ops"]["GET"]) | {"left_out"}
+        assert set(vars(op)) == set(of_run["ops"]["GET"]) | {"left_out", "few"}
         figures = [*op.latency_s.values(), *(getattr(op, name) for name in RATES), summary.duration_s]
         assert all(isinstance(figure, Interval) for figure in figures)
     assert (summary.ops["GET"].count, summary.ops["PUT"].count, summary.ops["PUT"].errors) == (4, 2, 2)

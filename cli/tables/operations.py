@@ -1,0 +1,14 @@
+"""The order of operations in tables: those with objectives first, then the others by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sim.replication.slo import Slo
+
+
+def ordered(counts: Mapping[str, float], slos: Iterable[Slo] = ()) -> list[str]:
+    """Return operations: those with objectives in the order of these, then the others by their number of requests."""
+    first = list(dict.fromkeys(slo.subject for slo in slos if slo.subject in counts))
+    rest = sorted((op for op in counts if op not in first), key=lambda op: -counts[op])
+    return [*(op for op in first if op is not None), *rest]

@@ -1,0 +1,81 @@
+"""The load of a Run: what was offered and served, and whether requests pile up.
+
+In an open loop beyond saturation the number of requests in flight grows throughout the run. It also grows in a burst or
+while something has failed, but then falls again; and below saturation it wanders. So a backlog counts only if its
+minimum rises from each quarter of the time to the next and ends far above what chance explains.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from traces.run import Run
+
+QUARTERS = 4
+_LEAST_FRACTION = 0.01  # of the requests, still in flight in the last quarter of an overloaded run
+_DEVIATIONS = 3.0  # times √n: a random walk of n arrivals and departures rarely leads further
+
+
+@dataclass(frozen=True)
+class OfferedLoad:
+    """The load of a Run.
+
+    Attributes:
+        loop: ``open`` or ``closed``.
+        clients: of a closed loop; None: open loop.
+        offered_ops: arrivals per second of an open loop; None: closed loop, whose clients wait.
+        completed_ops: responses per second until the last one, failed requests included.
+        errors: fraction of the requests that failed.
+        requests: their number.
+        backlog: requests in flight after each quarter of the time in which requests of an open loop arrive.
+        grows: whether the backlog grows throughout the run.
+    """
+
+    loop: Literal["open", "closed"]
+    clients: int | None
+    offered_ops: float | None
+    completed_ops: float
+    errors: float
+    requests: int
+    backlog: list[int]
+    grows: bool
+
+
+def load_of(run: Run) -> OfferedLoad | None:
+    """Return the load of a Run; None: it has no trace, or no requests."""
+    if run.trace is None or not len(run):
+        return None
+    pacing, count = run.trace.pacing, len(run)
+    errors = float(run.failed.mean())
+    completed_ops = count / run.duration_s if run.duration_s else math.inf
+    if pacing.loop == "closed":
+        return OfferedLoad("closed", pacing.clients, None, completed_ops, errors, count, [], False)
+    arrival_s, end_s = np.sort(run.column("arrival_s")), np.sort(run.column("end_s"))
+    span_s = pacing.duration_s or float(arrival_s[-1])
+    # Requests in flight when each one arrives, without itself: the minima of a quarter are among them.
+    in_flight = np.arange(count) - np.searchsorted(end_s, arrival_s, side="right")
+    edges_s = np.linspace(arrival_s[0], arrival_s[-1], QUARTERS + 1)[1:-1]
+    quarters = [quarter for quarter in np.split(in_flight, np.searchsorted(arrival_s, edges_s)) if len(quarter)]
+    return OfferedLoad(
+        "open",
+        None,
+        count / span_s if span_s else math.inf,
+        completed_ops,
+        errors,
+        count,
+        [int(quarter[-1]) for quarter in quarters],
+        _grows([int(quarter.min()) for quarter in quarters], count),
+    )
+
+
+def _grows(least: list[int], count: int) -> bool:
+    """Whether the least number in flight rises in each quarter, to more than chance explains."""
+    rises = all(a < b for a, b in pairwise(least))
+    return (
+        len(least) == QUARTERS and rises and least[-1] >= max(_LEAST_FRACTION * count, _DEVIATIONS * math.sqrt(count))
+    )

@@ -1,0 +1,69 @@
+"""Whether the Runs of one spec meet its objectives: the estimates of a single Run, the intervals of replications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sim.experiments.measures import Measures
+from sim.json_form import NOT_IN_JSON
+from sim.replication.slo import UTILIZATION, Slo
+from traces.errors import InputError
+
+Status = Literal["met", "missed", "uncertain", "not enough requests"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of an objective.
+
+    Attributes:
+        status: a single Run has no intervals, so its estimate decides.
+        value, low, high: the figure and its interval.
+        requests_needed: number of successful requests that the quantile needs; None: there are enough.
+    """
+
+    slo: Slo = field(metadata=NOT_IN_JSON)
+    status: Status
+    value: float
+    low: float
+    high: float
+    requests_needed: int | None
+
+
+def outcomes(slos: Sequence[Slo], measures: Measures) -> list[Outcome]:
+    """Return the outcome of each objective.
+
+    Raises:
+        InputError: an objective names an operation or a role that does not exist.
+    """
+    require_operations(slos, measures)
+    return [_outcome(slo, measures) for slo in slos]
+
+
+def require_operations(slos: Sequence[Slo], measures: Measures) -> None:
+    """Check that every operation with an objective occurs.
+
+    Raises:
+        InputError: one does not.
+    """
+    for slo in slos:
+        if slo.figure != UTILIZATION and slo.subject not in measures.ops:
+            raise InputError(
+                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(measures.ops)}"
+            )
+
+
+def _outcome(slo: Slo, measures: Measures) -> Outcome:
+    result = slo.evaluate(measures)
+    status: Status
+    if result.verdict == "fail":
+        status = "missed"
+    elif result.requests_needed is not None:
+        status = "not enough requests"
+    elif len(measures) == 1:
+        status = "met" if slo.is_met(measures, result) else "missed"
+    else:
+        status = "met" if result.verdict == "pass" else "uncertain"
+    return Outcome(slo, status, result.value, result.low, result.high, result.requests_needed)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cli.tables.operations import ordered
+from cli.tables.verdict import few_note, quantile, verdict_line
+from sim.analysis.verdict import LoadVerdict, Saturation
+from sim.replication.slo import Slo
+
+FIRST = Saturation("host cpu", "host cpu", 0.62, 13_000.0, "demands", 1.6)
+HEALTHY = LoadVerdict("healthy", "open", None, 8000.0, 8000.0, 0.0, FIRST, [1.0, 2.0, 1.0, 2.0])
+
+
+def test_operations_with_objectives_come_first_and_then_the_most_frequent():
+    counts = {"GET": 50, "PUT": 20, "HEAD": 5, "LIST": 30}
+    slos = [Slo("", "HEAD", "p99", 0.1), Slo("", "PUT", "p99", 0.1), Slo("", "PUT", "p50", 0.1)]
+    assert ordered(counts) == ["GET", "LIST", "PUT", "HEAD"]
+    assert ordered(counts, slos) == ["HEAD", "PUT", "GET", "LIST"]
+    assert ordered(counts, [Slo("", "drive", "utilization", 0.8)]) == ordered(counts)
+
+
+def test_a_verdict_is_a_line_that_begins_with_the_status():
+    line = verdict_line(HEALTHY)
+    assert line.startswith("healthy: 8,000 of 8,000 op/s")
+    assert all(text in line for text in ("host cpu", "62%", "13,000 op/s", "1.6x"))
+    overloaded = verdict_line(replace(HEALTHY, status="overloaded", offered_ops=20_000.0, served_ops=12_900.0))
+    assert overloaded.startswith("overloaded: 12,900 of 20,000 op/s")
+    assert "Latency grows" in overloaded
+    closed = replace(HEALTHY, status="saturated", loop="closed", clients=8, offered_ops=None, errors=0.02)
+    assert all(text in verdict_line(closed) for text in ("8 clients", "2%", "only wait"))
+    assert "no station" in verdict_line(replace(HEALTHY, saturates_first=None))
+    for verdict in (HEALTHY, closed):
+        assert "\n" not in verdict_line(verdict)
+
+
+def test_a_quantile_that_too_few_requests_support_is_marked_and_explained():
+    assert quantile("p99", 0.0123, ["p99", "p99_9"]) == "12.3 ms (few)"
+    assert quantile("p99", 0.0123, ["p99_9"]) == "12.3 ms"
+    (note,) = few_note(["p99_9", "p99", "p99"])
+    assert "p99 needs 1,000" in note
+    assert "p99.9 needs 10,000" in note
+    assert few_note([]) == []
