@@ -20,6 +20,7 @@ from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.page import Header, Section, write_page
 from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
+from cli.tables.quality import named_warnings, run_warnings
 from cli.tables.runs import attribution_grid, stations_grid, summary_grid
 from models.store import compile_spec, spec_of
 from traces.errors import InputError
@@ -62,7 +63,13 @@ def command(
     files = pages.write(lambda path: write_report(named, path, heading, comparison=comparison))
     if as_json:
         shown = None if comparison is None else comparison.to_json()
-        result = {"report": str(out), "runs": {name: summarise(run) for name, run in named}, "comparison": shown}
+        warnings = {name: run_warnings(run) for name, run in named}
+        result = {
+            "report": str(out),
+            "runs": {name: summarise(run) for name, run in named},
+            "warnings": warnings,
+            "comparison": shown,
+        }
         print_json(result | ({"figures": [str(file) for file in files]} if files else {}))
 
 
@@ -98,7 +105,7 @@ def write_report(
 
 
 def _one(run: Run) -> tuple[Header, list[Section]]:
-    header = Header(words.requested(run), words.found(run), words.sure(run))
+    header = Header(words.requested(run), words.found(run), _certainty(words.sure(run), run))
     return header, [Section("", (), [summary_grid(run, "Key figures")]), *_charts([("", run)])]
 
 
@@ -107,11 +114,19 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     requested = f"Whether {names[0]} agrees with {names[1]} within ±{comparison.tolerance * 100:g}%."
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
-    return Header(requested, words.verdict(comparison, names), words.doubt(comparison)), [
+    certainty = _certainty(words.doubt(comparison), *(run for _, run in runs))
+    return Header(requested, words.verdict(comparison, names), certainty), [
         Section("", [f"{name}: {words.requested(run)}" for name, run in runs], summaries),
-        Section("Quantile by quantile", (), [comparison_grid(comparison, names)], ratios),
+        Section("Quantile by quantile", (), [comparison_grid(comparison, names, warnings=named_warnings(runs))], ratios),
         *_charts(runs),
     ]
+
+
+def _certainty(sentence: str, *runs: Run) -> str:
+    """Return a sentence on what is certain, after one on measurements that may mislead."""
+    if any(run_warnings(run) for run in runs):
+        return f"The measurement may mislead: see the warnings below the tables. {sentence}"
+    return sentence
 
 
 def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:

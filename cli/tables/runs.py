@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from cli.tables.grid import Grid
+from cli.tables.quality import run_warnings
 from cli.words import LABELS, byte_rate, fraction, number, seconds, tail_of
 from sim.analysis.bounds import Between
 from sim.replication.replicate import PrecisionVerdict
@@ -20,7 +21,10 @@ _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
 
 def summary_grid(run: Run, title: str = "") -> Grid:
-    """Key figures of a Run, one row per operation; attempts per request if any request had more than one."""
+    """Key figures of a Run, one row per operation; attempts per request if any request had more than one.
+
+    Below the table is why the figures of a measured Run may mislead.
+    """
     rows, has_retries = [], bool((run.column("attempts") > 1).any())
     for op, figures in summarise(run)["ops"].items():
         samples, latency = latencies(run, op), figures["latency_s"]
@@ -39,7 +43,7 @@ def summary_grid(run: Run, title: str = "") -> Grid:
         ])  # fmt: skip
     columns = ["op", "requests", "errors", *(["attempts"] if has_retries else []), "op/s", "payload"]
     columns += [*(LABELS[name] for name in _LATENCIES), "mild outliers", "severe outliers"]
-    return Grid(title, columns, rows)
+    return Grid(title, columns, rows, warnings=run_warnings(run))
 
 
 def mean_attempts(run: Run, op: str) -> float:
