@@ -115,9 +115,10 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
     certainty = _certainty(words.doubt(comparison), *(run for _, run in runs))
+    compared = comparison_grid(comparison, names, warnings=named_warnings(runs))
     return Header(requested, words.verdict(comparison, names), certainty), [
         Section("", [f"{name}: {words.requested(run)}" for name, run in runs], summaries),
-        Section("Quantile by quantile", (), [comparison_grid(comparison, names, warnings=named_warnings(runs))], ratios),
+        Section("Quantile by quantile", (), [compared], ratios),
         *_charts(runs),
     ]
 

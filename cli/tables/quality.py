@@ -19,4 +19,4 @@ def run_warnings(run: Run) -> list[str]:
 
 def named_warnings(runs: Sequence[tuple[str, Run]]) -> list[str]:
     """Return the warnings about each Run, with its name."""
-    return [f"{name} was measured under doubtful conditions: {text}" for name, run in runs for text in run_warnings(run)]
+    return [f"{name}: {text}" for name, run in runs for text in run_warnings(run)]
