@@ -14,6 +14,7 @@ from cli.common import print_grid, print_json, progress, say, stdout, warn_if_sl
 from cli.figures.figure_files import PageFiles
 from cli.options import (
     FiguresOption,
+    ForceOption,
     FormatOption,
     JsonOption,
     OutOption,
@@ -22,6 +23,7 @@ from cli.options import (
     SetOption,
     WorkersOption,
 )
+from cli.outputs import check_file_output
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
 from models.store import load_spec
 from traces.run import Run
@@ -73,12 +75,14 @@ def command(
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Fit a model to measured Runs, and write a profile for --profile of other commands.
 
     The fitted parameters are the service demands and distributions that the spec contains and the Runs depend on.
     """
+    check_file_output(out, force)
     store = load_spec(spec, assignments or ())
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
     folders = run_folders(runs)

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import print_grid, print_json, progress, say, stdout
-from cli.options import JsonOption, OutOption, SeedOption, SetOption
+from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption
+from cli.outputs import check_run_output
 from cli.parse.spec import overridden
 from cli.tables.quality import run_warnings
 from cli.tables.runs import mean_attempts, summary_grid
@@ -21,7 +22,6 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.spec_file import validated
 from traces.statistics.summary import summarise
-from traces.tables import check_folder
 from traces.trace import Trace
 from traces.units import parse_bytes
 from validate.compare.server_trace import IN_RUN
@@ -101,6 +101,7 @@ def command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without issuing requests.")] = False,
     seed: SeedOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> int:
     """Issue the requests of a trace to a real store, and record their outcomes.
@@ -121,7 +122,8 @@ def command(
         print_json({"dry_run": facts}) if json else _print_plan(facts)
         return 0
     if out is not None:
-        check_folder(out)
+        # A Run that is continued is part of the result that replaces it.
+        check_run_output(out, force or (resumed is not None and out.resolve() == resumed.resolve()))
     elif server_trace:
         raise InputError("--server-trace writes to the folder of the Run; add --out")
     target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))

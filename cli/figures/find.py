@@ -67,7 +67,8 @@ def best_figures(result: Best) -> list[go.Figure]:
     latency = _by_value(result, f"{measure.label} by value", measure.label, targets, measure)
     fresh = measure.scaled(result.best.target)
     latency.update_yaxes(**latency_axis([*targets, fresh]))
-    _points(latency, [result.value * _axis(result)[1]], [fresh], [exactly(measure, fresh)], "fresh replications", _FRESH)
+    at = result.value * _axis(result)[1]
+    _points(latency, [at], [fresh], [exactly(measure, fresh)], "fresh replications", _FRESH)
     extra = [Estimate(*[100 * trial.extra_load] * 3) for trial in in_search]
     load = _by_value(result, "Extra load by value", "attempts beyond the first (%)", extra, None)
     load.update_yaxes(rangemode="tozero")
