@@ -26,6 +26,7 @@ from cli.options import (
 from cli.outputs import check_file_output
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
 from models.store import load_spec
+from traces.errors import InputError
 from traces.run import Run
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
@@ -59,6 +60,9 @@ def command(
         ),
     ] = None,
     anyway: Annotated[bool, typer.Option("--anyway", help="Also fit Runs that fail the run-quality check.")] = False,
+    leave_out: Annotated[
+        bool, typer.Option("--leave-out", help="Leave out Runs that fail the run-quality check (default: refuse).")
+    ] = False,
     server_trace: Annotated[
         list[Path] | None,
         typer.Option(
@@ -82,6 +86,8 @@ def command(
 
     The fitted parameters are the service demands and distributions that the spec contains and the Runs depend on.
     """
+    if anyway and leave_out:
+        raise InputError("--anyway fits Runs that fail the run-quality check, and --leave-out does not; give one")
     check_file_output(out, force)
     store = load_spec(spec, assignments or ())
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
@@ -100,6 +106,7 @@ def command(
             confidence=confidence,
             workers=workers or len(os.sched_getaffinity(0)),
             anyway=anyway,
+            leave_out=leave_out,
             server_s=server_s,
             progress=advance,
         )

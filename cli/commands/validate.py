@@ -68,6 +68,9 @@ def command(
             help=f"Allowed median error of a measure; repeatable (default: {_DEFAULTS}).",
         ),
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Also use Runs that fail the run-quality check (default: leave them out).")
+    ] = False,
     seeds: Annotated[int, typer.Option("--seeds", min=2, help="Number of simulations per workload.")] = 5,
     workers: WorkersOption = None,
     report: PageOption = None,
@@ -102,6 +105,7 @@ def command(
             seeds=seeds,
             seed=seed or 0,
             workers=workers or len(os.sched_getaffinity(0)),
+            anyway=anyway,
             progress=advance,
         )
     shown = {"spec": str(spec), "profile": None if profile is None else str(profile), **result.to_json()}

@@ -18,6 +18,7 @@ LATE_S = 0.005
 LEAST_RATE = 0.98
 """The fraction of the intended rate that an open loop must reach."""
 
+
 def run_table(trace: Trace, records: list[Record]) -> pa.Table:
     """Return the Run's table: the trace's columns of the issued rows, and their outcomes."""
     taken = trace.table.select(["op", "bucket", "key", "size_bytes"]).take([r.due.row for r in records])
