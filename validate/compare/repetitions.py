@@ -38,7 +38,7 @@ def repetition_warnings(runs: Sequence[tuple[str, Run]]) -> list[str]:
             apart, one, other = max(pairs)
             found.append(
                 f"{one} and {other} repeat each other, but their medians of {op} differ by "
-                f"{100 * math.expm1(apart):.3g} % (the limit is {100 * MOST_DRIFT:g} %): the machine or the store changed"
+                f"{100 * math.expm1(apart):.3g} % (limit {100 * MOST_DRIFT:g} %): the machine or the store changed"
             )
     return found
 
