@@ -90,8 +90,7 @@ def calibrate(
     with_cpu = models_cpu(spec)
     measured = [Measured(name, run, (server_s or {}).get(name), with_cpu) for name, run in runs]
     measured, left_out = _usable(measured, anyway, leave_out)
-    for m in measured:
-        _check_run(m)
+    _check_workloads(measured)
     targets = targets_of(measured, seed)
     parameters, matter = _relevant(spec, parameters, [measured[members[0]] for members in targets.configurations])
     first = staged_estimates(spec, parameters, measured)
@@ -178,16 +177,20 @@ def _usable(measured: Sequence[Measured], anyway: bool, leave_out: bool) -> tupl
     return used, [f"{m.name} was left out: {'; '.join(m.quality.reasons)}" for m in failed]
 
 
-def _check_run(m: Measured) -> None:
-    """Check that the workload of a Run is known.
+def _check_workloads(measured: Sequence[Measured]) -> None:
+    """Check that the workloads of all Runs are known.
 
     Raises:
-        InputError: it is not.
+        InputError: some are not; a line for each.
     """
-    try:
-        m.requested  # noqa: B018 - found here, so that the message has the Run's name
-    except InputError as error:
-        raise InputError(f"{m.name}: {error}") from error
+    unknown = []
+    for m in measured:
+        try:
+            m.requested  # noqa: B018 - found here, so that the message has the Run's name
+        except InputError as error:
+            unknown.append(f"{m.name}: {error}")
+    if unknown:
+        raise InputError(*unknown)
 
 
 def _ignored_issues(measured: Sequence[Measured]) -> list[str]:

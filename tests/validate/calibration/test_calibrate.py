@@ -261,6 +261,12 @@ def test_all_runs_that_fail_the_check_are_named_at_once():
     assert two.startswith("two: disturbed: ") and two.endswith("leave them out, or fit them anyway")
 
 
+def test_all_runs_without_a_trace_are_named_at_once():
+    with pytest.raises(InputError) as caught:
+        calibrate(SPEC, [("one", run_of(LATENCY)), ("good", RUNS[0][1]), ("two", run_of(LATENCY))], FITTED)
+    assert [message.partition(":")[0] for message in caught.value.messages] == ["one", "two"]
+
+
 def test_disturbed_runs_are_left_out_on_demand():
     found = calibrate(SPEC, [("good", RUNS[0][1]), ("bad", disturbed(RUNS[0][1]))], FITTED[:1], leave_out=True)
     assert [run.name for run in found.runs] == ["good"]
