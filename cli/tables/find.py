@@ -108,9 +108,9 @@ def best_sure(result: Best) -> str:
     between = f"95 % interval {seconds(gain.low)} … {seconds(gain.high)}"
     verdict = "it is significantly better" if result.improves else "it is not significantly better"
     text = (
-        f"The difference is {seconds(gain.value)} ({between}): {verdict}. These figures are of fresh replications, "
-        f"because the least of {len(result.trials)} values tried seems too good in the search that chose it: there it "
-        f"was {seconds(result.in_search.target.value)}."
+        f"The difference is {seconds(gain.value)} ({between}): {verdict}. These figures are of fresh replications, as "
+        f"the least of {len(result.trials)} values seems better than it is in the search that chose it: there, they "
+        f"were {seconds(result.in_search.target.value)} and {seconds(result.base_in_search.target.value)}."
     )
     if result.best.allowed or result.most_extra_load is None:
         return text
