@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench minio clean
 
 demo: .venv/ready
-	$(BIN)/tailcast demo
+	$(BIN)/tailcast demo --force
 
 test: .venv/ready
 	$(BIN)/python -m pytest -q -m "not clock" -n 2 --dist loadfile

@@ -45,6 +45,8 @@ def print_grid(grid: Grid, transpose: bool = True, console: Console = stdout) ->
     if grid.title:
         console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
     console.print(rich_table(grid, transpose))
+    for warning in grid.warnings:
+        console.print(f"warning: {warning}", markup=False, soft_wrap=True)
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -60,6 +60,9 @@ FiguresOption = Annotated[
 ]
 FormatOption = Annotated[FigureFormat, typer.Option("--format", help="File format of --figures.")]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path (default: none).")]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Overwrite what --out names, if it exists (default: refuse).")
+]
 KeptOption = Annotated[
     Path | None,
     typer.Option(

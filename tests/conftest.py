@@ -33,7 +33,7 @@ _STORES = {"stub", "lab_state"}
 
 
 def pytest_configure() -> None:
-    """Give each parallel worker a core of its own: a command then simulates in it, and starts no processes by default."""
+    """Give each parallel worker a core of its own, so that commands start no processes by default."""
     cores, worker = sorted(os.sched_getaffinity(0)), os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})

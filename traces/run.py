@@ -176,6 +176,9 @@ class Run:
             InputError: the folder or one of its files is missing or does not match the schema.
         """
         path = folder / "run.json"
+        if folder.is_file():
+            what = "a trace" if folder.suffix in (".parquet", ".csv") else "a file"
+            raise InputError(f"{folder}: is {what}, not a Run, which is a folder with a run.json")
         try:
             info = json.loads(path.read_text())
         except FileNotFoundError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
 from validate.calibration.profile import Profile
 from validate.compare.compare import Comparison, compare
+from validate.compare.run_quality import check_quality
 from validate.replay.replay import Progress, replay
 from validate.s3.account import Target
 
@@ -26,6 +27,9 @@ LIGHT_CLIENTS, HEAVY_CLIENTS = (1, 4), 16
 """Closed-loop clients of the loads that are fitted, and of the one that is forecast."""
 
 TOLERANCE = 0.25
+
+TRIES = 2
+"""Maximum number of measurements of a load on a live store: what disturbed one may be over in the next."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +69,44 @@ def recorded(clients: int) -> Run:
     return replace(Run.read(FOLDER / run_name(clients)), trace=_trace(clients))
 
 
+class DisturbedError(Exception):
+    """The machine was too busy for a measurement.
+
+    Attributes:
+        clients: number of clients of the load that was measured.
+        reasons: the warnings of the run-quality check, as sentences.
+    """
+
+    def __init__(self, clients: int, reasons: Sequence[str]):
+        super().__init__("; ".join(reasons))
+        self.clients, self.reasons = clients, list(reasons)
+
+
 def measured(clients: int, target: Target, progress: Progress) -> Run:
-    """A Run with so many clients on a live store.
+    """Return a Run with this number of clients on a live store; a disturbed one is measured again.
 
     Raises:
         InputError: the store cannot be reached or refuses.
+        DisturbedError: each of `TRIES` measurements was disturbed.
+        KeyboardInterrupt: the replay was interrupted.
     """
-    return replay(_trace(clients), target, progress=progress)
+    reasons: list[str] = []
+    for _ in range(TRIES):
+        run = replay(_trace(clients), target, progress=progress)
+        if run.info["aborted"]:
+            raise KeyboardInterrupt
+        reasons = check_quality(run).warnings
+        if not reasons:
+            return run
+    raise DisturbedError(clients, reasons)
 
 
 def demonstrate(
     light: tuple[Run, ...], heavy: Run, seed: int, workers: int, progress: Callable[[float], None]
 ) -> Demonstration:
-    """Fit the light loads, forecast the heavy one, and compare; `progress` is told the share of the fit that is done.
+    """Fit the light loads, forecast the heavy one, and compare; `progress` is called with the fraction of the fit done.
 
-    Runs are fitted also where the machine was busy with other things: a demonstration takes the machine it finds.
+    Runs of a store that was not steady are fitted too: a demonstration takes the disks that it finds.
     """
     runs = [(run_name(clients), run) for clients, run in zip(LIGHT_CLIENTS, light, strict=True)]
     spec = _spec()

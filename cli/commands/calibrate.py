@@ -14,6 +14,7 @@ from cli.common import print_grid, print_json, progress, say, stdout, warn_if_sl
 from cli.figures.figure_files import PageFiles
 from cli.options import (
     FiguresOption,
+    ForceOption,
     FormatOption,
     JsonOption,
     OutOption,
@@ -22,8 +23,10 @@ from cli.options import (
     SetOption,
     WorkersOption,
 )
+from cli.outputs import check_file_output
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
 from models.store import load_spec
+from traces.errors import InputError
 from traces.run import Run
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
@@ -57,6 +60,9 @@ def command(
         ),
     ] = None,
     anyway: Annotated[bool, typer.Option("--anyway", help="Also fit Runs that fail the run-quality check.")] = False,
+    leave_out: Annotated[
+        bool, typer.Option("--leave-out", help="Leave out Runs that fail the run-quality check (default: refuse).")
+    ] = False,
     server_trace: Annotated[
         list[Path] | None,
         typer.Option(
@@ -73,12 +79,16 @@ def command(
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Fit a model to measured Runs, and write a profile for --profile of other commands.
 
     The fitted parameters are the service demands and distributions that the spec contains and the Runs depend on.
     """
+    if anyway and leave_out:
+        raise InputError("--anyway fits Runs that fail the run-quality check, and --leave-out does not; give one")
+    check_file_output(out, force)
     store = load_spec(spec, assignments or ())
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
     folders = run_folders(runs)
@@ -96,6 +106,7 @@ def command(
             confidence=confidence,
             workers=workers or len(os.sched_getaffinity(0)),
             anyway=anyway,
+            leave_out=leave_out,
             server_s=server_s,
             progress=advance,
         )

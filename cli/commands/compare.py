@@ -26,6 +26,7 @@ def command(
 ) -> None:
     """Compare two Runs quantile by quantile, and say whether A agrees with B."""
     from cli.tables.comparison import comparison_grid
+    from cli.tables.quality import named_warnings, run_warnings
     from cli.words import doubt, verdict
     from traces.run import Run
     from validate.compare.compare import compare
@@ -34,10 +35,12 @@ def command(
     with progress("comparing", total=1) as advance:
         result = compare(*runs, tolerance=tolerance, seed=seed or 0, progress=advance)
     if as_json:
-        print_json(result.to_json())
+        warnings = {side: run_warnings(run) for side, run in zip("ab", runs, strict=True)}
+        print_json({**result.to_json(), "warnings": warnings})
     else:
         names = run_names([a, b])
-        print_grid(comparison_grid(result, (names[0], names[1])))
+        warned = named_warnings(list(zip(names, runs, strict=True)))
+        print_grid(comparison_grid(result, (names[0], names[1]), warnings=warned))
         stdout.print(verdict(result, (names[0], names[1])), doubt(result), sep="\n", markup=False)
     if check and result.verdict == "differ":
         raise typer.Exit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,8 @@ from cli import words as phrases
 from cli.commands.replay import bars
 from cli.commands.report import write_report
 from cli.common import print_grid, print_json, print_lines, progress, say, stdout, warn_if_slow
-from cli.options import JsonOption, SeedOption
+from cli.options import ForceOption, JsonOption, SeedOption
+from cli.outputs import check_run_output
 from cli.pages.calibration import values_grid
 from cli.simulations import recorded_verdict
 from cli.tables.comparison import comparison_grid
@@ -24,7 +25,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import summarise
 from validate import demo
-from validate.demo import HEAVY_CLIENTS, LIGHT_CLIENTS, Demonstration
+from validate.demo import HEAVY_CLIENTS, LIGHT_CLIENTS, TRIES, Demonstration, DisturbedError
 from validate.lab import lab
 from validate.lab.registry import kind_of
 from validate.lab.store import StoreKind
@@ -36,14 +37,19 @@ _NAMES = f"forecast of {HEAVY_CLIENTS} clients", "measured"
 def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report and the Runs.")] = Path("out/demo"),
     use_recorded: Annotated[bool, typer.Option("--recorded", help="Use the recorded Runs, start no store.")] = False,
+    force: ForceOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.
 
-    Measures a live store on loopback where its server is installed; else takes Runs recorded on a real one.
+    Measures a live store on loopback where its server is installed; else, or if the machine is busy, takes Runs
+    recorded on a real one.
     """
-    source, measurements = _measurements(use_recorded)
+    for name in (*map(demo.run_name, (*LIGHT_CLIENTS, HEAVY_CLIENTS)), "forecast"):
+        if (out / name).exists():
+            check_run_output(out / name, force)
+    source, measurements, unused = _measurements(use_recorded)
     *light, heavy = measurements
     warn_if_slow()
     with progress("fitting the model to the light loads", total=1) as update:
@@ -51,7 +57,7 @@ def command(
     page = _write(found, measurements, out, source)
     say(f"report: {page}")
     if as_json:
-        print_json(_facts(found, source, page))
+        print_json(_facts(found, source, unused, page))
         return
     verdict = recorded_verdict(found.forecast)
     print_lines([] if verdict is None else [f"The {_NAMES[0]} is {verdict_line(verdict)}"])
@@ -60,25 +66,48 @@ def command(
     stdout.print(phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison), sep="\n", markup=False)
 
 
-def _measurements(use_recorded: bool) -> tuple[str, list[Run]]:
-    """Where the measurements come from, and those of the light loads and the heavy one."""
+def _measurements(use_recorded: bool) -> tuple[str, list[Run], DisturbedError | None]:
+    """Return the origin of the measurements, those of the light loads and the heavy one, and why live ones are unused.
+
+    A disturbed measurement would be called a wrong forecast.
+    """
     loads = (*LIGHT_CLIENTS, HEAVY_CLIENTS)
     kind = kind_of(demo.store_name())
-    if use_recorded or kind.find() is None:
-        if not use_recorded:
-            say(f"{kind.title} is not installed, so the demo takes Runs that were recorded on a real {kind.title}.")
+    unused = None
+    if not use_recorded and kind.find() is not None:
+        try:
+            return f"a live {kind.title} on this machine", _live(kind, loads), None
+        except DisturbedError as error:
+            unused = error
             say(
-                f"To measure a live one: 'tailcast lab install {kind.name}' ({kind.installation}), then the demo again."
+                f"The live {kind.title} was measured {TRIES} times with {_clients(error.clients)}, and the measurement "
+                f"is not used, because this machine was busy: {'; '.join(error.reasons)}."
             )
-        measurements = [demo.recorded(clients) for clients in loads]
-        return f"Runs recorded on a real {kind.title} at {measurements[-1].info['started_at'][:10]}", measurements
+            say(f"So the demo takes Runs that were recorded on a real {kind.title}; try again on a quiet machine.")
+    elif not use_recorded:
+        say(f"{kind.title} is not installed, so the demo takes Runs that were recorded on a real {kind.title}.")
+        say(f"To measure a live one: 'tailcast lab install {kind.name}' ({kind.installation}), then the demo again.")
+    measurements = [demo.recorded(clients) for clients in loads]
+    return f"Runs recorded on a real {kind.title} at {measurements[-1].info['started_at'][:10]}", measurements, unused
+
+
+def _live(kind: StoreKind, loads: Sequence[int]) -> list[Run]:
+    """Measure each load on a live store.
+
+    Raises:
+        DisturbedError: the machine was too busy.
+    """
     measurements = []
     with _store(kind) as target:
         for clients in loads:
-            say(f"measuring a live {kind.title} with {clients} client{'s' if clients > 1 else ''}")
+            say(f"measuring a live {kind.title} with {_clients(clients)}")
             with bars() as report:
                 measurements.append(demo.measured(clients, target, report))
-    return f"a live {kind.title} on this machine", measurements
+    return measurements
+
+
+def _clients(count: int) -> str:
+    return f"{count} client{'' if count == 1 else 's'}"
 
 
 @contextlib.contextmanager
@@ -119,9 +148,10 @@ def _parameters(found: Demonstration) -> Grid:
     return values_grid(found.profile, f"Fitted to {' and '.join(map(str, LIGHT_CLIENTS))} clients")
 
 
-def _facts(found: Demonstration, source: str, page: Path) -> dict[str, Any]:
+def _facts(found: Demonstration, source: str, unused: DisturbedError | None, page: Path) -> dict[str, Any]:
     return {
         "source": source,
+        "unused": None if unused is None else {"clients": unused.clients, "reasons": unused.reasons},
         "fit": {
             "values": found.profile.values,
             "rms_log_error": found.profile.rms_log_error,

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
-from cli.options import JsonOption, OutOption, SeedOption, SetOption, WorkersOption
+from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, WorkersOption
+from cli.outputs import check_file_output
 from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
 from traces.errors import InputError
@@ -61,9 +62,11 @@ def run(
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Predict the published measurements of a case."""
+    check_file_output(out, force)
     case = case_named(name)
     allowed = case.tolerance if tolerance is None else tolerance
     if not math.isfinite(allowed):

@@ -11,8 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import print_grid, print_json, progress, say, stdout
-from cli.options import JsonOption, OutOption, SeedOption, SetOption
+from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption
+from cli.outputs import check_run_output
 from cli.parse.spec import overridden
+from cli.tables.quality import run_warnings
 from cli.tables.runs import mean_attempts, summary_grid
 from models.client_policy import ClientPolicies
 from models.store import load_spec
@@ -20,7 +22,6 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.spec_file import validated
 from traces.statistics.summary import summarise
-from traces.tables import check_folder
 from traces.trace import Trace
 from traces.units import parse_bytes
 from validate.compare.server_trace import IN_RUN
@@ -29,7 +30,7 @@ from validate.lab.request_trace import recording
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import Progress, replay, resume
 from validate.replay.resume import remaining
-from validate.replay.schedule import sentence
+from validate.replay.schedule import kept_sentence
 from validate.s3.account import Target
 
 _DEFAULT = Options()
@@ -100,6 +101,7 @@ def command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without issuing requests.")] = False,
     seed: SeedOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     json: JsonOption = False,
 ) -> int:
     """Issue the requests of a trace to a real store, and record their outcomes.
@@ -120,7 +122,8 @@ def command(
         print_json({"dry_run": facts}) if json else _print_plan(facts)
         return 0
     if out is not None:
-        check_folder(out)
+        # A Run that is continued is part of the result that replaces it.
+        check_run_output(out, force or (resumed is not None and out.resolve() == resumed.resolve()))
     elif server_trace:
         raise InputError("--server-trace writes to the folder of the Run; add --out")
     target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))
@@ -140,10 +143,16 @@ def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
     """Print the result, and return the exit code."""
     _warn(run, options)
     summary = summarise(run) | {name: run.info[name] for name in ("schedule", "cpu", "aborted")}
+    summary["warnings"] = run_warnings(run)
     if options.policies != ClientPolicies():
         for op, figures in summary["ops"].items():
             figures["attempts"] = mean_attempts(run, op)
-    print_json(summary) if json else _print_summary(run)
+    if json:
+        print_json(summary)
+        for text in summary["warnings"]:
+            say(f"warning: {text}")
+    else:
+        _print_summary(run)
     if not run.info["aborted"]:
         return 0
     hint = f"; --resume {out} issues the rest" if out is not None and "unissued" in run.info else ""
@@ -211,15 +220,13 @@ def _warn(run: Run, options: Options) -> None:
     if options.policies.hedge.cancel and not run.info["client_policies"]["hedge"]["cancel"]:
         say("note: losing attempts ran to completion because they could not be cancelled; to simulate this, set "
             "client.hedge.cancel=false")  # fmt: skip
-    if len(run) and not run.info["schedule"]["kept"]:
-        say(f"warning: {sentence(run.info['schedule'], run.info['max_in_flight'], run.info['cpu'])}")
 
 
 def _print_summary(run: Run) -> None:
     print_grid(summary_grid(run))
     schedule, cpu = run.info["schedule"], run.info["cpu"]
     if not len(run) or schedule["kept"]:
-        stdout.print(sentence(schedule, run.info["max_in_flight"], cpu), markup=False, soft_wrap=True)
+        stdout.print(kept_sentence(schedule), markup=False, soft_wrap=True)
     if len(run):
         loads = {"other load": cpu["other_share"], "steal": cpu["steal_share"]}
         parts = [f"{name} {100 * fraction:.1f} %" for name, fraction in loads.items() if fraction is not None]

@@ -21,6 +21,7 @@ from cli.pages.page import Header, Section, write_page
 from cli.simulations import recorded_verdict
 from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
+from cli.tables.quality import named_warnings, run_warnings
 from cli.tables.runs import attribution_grid, few_in, stations_grid, summary_grid
 from cli.tables.verdict import backlog_grid, few_note, verdict_line
 from models.store import compile_spec, spec_of
@@ -64,7 +65,13 @@ def command(
     files = pages.write(lambda path: write_report(named, path, heading, comparison=comparison))
     if as_json:
         shown = None if comparison is None else comparison.to_json()
-        result = {"report": str(out), "runs": {name: summarise(run) for name, run in named}, "comparison": shown}
+        warnings = {name: run_warnings(run) for name, run in named}
+        result = {
+            "report": str(out),
+            "runs": {name: summarise(run) for name, run in named},
+            "warnings": warnings,
+            "comparison": shown,
+        }
         print_json(result | ({"figures": [str(file) for file in files]} if files else {}))
 
 
@@ -103,7 +110,8 @@ def _one(run: Run) -> tuple[Header, list[Section]]:
     verdict = recorded_verdict(run)
     opening = [] if verdict is None else [verdict_line(verdict)]
     overloaded = verdict is not None and verdict.overloaded
-    header = Header(words.requested(run), " ".join([*opening, words.found(run)]), words.sure(run, overloaded))
+    certainty = _certainty(words.sure(run, overloaded), run)
+    header = Header(words.requested(run), " ".join([*opening, words.found(run)]), certainty)
     backlog = [backlog_grid(verdict)] if verdict is not None and overloaded else []
     grids = [*backlog, summary_grid(run, "Key figures")]
     return header, [Section("", _few(run), grids), *_charts([("", run)])]
@@ -122,11 +130,20 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     ratios = [figures.ratios(comparison, names)]
     opening = [f"{name} is {verdict_line(found)}" for name, run in runs if (found := recorded_verdict(run))]
     paragraphs = [*(f"{name}: {words.requested(run)}" for name, run in runs), *_few(*(run for _, run in runs))]
-    return Header(requested, " ".join([*opening, words.verdict(comparison, names)]), words.doubt(comparison)), [
+    certainty = _certainty(words.doubt(comparison), *(run for _, run in runs))
+    compared = comparison_grid(comparison, names, warnings=named_warnings(runs))
+    return Header(requested, " ".join([*opening, words.verdict(comparison, names)]), certainty), [
         Section("", paragraphs, summaries),
-        Section("Quantile by quantile", (), [comparison_grid(comparison, names)], ratios),
+        Section("Quantile by quantile", (), [compared], ratios),
         *_charts(runs),
     ]
+
+
+def _certainty(sentence: str, *runs: Run) -> str:
+    """Return a sentence on what is certain, after one on measurements that may mislead."""
+    if any(run_warnings(run) for run in runs):
+        return f"The measurement may mislead: see the warnings below the tables. {sentence}"
+    return sentence
 
 
 def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:

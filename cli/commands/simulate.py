@@ -11,6 +11,7 @@ import typer
 from cli.common import print_grid, print_json, print_lines, warn_if_slow
 from cli.options import (
     EngineOption,
+    ForceOption,
     JsonOption,
     ProfileOption,
     SeedOption,
@@ -20,6 +21,7 @@ from cli.options import (
     SteadyOption,
     TraceOption,
 )
+from cli.outputs import check_run_output
 from traces.errors import InputError
 
 _BATCH = 10  # replications at a time if only a precision is given
@@ -57,6 +59,7 @@ def command(
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Write the Run to this folder (default: none)."),
     ] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store and print latencies, throughput and the load of each station."""
@@ -76,6 +79,7 @@ def command(
         raise InputError("--out writes one Run; leave out --replications and --precision")
     if steady and not several:
         raise InputError("--steady needs replications; add --replications 10 or --precision 0.05")
+    check_run_output(out, force)
     store, requests = spec_and_trace(spec, trace, profile, assignments)
     if engine == "compiled":
         warn_if_slow()

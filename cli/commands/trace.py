@@ -10,7 +10,8 @@ from rich.table import Table
 
 from cli.commands import trace_convert, trace_edit, trace_export, trace_fit, trace_import
 from cli.common import print_json, say, stdout
-from cli.options import JsonOption, OutOption, PageOption, SeedOption, SetOption
+from cli.options import ForceOption, JsonOption, OutOption, PageOption, SeedOption, SetOption
+from cli.outputs import check_file_output, check_page_output
 from cli.pages.trace import write_trace_page
 from traces.run import read_trace_or_run
 from traces.statistics.characteristics import figures as characteristic_figures
@@ -42,12 +43,14 @@ def generate_command(
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Generate the trace of a workload.
 
     --out writes it as parquet, or as CSV if the name ends in .csv.
     """
+    check_file_output(out, force)
     trace = generate(load_workload(workload, assignments or ()), seed or 0)
     if out is not None:
         trace.write(out)
@@ -63,6 +66,7 @@ def info(
     as_json: JsonOption = False,
 ) -> None:
     """Describe sizes, bursts, popularity, reuse and workers."""
+    check_page_output(report)
     requested, run = read_trace_or_run(trace)
     figures = characteristic_figures(requested, run)
     if report is not None:

@@ -9,7 +9,8 @@ import typer
 
 from cli.commands.trace_fit import workload_text, write_workload
 from cli.common import print_json, say, stdout
-from cli.options import JsonOption, OutOption, SetOption
+from cli.options import ForceOption, JsonOption, OutOption, SetOption
+from cli.outputs import check_file_output
 from traces.benchmarks.convert import convert
 
 
@@ -25,12 +26,14 @@ def command(
         str | None, typer.Option("--part", help="Workstage or test to convert (default: the first).")
     ] = None,
     assignments: SetOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Convert the definition of a benchmark to a workload.
 
     Reads COSBench, warp and gosbench, and lists what is not converted.
     """
+    check_file_output(out, force)
     found = convert(definition, part, tuple(assignments or ()))
     title = f"From {definition.name}, a definition of {found.tool}: {found.part}."
     for note in found.notes:

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from cli.common import print_json, say
-from cli.options import JsonOption, SeedOption
+from cli.options import ForceOption, JsonOption, SeedOption
+from cli.outputs import check_file_output
 from traces.errors import InputError
 from traces.trace import Trace
 from traces.transform.edit import Align, cut, merge, sample_keys
@@ -29,9 +30,11 @@ def cut_command(
         str, typer.Option("--from", help="Start of the window, such as 10m after the start of the trace.")
     ] = "0s",
     end: Annotated[str | None, typer.Option("--to", help="End of the window (default: the end of the trace).")] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Keep the requests in a time window."""
+    check_file_output(out, force)
     whole = Trace.read(trace)
     part = cut(whole, _seconds("--from", begin), math.inf if end is None else _seconds("--to", end))
     _write(part, out, len(whole), as_json)
@@ -50,9 +53,11 @@ def scale_command(
         ),
     ] = "clone",
     seed: SeedOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Multiply the arrival rate, and preserve its variation."""
+    check_file_output(out, force)
     whole = Trace.read(trace)
     _write(scale(whole, rate, how, seed or 0), out, len(whole), as_json)
 
@@ -61,9 +66,11 @@ def sample_command(
     trace: TraceArgument,
     out: WriteOption,
     keys: Annotated[float, typer.Option("--keys", help="Fraction of the objects, such as 0.1.", show_default=False)],
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Keep all requests for a fraction of the objects, chosen by hash."""
+    check_file_output(out, force)
     whole = Trace.read(trace)
     _write(sample_keys(whole, keys), out, len(whole), as_json)
 
@@ -77,9 +84,11 @@ def merge_command(
             "--align", help="Alignment: start (all start together) or clock (by the calendar times of their logs)."
         ),
     ] = "start",
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Merge traces by time."""
+    check_file_output(out, force)
     parts = [Trace.read(path) for path in traces]
     _write(merge(parts, align), out, sum(map(len, parts)), as_json)
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from cli.common import print_json, say
-from cli.options import JsonOption
+from cli.options import ForceOption, JsonOption
+from cli.outputs import check_file_output
 from traces.run import Run
 from traces.transform.export import export
 
@@ -25,9 +26,11 @@ def command(
         ),
     ],
     op: Annotated[str | None, typer.Option("--op", help="Operation to export (default: all).")] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Export a Run in a format of warp, HdrHistogram, or as CSV."""
+    check_file_output(out, force)
     requests = export(Run.read(run), out, op)
     if as_json:
         print_json({"out": str(out), "requests": requests})

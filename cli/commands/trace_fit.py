@@ -10,7 +10,8 @@ import typer
 import yaml
 
 from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
-from cli.options import JsonOption, SeedOption, SetOption
+from cli.options import ForceOption, JsonOption, SeedOption, SetOption
+from cli.outputs import check_file_output
 from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
 from cli.words import number
@@ -43,12 +44,14 @@ def command(
         bool, typer.Option("--check", help="Exit with 1 if a characteristic or a latency differs.")
     ] = False,
     seed: SeedOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Fit a workload to a trace, and compare what it generates.
 
     Fitted are arrivals, mix, sizes, popularity and closed-loop workers.
     """
+    check_file_output(out, force)
     store = None if spec is None else load_spec(spec, assignments or ())
     original, run = read_trace_or_run(trace)
     with progress("fitting", 2) as update:

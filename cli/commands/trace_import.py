@@ -9,6 +9,7 @@ import typer
 
 from cli.common import print_json, progress, stdout
 from cli.options import JsonOption, SeedOption
+from cli.outputs import check_file_output, check_run_output
 from cli.words import seconds
 from traces.errors import InputError
 
@@ -47,6 +48,9 @@ def command(
     salt: Annotated[str | None, typer.Option("--salt", help="Key of the hashes (default: random, not kept).")] = None,
     spread: Annotated[bool, typer.Option("--spread", help="Spread arrivals over the tick of a coarse clock.")] = False,
     seed: SeedOption = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the trace and the Run, if they exist (default: refuse).")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Import logs as a trace and, if they have latencies, as a Run.
@@ -57,6 +61,9 @@ def command(
 
     if salt is not None and not anonymise:
         raise InputError("--salt is the key for --anonymise; give both")
+    run_out = None if no_run else run or out.with_suffix(".run")
+    check_file_output(out, force)
+    check_run_output(run_out, force)
     with progress("reading", total=1) as reading, progress("writing", total=1) as writing:
         bars = {"read": reading, "write": writing}
         figures = import_logs(
@@ -70,7 +77,7 @@ def command(
             salt=salt,
             spread=spread,
             seed=seed or 0,
-            run_out=None if no_run else run or out.with_suffix(".run"),
+            run_out=run_out,
             progress=lambda stage, done, total: bars[stage](done / total if total else 1),
         )
     if as_json:

@@ -15,6 +15,7 @@ from cli.common import json_text, print_grid, print_json, progress, say, stdout,
 from cli.figures.figure_files import PageFiles
 from cli.options import (
     FiguresOption,
+    ForceOption,
     FormatOption,
     JsonOption,
     OutOption,
@@ -23,6 +24,7 @@ from cli.options import (
     SetOption,
     WorkersOption,
 )
+from cli.outputs import check_file_output
 from cli.pages.validation import write_validation_page
 from cli.parse.spec import overridden
 from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
@@ -66,6 +68,9 @@ def command(
             help=f"Allowed median error of a measure; repeatable (default: {_DEFAULTS}).",
         ),
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Also use Runs that fail the run-quality check (default: leave them out).")
+    ] = False,
     seeds: Annotated[int, typer.Option("--seeds", min=2, help="Number of simulations per workload.")] = 5,
     workers: WorkersOption = None,
     report: PageOption = None,
@@ -74,12 +79,14 @@ def command(
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check measured Runs, predict those that the model was not fitted to, and report the errors.
 
     Errors are compared with the repeatability, which is the difference between repetitions of a measurement.
     """
+    check_file_output(out, force)
     data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()
     if profile is not None:
         found = Profile.read(profile)
@@ -98,6 +105,7 @@ def command(
             seeds=seeds,
             seed=seed or 0,
             workers=workers or len(os.sched_getaffinity(0)),
+            anyway=anyway,
             progress=advance,
         )
     shown = {"spec": str(spec), "profile": None if profile is None else str(profile), **result.to_json()}

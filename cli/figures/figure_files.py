@@ -15,6 +15,7 @@ import plotly
 
 from cli.common import say
 from cli.options import FigureFormat
+from cli.outputs import check_page_output
 from traces.errors import InputError
 
 _WIDTH_PX = 900
@@ -33,6 +34,7 @@ class PageFiles:
     file_format: FigureFormat = "png"
 
     def __post_init__(self) -> None:
+        check_page_output(self.page)
         if self.figures is not None and self.page is None:
             raise InputError("--figures writes the figures of a page; add --report FILE.html")
         if self.figures is not None:

@@ -19,7 +19,7 @@ from sim.replication.summaries import Interval
 _SCALES = {"s": ("ms", 1e3), "1/s": ("1/s", 1.0), "B": ("KiB", 1 / 1024), "B/s": ("MB/s", 1e-6), "": ("", 1.0)}
 """Unit of an axis and conversion factor, by unit of the spec."""
 
-_LIMIT = "#d5521a"
+_LIMIT, _FRESH = "#d5521a", "#109e78"
 _ALLOWED = {True: ("extra load allowed", PLAIN), False: ("too much extra load", GREY)}
 _WAYS = {
     "up": ("increase makes it slower", "#e08a00"),
@@ -57,13 +57,20 @@ def _objective(result: Limit, slo: Slo) -> go.Figure:
 
 
 def best_figures(result: Best) -> list[go.Figure]:
-    """Target and extra load at each value; dashed lines are the unchanged spec and the allowed extra load."""
+    """Target and extra load at each value; dashed lines are the unchanged spec and the allowed extra load.
+
+    They are those of the search, with the same seeds; the best value also has its target in fresh replications.
+    """
     measure = Measure(result.target.op, result.target.figure)
     most = result.most_extra_load
-    targets = [measure.scaled(trial.target) for trial in (result.base, *result.trials)]
+    in_search = (result.base_in_search, *result.trials)
+    targets = [measure.scaled(trial.target) for trial in in_search]
     latency = _by_value(result, f"{measure.label} by value", measure.label, targets, measure)
-    latency.update_yaxes(**latency_axis(targets))
-    extra = [Estimate(*[100 * trial.extra_load] * 3) for trial in (result.base, *result.trials)]
+    fresh = measure.scaled(result.best.target)
+    latency.update_yaxes(**latency_axis([*targets, fresh]))
+    at = result.value * _axis(result)[1]
+    _points(latency, [at], [fresh], [exactly(measure, fresh)], "fresh replications", _FRESH)
+    extra = [Estimate(*[100 * trial.extra_load] * 3) for trial in in_search]
     load = _by_value(result, "Extra load by value", "attempts beyond the first (%)", extra, None)
     load.update_yaxes(rangemode="tozero")
     if most is not None:

@@ -67,7 +67,7 @@ def write_best_page(result: Best, path: Path, spec: str) -> list[go.Figure]:
     header = Header(
         f"The {result.path} that minimises {result.target} of {spec}{within}.",
         " ".join([*best_opening(result), best_found(result)]),
-        f"{best_sure(result)} {_simulated(result, len(result.trials) + 1)}",
+        f"{best_sure(result)} {_simulated(result, len(result.trials) + 3)}",
     )
     sections = [
         Section("", charts=best_figures(result)),

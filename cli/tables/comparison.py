@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.words import LABELS, fraction, number, percent, percent_between, seconds
 from validate.compare.compare import DECISIVE, Comparison, OpComparison
 
 
-def comparison_grid(comparison: Comparison, names: tuple[str, str], title: str = "") -> Grid:
+def comparison_grid(
+    comparison: Comparison, names: tuple[str, str], title: str = "", warnings: Sequence[str] = ()
+) -> Grid:
     """Table of a comparison, one row per measure of each operation; `names` are those of A and B."""
     counts = {op: max(result.counts) for op, result in comparison.ops.items()}
     rows = [row for op in ordered(counts) for row in _op_rows(op, comparison.ops[op])]
@@ -21,7 +25,7 @@ def comparison_grid(comparison: Comparison, names: tuple[str, str], title: str =
         f"{comparison.confidence * 100:g}% interval",
         "verdict",
     ]
-    return Grid(title, columns, rows, labels=2)
+    return Grid(title, columns, rows, labels=2, warnings=warnings)
 
 
 def _op_rows(op: str, result: OpComparison) -> list[list[str]]:

@@ -116,18 +116,24 @@ def _beyond(result: Limit) -> str:
 
 
 def best_grid(result: Best) -> Grid:
-    """Table with one row for the spec and one per value; its title is the result and its uncertainty."""
+    """Table with the spec and the best value in fresh replications, then the spec and each value in the search.
+
+    Its title is the result and its uncertainty.
+    """
+    named = [("fresh", trial) for trial in (result.base, result.best)]
+    named += [("search", trial) for trial in (result.base_in_search, *result.trials)]
     rows = [
         [
             "as in the spec" if trial.value is None else shown(result, trial.value),
+            seeds,
             *_interval(trial.target),
             f"{trial.extra_load:.2%}",
             "yes" if trial.allowed else "no",
         ]
-        for trial in (result.base, *result.trials)
+        for seeds, trial in named
     ]
     title = f"{best_found(result)} {best_sure(result)}"
-    return Grid(title, [result.path, str(result.target), "interval", "extra load", "allowed"], rows)
+    return Grid(title, [result.path, "seeds", str(result.target), "interval", "extra load", "allowed"], rows, labels=2)
 
 
 def best_found(result: Best) -> str:
@@ -140,11 +146,18 @@ def best_found(result: Best) -> str:
 
 
 def best_sure(result: Best) -> str:
-    """State the difference from the unchanged spec, with its interval."""
+    """State the difference from the unchanged spec, with its interval, and the effect of having tried many values."""
     gain = result.difference
-    between = f"{seconds(gain.low)} … {seconds(gain.high)}"
-    verdict = "it is certainly better" if result.improves else "it may not be better"
-    return f"The difference is {seconds(gain.value)} ({between}): {verdict}."
+    between = f"95 % interval {seconds(gain.low)} … {seconds(gain.high)}"
+    verdict = "it is significantly better" if result.improves else "it is not significantly better"
+    text = (
+        f"The difference is {seconds(gain.value)} ({between}): {verdict}. These figures are of fresh replications, as "
+        f"the least of {len(result.trials)} values seems better than it is in the search that chose it: there, they "
+        f"were {seconds(result.in_search.target.value)} and {seconds(result.base_in_search.target.value)}."
+    )
+    if result.best.allowed or result.most_extra_load is None:
+        return text
+    return f"{text} In fresh replications, it adds more than the {result.most_extra_load:.2%} load allowed."
 
 
 def sensitivity_opening(result: Screening) -> list[str]:

@@ -13,12 +13,17 @@ _WIDEST = 8  # greatest number of columns on a terminal of 80 characters
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of text: the first `labels` columns are names, the others numbers; the title may be empty."""
+    """A table of text: the first `labels` columns are names, the others numbers; the title may be empty.
+
+    Attributes:
+        warnings: sentences below the table on what makes its figures doubtful.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     labels: int = 1
+    warnings: Sequence[str] = ()
 
 
 def rich_table(grid: Grid, transpose: bool = True) -> Table:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
+from cli.tables.quality import run_warnings
 from cli.tables.verdict import quantile
 from cli.words import LABELS, byte_rate, fraction, number, seconds, tail_of
 from sim.analysis.bounds import Between
@@ -25,7 +26,7 @@ _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
 def summary_grid(run: Run, title: str = "", slos: Sequence[Slo] = ()) -> Grid:
     """Key figures of a Run, one row per operation; attempts per request if any request had more than one.
 
-    Operations with objectives come first.
+    Operations with objectives come first. Below the table is why the figures of a measured Run may mislead.
     """
     rows, has_retries = [], bool((run.column("attempts") > 1).any())
     ops = summarise(run)["ops"]
@@ -47,7 +48,7 @@ def summary_grid(run: Run, title: str = "", slos: Sequence[Slo] = ()) -> Grid:
         ])  # fmt: skip
     columns = ["op", "requests", "errors", *(["attempts"] if has_retries else []), "op/s", "payload"]
     columns += [*(LABELS[name] for name in _LATENCIES), "mild outliers", "severe outliers"]
-    return Grid(title, columns, rows)
+    return Grid(title, columns, rows, warnings=run_warnings(run))
 
 
 def mean_attempts(run: Run, op: str) -> float:

@@ -16,14 +16,11 @@ _SHORT = {"throughput_ops": "op/s", "w1": "W1/mean", "ks": "KS"}
 
 def left_out_grid(result: Validation) -> list[Grid]:
     """Return a table of the Runs that were left out with their quality issues; none if all were usable."""
-    rows = [
-        [row.run, kind, sentence]
-        for row in result.runs
-        if not row.quality.usable
-        for kind, sentence in row.quality.issues.items()
-    ]
-    count = sum(not row.quality.usable for row in result.runs)
-    title = f"{count} of {len(result.runs)} Runs failed the run-quality check"
+    used = {name for configuration in result.configurations for name in configuration.runs}
+    left_out = [row for row in result.runs if not row.quality.usable and row.run not in used]
+    rows = [[row.run, kind, sentence] for row in left_out for kind, sentence in row.quality.issues.items()]
+    count = len({row.run for row in left_out})
+    title = f"{count} of {len(result.runs)} Runs failed the run-quality check and were left out"
     return [Grid(title, ["Run", "quality issue", "details"], rows, labels=3)] if rows else []
 
 
@@ -69,7 +66,8 @@ def summary_grid(result: Validation) -> Grid:
         shares = (row.median, row.worst.error if row.worst else None, row.repeatability, row.tolerance)
         rows.append([LABELS[figure], f"{row.count}", *map(_percent, shares), row.verdict or ""])
     columns = ["figure", "held out", "median", "worst", "repeatability", "tolerance", "verdict"]
-    return Grid("Errors of held-out configurations: greater / lesser - 1, of predicted and measured", columns, rows)
+    title = "Errors of held-out configurations: greater / lesser - 1, of predicted and measured"
+    return Grid(title, columns, rows, warnings=result.warnings)
 
 
 def worst_cases(result: Validation) -> str:

@@ -106,6 +106,8 @@ def test_commands_refuse_bad_runs_with_one_line(tmp_path, capsys, command, monke
     run_of(np.full(30, 0.01)).write(good)
     run_of(np.full(30, 0.01)).write(bad)
     assert "run.json" in refused(capsys, command, good, tmp_path / "absent")
+    (tmp_path / "t.parquet").write_bytes(b"")
+    assert "t.parquet: is a trace, not a Run" in refused(capsys, command, good, tmp_path / "t.parquet")
     (tmp_path / "empty").mkdir()
     assert "empty: " in refused(capsys, command, tmp_path / "empty", good)
     (tmp_path / "file").write_text("x")

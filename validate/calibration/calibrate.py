@@ -36,6 +36,7 @@ from validate.calibration.uncertainty import (
 )
 from validate.compare.figures import Floats
 from validate.compare.measured import Measured
+from validate.compare.repetitions import repetition_warnings
 from validate.forecast.configurations import labels_of
 from validate.replay.cpu_usage import measured_cpu_s, models_cpu
 
@@ -54,6 +55,7 @@ def calibrate(
     confidence: float = 0.95,
     workers: int = 1,
     anyway: bool = False,
+    leave_out: bool = False,
     server_s: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Profile:
@@ -71,6 +73,7 @@ def calibrate(
         confidence: confidence level of the intervals.
         workers: number of processes for the simulations.
         anyway: also fit Runs that fail the run-quality check (`validate.compare.run_quality`); the profile lists them.
+        leave_out: fit the others instead of refusing Runs that fail it; the profile lists them.
         server_s: seconds that each request took at the server (`server_trace.matched`), by name of the Run; quantiles
             of these, and of the rest of the latency, are fitted too.
         progress: called with the approximate fraction done.
@@ -86,8 +89,8 @@ def calibrate(
     check(spec, parameters, source)
     with_cpu = models_cpu(spec)
     measured = [Measured(name, run, (server_s or {}).get(name), with_cpu) for name, run in runs]
-    for m in measured:
-        _check_run(m, anyway)
+    measured, left_out = _usable(measured, anyway, leave_out)
+    _check_workloads(measured)
     targets = targets_of(measured, seed)
     parameters, matter = _relevant(spec, parameters, [measured[members[0]] for members in targets.configurations])
     first = staged_estimates(spec, parameters, measured)
@@ -104,7 +107,9 @@ def calibrate(
         lengths = np.array([len(a.trace) for a in requested])[targets.configuration] / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, starts, confidence)
-    notes = [*first.notes, *_ignored_issues(measured)]
+    notes = [*first.notes, *left_out, *_ignored_issues(measured)]
+    for members in targets.configurations:
+        notes += repetition_warnings([(measured[i].name, measured[i].run) for i in members])
     if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
         notes.append(f"CPU times were not fitted: the model of {spec.store} has no CPU times of its processes")
     return Profile(
@@ -149,20 +154,43 @@ def _expected(matter: NDArray[np.bool_], starts: int) -> float:
     return starts * 1.5 * (6 * (2 * centre + slopes) + 3 * (SEEDS * centre + 2 * slopes))
 
 
-def _check_run(m: Measured, anyway: bool) -> None:
-    """Check that a Run can be fitted; `anyway`: also if it fails the run-quality check.
+def _usable(measured: Sequence[Measured], anyway: bool, leave_out: bool) -> tuple[list[Measured], list[str]]:
+    """Return the Runs to fit, and a sentence on each that is left out.
 
     Raises:
-        InputError: it fails the run-quality check, has no successful request, or its workload is unknown.
+        InputError: a Run has no successful request, or fails the run-quality check and is neither fitted anyway nor
+            left out; or all are left out.
     """
-    if not m.succeeded:
-        raise InputError(f"{m.name}: has no successful request; there is nothing to fit")
-    if not (m.quality.usable or anyway):
-        raise InputError(f"{m.name}: {'; '.join(m.quality.reasons)}; leave it out, or fit it anyway")
-    try:
-        m.requested  # noqa: B018 - found here, so that the message has the Run's name
-    except InputError as error:
-        raise InputError(f"{m.name}: {error}") from error
+    if anyway and leave_out:
+        raise InputError("Runs that fail the run-quality check are either fitted anyway or left out, not both")
+    for m in measured:
+        if not m.succeeded and not leave_out:
+            raise InputError(f"{m.name}: has no successful request; there is nothing to fit")
+    used = [m for m in measured if anyway or m.quality.usable]
+    failed = [] if anyway else [m for m in measured if not m.quality.usable]
+    reasons = [f"{m.name}: {'; '.join(m.quality.reasons)}" for m in failed]
+    if failed and not (leave_out and used):
+        which = "it" if len(failed) == 1 else "them"
+        instead = f"leave {which} out" if used else "measure again"
+        reasons[-1] += f"; {instead}, or fit {which} anyway"
+        raise InputError(*reasons)
+    return used, [f"{m.name} was left out: {'; '.join(m.quality.reasons)}" for m in failed]
+
+
+def _check_workloads(measured: Sequence[Measured]) -> None:
+    """Check that the workloads of all Runs are known.
+
+    Raises:
+        InputError: some are not; a line for each.
+    """
+    unknown = []
+    for m in measured:
+        try:
+            m.requested  # noqa: B018 - found here, so that the message has the Run's name
+        except InputError as error:
+            unknown.append(f"{m.name}: {error}")
+    if unknown:
+        raise InputError(*unknown)
 
 
 def _ignored_issues(measured: Sequence[Measured]) -> list[str]:

@@ -1,8 +1,9 @@
-"""The run-quality check: whether a measured Run can be used for calibration and validation.
+"""The run-quality check: the one judgement of whether a measured Run can be trusted.
 
 A forecast assumes that the store receives the workload of the trace, on a machine that does nothing else and does not
 change. If the client did not keep the schedule, the store fell behind, or the machine did other work, a difference says
-nothing about the model. Such a Run is reported with the reason and left out.
+nothing about the model. Such a Run is reported with the reason; calibration and validation leave it out, and the
+demonstration does not use it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from traces.run import Run
 from validate.compare.drift import Change, latency_changes, rate_changes
+from validate.compare.lateness import MOST_OTHER, ClientMachine, crowded, late_sentence, other_share
 from validate.replay.schedule import LATE_S, schedule_of
 
 LEAST_REQUESTS = 30
@@ -34,11 +36,17 @@ MOST_DRIFT = 0.2
 forecast's median."""
 DRIFT_LEVEL = 0.01
 """Significance level of the drift test, over all figures of a Run."""
-MOST_OTHER = 0.08
-"""Maximum fraction of all cores' time used by neither client nor server. Quiet measurements of MinIO show up to 0.045,
-including kernel threads that write pages back; measurements with other work on the machine, 0.1 and more."""
 MOST_STEAL = 0.02
 """Maximum fraction of all cores' time that the hypervisor gave to other guests; below 0.003 in quiet measurements."""
+MOST_STALLED = 0.02
+"""Maximum fraction of the Run in which a client that was due to start a request did not run for more than `LATE_S`.
+Throughput is too low by about this fraction. 0.001 in quiet measurements, in which no start was 6 ms late."""
+MOST_WAKE_LATE_S = LATE_S
+"""Maximum p99 of how late a sleep of 1 ms ends, measured before the Run; below 0.5 ms in quiet measurements. A client
+that wakes later than this cannot keep a schedule."""
+WARNED = "aborted", "late", "client-limited", "saturated", "disturbed"
+"""The kinds of issues of how a Run was measured: its results are not those of the intended load on a quiet machine.
+The others say that the store was not steady, failed, or that there are few requests."""
 
 _BACKLOG_POINTS = 200
 
@@ -49,7 +57,7 @@ class RunQuality:
 
     Attributes:
         issues: a sentence with figures for each quality issue of the Run, by kind: ``aborted``, ``too short``,
-            ``errors``, ``client-limited``, ``saturated``, ``drifted``, ``disturbed``.
+            ``errors``, ``late``, ``client-limited``, ``saturated``, ``drifted``, ``disturbed``.
         figures: the figures that were checked, by kind; empty for a kind that does not apply or is not recorded.
     """
 
@@ -66,6 +74,11 @@ class RunQuality:
         """The quality issues as sentences."""
         return [f"{kind}: {sentence}" for kind, sentence in self.issues.items()]
 
+    @property
+    def warnings(self) -> list[str]:
+        """The issues of kinds `WARNED` as sentences: why the figures of the Run may mislead."""
+        return [f"{kind}: {sentence}" for kind, sentence in self.issues.items() if kind in WARNED]
+
 
 CheckResult = tuple[dict[str, Any], str | None]
 """The figures of a check, and the quality issue as a sentence, or None."""
@@ -74,13 +87,17 @@ CheckResult = tuple[dict[str, Any], str | None]
 def check_quality(run: Run) -> RunQuality:
     """Check the quality of a Run, independently of any model.
 
-    *Client-limited*: an open loop that did not keep its schedule (`replay.schedule`) with fewer requests in progress
-    than allowed; a closed loop whose client used more than `MOST_CLIENT_BUSY` of the cores of its own machine or, with
-    boto3 (which holds the interpreter lock), of one core per process. On loopback, the models include the CPU use of
-    the client.
+    *Late*: the client did not keep its schedule (`replay.schedule`), because it was too slow, the machine was busy, or
+    the maximum number of requests was in progress (`compare.lateness`).
 
-    *Saturated*: an open loop whose backlog (requests due and not completed) grows linearly with time, or that did not
-    keep its schedule because the maximum number of requests was in progress.
+    *Client-limited*: a closed loop whose client used more than `MOST_CLIENT_BUSY` of the cores of its own machine or,
+    with boto3 (which holds the interpreter lock), of one core per process. On loopback, the models include the CPU use
+    of the client.
+
+    *Saturated*: an open loop whose backlog (requests due and not completed) grows linearly with time.
+
+    *Disturbed*: other processes or other guests of the hypervisor took more CPU time than in quiet measurements, the
+    client did not run when it was due, or sleeps ended late before the Run.
 
     *Drifted*: the median latency of an operation, or its throughput in a closed loop, changes during the Run by more
     than `MOST_DRIFT`, and significantly (`compare.drift`). An open loop whose offered load changes is not checked.
@@ -111,28 +128,16 @@ def _errors(run: Run) -> CheckResult:
     return {"failed": failed, "fraction": fraction}, issue if fraction > MOST_ERRORS else None
 
 
-def _client_limited(run: Run) -> CheckResult:
+def _late(run: Run) -> CheckResult:
     loop = _loop(run)
-    if loop == "open":
-        return _schedule(run)
-    return _client_cpu(run) if loop == "closed" else ({}, None)
+    if loop is None:
+        return {}, None
+    schedule = schedule_of(run.requests, loop)
+    return schedule, None if schedule["kept"] else late_sentence(schedule, ClientMachine.of(run))
 
 
-def _schedule(run: Run) -> CheckResult:
-    schedule = schedule_of(run.requests, "open")
-    if schedule["kept"] or _crowded(run, schedule):
-        return schedule, None
-    rate = "" if schedule["rate_ratio"] is None else f", {_percent(schedule['rate_ratio'])} of the intended rate"
-    return schedule, (
-        f"the schedule was not kept: {_percent(schedule['late_share'])} of the requests started more than "
-        f"{LATE_S * 1e3:g} ms late, the p99 of the lag is {schedule['lag_p99_s'] * 1e3:.3g} ms{rate}"
-    )
-
-
-def _crowded(run: Run, schedule: dict[str, Any]) -> bool:
-    """Whether the maximum number of requests was in progress, so that the store is the cause of late starts."""
-    allowed = run.info.get("max_in_flight")
-    return allowed is not None and schedule["in_flight_max"] >= allowed
+def _client_limited(run: Run) -> CheckResult:
+    return _client_cpu(run) if _loop(run) == "closed" else ({}, None)
 
 
 def _client_cpu(run: Run) -> CheckResult:
@@ -165,17 +170,11 @@ def _saturated(run: Run) -> CheckResult:
     growth = float(np.polyfit(elapsed, backlog, 1)[0])
     correlation = float(np.corrcoef(elapsed, backlog)[0, 1]) if np.ptp(backlog) else 0.0
     growing = growth > MOST_BACKLOG_GROWTH * len(run) and correlation > BACKLOG_CORRELATION
-    schedule = schedule_of(run.requests, "open")
     figures = {"backlog_growth": growth, "growth_share": growth / len(run), "correlation": correlation}
     if growing:
         return figures, (
             f"the backlog grew steadily, by {growth:,.0f} of {len(run):,} requests: the throughput of the store was "
             "below the offered load"
-        )
-    if not schedule["kept"] and _crowded(run, schedule):
-        return figures, (
-            f"{_percent(schedule['late_share'])} of the requests started more than {LATE_S * 1e3:g} ms late because "
-            f"the maximum of {run.info['max_in_flight']} requests was in progress: the store fell behind at times"
         )
     return figures, None
 
@@ -204,23 +203,51 @@ def _matters(change: Change, level: float) -> bool:
 
 
 def _disturbed(run: Run) -> CheckResult:
-    cpu = run.info.get("cpu") or {}
-    other, steal = cpu.get("other_share"), cpu.get("steal_share")
-    if cpu.get("server_s") is None and (run.info.get("endpoint") or {}).get("kind") != "remote":
-        other = None  # it includes the server's own use
-    figures = {"other_share": other, "steal_share": steal}
+    figures = {
+        "other_share": other_share(run),
+        "steal_share": (run.info.get("cpu") or {}).get("steal_share"),
+        "stalled_share": _stalled_share(run),
+        "wake_late_p99_s": (run.info.get("floor") or {}).get("wake_late_p99_s"),
+    }
+    checks = (
+        ("other_share", MOST_OTHER, "other work took {} of the cores' time", _percent),
+        ("steal_share", MOST_STEAL, "the hypervisor took {} of the cores' time", _percent),
+        ("stalled_share", MOST_STALLED, "the client did not run for {} of the time although it was due", _percent),
+        ("wake_late_p99_s", MOST_WAKE_LATE_S, "sleeps ended {} late before the Run (p99)", _milliseconds),
+    )
     issues = [
-        f"{what} took {_percent(fraction)} of the cores' time; the limit is {_percent(most)}"
-        for what, fraction, most in (("other work", other, MOST_OTHER), ("the hypervisor", steal, MOST_STEAL))
-        if fraction is not None and fraction > most
+        f"{text.format(write(value))}; the limit is {write(most)}"
+        for name, most, text, write in checks
+        if (value := figures[name]) is not None and value > most
     ]
     return figures, " and ".join(issues) or None
+
+
+def _stalled_share(run: Run) -> float | None:
+    """Return the fraction of the Run in which a client was due and had not started for more than `LATE_S`.
+
+    None if the Run is late as a whole, or if starts waited for the store, as the maximum number of requests was in
+    progress.
+    """
+    loop = _loop(run)
+    if loop is None or not run.duration_s:
+        return None
+    schedule = schedule_of(run.requests, loop)
+    if not schedule["kept"] or (loop == "open" and crowded(schedule, run.info.get("max_in_flight"))):
+        return None
+    late = np.flatnonzero(run.lag_s > LATE_S)
+    begin_s, end_s = run.column("arrival_s")[late], run.column("start_s")[late]
+    order = np.argsort(begin_s)
+    begin_s, covered_s = begin_s[order], np.maximum.accumulate(end_s[order])
+    before_s = np.concatenate([[-math.inf], covered_s[:-1]]) if len(late) else covered_s
+    return float((covered_s - np.maximum(begin_s, np.minimum(before_s, covered_s))).sum()) / run.duration_s
 
 
 _CHECKS: dict[str, Callable[[Run], CheckResult]] = {
     "aborted": _aborted,
     "too short": _too_short,
     "errors": _errors,
+    "late": _late,
     "client-limited": _client_limited,
     "saturated": _saturated,
     "drifted": _drifted,
@@ -238,3 +265,7 @@ def _loop(run: Run) -> str | None:
 
 def _percent(fraction: float) -> str:
     return f"{fraction * 100:.3g} %"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms"

@@ -21,6 +21,7 @@ from traces.errors import InputError
 from traces.run import Run
 from validate.compare.compare import DECISIVE
 from validate.compare.measured import Measured
+from validate.compare.repetitions import repetition_warnings
 from validate.compare.run_quality import RunQuality
 from validate.forecast.configurations import configurations_of, labels_of
 from validate.forecast.prediction import Deviation, OpPrediction, Prediction, predict
@@ -122,13 +123,18 @@ class FigureSummary:
 
 @dataclass(frozen=True)
 class Validation:
-    """The result of a validation."""
+    """The result of a validation.
+
+    Attributes:
+        warnings: Runs that failed the run-quality check and were used, and repetitions that disagree, as sentences.
+    """
 
     runs: tuple[CheckedRun, ...]
     configurations: tuple[Configuration, ...]
     summary: Mapping[str, FigureSummary]
     tolerances: Mapping[str, float]
     seeds: int
+    warnings: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -148,6 +154,7 @@ class Validation:
             "repeatability_factor": REPEATABILITY_FACTOR,
             "seeds": self.seeds,
             "verdict": self.verdict,
+            "warnings": list(self.warnings),
         }
 
 
@@ -187,6 +194,7 @@ def validate(
     seeds: int = 5,
     seed: int = 0,
     workers: int = 1,
+    anyway: bool = False,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Validation:
     """Check the quality of the Runs, predict each configuration of the usable ones, and return the errors.
@@ -203,6 +211,7 @@ def validate(
         seeds: number of simulations per configuration, at least 2.
         seed: the seed from which all seeds are derived.
         workers: number of processes.
+        anyway: also use Runs that fail the run-quality check, if their workload is known and a request succeeded.
         progress: called with the fraction done.
 
     Raises:
@@ -216,7 +225,7 @@ def validate(
             measured.append(run)
             qualities.append(quality)
             progress(len(measured) / len(runs) / 2)
-        groups = _groups(measured, qualities, fitted)
+        groups = _groups(measured, qualities, fitted, anyway)
         predictions: list[Prediction] = []
         members = [[measured[i] for i in group.usable] for group in groups]
         for prediction in mapping(partial(predict, spec, seeds=seeds, seed=seed), members):
@@ -232,7 +241,20 @@ def validate(
         for i, (run, quality) in enumerate(zip(measured, qualities, strict=True))
     )
     summary = {figure: _summary(figure, configurations, tolerances[figure]) for figure in DECISIVE}
-    return Validation(rows, configurations, summary, dict(tolerances), seeds)
+    return Validation(rows, configurations, summary, dict(tolerances), seeds, _warnings(measured, qualities, groups))
+
+
+def _warnings(
+    measured: Sequence[Measured], qualities: Sequence[RunQuality], groups: Sequence[_Group]
+) -> tuple[str, ...]:
+    used = [i for group in groups for i in group.usable]
+    doubtful = [
+        f"{measured[i].name} was used although {'; '.join(qualities[i].reasons)}"
+        for i in used
+        if not qualities[i].usable
+    ]
+    apart = (repetition_warnings([(measured[i].name, measured[i].run) for i in group.usable]) for group in groups)
+    return (*doubtful, *(sentence for sentences in apart for sentence in sentences))
 
 
 def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
@@ -246,9 +268,9 @@ def _check(tolerances: Mapping[str, float], seeds: int, workers: int) -> None:
 
 
 def _groups(
-    measured: Sequence[Measured], qualities: Sequence[RunQuality], fitted: Collection[Identity]
+    measured: Sequence[Measured], qualities: Sequence[RunQuality], fitted: Collection[Identity], anyway: bool
 ) -> list[_Group]:
-    """Return the configurations that have a usable Run."""
+    """Return the configurations that have a usable Run; `anyway`: any Run with a successful request is usable."""
     known = [
         (i, m.requested) for i, (m, j) in enumerate(zip(measured, qualities, strict=True)) if _UNKNOWN not in j.issues
     ]
@@ -257,7 +279,7 @@ def _groups(
     groups = []
     for configuration, requested, label in zip(configurations, first, labels_of(first), strict=True):
         members = [known[k][0] for k in configuration]
-        usable = [i for i in members if qualities[i].usable]
+        usable = [i for i in members if qualities[i].usable or (anyway and measured[i].succeeded)]
         if usable:
             seen = any(measured[i].identity in fitted for i in members)
             groups.append(_Group(label, members, usable, seen, requested.pacing.loop))

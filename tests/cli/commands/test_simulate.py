@@ -319,9 +319,7 @@ def test_objectives_of_replications_take_their_intervals(capsys):
     assert [each["status"] for each in late["slo"].values()] == ["missed"], "latency grows as long as this lasts"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"), [(["--check"], "--slo"), (["--slo", "LIST.p99<1s"], "no LIST requests")]
-)
+@pytest.mark.parametrize(("options", "words"), [(["--check"], "--slo"), (["--slo", "LIST.p99<1s"], "no LIST requests")])
 def test_an_objective_that_cannot_be_judged_is_refused(capsys, options, words):
     code, _, err = tailcast(capsys, "simulate", str(EXAMPLE), *SHORT, *options)
     assert code == 2

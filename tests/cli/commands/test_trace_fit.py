@@ -76,9 +76,9 @@ def test_edits_from_the_command_line(capsys: pytest.CaptureFixture[str], trace: 
     out = tmp_path / "o.csv"
     cut = as_json(capsys, "cut", trace, "--from", "10s", "--to", "20s", "-o", out)
     assert 800 < cut["requests"] == len(Trace.read(out)) < 1200
-    assert as_json(capsys, "scale", trace, "--rate", 2, "-o", out)["requests"] == 2 * whole
-    assert 0 < as_json(capsys, "sample", trace, "--keys", 0.5, "-o", out)["requests"] < whole
-    assert as_json(capsys, "merge", trace, trace, "-o", out)["requests"] == 2 * whole
+    assert as_json(capsys, "scale", trace, "--rate", 2, "-o", out, "--force")["requests"] == 2 * whole
+    assert 0 < as_json(capsys, "sample", trace, "--keys", 0.5, "-o", out, "--force")["requests"] < whole
+    assert as_json(capsys, "merge", trace, trace, "-o", out, "--force")["requests"] == 2 * whole
 
 
 def test_convert_writes_a_workload_and_says_what_is_left_out(

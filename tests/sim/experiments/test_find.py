@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import math
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from cli.figures.find import limit_figures
 from cli.parse.goal import parse_goal, parse_target
@@ -13,15 +19,17 @@ from cli.tables.find import limit_found
 from models.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
-from sim.experiments.find import find_best, find_limit
+from sim.experiments.find import Best, find_best, find_limit
 from sim.experiments.goal import Target
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
-from sim.experiments.measures import Measures
+from sim.experiments.measures import Measures, OpMeasures
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants, value_at
 from sim.replication.replicate import replicate
+from sim.replication.summaries import FIGURES, EngineWork
 from tests.specs import minio
 from traces.errors import InputError
+from traces.spec_file import override
 from traces.workload.generate import generate
 
 P99 = Target("GET", "p99")
@@ -231,9 +239,74 @@ def test_the_best_hedge_is_better_and_keeps_within_the_extra_load():
     assert result.base.extra_load == 0
     allowed = [trial for trial in result.trials if trial.extra_load <= 0.05]
     assert len(allowed) < len(result.trials), "the limit was not in the way"
-    assert result.best.target.value == min(trial.target.value for trial in allowed)
+    assert result.in_search.target.value == min(trial.target.value for trial in allowed)
+    assert result.best.target.value != result.in_search.target.value, "the report has the search's random numbers"
     gain = result.best.target.value - result.base.target.value
     assert result.difference.value == pytest.approx(gain)
+
+
+@dataclass(frozen=True)
+class Noisy(Variants):
+    """Variants whose GET p99 is normal about 1 s; those with a value below `faster_below_s` have a lower mean."""
+
+    faster_below_s: float = 0.0
+    gain_s: float = 0.0
+
+    def spec(self, assignments=()):
+        return _noisy_spec(tuple(assignments))
+
+    @contextmanager
+    def simulations(self, cache=None):
+        def simulation(assignments):
+            value = float(assignments[0].partition("=")[2]) if assignments else math.inf
+            stream = [self.settings.seed, zlib.crc32(repr(list(assignments)).encode())]
+            mean_s = 1 - (self.gain_s if value < self.faster_below_s else 0)
+            each = np.random.default_rng(stream).normal(mean_s, 0.1, self.settings.replications)
+            latency = OpMeasures(100, 0, 0, 0.0, each, 0 * each, dict.fromkeys(FIGURES, each.mean(keepdims=True)),
+                                 dict.fromkeys(FIGURES, each))  # fmt: skip
+            return Measures((len(each),), {"GET": latency}, {}, {}, EngineWork("none", 0.0, 0), 1.0)
+
+        yield simulation
+
+
+@cache
+def _noisy_spec(assignments):
+    return spec_of(override(minio(*OPEN_LOOP), assignments), "noisy")
+
+
+def searched(seed: int, **effect) -> Best:
+    noisy = Noisy({}, "noisy", Settings(seed, replications=5), **effect)
+    return find_best(noisy, parse_goal("best hedge.after in 1ms..100ms"), P99)
+
+
+SEARCHES = 200
+
+
+def test_a_search_among_values_without_effect_claims_one_as_rarely_as_the_level_says():
+    results = [searched(seed) for seed in range(SEARCHES)]
+    assert min(len(result.trials) for result in results) >= 10
+    claims = sum(result.improves for result in results)
+    covered = sum(result.best.target.low <= 1 <= result.best.target.high for result in results)
+    # A 95 % interval is on one side of the true value in 2.5 % of the experiments.
+    assert stats.binomtest(claims, SEARCHES, 0.025, alternative="greater").pvalue > 1e-3
+    assert stats.binomtest(covered, SEARCHES, 0.95, alternative="less").pvalue > 1e-3
+    # The search's own estimates would not do: their intervals are below the true value far too often.
+    in_search = sum(result.in_search.target.high < 1 for result in results)
+    assert stats.binomtest(in_search, SEARCHES, 0.025, alternative="greater").pvalue < 1e-9
+    bias_s = np.mean([result.best.target.value - 1 for result in results])
+    assert abs(bias_s) < 4 * 0.1 / math.sqrt(5 * SEARCHES)
+
+
+def test_a_search_finds_a_true_effect():
+    results = [searched(seed, faster_below_s=0.01, gain_s=0.4) for seed in range(40)]
+    assert all(result.value < 0.01 for result in results)
+    assert sum(result.improves for result in results) >= 38
+    assert np.mean([result.difference.value for result in results]) == pytest.approx(-0.4, abs=0.04)
+
+
+def test_fresh_replications_do_not_depend_on_the_search():
+    fresh = {(found := searched(seed)).fresh_seed: found.seed for seed in range(5)}
+    assert len(fresh) == 5 and not set(fresh) & set(fresh.values())
 
 
 def test_no_hedge_is_allowed_where_none_adds_so_little():

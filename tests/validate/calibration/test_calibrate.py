@@ -248,6 +248,35 @@ def test_a_run_that_was_judged_unfit_is_fitted_only_on_demand():
     assert any("run was fitted although aborted" in text for text in found.notes)
 
 
+def disturbed(run: Run) -> Run:
+    return replace(run, info=run.info | {"kind": "measured", "cpu": {"steal_share": 0.3}})
+
+
+def test_all_runs_that_fail_the_check_are_named_at_once():
+    runs = [("one", disturbed(RUNS[0][1])), ("good", RUNS[0][1]), ("two", disturbed(RUNS[0][1]))]
+    with pytest.raises(InputError) as caught:
+        calibrate(SPEC, runs, FITTED)
+    one, two = caught.value.messages
+    assert one.startswith("one: disturbed: ") and "30 %" in one
+    assert two.startswith("two: disturbed: ") and two.endswith("leave them out, or fit them anyway")
+
+
+def test_all_runs_without_a_trace_are_named_at_once():
+    with pytest.raises(InputError) as caught:
+        calibrate(SPEC, [("one", run_of(LATENCY)), ("good", RUNS[0][1]), ("two", run_of(LATENCY))], FITTED)
+    assert [message.partition(":")[0] for message in caught.value.messages] == ["one", "two"]
+
+
+def test_disturbed_runs_are_left_out_on_demand():
+    found = calibrate(SPEC, [("good", RUNS[0][1]), ("bad", disturbed(RUNS[0][1]))], FITTED[:1], leave_out=True)
+    assert [run.name for run in found.runs] == ["good"]
+    assert any(note.startswith("bad was left out: disturbed: ") for note in found.notes)
+    with pytest.raises(InputError, match="bad: disturbed"):
+        calibrate(SPEC, [("bad", disturbed(RUNS[0][1]))], FITTED, leave_out=True)
+    with pytest.raises(InputError, match="not both"):
+        calibrate(SPEC, RUNS, FITTED, anyway=True, leave_out=True)
+
+
 def test_nothing_to_fit_is_refused():
     with pytest.raises(InputError, match="at least one"):
         calibrate(SPEC, [], FITTED)

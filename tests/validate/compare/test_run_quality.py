@@ -53,7 +53,10 @@ def test_a_quiet_measurement_is_usable_and_its_figures_are_told():
     quality = check_quality(steady(info={"cpu": CPU}))
     assert quality.usable and quality.reasons == []
     assert quality.figures["errors"] == {"failed": 0, "fraction": 0.0}
-    assert quality.figures["disturbed"] == {"other_share": 0.01, "steal_share": 0.0}
+    assert quality.figures["disturbed"] == {
+        "other_share": 0.01, "steal_share": 0.0, "stalled_share": 0.0, "wake_late_p99_s": None,
+    }  # fmt: skip
+    assert quality.warnings == []
     assert {change["figure"] for change in quality.figures["drifted"]["changes"]} == {"median latency", "throughput"}
 
 
@@ -113,18 +116,18 @@ def test_more_than_the_store_can_do_is_saturated():
     assert "backlog grew" in quality.issues["saturated"]
 
 
-def test_a_late_client_is_client_limited():
+def test_a_client_behind_its_schedule_is_late():
     late = np.where(np.arange(2000) % 20 == 0, 0.02, 0.0)
     quality = check_quality(open_loop(lag_s=late))
-    assert list(quality.issues) == ["client-limited"]
-    assert "5 % of the requests" in quality.issues["client-limited"]
+    assert list(quality.issues) == ["late"] and quality.warnings == quality.reasons
+    assert "5 % of the requests" in quality.issues["late"] and "p99 20 ms" in quality.issues["late"]
     assert check_quality(open_loop(lag_s=late / 10)).usable
 
 
-def test_a_client_that_falls_ever_further_behind_is_client_limited():
+def test_a_client_that_falls_ever_further_behind_is_late():
     quality = check_quality(open_loop(lag_s=np.linspace(0, 1, 2000)))
-    assert "client-limited" in quality.issues
-    assert quality.figures["client-limited"]["rate_ratio"] < 0.98
+    assert quality.figures["late"]["rate_ratio"] < 0.98
+    assert "issue 197.6/s on time" in quality.issues["late"] and "it reached" in quality.issues["late"]
 
 
 def test_lateness_with_the_maximum_in_progress_is_caused_by_the_store():
@@ -134,8 +137,70 @@ def test_lateness_with_the_maximum_in_progress_is_caused_by_the_store():
     start = np.where((arrival > 4.035) & (arrival < 5), 5.0, arrival)
     run = run_of(end - arrival, info=OPEN | {"max_in_flight": 4}, arrival_s=arrival, start_s=start, end_s=end)
     quality = check_quality(run)
-    assert "saturated" in quality.issues and "client-limited" not in quality.issues
-    assert "maximum of 4 requests" in quality.issues["saturated"]
+    assert list(quality.issues) == ["late"]
+    assert "maximum of 4 requests" in quality.issues["late"] and "the client could" not in quality.issues["late"]
+
+
+@pytest.mark.parametrize(
+    ("info", "said", "not_said"),
+    [
+        ({"processes": 2, "cores": 2, "kind": "loopback"}, "use fewer processes", "more processes"),
+        ({"processes": 2, "cores": 2, "kind": "remote"}, "a lower rate", "fewer processes"),
+        ({"processes": 1, "cores": 8, "kind": "loopback"}, "use more processes", "fewer processes"),
+        ({"processes": 1, "cores": None, "kind": "remote"}, "with 1 process", "core"),
+    ],
+)
+def test_a_late_client_is_told_what_would_help(info, said, not_said):
+    machine = {"processes": info["processes"], "environment": {"cores": info["cores"]},
+               "endpoint": {"kind": info["kind"]}}  # fmt: skip
+    late = np.where(np.arange(2000) % 20 == 0, 0.02, 0.0)
+    sentence = check_quality(open_loop(lag_s=late, **machine)).issues["late"]
+    assert said in sentence and not_said not in sentence
+    assert "could not issue" in sentence and "197.6/s" in sentence
+
+
+def test_other_work_is_named_as_the_cause_of_lateness():
+    late = np.where(np.arange(2000) % 20 == 0, 0.02, 0.0)
+    quality = check_quality(open_loop(lag_s=late, cpu=CPU | {"other_share": 0.6}))
+    assert list(quality.issues) == ["late", "disturbed"]
+    assert "other work took 60 %" in quality.issues["late"] and "could not" not in quality.issues["late"]
+
+
+def test_a_machine_that_stops_for_a_while_disturbs_a_closed_loop():
+    rng = np.random.default_rng(0)
+    latency = rng.lognormal(-6, 0.4, 3000)
+    stops = np.where(np.arange(3000) % 300 == 150, 0.1, 0.0)  # of 8.5 s, a second in ten pieces
+    begin = np.concatenate([[0.0], np.cumsum(latency + stops)[:-1]])
+
+    def quality_of(stops_s):
+        due = begin
+        return check_quality(run_of(latency + stops_s, info=CLOSED, arrival_s=due, start_s=due + stops_s,
+                                    end_s=due + stops_s + latency))  # fmt: skip
+
+    assert list(quality_of(stops).issues) == ["disturbed"]
+    assert quality_of(stops).figures["disturbed"]["stalled_share"] == pytest.approx(0.11, abs=0.02)
+    assert quality_of(np.where(np.arange(3000) == 150, 0.1, 0)).usable
+
+
+def test_stalls_of_several_clients_at_once_count_once():
+    arrival = np.repeat(np.arange(1000) * 0.01, 4)
+    lag = np.where(np.isclose(arrival, 5.0), 0.5, 0.0)  # the four requests due at 5 s
+    run = run_of(lag + 0.005, info=CLOSED, arrival_s=arrival, start_s=arrival + lag, end_s=arrival + lag + 0.005)
+    quality = check_quality(run)
+    assert quality.figures["disturbed"]["stalled_share"] == pytest.approx(0.05, abs=1e-3)
+    assert "5 % of the time" in quality.issues["disturbed"]
+
+
+def test_sleeps_that_end_late_disturb():
+    assert check_quality(steady(info={"floor": {"wake_late_p99_s": 0.0005}})).usable
+    quality = check_quality(steady(info={"floor": {"wake_late_p99_s": 0.012}}))
+    assert list(quality.issues) == ["disturbed"] and "12 ms" in quality.issues["disturbed"]
+
+
+def test_a_store_that_drifts_is_no_warning_about_the_measurement():
+    latency = np.random.default_rng(0).lognormal(-6, 0.4, 3000) * np.where(np.arange(3000) < 1500, 1, 2)
+    quality = check_quality(one_after_the_other(latency))
+    assert list(quality.issues) == ["drifted"] and not quality.warnings
 
 
 def busy_client(cores: float, data_path: str, endpoint: str, processes: int = 1) -> Run:

@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from cli.main import main
+from cli.tables.validation import left_out_grid, summary_grid
 from models.store import load_spec, spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
@@ -198,6 +199,12 @@ def test_unusable_runs_are_left_out_with_their_reason(tmp_path):
     assert [configuration.runs for configuration in result.configurations] == [("good",)]
     issues = {row.run: list(row.quality.issues) for row in result.runs}
     assert issues == {"aborted": ["aborted"], "good": [], "traceless": ["unknown workload"]}
+    assert result.warnings == ()
+    anyway = validate(load_spec(EXAMPLE), {name: tmp_path / name for name in ("aborted", "traceless")}, anyway=True)
+    assert [configuration.runs for configuration in anyway.configurations] == [("aborted",)]
+    assert len(anyway.warnings) == 1 and anyway.warnings[0].startswith("aborted was used although aborted")
+    assert [grid.rows[0][0] for grid in left_out_grid(anyway)] == ["traceless"]
+    assert summary_grid(anyway).warnings == anyway.warnings
     none = validate(load_spec(EXAMPLE), {"aborted": tmp_path / "aborted"})
     assert none.configurations == () and none.verdict == "nothing held out"
 
@@ -343,7 +350,8 @@ def test_the_command_checks_and_writes_what_it_prints(folder, tmp_path, capsys):
     assert code == 0, result["summary"]
     assert result == json.loads(out.read_text())
     assert set(result) == {
-        "spec", "profile", "runs", "configurations", "summary", "tolerances", "repeatability_factor", "seeds", "verdict"
+        "spec", "profile", "runs", "configurations", "summary", "tolerances", "repeatability_factor", "seeds",
+        "verdict", "warnings",
     }  # fmt: skip
     assert set(result["runs"][0]) == {"run", "usable", "issues", "figures", "configuration", "fitted"}
     assert set(result["configurations"][0]) == {"configuration", "runs", "loop", "fitted", "ops"}
