@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.suggestions import no_such_file
 from traces.tables import LABEL, OPS, atomic_folder, codes, conform, read_parquet, require
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
@@ -176,6 +177,10 @@ class Run:
             InputError: the folder or one of its files is missing or does not match the schema.
         """
         path = folder / "run.json"
+        if folder.is_file():
+            raise InputError(f"{folder}: {_file_kind(folder)}; a Run, which is a folder with a run.json, is needed")
+        if not folder.exists():
+            raise InputError(no_such_file(folder).replace("no such file", "no such Run", 1))
         try:
             info = json.loads(path.read_text())
         except FileNotFoundError as error:
@@ -195,6 +200,10 @@ class Run:
             Trace.read(trace) if trace.exists() else None,
             source=str(folder / "requests.parquet"),
         )
+
+
+def _file_kind(path: Path) -> str:
+    return "is a trace" if path.suffix in (".parquet", ".csv") else "is a file"
 
 
 def trace_of_run(run: Run) -> Trace:

@@ -81,6 +81,18 @@ def parse_seconds(value: object) -> float:
     return number * _unit(_SECONDS, unit, value, "duration")
 
 
+def parse_duration(value: object) -> float:
+    """Parse a duration in seconds as `parse_seconds`, but refuse text without a unit: ``30`` may mean 30 ms.
+
+    Raises:
+        ValueError: not a number, negative, no unit and not 0, or an unknown unit.
+    """
+    seconds = parse_seconds(value)
+    if seconds and isinstance(value, str) and not _split(value, "duration", "5ms")[1]:
+        raise ValueError(f"{value!r} needs a unit, as in {value.strip()}ms or {value.strip()}s")
+    return seconds
+
+
 def parse_rate(value: object) -> float:
     """Parse a rate in events per second from ``200``, ``"200/s"`` or ``"3000/min"``.
 

@@ -21,6 +21,7 @@ from cli.options import (
     SeedOption,
     SetOption,
     WorkersOption,
+    fraction,
 )
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
 from models.store import load_spec
@@ -65,7 +66,9 @@ def command(
             f"(default: {IN_RUN} in the folders of the Runs, which is always used).",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(metavar="FRACTION", parser=fraction, help="Confidence level of the intervals, such as 95%.")
+    ] = 0.95,
     workers: WorkersOption = None,
     report: PageOption = None,
     figures_to: FiguresOption = None,

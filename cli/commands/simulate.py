@@ -12,6 +12,7 @@ from cli.common import print_grid, print_json, warn_if_slow
 from cli.options import (
     EngineOption,
     JsonOption,
+    PrecisionOption,
     ProfileOption,
     SeedOption,
     SetOption,
@@ -36,13 +37,7 @@ def command(
             help="Number of independent replications, for confidence intervals (default: one run).",
         ),
     ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            "--precision",
-            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % (default: none).",
-        ),
-    ] = None,
+    precision: PrecisionOption = None,
     steady: SteadyOption = False,
     workers: Annotated[
         int, typer.Option("--workers", min=1, help="Number of worker threads or processes for replications.")

@@ -9,12 +9,11 @@ from typing import Annotated
 import typer
 
 from cli.common import print_json, say
-from cli.options import JsonOption, SeedOption
-from traces.errors import InputError
+from cli.options import JsonOption, SeedOption, fraction
+from cli.parse.option import seconds_of
 from traces.trace import Trace
 from traces.transform.edit import Align, cut, merge, sample_keys
 from traces.transform.scale import How, scale
-from traces.units import parse_seconds
 
 TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="Trace file: parquet or CSV.", show_default=False)]
 WriteOption = Annotated[
@@ -33,7 +32,7 @@ def cut_command(
 ) -> None:
     """Keep the requests in a time window."""
     whole = Trace.read(trace)
-    part = cut(whole, _seconds("--from", begin), math.inf if end is None else _seconds("--to", end))
+    part = cut(whole, seconds_of("--from", begin), math.inf if end is None else seconds_of("--to", end))
     _write(part, out, len(whole), as_json)
 
 
@@ -60,7 +59,16 @@ def scale_command(
 def sample_command(
     trace: TraceArgument,
     out: WriteOption,
-    keys: Annotated[float, typer.Option("--keys", help="Fraction of the objects, such as 0.1.", show_default=False)],
+    keys: Annotated[
+        float,
+        typer.Option(
+            "--keys",
+            metavar="FRACTION",
+            parser=fraction,
+            help="Fraction of the objects, such as 10%.",
+            show_default=False,
+        ),
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Keep all requests for a fraction of the objects, chosen by hash."""
@@ -82,13 +90,6 @@ def merge_command(
     """Merge traces by time."""
     parts = [Trace.read(path) for path in traces]
     _write(merge(parts, align), out, sum(map(len, parts)), as_json)
-
-
-def _seconds(option: str, text: str) -> float:
-    try:
-        return parse_seconds(text)
-    except ValueError as error:
-        raise InputError(f"{option}: {error}") from error
 
 
 def _write(trace: Trace, out: Path, before: int, as_json: bool) -> None:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.common import say
 from cli.parse.option import option
 from models.store import Spec, spec_of
 from traces.spec_file import load_mapping, override
 from traces.trace import Trace
+from traces.workload.loops import loop_note
 from validate.calibration.profile import Profile
 
 
@@ -26,13 +28,22 @@ def spec_mapping(path: Path, profile: Path | None = None, assignments: Sequence[
 
 
 def overridden(data: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:
-    """Return a copy of a mapping with the values of ``--set``.
+    """Return a copy of a mapping with the values of ``--set``; says so if they change the loop of its workload.
 
     Raises:
         InputError: an assignment is not ``PATH=VALUE``, or there is no such path.
     """
     with option("--set"):
-        return override(data, assignments or ())
+        changed = override(data, assignments or ())
+    say_loops(data, [assignment.partition("=")[0].strip() for assignment in assignments or ()])
+    return changed
+
+
+def say_loops(data: Mapping[str, Any], paths: Sequence[str]) -> None:
+    """Say on stderr which of these paths, when they get a value, change the loop of a spec's workload."""
+    for path in paths:
+        if note := loop_note(data, path):
+            say(f"note: {note}")
 
 
 def spec_and_trace(

@@ -268,7 +268,7 @@ MISTAKES = [
     *(
         Mistake(
             f"`bandwidth={text}`", "accepted as 25 Gbit/s, or the line names the accepted spelling",
-            _sim("--set", f"host.nic={text}"), 0, ("GET",),
+            _sim("--set", f"hosts.nic={text}", spec="ceph.yaml"), 0, ("GET",),
         )
         for text in ("25Gbps", "25Gb/s", "25GbE")
     ),
@@ -322,7 +322,8 @@ MISTAKES = [
         "`--vary host.cores=2-8`", "ranges are 2..8", _whatif(vary="host.cores=2-8"), says=("host.cores", "2..8"),
     ),
     Mistake(
-        "`--failure node`", "did you mean host?", ["failures", "minio.yaml", "node"], says=("node", "did you mean host?")
+        "`--failure node`", "did you mean host?", ["failures", "minio.yaml", "node"],
+        says=("node", "did you mean host?"),
     ),
     Mistake(
         "import of a file that is missing", "names that file",
@@ -359,7 +360,7 @@ MISTAKES = [
     Mistake("double keys", "line and reason", _sim(spec="twice.yaml"), says=("twice.yaml: line 2", "'store'", "twice")),
     Mistake(
         "two errors in a spec", "both reported", _sim(spec="two.yaml"),
-        says=("workload.cleints: unknown field; did you mean clients?", "hots: unknown field; did you mean host?"),
+        says=("workload.cleints: unknown field; did you mean clients?", "hots: unknown field of a minio spec; did you mean host?"),
     ),
     Mistake(
         "EC 4+2 on 5 hosts", "needs 6, or failure_domain", _sim(spec="five-hosts.yaml"),

@@ -16,7 +16,7 @@ from pydantic import Field, NonNegativeFloat, model_validator
 from traces.errors import InputError
 from traces.random_streams import stream_id, uniforms
 from traces.spec_file import BareKind
-from traces.units import Seconds
+from traces.units import Fraction, Seconds
 from traces.workload.distributions import Floats, Strict
 
 MAX_REQUESTS = 200_000_000
@@ -54,7 +54,7 @@ class Mmpp2(Strict):
 
     kind: Literal["mmpp2"] = "mmpp2"
     burst_factor: float = Field(10.0, ge=1, description="Ratio of the burst rate to the calm rate.")
-    burst_fraction: float = Field(0.1, gt=0, lt=1, description="Fraction of time spent in bursts.")
+    burst_fraction: Fraction = Field(0.1, gt=0, lt=1, description="Fraction of time spent in bursts.")
     burst_duration: Annotated[Seconds, Field(gt=0)] = Field(1.0, description="Mean duration of a burst.")
 
     @property
@@ -93,7 +93,7 @@ class Diurnal(Strict):
 
     kind: Literal["diurnal"] = "diurnal"
     period: Annotated[Seconds, Field(gt=0)] = Field(86400.0, description="Time from peak to peak.")
-    amplitude: float = Field(0.5, ge=0, le=1, description="Amplitude as a fraction of the mean rate.")
+    amplitude: Fraction = Field(0.5, description="Amplitude as a fraction of the mean rate.")
 
     def times(self, rate: float, seed: int, count: int) -> Floats:
         """Return the first `count` arrival times at this mean rate (requests per second), seconds, ascending."""

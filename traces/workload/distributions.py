@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from traces.fit_bounds import Fit
+from traces.units import Fraction
 
 Floats = NDArray[np.float64]
 
@@ -177,7 +178,7 @@ class SlowMode(Strict):
     slow: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
     ] = Exponential()
-    probability: Annotated[float, Field(gt=0, lt=1), Fit(1e-4, 0.3, estimated="tail fraction")]
+    probability: Annotated[Fraction, Field(gt=0, lt=1), Fit(1e-4, 0.3, estimated="tail fraction")]
     factor: Annotated[float, Field(ge=1), Fit(1.5, 500.0, estimated="tail factor")]
 
     @property
@@ -206,7 +207,7 @@ class Occasional(Strict):
     """A mixture with mean 1: `of` with probability `probability`, else 0, as behind a cache that serves the rest."""
 
     kind: Literal["occasional"] = "occasional"
-    probability: Annotated[float, Field(gt=0, le=1), Fit(1e-4, 0.3, estimated="tail fraction")]
+    probability: Annotated[Fraction, Field(gt=0), Fit(1e-4, 0.3, estimated="tail fraction")]
     of: Annotated[
         Deterministic | Exponential | Hyperexponential | Lognormal | Gamma | Empirical, Field(discriminator="kind")
     ] = Deterministic()

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from traces.random_streams import stream_id, uniforms
 from traces.spec_file import BareKind
+from traces.units import Fraction
 from traces.workload.distributions import Floats, Strict
 
 Indices = NDArray[np.int64]
@@ -39,7 +40,7 @@ class ZipfKeys(Strict):
     kind: Literal["zipf"] = "zipf"
     count: KeyCount = 10_000
     exponent: float = Field(0.99, ge=0, le=10, description="Skew; 0 is uniform.")
-    one_hit: float = Field(0.0, ge=0, le=1, description="Fraction of requests whose key no other request names.")
+    one_hit: Fraction = Field(0.0, description="Fraction of requests whose key no other request names.")
 
     def choose(self, seed: int, count: int) -> Indices:
         """Draw the keys of the first `count` requests, shape (count,); one-hit keys are numbered after all others.
