@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.suggestions import no_such_file
+from traces.suggestions import did_you_mean_file
 from traces.tables import LABEL, OPS, atomic_folder, codes, conform, read_parquet, require
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
@@ -180,7 +180,7 @@ class Run:
         if folder.is_file():
             raise InputError(f"{folder}: {_file_kind(folder)}; a Run, which is a folder with a run.json, is needed")
         if not folder.exists():
-            raise InputError(no_such_file(folder).replace("no such file", "no such Run", 1))
+            raise InputError(f"{folder}: no such Run, which is a folder with a run.json{did_you_mean_file(folder)}")
         try:
             info = json.loads(path.read_text())
         except FileNotFoundError as error:

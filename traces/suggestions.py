@@ -30,10 +30,11 @@ def instead(name: str, allowed: Iterable[str]) -> str:
 
 def no_such_file(path: Path) -> str:
     """Return the message for a missing file, with a file of a similar name in the same folder if there is one."""
-    return f"{path}: no such file{_did_you_mean_file(path)}"
+    return f"{path}: no such file{did_you_mean_file(path)}"
 
 
-def _did_you_mean_file(path: Path) -> str:
+def did_you_mean_file(path: Path) -> str:
+    """Return ``; did you mean minio.yaml?`` for a file of a similar name in the same folder; empty if there is none."""
     try:
         others = sorted(other.name for other in path.parent.iterdir() if not other.name.startswith("."))
     except OSError:

@@ -135,8 +135,11 @@ def parse_fraction(value: object, most: float = 1.0) -> float:
         raise ValueError(f"{value!r} has the unknown unit {unit!r}; a fraction is written like 15% or 0.15")
     fraction = number / 100 if unit else number
     if fraction > most:
-        meant = f"; did you mean {number:g}%?" if not unit and number <= 100 * most else ""
-        raise ValueError(f"{number:g}{unit} is {fraction * 100:g} %; at most {most * 100:g} % is allowed{meant}")
+        allowed = f"at most {most * 100:g} % is allowed"
+        if unit:
+            raise ValueError(f"{number:g} %: {allowed}")
+        meant = f"; did you mean {number:g}%?" if number <= 100 * most else ""
+        raise ValueError(f"{number:g} is {fraction * 100:g} %; {allowed}{meant}")
     return fraction
 
 

@@ -145,7 +145,10 @@ def _tolerances(given: Sequence[str]) -> dict[str, float]:
         if name not in _FIGURES:
             raise InputError(f"--tolerance {text}: {name!r} is not a measure; {instead(name, _FIGURES)}")
         try:
-            tolerances[_FIGURES[name]] = parse_fraction(value)
+            fraction = parse_fraction(value)
         except ValueError as error:
             raise InputError(f"--tolerance {text}: {error}") from error
+        if not fraction:
+            raise InputError(f"--tolerance {text}: {value!r} is not a fraction above 0, such as 10%")
+        tolerances[_FIGURES[name]] = fraction
     return tolerances

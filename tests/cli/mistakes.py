@@ -360,7 +360,8 @@ MISTAKES = [
     Mistake("double keys", "line and reason", _sim(spec="twice.yaml"), says=("twice.yaml: line 2", "'store'", "twice")),
     Mistake(
         "two errors in a spec", "both reported", _sim(spec="two.yaml"),
-        says=("workload.cleints: unknown field; did you mean clients?", "hots: unknown field of a minio spec; did you mean host?"),
+        says=("workload.cleints: unknown field; did you mean clients?",
+              "hots: unknown field of a minio spec; did you mean host?"),
     ),
     Mistake(
         "EC 4+2 on 5 hosts", "needs 6, or failure_domain", _sim(spec="five-hosts.yaml"),
