@@ -24,8 +24,9 @@ from cli.options import (
     fraction,
 )
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
-from models.store import load_spec
+from cli.parse.spec import checked, overridden
 from traces.run import Run
+from traces.spec_file import load_mapping
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
 from validate.compare.server_trace import IN_RUN, matched
@@ -82,7 +83,7 @@ def command(
 
     The fitted parameters are the service demands and distributions that the spec contains and the Runs depend on.
     """
-    store = load_spec(spec, assignments or ())
+    store = checked(overridden(load_mapping(spec), assignments), str(spec), assignments)
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
     folders = run_folders(runs)
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))

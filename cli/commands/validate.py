@@ -23,9 +23,8 @@ from cli.options import (
     WorkersOption,
 )
 from cli.pages.validation import write_validation_page
-from cli.parse.spec import overridden
+from cli.parse.spec import checked, overridden
 from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
-from models.store import spec_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.spec_file import load_mapping
@@ -86,7 +85,7 @@ def command(
     if profile is not None:
         found = Profile.read(profile)
         data, fitted = found.applied_to(data, str(spec)), frozenset((r.started_at, r.requests) for r in found.runs)
-    store = spec_of(overridden(data, assignments), str(spec))
+    store = checked(overridden(data, assignments), str(spec), assignments)
     allowed = _tolerances(tolerances or ())
     folders = run_folders(runs)
     pages = PageFiles(report, figures_to, figure_format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -11,8 +12,9 @@ _LONGEST = 300
 
 
 def _printed(mistake: Mistake, answer: Answer) -> str:
-    """Return the lines on stderr; without any, the first line of the result."""
-    lines = answer.err.splitlines() or [line for line in answer.out.splitlines() if line.strip()][:1]
+    """Return the lines on stderr; without any, the first lines of the result that have words."""
+    results = [" ".join(re.sub("[\u2500-\u257f]", " ", line).split()) for line in answer.out.splitlines()]
+    lines = [line for line in answer.err.splitlines() if line.strip()] or [line for line in results if line][:3]
     text = "<br>".join(line.replace("|", "\\|") for line in lines)
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"{f'(not yet: {mistake.missing}) ' if mistake.missing else ''}exit {answer.code}: {text}"
