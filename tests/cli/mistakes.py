@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -129,22 +128,28 @@ def in_process(arguments: list[str], folder: Path) -> Answer:
     raise AssertionError("main returned")
 
 
-def interrupted_after(delay_s: float) -> Callable[[list[str], Path], Answer]:
-    """Return a function that runs a command as a process, and interrupts it soon after its start."""
+_INTERRUPTED_AT = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from cli.main import main
+main()
+"""
+
+
+def interrupted_at(module: str) -> Callable[[list[str], Path], Answer]:
+    """Return a function that runs a command as a process, which is interrupted when it imports a module."""
 
     def run(arguments: list[str], folder: Path) -> Answer:
-        begun = "import sys; sys.stdout.write('begun\\n'); sys.stdout.flush(); from cli.main import main; main()"
-        process = subprocess.Popen(
-            [sys.executable, "-c", begun, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        done = subprocess.run(
+            [sys.executable, "-c", _INTERRUPTED_AT.format(module=module), *arguments],
+            capture_output=True, text=True, check=False,
             env=os.environ | {"PYTHONPATH": str(ROOT)}, preexec_fn=_heed_interrupts,
         )  # fmt: skip
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(delay_s)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        return Answer(process.returncode, out, err)
+        return Answer(done.returncode, done.stdout, done.stderr)
 
     return run
 
@@ -389,10 +394,9 @@ MISTAKES = [
     *(
         Mistake(
             "Ctrl-C within the first second", '"interrupted", 130',
-            _sim("--set", "workload.operations=5000000"), 130, ("tailcast: interrupted",), hides=("Traceback",),
-            run=interrupted_after(delay_s),
+            _sim(), 130, ("tailcast: interrupted",), hides=("Traceback",), run=interrupted_at(module),
         )
-        for delay_s in (0.05, 0.4)
+        for module in ("typer.core", "cli.commands.simulate", "numpy.linalg")
     ),
     Mistake(
         "replay on a disturbed machine", "warning in the table, in `compare` and on the page", _compare(), 0,
