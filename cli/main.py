@@ -6,15 +6,23 @@ so that help and completion start at once.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-import typer
-from typer.core import TyperGroup
+_INTERRUPTED = "tailcast: interrupted"
 
-from traces.errors import InputError
+try:
+    from typing import Annotated, Any
+
+    import typer
+    from typer.core import TyperGroup
+
+    from traces.errors import InputError
+except KeyboardInterrupt:  # imports take most of the time of a short command
+    print(_INTERRUPTED, file=sys.stderr)
+    sys.exit(130)
 
 SUMMARIES = {
     "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",
@@ -63,8 +71,20 @@ MOVED = {
 """Options that became commands of their own, by their former command."""
 
 
+RENAMED = {"replay": {"--profile": "--aws-profile"}}
+"""Options with a new name, by command."""
+
+
 class _InterruptError(Exception):
     """A KeyboardInterrupt in a form that typer does not turn into an exit code without a message."""
+
+
+@contextlib.contextmanager
+def _without_typers_exit() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise _InterruptError(*error.args) from None
 
 
 class _Imported(Mapping[str, Any]):
@@ -103,11 +123,13 @@ class _Commands(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(list(SUMMARIES.items()))
 
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        with _without_typers_exit():
+            return super().make_context(*arguments, **settings)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _without_typers_exit():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise _InterruptError(*error.args) from None
 
 
 app = typer.Typer(
@@ -119,13 +141,28 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"tailcast {version('tailcast')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _options() -> None:
-    """Accept no options: all belong to subcommands."""
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Accept only --version: all other options belong to subcommands."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line, and exit: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted."""
+    """Run the command line, and exit: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted.
+
+    Each error of an input is a line on stderr.
+    """
     sys.exit(_exit_code(arguments))
 
 
@@ -136,10 +173,10 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except typer.TyperException as error:
         return _fail(_moved(error) or getattr(error, "format_message", error.__str__)())
     except InputError as error:
-        return _fail(str(error))
+        return _fail(*error.messages)
     except (_InterruptError, KeyboardInterrupt, typer.Abort) as error:
         # The arguments say what the command has kept (`cli.common.kept_in`).
-        print("; ".join(["tailcast: interrupted", *map(str, error.args)]), file=sys.stderr)
+        print("; ".join([_INTERRUPTED, *map(str, error.args)]), file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()  # whoever read the output has closed it
@@ -148,12 +185,16 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
 
 
 def _moved(error: typer.TyperException) -> str | None:
-    """Return a message for an option that became a command; None for any other mistake."""
+    """Return a message for an option that became a command or has a new name; None for any other mistake."""
     command, option = getattr(getattr(error, "ctx", None), "info_name", None), getattr(error, "option_name", None)
-    instead = MOVED.get(command or "", {}).get(option or "")
-    return f"{command} has no {option}; use: tailcast {instead}" if instead else None
+    if instead := MOVED.get(command or "", {}).get(option or ""):
+        return f"{command} has no {option}; use: tailcast {instead}"
+    if new := RENAMED.get(command or "", {}).get(option or ""):
+        return f"{command} has no {option}; it is now called {new}"
+    return None
 
 
-def _fail(message: str) -> int:
-    print(f"tailcast: error: {' '.join(message.split())}", file=sys.stderr)
+def _fail(*messages: str) -> int:
+    for message in messages:
+        print(f"tailcast: error: {' '.join(message.split())}", file=sys.stderr)
     return 2

@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+
+
+def fraction(value: str | float) -> float:
+    """Parse the value of an option: ``15%`` or ``0.15``."""
+    from traces.units import parse_fraction  # loads pydantic
+
+    return _parsed(parse_fraction, value)
+
+
+def duration(value: str | float) -> float:
+    """Parse the value of an option in seconds: ``30s``, with a unit."""
+    from traces.units import parse_duration  # loads pydantic
+
+    return _parsed(parse_duration, value)
+
+
+def _parsed(parse: Callable[[object], float], value: str | float) -> float:
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
 
 SpecArgument = Annotated[
     Path, typer.Argument(metavar="SPEC.yaml", help="Spec of the store and its workload.", show_default=False)
@@ -43,6 +66,16 @@ EngineOption = Annotated[
 ]
 ReplicationsOption = Annotated[
     int, typer.Option("--replications", min=1, help="Replications per variant, using common random numbers.")
+]
+PrecisionOption = Annotated[
+    float | None,
+    typer.Option(
+        "--precision",
+        metavar="FRACTION",
+        parser=fraction,
+        help="Add replications until every p99 is known to this relative precision; 5% or 0.05 is ± 5 % "
+        "(default: none).",
+    ),
 ]
 SteadyOption = Annotated[bool, typer.Option("--steady", help="Leave out the warm-up period of each replication.")]
 WorkersOption = Annotated[

@@ -65,11 +65,11 @@ def resolved(form: Form, path: str, counted: bool = False) -> str:
     if found:
         raise InputError(f"{path}: is ambiguous; give the full path: {_or(found)}")
     close = close_names(path, paths)
-    raise InputError(f"{path}: no such field" + (f"; similar are {', '.join(close)}" if close else ""))
+    raise InputError(f"{path}: no such field" + (f"; did you mean {_or(close)}?" if close else ""))
 
 
 def _or(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _has_known_section(path: str, paths: tuple[str, ...]) -> bool:

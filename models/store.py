@@ -27,6 +27,7 @@ from models.network.network import Network
 from models.store_spec import StoreSpec
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override, validated
+from traces.suggestions import instead
 from traces.tables import OPS
 from traces.trace import Trace
 from traces.workload.workload import Op
@@ -146,15 +147,17 @@ def spec_of(data: Mapping[str, Any], source: str) -> Spec:
     """Return the spec of a mapping.
 
     Raises:
-        InputError: a field is wrong; the message names `source` and the field.
+        InputError: fields are wrong; each message names `source` and a field.
     """
-    return validated(_spec_type(data, f"{source}: "), data, source)
+    return validated(_spec_type(data, f"{source}: "), data, source, named=f"a {data['store']} spec")
 
 
 def _spec_type(data: Mapping[str, Any], before: str = "") -> type[StoreSpec]:
     name = data.get("store")
     if not isinstance(name, str) or name not in names():
-        raise InputError(f"{before}store is {name!r}; allowed are {', '.join(names())}")
+        if name is None:
+            raise InputError(f"{before}store is missing; allowed are {', '.join(names())}")
+        raise InputError(f"{before}store is {name!r}; {instead(str(name), names())}")
     return store_named(name).Spec
 
 

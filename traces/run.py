@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.suggestions import did_you_mean_file
 from traces.tables import LABEL, OPS, atomic_folder, codes, conform, read_parquet, require
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
@@ -177,8 +178,9 @@ class Run:
         """
         path = folder / "run.json"
         if folder.is_file():
-            what = "a trace" if folder.suffix in (".parquet", ".csv") else "a file"
-            raise InputError(f"{folder}: is {what}, not a Run, which is a folder with a run.json")
+            raise InputError(f"{folder}: {_file_kind(folder)}; a Run, which is a folder with a run.json, is needed")
+        if not folder.exists():
+            raise InputError(f"{folder}: no such Run, which is a folder with a run.json{did_you_mean_file(folder)}")
         try:
             info = json.loads(path.read_text())
         except FileNotFoundError as error:
@@ -198,6 +200,10 @@ class Run:
             Trace.read(trace) if trace.exists() else None,
             source=str(folder / "requests.parquet"),
         )
+
+
+def _file_kind(path: Path) -> str:
+    return "is a trace" if path.suffix in (".parquet", ".csv") else "is a file"
 
 
 def trace_of_run(run: Run) -> Trace:

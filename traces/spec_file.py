@@ -1,10 +1,11 @@
-"""YAML input: load files, apply overrides, validate into models, and report mistakes in one line."""
+"""YAML input: load files, apply overrides, validate into models, and report each mistake in one line."""
 
 from __future__ import annotations
 
 import copy
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -15,6 +16,8 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from traces.errors import InputError
 from traces.renamed_fields import present_name
+from traces.suggestions import close_names, instead, no_such_file
+from traces.workload.loops import dropped
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -58,7 +61,7 @@ def load_mapping(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text()
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
+        raise InputError(no_such_file(path)) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text") from error
     except OSError as error:
@@ -86,18 +89,23 @@ def _parsed(text: str, source: str) -> Any:
 def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
     """Return a copy of `data` with each ``path.to.value=VALUE`` applied in order; VALUE is read as YAML.
 
-    Missing mappings along the path are created; a list element is addressed by its index.
+    Missing mappings along the path are created; a list element is addressed by its index. A rate makes a workload an
+    open loop, and clients make it a closed one, without the fields of the other (`traces.workload.loops`).
 
     Raises:
         InputError: no ``=``, an empty path component, a path through a value that has no fields, or invalid YAML.
     """
     result: dict[str, Any] = copy.deepcopy(dict(data))
+    assigned = {assignment.partition("=")[0].strip() for assignment in assignments}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         parts = path.strip().split(".")
         if not equals or not all(parts):
             raise InputError(f"{assignment}: write it like workload.clients=8")
-        _put(result, parts, _parsed(text, path))
+        value = _parsed(text, path)
+        section = _put(result, parts, value)
+        for name in dropped(".".join(parts), value, section, assigned):
+            del section[name]
     return result
 
 
@@ -113,13 +121,15 @@ def replaced(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
     return result
 
 
-def _put(place: Any, parts: Sequence[str], value: Any) -> None:
+def _put(place: Any, parts: Sequence[str], value: Any) -> Any:
+    """Set a value, and return the mapping or list that has it."""
     for depth, part in enumerate(parts[:-1], start=1):
         at = _place(place, part, parts[: depth - 1])
         if isinstance(place, dict) and place.get(at) is None:
             place[at] = {}
         place = place[at]
     place[_place(place, parts[-1], parts[:-1])] = value
+    return place
 
 
 def _place(container: Any, part: str, path: Sequence[str]) -> str | int:
@@ -133,7 +143,7 @@ def _place(container: Any, part: str, path: Sequence[str]) -> str | int:
     raise InputError(f"{where}.{part}: {where} is {container!r} and has no fields; set {where} as a whole")
 
 
-def validated(model: type[Model], data: Any, source: str, at: str = "") -> Model:
+def validated(model: type[Model], data: Any, source: str, at: str = "", named: str = "") -> Model:
     """Validate `data` as a model.
 
     Args:
@@ -141,58 +151,121 @@ def validated(model: type[Model], data: Any, source: str, at: str = "") -> Model
         data: nested mappings, as returned by `load_mapping`.
         source: name of the input for error messages, usually the file name.
         at: the dotted path of `data` within the source.
+        named: what messages call the whole, such as ``a minio spec``; empty: nothing.
 
     Raises:
-        InputError: the first error, as ``source: path.of.the.field: what is wrong; what is allowed``.
+        InputError: all errors, each as ``source: path.of.the.field: what is wrong; what is allowed``.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        errors = error.errors(include_url=False)
-        renamed = (e for e in errors if e["type"] == "extra_forbidden" and present_name([*map(str, e["loc"])]))
-        first = next(renamed, errors[0])  # a former name may be why another field is missing
-        path = ".".join(filter(None, [at, *_path(first["loc"], data)]))
-        raise InputError(": ".join(filter(None, [source, path, _reason(first, model)]))) from error
+        found = [_Located.of(details, data) for details in error.errors(include_url=False)]
+        messages = dict.fromkeys(
+            ": ".join(filter(None, [source, ".".join(filter(None, [at, *one.path])), _reason(one.error, model, named)]))
+            for one in _without_consequences(_of_best_members(found), model)
+        )
+        raise InputError(*messages) from error
 
 
-def _path(location: tuple[int | str, ...], data: Any) -> list[str]:
-    """Return an error location as it appears in the file, without the union members that pydantic inserts."""
-    path = []
-    for i, part in enumerate(location):
-        last = i == len(location) - 1
-        if isinstance(data, list):
-            data = dict(enumerate(data))
-        elif isinstance(data, str):
-            data = {"kind": data}  # a bare kind
-        if isinstance(data, dict) and part in data:
-            path.append(str(part))
-            data = data[part]
-        elif last and isinstance(data, dict) and part not in (data.get("kind"), "[key]"):
-            path.append(str(part))  # a missing field
-    return path
+@dataclass(frozen=True)
+class _Located:
+    """An error with its place in the file.
+
+    Attributes:
+        path: its location as it appears in the file, without the union members that pydantic inserts.
+        members: the union members in its location, each with the length of the path before it.
+    """
+
+    error: ErrorDetails
+    path: tuple[str, ...]
+    members: tuple[tuple[int, str], ...]
+
+    @staticmethod
+    def of(error: ErrorDetails, data: Any) -> _Located:
+        path: list[str] = []
+        members: list[tuple[int, str]] = []
+        for i, part in enumerate(error["loc"]):
+            if isinstance(data, list):
+                data = dict(enumerate(data))
+            elif isinstance(data, str):
+                data = {"kind": data}  # a bare kind
+            if isinstance(data, dict) and part in data:
+                path.append(str(part))
+                data = data[part]
+            elif i == len(error["loc"]) - 1 and error["type"] == "missing":
+                path.append(str(part))
+            else:
+                members.append((len(path), str(part)))
+        return _Located(error, tuple(path), tuple(members))
 
 
-def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
+def _of_best_members(found: list[_Located]) -> list[_Located]:
+    """Keep, of the errors of a union's members, those of the member that fits best: with the deepest error.
+
+    Otherwise a mistake would be reported once for each type that the field may have.
+    """
+    for level in range(max((len(one.members) for one in found), default=0)):
+        unions: dict[Any, dict[str, list[_Located]]] = {}
+        for one in found:
+            if len(one.members) > level:
+                depth, member = one.members[level]
+                unions.setdefault((one.path[:depth], one.members[:level]), {}).setdefault(member, []).append(one)
+        for of_members in unions.values():
+            best = max(of_members.values(), key=lambda errors: (max(len(e.path) for e in errors), -len(errors)))
+            refused = [id(one) for errors in of_members.values() if errors is not best for one in errors]
+            found = [one for one in found if id(one) not in refused]
+    return found
+
+
+def _without_consequences(found: list[_Located], model: type[BaseModel]) -> list[_Located]:
+    """Leave out fields that are missing because they are misspelt, and lists that are too short without wrong items."""
+    meant = {(*one.path[:-1], _meant(one.error, model)) for one in found if one.error["type"] == "extra_forbidden"}
+    above = {one.path[:depth] for one in found for depth in range(len(one.path))}
+    follows = {"missing": meant, "too_short": above}
+    return [one for one in found if one.path not in follows.get(one.error["type"], ())]
+
+
+def _meant(error: ErrorDetails, model: type[BaseModel]) -> str:
+    """Return the field that an unknown one stands for; empty if it is not known."""
+    location = error["loc"]
+    allowed = _allowed_at(model, location[:-1])
+    new = present_name([*map(str, location)])
+    return new if new in allowed and new is not None else next(iter(close_names(str(location[-1]), allowed, 1)), "")
+
+
+def _allowed_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
+    return list({name: None for m in models_at(model, location) for name in m.model_fields})
+
+
+def _reason(error: ErrorDetails, model: type[BaseModel], named: str = "") -> str:
     location, context = error["loc"], error.get("ctx", {})
     match error["type"]:
         case "extra_forbidden":
-            allowed = {name: None for m in models_at(model, location[:-1]) for name in m.model_fields}
+            allowed = _allowed_at(model, location[:-1])
             new = present_name([*map(str, location)])
             if new is not None and new in allowed:
                 return f"is now called {new}"
-            return f"unknown field; allowed are {', '.join(allowed)}"
+            whole = f" of {named}" if named and len(location) == 1 else ""
+            return f"unknown field{whole}; {instead(str(location[-1]), allowed)}"
         case "missing":
             return "is missing; it is needed"
         case "union_tag_invalid":
-            return f"kind is {context['tag']!r}; allowed are {context['expected_tags']}"
+            return f"kind is {context['tag']!r}; {instead(str(context['tag']), _quoted(context['expected_tags']))}"
         case "union_tag_not_found":
             return f"kind is missing; allowed are {', '.join(repr(_kind(m)) for m in models_at(model, location))}"
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"is {_short(error['input'])}; a mapping of fields is needed"
+        case "literal_error" if isinstance(error["input"], str):
+            return f"is {_short(error['input'])}; {instead(error['input'], _quoted(context['expected']))}"
         case "value_error":
             return str(context["error"])
     message = error["msg"][0].lower() + error["msg"][1:]
     return f"is {_short(error['input'])}: {message}"
+
+
+def _quoted(text: str) -> list[str]:
+    """Return the names in quotes in a message of pydantic."""
+    return re.findall(r"'([^']*)'", text)
 
 
 def _short(value: Any) -> str:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.suggestions import no_such_file
 
 OPS = ("GET", "PUT", "HEAD", "DELETE", "LIST")
 """The operations of an object store; the key of a LIST is its prefix."""
@@ -190,6 +191,6 @@ def read_parquet(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
+        raise InputError(no_such_file(path)) from error
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path}: cannot be read as parquet: {str(error).splitlines()[0]}") from error

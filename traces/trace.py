@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.origin import Origin
+from traces.suggestions import no_such_file
 from traces.tables import (
     GET,
     LABEL,
@@ -246,7 +247,7 @@ def _read_csv(path: Path) -> Trace:
             one_thread = pacsv.ReadOptions(use_threads=False)  # with threads, errors do not name their row
             table = pacsv.read_csv(file, one_thread, parse, convert)
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
+        raise InputError(no_such_file(path)) from error
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: line 1: the pacing is not JSON: {error}") from error
     except InputError as error:

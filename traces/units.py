@@ -81,6 +81,18 @@ def parse_seconds(value: object) -> float:
     return number * _unit(_SECONDS, unit, value, "duration")
 
 
+def parse_duration(value: object) -> float:
+    """Parse a duration in seconds as `parse_seconds`, but refuse text without a unit: ``30`` may mean 30 ms.
+
+    Raises:
+        ValueError: not a number, negative, no unit and not 0, or an unknown unit.
+    """
+    seconds = parse_seconds(value)
+    if seconds and isinstance(value, str) and not _split(value, "duration", "5ms")[1]:
+        raise ValueError(f"{value!r} needs a unit, as in {value.strip()}ms or {value.strip()}s")
+    return seconds
+
+
 def parse_rate(value: object) -> float:
     """Parse a rate in events per second from ``200``, ``"200/s"`` or ``"3000/min"``.
 
@@ -123,8 +135,11 @@ def parse_fraction(value: object, most: float = 1.0) -> float:
         raise ValueError(f"{value!r} has the unknown unit {unit!r}; a fraction is written like 15% or 0.15")
     fraction = number / 100 if unit else number
     if fraction > most:
-        meant = f"; did you mean {number:g}%?" if not unit and number <= 100 * most else ""
-        raise ValueError(f"{number:g}{unit} is {fraction * 100:g} %; at most {most * 100:g} % is allowed{meant}")
+        allowed = f"at most {most * 100:g} % is allowed"
+        if unit:
+            raise ValueError(f"{number:g} %: {allowed}")
+        meant = f"; did you mean {number:g}%?" if number <= 100 * most else ""
+        raise ValueError(f"{number:g} is {fraction * 100:g} %; {allowed}{meant}")
     return fraction
 
 

@@ -22,12 +22,14 @@ from cli.options import (
     SeedOption,
     SetOption,
     WorkersOption,
+    fraction,
 )
 from cli.outputs import check_file_output
 from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
-from models.store import load_spec
+from cli.parse.spec import checked, overridden
 from traces.errors import InputError
 from traces.run import Run
+from traces.spec_file import load_mapping
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
 from validate.compare.server_trace import IN_RUN, matched
@@ -71,7 +73,9 @@ def command(
             f"(default: {IN_RUN} in the folders of the Runs, which is always used).",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(metavar="FRACTION", parser=fraction, help="Confidence level of the intervals, such as 95%.")
+    ] = 0.95,
     workers: WorkersOption = None,
     report: PageOption = None,
     figures_to: FiguresOption = None,
@@ -89,7 +93,7 @@ def command(
     if anyway and leave_out:
         raise InputError("--anyway fits Runs that fail the run-quality check, and --leave-out does not; give one")
     check_file_output(out, force)
-    store = load_spec(spec, assignments or ())
+    store = checked(overridden(load_mapping(spec), assignments), str(spec), assignments)
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
     folders = run_folders(runs)
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))

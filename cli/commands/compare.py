@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from cli.common import print_grid, print_json, progress, stdout
-from cli.options import JsonOption, SeedOption
+from cli.options import JsonOption, SeedOption, fraction
 
 ToleranceOption = Annotated[
     float,
-    typer.Option("--tolerance", help="Allowed relative difference of throughput, p50, p99 and the whole distribution."),
+    typer.Option(
+        "--tolerance",
+        metavar="FRACTION",
+        parser=fraction,
+        help="Allowed relative difference of throughput, p50, p99 and the whole distribution, such as 15%.",
+    ),
 ]
 
 

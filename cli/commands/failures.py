@@ -24,6 +24,7 @@ from cli.options import (
     FormatOption,
     JsonOption,
     PageOption,
+    PrecisionOption,
     ProfileOption,
     ReplicationsOption,
     SeedOption,
@@ -58,13 +59,7 @@ def command(
     ] = None,
     slos: SloOption = None,
     replications: ReplicationsOption = 5,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            "--precision",
-            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % (default: none).",
-        ),
-    ] = None,
+    precision: PrecisionOption = None,
     profile: ProfileOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,

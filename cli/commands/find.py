@@ -34,6 +34,7 @@ from cli.options import (
     SpecArgument,
     SteadyOption,
     WorkersOption,
+    fraction,
 )
 from traces.errors import InputError
 
@@ -60,8 +61,9 @@ def command(
         float | None,
         typer.Option(
             "--extra-load",
-            min=0,
-            help="Greatest fraction of additional attempts that 'best' allows; 0.05 is 5 % (default: no limit).",
+            metavar="FRACTION",
+            parser=fraction,
+            help="Greatest fraction of additional attempts that 'best' allows, such as 5% (default: no limit).",
         ),
     ] = None,
     replications: ReplicationsOption = 5,
@@ -80,7 +82,7 @@ def command(
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
-    from cli.parse.spec import spec_mapping
+    from cli.parse.spec import say_loops, spec_mapping
     from cli.tables.find import best_grid, best_opening, limit_grid, limit_notes, limit_opening
     from sim.experiments.find import Best, Limit, find_best, find_limit
     from sim.experiments.sweep import Settings
@@ -95,7 +97,9 @@ def command(
         raise InputError(f"goal {goal!r}: needs an objective to meet; add --slo 'GET.p99<50ms'")
     objectives = parse_slos(slos)
     settings = Settings(seed or 0, replications, steady=steady)
-    variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
+    data = spec_mapping(spec, profile, assignments)
+    say_loops(data, [search.path])
+    variants = Variants(data, str(spec), settings, worker_count(workers))
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()

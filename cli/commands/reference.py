@@ -10,11 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
-from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, WorkersOption
+from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, WorkersOption, fraction
 from cli.outputs import check_file_output
 from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
-from traces.errors import InputError
 from traces.tables import atomic_file
 from validate.reference.cases import CASES, DURATION, case_named
 from validate.reference.forecast import forecast
@@ -52,7 +51,13 @@ def run(
         typer.Option("--check", help="Exit with 1 if the median error exceeds the tolerance, or a statement fails."),
     ] = False,
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", min=0, help="Allowed relative error (default: that of the case).")
+        float | None,
+        typer.Option(
+            "--tolerance",
+            metavar="FRACTION",
+            parser=fraction,
+            help="Allowed relative error, such as 10% (default: that of the case).",
+        ),
     ] = None,
     replications: Annotated[
         int | None,
@@ -69,8 +74,6 @@ def run(
     check_file_output(out, force)
     case = case_named(name)
     allowed = case.tolerance if tolerance is None else tolerance
-    if not math.isfinite(allowed):
-        raise InputError(f"--tolerance is {allowed}; write a fraction such as 0.1")
     warn_if_slow()
     if workers is None:
         workers = (

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import print_grid, print_json, progress, say, stdout
-from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption
+from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration
 from cli.outputs import check_run_output
 from cli.parse.spec import overridden
 from cli.tables.quality import run_warnings
@@ -45,7 +45,7 @@ def command(
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option("--profile", help="Profile of the AWS configuration (default: that of the environment)."),
+        typer.Option("--aws-profile", help="Profile of the AWS configuration (default: that of the environment)."),
     ] = None,
     use_lab: Annotated[bool, typer.Option("--lab", help="Use the store that 'tailcast lab up' started.")] = False,
     speed: Annotated[
@@ -64,7 +64,16 @@ def command(
     data_path: Annotated[
         str, typer.Option("--data-path", help="Client library: obstore or boto3.")
     ] = _DEFAULT.data_path,
-    timeout: Annotated[float, typer.Option("--timeout", help="Timeout of an attempt in seconds.")] = _DEFAULT.timeout_s,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            "--timeout",
+            metavar="TIME",
+            parser=duration,
+            help=f"Timeout of an attempt (default: {_DEFAULT.timeout_s:g}s).",
+            show_default=False,
+        ),
+    ] = _DEFAULT.timeout_s,
     multipart_threshold: Annotated[
         str,
         typer.Option("--multipart-threshold", metavar="SIZE", help="Size above which objects are uploaded in parts."),
@@ -183,7 +192,7 @@ def _target(endpoint_url: str | None, profile: str | None, use_lab: bool, server
     if not use_lab:
         return Target(endpoint_url, profile, server_pids=server_pids)
     if endpoint_url is not None or profile is not None:
-        raise InputError("--lab has its own endpoint and credentials; leave out --endpoint-url and --profile")
+        raise InputError("--lab has its own endpoint and credentials; leave out --endpoint-url and --aws-profile")
     store = lab.running()
     if store is None:
         raise InputError("no store of the lab is running; start one with 'tailcast lab up'")

@@ -29,6 +29,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution
 from traces.statistics.summary import summarise
+from traces.workload.loops import one_loop
 from validate.compare.compare import Comparison, compare
 
 _ROUTE = (
@@ -172,7 +173,7 @@ def _routes(name: str, run: Run, stations: Sequence[dict[str, Any]]) -> list[Sec
         return []
     heading = f"Request routes: {name}" if name else "Request routes"
     try:
-        network, requests = compile_spec(spec_of(run.info["spec"], "its spec"), run.trace)
+        network, requests = compile_spec(spec_of(one_loop(run.info["spec"]), "its spec"), run.trace)
     except InputError as error:  # the Run has a spec of an earlier version
         return [Section(heading, [f"The routes cannot be drawn: {error}."])]
     return [Section(heading, [_ROUTE], charts=route_figures(network, requests, stations))]

@@ -68,7 +68,7 @@ def command(
     """Rank the numbers of a spec by their effect on a latency (Morris screening)."""
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
-    from cli.parse.spec import spec_mapping
+    from cli.parse.spec import say_loops, spec_mapping
     from cli.parse.vary import parse_range
     from cli.tables.find import sensitivity_grid, sensitivity_opening
     from sim.experiments.sensitivity import sensitivity
@@ -78,7 +78,9 @@ def command(
 
     ranges, latency = [parse_range(text) for text in vary], parse_target(target)
     settings = Settings(seed or 0, replications, steady=steady)
-    variants = Variants(spec_mapping(spec, profile, assignments), str(spec), settings, worker_count(workers))
+    data = spec_mapping(spec, profile, assignments)
+    say_loops(data, [between.path for between in ranges])
+    variants = Variants(data, str(spec), settings, worker_count(workers))
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()

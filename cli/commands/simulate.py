@@ -13,6 +13,7 @@ from cli.options import (
     EngineOption,
     ForceOption,
     JsonOption,
+    PrecisionOption,
     ProfileOption,
     SeedOption,
     SetOption,
@@ -41,13 +42,7 @@ def command(
             help="Number of independent replications, for confidence intervals (default: one run).",
         ),
     ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            "--precision",
-            help="Add replications until every p99 is known to this relative precision; 0.05 is ± 5 % (default: none).",
-        ),
-    ] = None,
+    precision: PrecisionOption = None,
     steady: SteadyOption = False,
     workers: Annotated[
         int, typer.Option("--workers", min=1, help="Number of worker threads or processes for replications.")

@@ -102,8 +102,11 @@ def command(
 
 
 def _ends(objects: str) -> tuple[float, float]:
+    from cli.parse.vary import refuse_dash
+
     low, _, high = objects.partition("..")
     try:
         return float(low), float(high)
     except ValueError as error:
+        refuse_dash(f"--objects {objects}", objects)
         raise InputError(f"--objects {objects}: write it like 1e6..1e9") from error

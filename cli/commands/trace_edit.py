@@ -9,13 +9,12 @@ from typing import Annotated
 import typer
 
 from cli.common import print_json, say
-from cli.options import ForceOption, JsonOption, SeedOption
+from cli.options import ForceOption, JsonOption, SeedOption, fraction
 from cli.outputs import check_file_output
-from traces.errors import InputError
+from cli.parse.option import seconds_of
 from traces.trace import Trace
 from traces.transform.edit import Align, cut, merge, sample_keys
 from traces.transform.scale import How, scale
-from traces.units import parse_seconds
 
 TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="Trace file: parquet or CSV.", show_default=False)]
 WriteOption = Annotated[
@@ -36,7 +35,7 @@ def cut_command(
     """Keep the requests in a time window."""
     check_file_output(out, force)
     whole = Trace.read(trace)
-    part = cut(whole, _seconds("--from", begin), math.inf if end is None else _seconds("--to", end))
+    part = cut(whole, seconds_of("--from", begin), math.inf if end is None else seconds_of("--to", end))
     _write(part, out, len(whole), as_json)
 
 
@@ -65,7 +64,16 @@ def scale_command(
 def sample_command(
     trace: TraceArgument,
     out: WriteOption,
-    keys: Annotated[float, typer.Option("--keys", help="Fraction of the objects, such as 0.1.", show_default=False)],
+    keys: Annotated[
+        float,
+        typer.Option(
+            "--keys",
+            metavar="FRACTION",
+            parser=fraction,
+            help="Fraction of the objects, such as 10%.",
+            show_default=False,
+        ),
+    ],
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -91,13 +99,6 @@ def merge_command(
     check_file_output(out, force)
     parts = [Trace.read(path) for path in traces]
     _write(merge(parts, align), out, sum(map(len, parts)), as_json)
-
-
-def _seconds(option: str, text: str) -> float:
-    try:
-        return parse_seconds(text)
-    except ValueError as error:
-        raise InputError(f"{option}: {error}") from error
 
 
 def _write(trace: Trace, out: Path, before: int, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,12 +25,14 @@ from cli.options import (
 )
 from cli.outputs import check_file_output
 from cli.pages.validation import write_validation_page
-from cli.parse.spec import overridden
+from cli.parse.spec import checked, overridden
 from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
-from models.store import spec_of
 from traces.errors import InputError
+from traces.run import Run
 from traces.spec_file import load_mapping
+from traces.suggestions import instead
 from traces.tables import atomic_file
+from traces.units import parse_fraction
 from validate.calibration.profile import Profile
 from validate.forecast.validation import TOLERANCES, validate
 
@@ -91,7 +92,7 @@ def command(
     if profile is not None:
         found = Profile.read(profile)
         data, fitted = found.applied_to(data, str(spec)), frozenset((r.started_at, r.requests) for r in found.runs)
-    store = spec_of(overridden(data, assignments), str(spec))
+    store = checked(overridden(data, assignments), str(spec), assignments)
     allowed = _tolerances(tolerances or ())
     folders = run_folders(runs)
     pages = PageFiles(report, figures_to, figure_format)
@@ -135,6 +136,8 @@ def run_folders(paths: Sequence[Path]) -> list[Path]:
         inside = [path] if (path / "run.json").is_file() else sorted(file.parent for file in path.rglob("run.json"))
         # The name of a folder that is still being written begins with a dot.
         inside = [f for f in inside if f == path or not any(p.startswith(".") for p in f.relative_to(path).parts)]
+        if not path.is_dir():
+            Run.read(path)  # says what the path is
         if not inside:
             raise InputError(f"{path}: contains no Run, which is a folder with a run.json")
         for folder in inside:
@@ -147,12 +150,12 @@ def _tolerances(given: Sequence[str]) -> dict[str, float]:
     for text in given:
         name, _, value = text.partition("=")
         if name not in _FIGURES:
-            raise InputError(f"--tolerance {text}: {name!r} is not a measure; allowed are {', '.join(_FIGURES)}")
+            raise InputError(f"--tolerance {text}: {name!r} is not a measure; {instead(name, _FIGURES)}")
         try:
-            fraction = float(value)
-        except ValueError:
-            fraction = math.nan
-        if not 0 < fraction < math.inf:
-            raise InputError(f"--tolerance {text}: {value!r} is not a fraction above 0, such as 0.1 for 10 %")
+            fraction = parse_fraction(value)
+        except ValueError as error:
+            raise InputError(f"--tolerance {text}: {error}") from error
+        if not fraction:
+            raise InputError(f"--tolerance {text}: {value!r} is not a fraction above 0, such as 10%")
         tolerances[_FIGURES[name]] = fraction
     return tolerances

@@ -26,6 +26,7 @@ from cli.options import (
     JsonOption,
     KeptOption,
     PageOption,
+    PrecisionOption,
     ProfileOption,
     ReplicationsOption,
     SeedOption,
@@ -67,14 +68,7 @@ def command(
         ),
     ] = None,
     replications: ReplicationsOption = 5,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            "--precision",
-            help="Add replications to each point until its p99 is known to this relative precision; 0.05 is ± 5 % "
-            "(default: none).",
-        ),
-    ] = None,
+    precision: PrecisionOption = None,
     steady: SteadyOption = False,
     profile: ProfileOption = None,
     assignments: SetOption = None,
@@ -97,7 +91,7 @@ def command(
     """Simulate variants of a spec with common random numbers, and say which meet the objectives."""
     from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
-    from cli.parse.spec import spec_mapping
+    from cli.parse.spec import say_loops, spec_mapping
     from cli.parse.vary import parse_base, parse_variation
     from cli.tables.whatif import findings, notes, opening, points_grids
     from sim.experiments.sweep import Settings
@@ -108,10 +102,12 @@ def command(
 
     if scheduler is not None and workers is not None:
         raise InputError("--workers are local and --scheduler is a cluster; give one of them")
+    data, variations = spec_mapping(spec, profile, assignments), [parse_variation(text) for text in vary]
+    say_loops(data, [variation.path for variation in variations])
     experiment = WhatIfExperiment(
-        spec_mapping(spec, profile, assignments),
+        data,
         str(spec),
-        [parse_variation(text) for text in vary],
+        variations,
         parse_slos(slos),
         samples,
         parse_base(base or ()),

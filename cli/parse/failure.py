@@ -6,8 +6,9 @@ import re
 
 from sim.experiments.failure_kinds import Failure
 from traces.errors import InputError
+from traces.units import parse_fraction
 
-_FORM = re.compile(r"([a-z-]+)(?::([a-z]+|\d+))?(?:=(.+))?")
+_FORM = re.compile(r"([a-z-]+)(?::([a-z]+|\d+))?(?:=(.+))?", re.IGNORECASE)
 _EXAMPLES = "write it like drive, drive:3, slow-drive=10 or noisy-neighbour:drives=0.5"
 
 
@@ -21,7 +22,12 @@ def parse_failure(text: str) -> Failure:
     if match is None:
         raise InputError(f"failure {text}: is not a failure; {_EXAMPLES}")
     kind, which, value = match.groups()
+    kind, which = kind.lower(), which and which.lower()
     try:
-        return Failure(text, kind, which, None if value is None else float(value))
+        return Failure(text, kind, which, None if value is None else _number(value))
     except ValueError as error:
         raise InputError(f"failure {text}: {value!r} is not a number; {_EXAMPLES}") from error
+
+
+def _number(value: str) -> float:
+    return parse_fraction(value) if value.endswith("%") else float(value)

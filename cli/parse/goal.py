@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from cli.parse.vary import refuse_dash
 from sim.experiments.goal import Goal, Target
 from sim.replication.slo import LATENCIES
 from traces.errors import InputError
+from traces.suggestions import instead
 from traces.tables import OPS
 
 _FORM = re.compile(r"\s*(max|min|best)\s+(\S+?)(?:\s+in\s+(\S+?)\s*\.\.\s*(\S+?))?\s*")
@@ -20,6 +22,7 @@ def parse_goal(text: str) -> Goal:
     """
     match = _FORM.fullmatch(text)
     if match is None:
+        refuse_dash(f"goal {text!r}", text.rpartition(" ")[2])
         raise InputError(
             f"goal {text!r}: write it like 'max workload.rate', 'min gateways.count in 1..14' or "
             "'best client.hedge.after in 5ms..100ms'"
@@ -29,16 +32,17 @@ def parse_goal(text: str) -> Goal:
 
 
 def parse_target(text: str) -> Target:
-    """Parse the operation and the latency of a target such as ``GET.p99``.
+    """Parse the operation and the latency of a target such as ``GET.p99``; case is ignored.
 
     Raises:
         InputError: there is no such operation or latency.
     """
-    op, _, figure = text.partition(".")
-    name, allowed = figure.replace(".", "_"), [latency for latency in LATENCIES if latency != "max"]
-    if op not in OPS or name not in allowed:
-        raise InputError(
-            f"--target {text}: write it like GET.p99; operations are {', '.join(OPS)}, latencies "
-            f"{', '.join(latency.replace('_', '.') for latency in allowed)}"
-        )
-    return Target(op, name)
+    op, _, figure = text.strip().partition(".")
+    allowed = [latency.replace("_", ".") for latency in LATENCIES if latency != "max"]
+    if not figure:
+        raise InputError(f"--target {text}: write it like GET.p99")
+    if op.upper() not in OPS:
+        raise InputError(f"--target {text}: {op!r} is not an operation; {instead(op, OPS)}")
+    if (name := figure.lower().replace("_", ".")) not in allowed:
+        raise InputError(f"--target {text}: {figure!r} is not a latency; {instead(figure, allowed)}")
+    return Target(op.upper(), name.replace(".", "_"))

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from traces.errors import InputError
-from traces.units import parse_seconds
+from traces.units import parse_duration
 
 
 @contextlib.contextmanager
@@ -19,16 +19,16 @@ def option(name: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{name} {error}") from error
+        raise InputError(*(f"{name} {message}" for message in error.messages)) from error
 
 
 def seconds_of(name: str, text: str) -> float:
     """Return the seconds of a duration such as ``500ms``, the value of an option.
 
     Raises:
-        InputError: the text is not a duration.
+        InputError: the text is not a duration with a unit.
     """
     try:
-        return parse_seconds(text)
+        return parse_duration(text)
     except ValueError as error:
         raise InputError(f"{name} {text}: {error}") from error

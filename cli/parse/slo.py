@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from sim.experiments.measures import ERRORS
 from sim.replication.slo import LATENCIES, THROUGHPUT, UTILIZATION, Slo
 from traces.errors import InputError
+from traces.suggestions import instead
 from traces.tables import OPS
-from traces.units import parse_bandwidth, parse_rate, parse_seconds
+from traces.units import parse_bandwidth, parse_duration, parse_fraction, parse_rate
 
 _FORM = re.compile(r"\s*(?:([^.<>=]+)\.)?([^<>=]+?)\s*([<>])=?\s*([^<>=]+?)\s*")
+_BARE = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 _EXAMPLES = "write it like 'GET.p99<50ms', 'PUT.throughput>500/s', 'GET.errors<0.1%' or 'drive.utilization<80%'"
 
 
@@ -30,7 +32,7 @@ def parse_slos(texts: Sequence[str] | None) -> list[Slo]:
 
 
 def parse_slo(text: str) -> Slo:
-    """Parse an objective; ``<=`` and ``>=`` mean the same as ``<`` and ``>``.
+    """Parse an objective; ``<=`` and ``>=`` mean the same as ``<`` and ``>``, and case is ignored.
 
     Raises:
         InputError: the text has another form; the message names what is wrong and what is allowed.
@@ -39,23 +41,27 @@ def parse_slo(text: str) -> Slo:
     if match is None:
         raise InputError(f"--slo {text}: is not an objective; {_EXAMPLES}")
     subject, name, sign, limit = match.groups()
-    figure = name.replace(".", "_")
+    figure = name.lower().replace(".", "_")
     if figure not in (*LATENCIES, THROUGHPUT, ERRORS, UTILIZATION):
         names = (*(name.replace("_", ".") for name in LATENCIES), THROUGHPUT, ERRORS, UTILIZATION)
-        raise InputError(f"--slo {text}: {name!r} is not a measure; allowed are {_listed(names)}")
+        raise InputError(f"--slo {text}: {name!r} is not a measure; {instead(name, names)}")
     if (sign == ">") != (figure == THROUGHPUT):
         raise InputError(f"--slo {text}: {name} takes {'>' if figure == THROUGHPUT else '<'}, not {sign}")
     if figure == UTILIZATION:
         return Slo(text, subject, figure, _limit(text, limit, _fraction))
-    if subject not in OPS:
-        problem = "names no operation" if subject is None else f"{subject!r} is not an operation"
-        raise InputError(f"--slo {text}: {problem}; allowed are {_listed(OPS)}, as in GET.{name}")
+    if subject is None:
+        raise InputError(f"--slo {text}: names no operation; allowed are {', '.join(OPS)}, as in GET.{name}")
+    if subject.upper() not in OPS:
+        raise InputError(f"--slo {text}: {subject!r} is not an operation; {instead(subject, OPS)}")
+    shown = text.replace(f"{subject}.{name}", f"{subject.upper()}.{name.lower()}", 1)
     if figure == THROUGHPUT:
-        return _throughput(text, subject, limit)
-    return Slo(text, subject, figure, _limit(text, limit, _fraction if figure == ERRORS else parse_seconds))
+        return _throughput(shown, subject.upper(), limit)
+    return Slo(shown, subject.upper(), figure, _limit(text, limit, _fraction if figure == ERRORS else parse_duration))
 
 
 def _throughput(text: str, op: str, limit: str) -> Slo:
+    if _BARE.fullmatch(limit):
+        raise InputError(f"--slo {text}: {limit!r} needs a unit, as in {limit}/s or {limit}MB/s")
     try:
         return Slo(text, op, "throughput_ops", parse_rate(limit))
     except ValueError:
@@ -70,13 +76,10 @@ def _bandwidth(value: str) -> float:
 
 
 def _fraction(value: str) -> float:
-    """Parse ``80%`` or ``0.8`` as 0.8."""
-    try:
-        fraction = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
-    except ValueError as error:
-        raise ValueError(f"{value!r} is not a fraction; write it like 80% or 0.8") from error
-    if not 0 <= fraction <= 1:
-        raise ValueError(f"{value!r} is not a fraction; allowed are 0% to 100%, or 0 to 1")
+    """Parse ``80%`` or ``0.8`` as 0.8; refuse a bare 1, which is met by every run."""
+    fraction = parse_fraction(value)
+    if fraction == 1 and "%" not in value:
+        raise ValueError(f"{value} is 100 %, which every run meets; did you mean {value}%?")
     return fraction
 
 
@@ -88,7 +91,3 @@ def _limit(text: str, value: str, parse: Callable[[str], float]) -> float:
     if not math.isfinite(limit):
         raise InputError(f"--slo {text}: {value!r} is not finite")
     return limit
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.common import say
 from cli.parse.option import option
 from models.store import Spec, spec_of
+from traces.errors import InputError
 from traces.spec_file import load_mapping, override
 from traces.trace import Trace
+from traces.workload.loops import loop_note
 from validate.calibration.profile import Profile
 
 
@@ -22,17 +25,49 @@ def spec_mapping(path: Path, profile: Path | None = None, assignments: Sequence[
     data = load_mapping(path)
     if profile is not None:
         data = Profile.read(profile).applied_to(data, str(path))
-    return overridden(data, assignments)
+    changed = overridden(data, assignments)
+    if assignments:
+        checked(changed, str(path), assignments)
+    return changed
+
+
+def checked(data: Mapping[str, Any], source: str, assignments: Sequence[str] | None) -> Spec:
+    """Return the spec of a mapping with the values of ``--set``; errors in these name the option, not the file.
+
+    Raises:
+        InputError: a field is wrong.
+    """
+    try:
+        return spec_of(data, source)
+    except InputError as error:
+        assigned = [assignment.partition("=")[0].strip() for assignment in assignments or ()]
+        raise InputError(*(_at_fault(message, source, assigned) for message in error.messages)) from error
+
+
+def _at_fault(message: str, source: str, assigned: Sequence[str]) -> str:
+    path = message.removeprefix(f"{source}: ").partition(":")[0]
+    if any(path == one or path.startswith(f"{one}.") for one in assigned):
+        return f"--set {message.removeprefix(f'{source}: ')}"
+    return message
 
 
 def overridden(data: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:
-    """Return a copy of a mapping with the values of ``--set``.
+    """Return a copy of a mapping with the values of ``--set``; says so if they change the loop of its workload.
 
     Raises:
         InputError: an assignment is not ``PATH=VALUE``, or there is no such path.
     """
     with option("--set"):
-        return override(data, assignments or ())
+        changed = override(data, assignments or ())
+    say_loops(data, [assignment.partition("=")[0].strip() for assignment in assignments or ()])
+    return changed
+
+
+def say_loops(data: Mapping[str, Any], paths: Sequence[str]) -> None:
+    """Say on stderr which of these paths, when they get a value, change the loop of a spec's workload."""
+    for path in paths:
+        if note := loop_note(data, path):
+            say(f"note: {note}")
 
 
 def spec_and_trace(
@@ -49,7 +84,7 @@ def spec_and_trace(
     requests = None if trace is None else Trace.read(trace)
     if requests is not None and "workload" not in data:
         data["workload"] = _workload_of(requests)
-    return spec_of(overridden(data, assignments), str(spec)), requests
+    return checked(overridden(data, assignments), str(spec), assignments), requests
 
 
 def _workload_of(trace: Trace) -> dict[str, Any]:

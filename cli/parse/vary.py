@@ -15,6 +15,7 @@ from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})([^\d\s.:]*)\.\.({_NUMBER})([^\d\s.:]*?)(?:([:/])({_NUMBER})([^\d\s.:/]*))?")
+_DASHED = re.compile(r"(\d+\.?\d*[^\W\d]*)-(\d+\.?\d*[^\W\d]*)(?<![eE]-\d)")
 _PARSERS: tuple[Callable[[object], float], ...] = (parse_bytes, parse_seconds, parse_rate, parse_bandwidth)
 
 
@@ -31,6 +32,7 @@ def parse_variation(text: str) -> Variation:
         raise InputError(f"--vary {text}: write it like gateways.count=1..14, or client.hedge.after=none,p90,p95")
     match = _RANGE.fullmatch(written)
     if match is None:
+        refuse_dash(f"--vary {text}", written)
         values = tuple("null" if value.lower() == "none" else value for value in _separated(written))
         between = None
     else:
@@ -43,6 +45,16 @@ def parse_variation(text: str) -> Variation:
     return Variation(path, values, between)
 
 
+def refuse_dash(where: str, text: str) -> None:
+    """Refuse a range that is written with a dash.
+
+    Raises:
+        InputError: it is; the message begins with `where`.
+    """
+    if match := _DASHED.fullmatch(text):
+        raise InputError(f"{where}: ranges are written {match[1]}..{match[2]}")
+
+
 def parse_range(text: str) -> NumberRange:
     """Parse a range of a sensitivity analysis: ``PATH=LOW..HIGH``.
 
@@ -51,6 +63,7 @@ def parse_range(text: str) -> NumberRange:
     """
     path, equals, between = text.partition("=")
     low, dots, high = between.partition("..")
+    refuse_dash(f"--vary {text}", between.strip())
     if not (equals and dots and path.strip() and low.strip() and high.strip()):
         raise InputError(f"--vary {text}: write it like drives.commit.constant=0.2ms..0.8ms")
     return NumberRange(path.strip(), low.strip(), high.strip())

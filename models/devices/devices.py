@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from models.devices.hdd import Hdd, Seek
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from traces.field_notes import Basis, Unit
+from traces.suggestions import instead
 from traces.units import Bytes, Seconds, parse_fraction
 from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
 
@@ -245,9 +246,8 @@ def _as_device(value: Any) -> Any:
         return fields
     name = fields.pop("preset")
     if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(
-            f"{name!r} is not a device preset; allowed are {', '.join(PRESETS)}, or a mapping of a device's fields"
-        )
+        allowed = [*PRESETS, "a mapping of a device's fields"]
+        raise ValueError(f"{name!r} is not a device preset; {instead(str(name), allowed)}")
     preset = PRESETS[name]
     derived = {"read", "write"} if "disk" in fields else set()  # the preset's times are those of its own mechanism
     disk = fields.get("disk")

@@ -8,10 +8,18 @@ from typing import Any
 from models.faults import FaultKind
 from models.store import Spec, required, store_of
 from traces.errors import InputError
+from traces.suggestions import instead
 
 SLOWER = 10.0  # default slowdown factor of a slow drive (assumed)
 FRACTION = 0.5  # default fraction that a noisy neighbour takes (assumed)
 RESOURCES = ("cpu", "drives", "network")
+
+_SYNONYMS = {
+    "node": ("host",), "server": ("host",), "machine": ("host",), "rack": ("host",),
+    "disk": ("drive",), "hdd": ("drive",), "ssd": ("drive",), "osd": ("drive",), "slow-disk": ("slow-drive",),
+    "rgw": ("gateway",), "radosgw": ("gateway",),
+}  # fmt: skip
+"""Faults that are meant by other names of the parts."""
 
 Event = dict[str, Any]
 
@@ -40,7 +48,9 @@ class Failure:
         """
         faults = required(store_of(spec).faults or None, spec, "faults", self._where)
         if self.kind not in faults:
-            raise InputError(f"{self._where}: a {spec.store} store has no {self.kind}; allowed are {', '.join(faults)}")
+            meant = next((name for name in _SYNONYMS.get(self.kind, ()) if name in faults), self.kind)
+            said = f"did you mean {meant}?" if meant in faults else instead(self.kind, faults)
+            raise InputError(f"{self._where}: a {spec.store} store has no {self.kind}; {said}")
         return faults[self.kind]
 
     def event(self, spec: Spec, at_s: float, until_s: float) -> Event:
@@ -53,7 +63,7 @@ class Failure:
         if fault.form == "neighbour":
             fraction = FRACTION if self.value is None else self.value
             if self.which is not None and self.which not in RESOURCES:
-                raise InputError(f"{self._where}: {self.which!r} is no resource; allowed are {', '.join(RESOURCES)}")
+                raise InputError(f"{self._where}: {self.which!r} is no resource; {instead(self.which, RESOURCES)}")
             if not 0 < fraction < 1:
                 raise InputError(f"{self._where}: the fraction is {fraction:g}; it must be above 0 and below 1")
             taken = {"resource": self.which or "cpu", "fraction": fraction}

@@ -88,6 +88,8 @@ def failures(
     """
     settings = experiment.settings
     spec = spec_of(dict(experiment.data), experiment.source)
+    for failure in experiment.failures:
+        failure.fault(spec)  # refuses an unknown kind before what depends on the workload
     times = Times.of(spec.workload, experiment.at_s, experiment.for_s)
     _check(experiment, spec, times)
     events = [failure.event(spec, times.at_s, times.until_s) for failure in experiment.failures]

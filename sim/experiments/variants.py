@@ -18,6 +18,7 @@ from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
+from traces.suggestions import instead
 from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 
 Simulations = Callable[[Sequence[str]], Measures]
@@ -130,7 +131,7 @@ def value_at(spec: Spec, path: str) -> Any:
     for part in path.split("."):
         fields = _fields(place)
         if part not in fields:
-            allowed = f"allowed are {', '.join(fields)}" if fields else "the value before it has no fields"
+            allowed = instead(part, fields) if fields else "the value before it has no fields"
             raise InputError(f"{path}: the spec has no field {part!r} there; {allowed}")
         place = fields[part]
     return place

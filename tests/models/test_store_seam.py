@@ -104,7 +104,7 @@ def test_the_store_below_has_the_workload_of_the_proxy():
     ("data", "said"),
     [
         (proxy({"store": "swift"}), "below: store is 'swift'; allowed are minio, ceph"),
-        (proxy(DISK, "below.disk.raed=1ms"), "below: disk.raed: unknown field; allowed are capacity, read, write"),
+        (proxy(DISK, "below.disk.raed=1ms"), "below: disk.raed: unknown field; did you mean read?"),
         (fifo("faults=[{kind: host_down, at: 1s}]"), "faults.0"),
     ],
 )

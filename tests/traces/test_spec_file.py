@@ -101,7 +101,7 @@ def test_a_good_mapping_becomes_its_model() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"cuont": 3}, "f: at.cuont: unknown field; allowed are count, parts, size"),
+        ({"cuont": 3}, "f: at.cuont: unknown field; did you mean count?"),
         ({"count": 0}, "f: at.count: is 0: input should be greater than or equal to 1"),
         ({"parts": [{"pause": 1, "x": 2}]}, "f: at.parts.0.x: unknown field; allowed are pause, shape"),
         ({"parts": [{}]}, "f: at.parts.0.pause: is missing; it is needed"),
@@ -113,7 +113,8 @@ def test_a_good_mapping_becomes_its_model() -> None:
         ),
         (
             {"parts": [{"pause": 1, "shape": {"kind": "lognormal", "vc": 1}}]},
-            "f: at.parts.0.shape.cv: is missing; it is needed",
+            "f: at.parts.0.shape.cv: is missing; it is needed; "
+            "f: at.parts.0.shape.vc: unknown field; allowed are kind, cv",
         ),
         (
             {"parts": [{"pause": 1, "shape": {"kind": "lognormal", "cv": 1, "vc": 1}}]},
@@ -126,7 +127,7 @@ def test_a_good_mapping_becomes_its_model() -> None:
         ),
         (
             {"size": {"kind": "mixture", "components": [{"weight": 1, "size": {"kind": "fixed", "sise": 1}}]}},
-            "f: at.size.components.0.size.size: is missing; it is needed",
+            "f: at.size.components.0.size.sise: unknown field; did you mean size?",
         ),
         (
             {"size": {"kind": "histogram", "edges": [1, 1], "weights": [1]}},
@@ -142,8 +143,44 @@ def test_a_mistake_is_named_by_its_path_in_the_file(data: object, message: str) 
 
 
 def test_an_unknown_kind_names_the_allowed_ones() -> None:
-    with pytest.raises(InputError, match=r"f: size: kind is 'fix'; allowed are 'fixed', 'lognormal'"):
+    with pytest.raises(InputError, match=r"f: size: kind is 'fix'; did you mean fixed\?"):
         validated(Whole, {"size": {"kind": "fix"}}, "f")
+    with pytest.raises(InputError, match=r"f: size: kind is 'x'; allowed are fixed, lognormal"):
+        validated(Whole, {"size": {"kind": "x"}}, "f")
+
+
+def test_all_mistakes_are_reported_each_once() -> None:
+    data = {"cuont": 0, "parts": [{"pause": "5 parsecs"}, {"shape": 3}]}
+    with pytest.raises(InputError) as caught:
+        validated(Whole, data, "f")
+    places = [message.split(": ")[1] for message in caught.value.messages]
+    assert places == ["parts.0.pause", "parts.1.pause", "parts.1.shape", "cuont"]
+
+
+class Either(Strict):
+    value: Part | tuple[int, ...] | float
+
+
+def test_of_a_union_only_the_member_that_fits_best_is_reported() -> None:
+    for value, place in (({"pause": "x"}, "value.pause"), ([1, "x"], "value.1"), ("x", "value")):
+        with pytest.raises(InputError) as caught:
+            validated(Either, {"value": value}, "f")
+        assert [message.split(": ")[1] for message in caught.value.messages] == [place]
+
+
+def test_a_missing_file_names_one_that_is_there(tmp_path: Path) -> None:
+    written(tmp_path, "a: 1\n")
+    with pytest.raises(InputError, match=r"spec\.yml: no such file; did you mean .*spec\.yaml\?"):
+        load_mapping(tmp_path / "spec.yml")
+
+
+@pytest.mark.parametrize(
+    ("data", "named"), [({"hosts": 1}, "unknown field of a thing;"), ({"parts": [{"hosts": 1}]}, "unknown field;")]
+)
+def test_a_field_at_the_top_is_named_with_the_whole(data: object, named: str) -> None:
+    with pytest.raises(InputError) as caught:
+        validated(Whole, data, "f", named="a thing")
+    assert named in str(caught.value)
 
 
 def test_the_json_schema_of_a_bare_kind_allows_a_name() -> None:

@@ -9,6 +9,7 @@ from traces.benchmarks.converted import Converted
 from traces.benchmarks.xml_tree import xml_root
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override, validated
+from traces.suggestions import no_such_file
 from traces.workload.workload import Workload
 
 
@@ -34,7 +35,7 @@ def _converted(path: Path, part: str | None) -> Converted:
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
+        raise InputError(no_such_file(path)) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):

@@ -10,13 +10,14 @@ from traces.readers.formats import Format, detect
 from traces.readers.generic_csv import CSV, csv_format
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
+from traces.suggestions import instead, no_such_file
 
 
 def files_in(files: Sequence[Path]) -> list[Path]:
     """Return the files, and the files in the folders.
 
     Raises:
-        InputError: a folder contains no files.
+        InputError: a file is missing, or a folder contains no files.
     """
     found: list[Path] = []
     for path in files:
@@ -25,6 +26,8 @@ def files_in(files: Sequence[Path]) -> list[Path]:
             if not inside:
                 raise InputError(f"{path}: the folder contains no files")
             found += inside
+        elif not path.exists():
+            raise InputError(no_such_file(path))
         else:
             found.append(path)
     return found
@@ -57,5 +60,5 @@ def _named(name: str) -> Format:
         raise InputError(f"the format {CSV} needs the columns: time=…,op=…,key=…")
     known = {format.name: format for format in FORMATS}
     if name not in known:
-        raise InputError(f"the format {name!r} is unknown; allowed are {', '.join([*known, CSV])}")
+        raise InputError(f"the format {name!r} is unknown; {instead(name, [*known, CSV])}")
     return known[name]

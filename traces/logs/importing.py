@@ -6,6 +6,7 @@ completion and each host of a store has its own. Only the data kept per distinct
 
 from __future__ import annotations
 
+import os
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -91,7 +92,7 @@ def import_logs(
             hashed = Hashed(secrets.token_bytes(64) if salt is None else salt.encode()) if anonymise else None
             written = _write(log, out, run_out, origin, hashed, seed, progress)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error
+        raise InputError(f"{_at_fault(error, out, files)}: {error.strerror or error}") from error
     return {
         "trace": str(out),
         "run": None if run_out is None else str(run_out),
@@ -103,6 +104,14 @@ def import_logs(
         "clients": len(log.clients),
         "origin": asdict(origin),
     }
+
+
+def _at_fault(error: OSError, out: Path, files: Sequence[Path]) -> str:
+    """Return the file that an error is about, and what cannot be done with it."""
+    named = None if error.filename is None else Path(os.fsdecode(error.filename))
+    if named is not None and any(named == path or path in named.parents for path in files):
+        return f"{named}: cannot be read"
+    return f"{out}: cannot be written"
 
 
 def _origin(log: LogRecords, sources: Sequence[Source], formats: Sequence[Format | None], zone: str) -> Origin:

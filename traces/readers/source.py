@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.readers.kernels import newlines
 from traces.readers.memory import Room
+from traces.suggestions import no_such_file
 
 BLOCK_BYTES = 4 << 20
 """Size of a block,"""
@@ -170,7 +171,7 @@ class Source:
 
     def _opened(self) -> Any:
         if not self.path.exists():
-            raise InputError(f"{self.path}: no such file")
+            raise InputError(no_such_file(self.path))
         self._raw = self.path.open("rb", buffering=0)
         packed = _packing(self.path)
         return pa.input_stream(self._raw, compression=packed) if packed else self._raw

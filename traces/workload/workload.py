@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, NonNegativeFloat, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from traces.errors import InputError
 from traces.spec_file import BareKind, load_mapping, override, validated
-from traces.units import Fraction, PerSecond, Seconds, parse_seconds
+from traces.units import Fraction, PerSecond, Seconds, Weight, parse_seconds
 from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
+from traces.workload.loops import OF_LOOP
 from traces.workload.sizes import SizeDistribution
 
 Op = Literal["GET", "PUT", "HEAD", "DELETE", "LIST"]
@@ -50,7 +51,7 @@ class Ranges(Strict):
 
 
 class Workload(Strict):
-    """The requests issued to the store: an open loop with `rate`, a closed loop without."""
+    """The requests issued to the store: an open loop with `rate`, a closed loop without; not both."""
 
     rate: Annotated[PerSecond, Field(gt=0)] | None = Field(
         None, description="Mean arrival rate of an open loop; absent: a closed loop of `clients`."
@@ -71,7 +72,7 @@ class Workload(Strict):
         "the first limit ends the run.",
     )
     object_size: SizeDistribution = Field(description="Sizes of the objects; an object keeps its size.")
-    mix: dict[Op, NonNegativeFloat] = Field(
+    mix: dict[Op, Weight] = Field(
         {"GET": 1.0},
         description="Weights of the operations. A LIST names a prefix of a thousand keys; each DELETE names a key of "
         "its own, so that no other request misses it.",
@@ -93,7 +94,14 @@ class Workload(Strict):
         return mix
 
     @model_validator(mode="after")
-    def _ends(self) -> Workload:
+    def _check(self) -> Workload:
+        of_closed = [name for name in OF_LOOP["rate"][1] if name in self.model_fields_set]
+        # A section with all fields has defaults, not two loops.
+        if self.rate is not None and of_closed and self.model_fields_set != set(type(self).model_fields):
+            raise ValueError(
+                f"has rate and {' and '.join(of_closed)}: open or closed loop? Give rate for an open loop, or clients "
+                "for a closed one"
+            )
         if self.operations is None and self.duration is None:
             raise ValueError("operations and duration are both missing; give at least one of them")
         if isinstance(self.keys, WriteOnceReadOnce):

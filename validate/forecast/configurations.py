@@ -120,7 +120,7 @@ def requested_trace(run: Run) -> Trace:
     """
     trace, speed = run.trace, float(run.info.get("speed", 1.0))
     if trace is None:
-        raise InputError("the Run has no trace.parquet, so its workload is unknown")
+        raise InputError("the Run has no trace.parquet, so its workload is unknown; Runs of tailcast replay have one")
     if speed == 1.0:
         return trace
     limit_s = trace.pacing.duration_s

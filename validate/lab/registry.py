@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from traces.errors import InputError
+from traces.suggestions import instead
 from validate.lab.minio.store import Minio
 from validate.lab.store import StoreKind
 
@@ -16,5 +17,5 @@ def kind_of(name: str) -> StoreKind:
         InputError: the lab has none.
     """
     if name not in STORES:
-        raise InputError(f"store: the lab cannot start {name!r}; allowed are {', '.join(STORES)}")
+        raise InputError(f"store: the lab cannot start {name!r}; {instead(name, STORES)}")
     return STORES[name]

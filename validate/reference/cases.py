@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from traces.errors import InputError
+from traces.suggestions import instead
 
 DATA = Path(__file__).resolve().parent
 SPECS = DATA.parent.parent / "examples"
@@ -208,4 +209,4 @@ def case_named(name: str) -> Case:
     for case in CASES:
         if case.name == name:
             return case
-    raise InputError(f"{name!r} is no reference case; allowed are {', '.join(case.name for case in CASES)}")
+    raise InputError(f"{name!r} is no reference case; {instead(name, [case.name for case in CASES])}")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import boto3
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
 from traces.errors import InputError
 
@@ -31,6 +31,8 @@ CHUNK_BYTES = 8 << 20
 """Bytes of a large object to read at a time."""
 
 CONNECT_TIMEOUT_S = 5.0
+
+_SHORTEST_SECRET = 16  # characters; keys of AWS have 20 and 40, those of MinIO at least 3 and 8
 
 
 @dataclass(frozen=True)
@@ -163,19 +165,34 @@ class Account:
 
     def explain(self, error: Exception) -> str:
         """Return one line on an error, without credentials, signatures or the queries of URLs."""
+        if isinstance(error, EndpointConnectionError):
+            return self.clean(_connection_error(error))
         return self.clean(_client_error(error) if isinstance(error, ClientError) else str(error))
 
     def clean(self, text: str) -> str:
         """Return the essential part of an error text or of an error response's body, without secrets."""
         text = _reason(text)
         for secret in self._secrets:
-            text = text.replace(secret, "***")
+            text = _without(secret, text)
         return text
+
+
+def _without(secret: str, text: str) -> str:
+    """Replace a secret; one as short as an ordinary word only where it stands alone, or it would garble the text."""
+    pattern = re.escape(secret)
+    if len(secret) < _SHORTEST_SECRET:
+        pattern = rf"(?<![\w']){pattern}(?![\w'])"
+    return re.sub(pattern, "***", text)
 
 
 def _client_error(error: ClientError) -> str:
     said = error.response.get("Error", {})
     return f"{said.get('Code', 'error')}: {said.get('Message', '')}".rstrip(": ")
+
+
+def _connection_error(error: EndpointConnectionError) -> str:
+    cause = re.search(r"\[Errno -?\d+\] ([^'\")]*)", str(error.kwargs.get("error", "")))
+    return f"{error}: {cause[1]}" if cause else str(error)
 
 
 def _reason(text: str) -> str:

@@ -213,13 +213,13 @@ def test_one_replication_has_no_interval(capsys):
 def test_precision_replicates_until_it_is_reached(capsys):
     loose, tight = (
         json.loads(tailcast(capsys, *REPLICATED, "--replications", "2", "--precision", wanted, "--json")[1])
-        for wanted in ("1000", "0.3")
+        for wanted in ("100%", "0.3")
     )
     assert (loose["replications"], loose["precision"]["reached"]) == (2, True)
     assert tight["replications"] > 2
     assert tight["precision"]["reached"]
     assert tight["precision"]["widest"] <= 0.3
-    assert "± 100000% reached" in tailcast(capsys, *REPLICATED, "--precision", "1000")[1]
+    assert "± 100% reached" in tailcast(capsys, *REPLICATED, "--precision", "1")[1]
 
 
 def test_steady_leaves_the_same_out_with_any_number_of_workers(capsys):
@@ -241,7 +241,7 @@ BROKEN = "store: minio\nworkload: {clients: 1\n"
     [
         (["simulate", "absent.yaml"], "absent.yaml: no such file"),
         (["simulate", "{broken}"], "line 3"),
-        (["simulate", "{example}", "--set", "host.coers=4"], "host.coers: unknown field; allowed are"),
+        (["simulate", "{example}", "--set", "host.coers=4"], "host.coers: unknown field; did you mean cores?"),
         (["simulate", "{example}", "--set", "workload.object_size=-5"], "is negative"),
         (["simulate", "{example}", "--set", "workload.clients"], "--set workload.clients: write it like"),
         (["simulate", "{example}", "--engine", "warp"], "compiled"),

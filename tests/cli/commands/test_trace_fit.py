@@ -100,11 +100,11 @@ def test_convert_writes_a_workload_and_says_what_is_left_out(
     [
         (["fit", "absent.parquet"], "absent.parquet: no such file"),
         (["fit", "."], "not a Run"),
-        (["cut", "t.parquet", "--from", "soon", "-o", "o.csv"], "--from: 'soon' is not a duration"),
+        (["cut", "t.parquet", "--from", "soon", "-o", "o.csv"], "--from soon: 'soon' is not a duration"),
         (["cut", "t.parquet", "--from", "1h", "-o", "o.csv"], "no request is due"),
         (["scale", "t.parquet", "--rate", "-1", "-o", "o.csv"], "a factor above 0"),
         (["scale", "t.parquet", "--rate", "2", "--how", "magic", "-o", "o.csv"], "--how"),
-        (["sample", "t.parquet", "--keys", "2", "-o", "o.csv"], "above 0 and at most 1"),
+        (["sample", "t.parquet", "--keys", "2", "-o", "o.csv"], "did you mean 2%?"),
         (["merge", "t.parquet", "t.parquet", "--align", "clock", "-o", "o.csv"], "align their starts"),
         (["convert", "absent.xml"], "absent.xml: no such file"),
         (["convert", "w.yaml"], "w.yaml: "),

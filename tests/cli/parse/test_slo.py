@@ -12,7 +12,9 @@ from traces.errors import InputError
         ("GET.p99<50ms", "GET", "p99", 0.05),
         ("PUT.p99.9 <= 1.5s", "PUT", "p99_9", 1.5),
         (" LIST.mean<200us ", "LIST", "mean", 2e-4),
-        ("GET.max<1", "GET", "max", 1.0),
+        ("GET.max<1s", "GET", "max", 1.0),
+        ("GET.max<0", "GET", "max", 0.0),
+        ("GET.errors<100%", "GET", "errors", 1.0),
         ("GET.throughput>500/s", "GET", "throughput_ops", 500),
         ("GET.throughput>=6000/min", "GET", "throughput_ops", 100),
         ("PUT.throughput>2GB/s", "PUT", "throughput_bytes", 2e9),
@@ -28,21 +30,34 @@ def test_objectives_are_parsed(text, subject, figure, limit):
     assert slo.limit == pytest.approx(limit)
 
 
+@pytest.mark.parametrize("text", ["get.p99<50ms", "GET.P99<50ms", "Get.P99<50ms"])
+def test_case_is_ignored(text):
+    assert parse_slo(text) == parse_slo("GET.p99<50ms")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("fast", "is not an objective; write it like"),
         ("GET.p99=50ms", "is not an objective"),
-        ("GET.p98<50ms", "'p98' is not a measure; allowed are mean, p25"),
+        ("GET.p98<50ms", "'p98' is not a measure; did you mean p99?"),
         ("p99<50ms", "names no operation; allowed are GET"),
-        ("get.p99<50ms", "'get' is not an operation; allowed are GET, PUT"),
+        ("GET.p999<50ms", "did you mean p99.9?"),
+        ("GET.latency<50ms", "'latency' is not a measure; allowed are mean, p25"),
+        ("gat.p99<50ms", "'gat' is not an operation; did you mean GET?"),
+        ("COPY.p99<50ms", "'COPY' is not an operation; allowed are GET, PUT"),
+        ("GET.p99<30", "needs a unit, as in 30ms"),
+        ("GET.throughput>500", "needs a unit, as in 500/s"),
+        ("GET.errors<1", "1 is 100 %, which every run meets; did you mean 1%?"),
+        ("GET.errors<5", "500 %"),
+        ("utilization<1", "did you mean 1%?"),
         ("GET.p99>50ms", "p99 takes <, not >"),
         ("GET.throughput<5/s", "throughput takes >, not <"),
         ("GET.p99<50kg", "unknown unit 'kg'"),
         ("GET.p99<fast", "'fast' is not a duration"),
         ("GET.throughput>5ms", "is not a throughput; write it like 500/s or 2GB/s"),
         ("GET.errors<nan", "is not a fraction"),
-        ("GET.errors<120%", "allowed are 0% to 100%"),
+        ("GET.errors<120%", "at most 100 % is allowed"),
         ("utilization<much", "'much' is not a fraction"),
     ],
 )

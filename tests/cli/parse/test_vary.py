@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.parse.vary import parse_variation
+from cli.parse.vary import parse_range, parse_variation
 from traces.errors import InputError
 
 
@@ -50,3 +50,18 @@ def test_values_are_parsed(text, values):
 def test_invalid_values_are_refused(text, said):
     with pytest.raises(InputError, match=said):
         parse_variation(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"), [("2-8", "2..8"), ("4KiB-1MiB", "4KiB..1MiB"), ("0.5ms-2ms", "0.5ms..2ms")]
+)
+def test_a_range_with_a_dash_is_refused_with_its_spelling(text, written):
+    for parse in (parse_variation, parse_range):
+        with pytest.raises(InputError, match="ranges are written") as error:
+            parse(f"host.cores={text}")
+        assert written in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["1e-3", "p95", "2024-05-01", "ec 4-2"])
+def test_other_dashes_are_values(value):
+    assert parse_variation(f"a.b={value}").values == (value,)

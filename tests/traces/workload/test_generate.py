@@ -35,12 +35,13 @@ WORKLOADS = st.fixed_dictionaries(
         ),
         "buckets": st.integers(1, 5),
     },
-    optional={"rate": st.floats(1, 1e4), "duration": st.floats(0.01, 2), "think_time": st.floats(0, 1)}
+    optional={"loop": st.floats(1, 1e4).map(lambda x: ("rate", x)) | st.floats(0, 1).map(lambda x: ("think_time", x))}
     | {
+        "duration": st.floats(0.01, 2),
         "own_objects": st.dictionaries(st.sampled_from(["GET", "PUT", "HEAD"]), st.just({"object_size": 10})),
         "ranges": st.just({"fraction": 0.5, "size": 100}),
     },
-)
+).map(lambda fields: dict([fields.pop("loop")] if "loop" in fields else []) | fields)
 
 
 @given(WORKLOADS, st.integers(0, 2**64 - 1))

@@ -156,7 +156,7 @@ def test_run_checks_against_a_tolerance(capsys):
     [
         (["run", "minio"], "'minio' is no reference case"),
         (["run", "minio-s3bench", "--set", "drives.cout=2"], "drives.cout: unknown field"),
-        (["run", "minio-s3bench", "--tolerance", "inf"], "--tolerance is inf"),
+        (["run", "minio-s3bench", "--tolerance", "inf"], "'inf' is not a fraction"),
         (["run", "minio-s3bench", "--replications", "0"], "replications"),
         (["run", "minio-s3bench", "--set", "workload.keys=uniform"], "has no PUT"),
     ],
