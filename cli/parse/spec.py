@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cli.parse.option import option
+from models.origins import Origin, Written, origins_of
 from models.store import Spec, spec_of
 from traces.spec_file import load_mapping, override
 from traces.trace import Trace
@@ -50,6 +52,37 @@ def spec_and_trace(
     if requests is not None and "workload" not in data:
         data["workload"] = _workload_of(requests)
     return spec_of(overridden(data, assignments), str(spec)), requests
+
+
+@dataclass(frozen=True)
+class Described:
+    """A spec with the origins of its values, and the trace that replaces its workload, if any."""
+
+    spec: Spec
+    trace: Trace | None
+    origins: tuple[Origin, ...]
+
+
+def described(
+    spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None
+) -> Described:
+    """Read a spec like `spec_and_trace`, with the origins of its values.
+
+    Raises:
+        InputError: a file cannot be read, or the spec is not valid.
+    """
+    store, requests = spec_and_trace(spec, trace, profile, assignments)
+    data = load_mapping(spec)
+    written = [] if profile is None else [*Profile.read(profile).written(profile.name)]
+    if requests is not None and "workload" not in data and trace is not None:
+        written.append(Written("workload", _workload_of(requests), "derived", trace.name))
+    for assignment in assignments or ():
+        path, _, _ = assignment.partition("=")
+        value: Any = override({}, [assignment])
+        for name in path.strip().split("."):
+            value = value[name]
+        written.append(Written(path.strip(), value, "set", "--set"))
+    return Described(store, requests, origins_of(store, data, spec.name, written))
 
 
 def _workload_of(trace: Trace) -> dict[str, Any]:

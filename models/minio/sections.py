@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from models.client_policy import ClientPolicies
+from models.minio import presets
 from models.minio.garbage_collector import GarbageCollector
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Caches
+from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
 from models.store_spec import Link
 from traces.fit_bounds import Fit
@@ -72,6 +74,9 @@ class HostCaches(Strict):
 class Host(Strict):
     """The machine that MinIO runs on."""
 
+    preset: str | None = Field(
+        None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
+    )
     cores: int = Field(8, ge=1, description="Cores that MinIO may use.")
     setup_time: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
         0.0, description="Setup time: additional service time on a core that was idle, due to interrupts."
@@ -89,7 +94,9 @@ class Host(Strict):
         description="Fraction of its choices at which a free core takes the older of two random waiting jobs; "
         "otherwise it takes one at random.",
     )
-    cpu: dict[Op, Demand] = Field({}, description="Server CPU time by operation; 0 for operations not given.")
+    cpu: dict[Op, Demand] = Field(
+        {}, description="Server CPU time by operation; required for each operation that the workload has."
+    )
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
         {}, description="Server CPU time if the object is stored inside xl.meta; absent: as in `cpu`."
     )
@@ -113,6 +120,11 @@ class Host(Strict):
     )
     internode: Internode = Field(Internode(), description="Calls between several servers.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.hosts)
+
     @field_validator("quantum")
     @classmethod
     def _quantum_is_no_instant(cls, quantum_s: float) -> float:
@@ -130,18 +142,36 @@ class Host(Strict):
 class Drives(Strict):
     """The drives of the host, which are identical."""
 
+    preset: str | None = Field(
+        None, description="Name of a device, which supplies the times of reads, writes and commits."
+    )
     count: int = Field(1, ge=1, description="Number of drives of the host.")
     parity: int | None = Field(None, ge=0, description="Parity shards; absent: MinIO's default for the set size.")
     queue_depth: int = Field(1, ge=1, description="Number of accesses that a drive serves at the same time.")
-    read: Demand = Field(NOTHING, description="Time to read a shard; bytes are per shard.")
-    write: Demand = Field(NOTHING, description="Time to write a shard; bytes are per shard.")
-    commit: Demand = Field(
-        NOTHING, description="Time of one fsync of the journal, which makes all pending writes durable."
+    read: Demand | None = Field(
+        None, description="Time to read a shard; bytes are per shard. Required for GET, HEAD and LIST; 0: from memory."
+    )
+    write: Demand | None = Field(
+        None, description="Time to write a shard; bytes are per shard. Required for PUT; 0: to memory, until a commit."
+    )
+    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
+    write_latency: Demand = Field(
+        NOTHING, description="Further latency of a write, which overlaps with other accesses."
+    )
+    commit: Demand | None = Field(
+        None,
+        description="Time of one fsync of the journal, which makes all pending writes durable. Required for PUT and "
+        "DELETE.",
     )
     commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
         0.0, description="Time added to a commit by each write after the first."
     )
     shared_journal: bool = Field(False, description="Whether all drives are folders of one file system.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.drives)
 
     @property
     def set_size(self) -> int:
@@ -169,6 +199,10 @@ class Drives(Strict):
                 f"parity is {self.parity}; an erasure set of {self.set_size} allows 0 to {self.set_size // 2}"
             )
         return self
+
+
+PRESETS_OF[Host] = presets.hosts
+PRESETS_OF[Drives] = presets.drives
 
 
 class MinioPrices(PriceList):
