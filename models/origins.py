@@ -13,9 +13,9 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from models.network.service_demand import ServiceDemand
+from models.plausibility import unit_of
 from models.presets import presets_of
-from traces.field_notes import Basis, Unit, note_of
-from traces.fit_bounds import fit_of
+from traces.field_notes import Basis, note_of
 
 Kind = Literal["given", "set", "preset", "profile", "derived", "default"]
 """Given in the file, set by an override, from a preset, from a profile, derived from other values, or default."""
@@ -167,10 +167,9 @@ def _section(section: BaseModel, at: _At) -> Iterator[Origin]:
     for name in model.model_fields:
         is_set = name in section.model_fields_set and (name != "kind" or at.node is None or not at.node.children)
         inner = at.inner(name, is_set)
-        unit, fit, basis = note_of(model, name, Unit), fit_of(model, name), note_of(model, name, Basis)
-        symbol = (fit and fit.unit) or (unit.symbol if unit else "")
+        basis = note_of(model, name, Basis)
         known = basis.source if basis and inner.kind == "default" and not inner.source else inner.source
-        yield from _walk(getattr(section, name), replace(inner, unit=symbol, source=known))
+        yield from _walk(getattr(section, name), replace(inner, unit=unit_of(model, name), source=known))
 
 
 def _preset_name(node: _Node | None) -> str:

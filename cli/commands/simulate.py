@@ -57,7 +57,8 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store and print latencies, throughput and the load of each station."""
-    from cli.parse.spec import spec_and_trace
+    from cli.doubts import say_doubts
+    from cli.parse.spec import described
     from cli.simulations import replicated_runs, simulated_run
     from sim.replication.replicate import Precision
     from sim.simulate import simulate
@@ -67,7 +68,9 @@ def command(
         raise InputError("--out writes one Run; leave out --replications and --precision")
     if steady and not several:
         raise InputError("--steady needs replications; add --replications 10 or --precision 0.05")
-    store, requests = spec_and_trace(spec, trace, profile, assignments)
+    read = described(spec, trace, profile, assignments)
+    store, requests = read.spec, read.trace
+    say_doubts(read, spec)
     if engine == "compiled":
         warn_if_slow()
     if several:

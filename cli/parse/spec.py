@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,44 +46,61 @@ def spec_and_trace(
     Raises:
         InputError: a file cannot be read, or the spec is not valid.
     """
-    data = load_mapping(spec)
-    if profile is not None:
-        data = Profile.read(profile).applied_to(data, str(spec))
-    requests = None if trace is None else Trace.read(trace)
-    if requests is not None and "workload" not in data:
-        data["workload"] = _workload_of(requests)
-    return spec_of(overridden(data, assignments), str(spec)), requests
+    read = described(spec, trace, profile, assignments)
+    return read.spec, read.trace
 
 
 @dataclass(frozen=True)
 class Described:
-    """A spec with the origins of its values, and the trace that replaces its workload, if any."""
+    """A spec, the trace that replaces its workload, if any, and what the values of the spec come from.
+
+    Attributes:
+        data: the mapping of the spec file.
+        source: name of the file.
+        written: values written over it by a profile, a trace or overrides.
+    """
 
     spec: Spec
     trace: Trace | None
-    origins: tuple[Origin, ...]
+    data: Mapping[str, Any]
+    source: str
+    written: tuple[Written, ...]
+
+    @cached_property
+    def origins(self) -> tuple[Origin, ...]:
+        """The origins of the values of the spec."""
+        return origins_of(self.spec, self.data, self.source, self.written)
 
 
-def described(
-    spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None
-) -> Described:
-    """Read a spec like `spec_and_trace`, with the origins of its values.
+def described(spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None) -> Described:
+    """Read a spec as `spec_and_trace` does, with what its values come from.
 
     Raises:
         InputError: a file cannot be read, or the spec is not valid.
     """
-    store, requests = spec_and_trace(spec, trace, profile, assignments)
-    data = load_mapping(spec)
-    written = [] if profile is None else [*Profile.read(profile).written(profile.name)]
-    if requests is not None and "workload" not in data and trace is not None:
-        written.append(Written("workload", _workload_of(requests), "derived", trace.name))
-    for assignment in assignments or ():
-        path, _, _ = assignment.partition("=")
-        value: Any = override({}, [assignment])
-        for name in path.strip().split("."):
-            value = value[name]
-        written.append(Written(path.strip(), value, "set", "--set"))
-    return Described(store, requests, origins_of(store, data, spec.name, written))
+    data = changed = load_mapping(spec)
+    written: list[Written] = []
+    if profile is not None:
+        fitted = Profile.read(profile)
+        changed = fitted.applied_to(data, str(spec))
+        written += fitted.written(profile.name)
+    requests = None if trace is None else Trace.read(trace)
+    if trace is not None and requests is not None and "workload" not in data:
+        of_trace = _workload_of(requests)
+        changed = {**changed, "workload": of_trace}
+        written.append(Written("workload", of_trace, "derived", trace.name))
+    store = spec_of(overridden(changed, assignments), str(spec))
+    written += map(_written, assignments or ())
+    return Described(store, requests, data, spec.name, tuple(written))
+
+
+def _written(assignment: str) -> Written:
+    """Return the value of a valid ``PATH=VALUE``."""
+    path = assignment.partition("=")[0].strip()
+    value: Any = override({}, [assignment])
+    for name in path.split("."):
+        value = value[name]
+    return Written(path, value, "set", "--set")
 
 
 def _workload_of(trace: Trace) -> dict[str, Any]:

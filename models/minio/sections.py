@@ -74,9 +74,6 @@ class HostCaches(Strict):
 class Host(Strict):
     """The machine that MinIO runs on."""
 
-    preset: str | None = Field(
-        None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
-    )
     cores: int = Field(8, ge=1, description="Cores that MinIO may use.")
     setup_time: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
         0.0, description="Setup time: additional service time on a core that was idle, due to interrupts."
@@ -119,6 +116,9 @@ class Host(Strict):
         1, ge=1, description="Number of MinIO processes, each with an equal part of the drives of every erasure set."
     )
     internode: Internode = Field(Internode(), description="Calls between several servers.")
+    preset: str | None = Field(
+        None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -142,9 +142,6 @@ class Host(Strict):
 class Drives(Strict):
     """The drives of the host, which are identical."""
 
-    preset: str | None = Field(
-        None, description="Name of a device, which supplies the times of reads, writes and commits."
-    )
     count: int = Field(1, ge=1, description="Number of drives of the host.")
     parity: int | None = Field(None, ge=0, description="Parity shards; absent: MinIO's default for the set size.")
     queue_depth: int = Field(1, ge=1, description="Number of accesses that a drive serves at the same time.")
@@ -167,6 +164,9 @@ class Drives(Strict):
         0.0, description="Time added to a commit by each write after the first."
     )
     shared_journal: bool = Field(False, description="Whether all drives are folders of one file system.")
+    preset: str | None = Field(
+        None, description="Name of a device, which supplies the times of reads, writes and commits."
+    )
 
     @model_validator(mode="before")
     @classmethod
