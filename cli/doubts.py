@@ -7,13 +7,22 @@ from pathlib import Path
 from cli.common import say
 from cli.parse.spec import Described
 from cli.tables.origins import implausible_text, too_slow_text
-from models.assumptions import assumptions
+from models.assumptions import assumptions, ops_of
+from models.missing_demands import refuse_missing_demands
 from models.plausibility import implausible
+from models.store import demands_of
 from sim.analysis.overload import slow_parts
 
 
 def say_doubts(read: Described, path: Path) -> None:
-    """Name implausible values, and parts that are slower than the workload needs; count assumed values."""
+    """Name implausible values, and parts that are slower than the workload needs; count assumed values.
+
+    Raises:
+        InputError: the spec lacks a demand, or cannot be compiled.
+    """
+    if read.trace is None:  # the requests that will be generated; of a trace, when it is compiled
+        ops = ops_of(read.spec)
+        refuse_missing_demands(read.spec, ops, demands_of(read.spec, ops))
     for text in (
         *map(implausible_text, implausible(read.spec)),
         *map(too_slow_text, slow_parts(read.spec, read.trace)),

@@ -9,6 +9,7 @@ from cli.words import byte_rate, number, seconds, size
 from traces.units import binary_size
 
 _NS_PER_BYTE = 1e9
+_MOST_DIGITS = 4  # of an exact size in binary units; longer ones are rounded
 
 
 def quantity(value: Any, unit: str = "") -> str:
@@ -30,7 +31,7 @@ def quantity(value: Any, unit: str = "") -> str:
             return f"{number(value * _NS_PER_BYTE)} ns/B" if value else "0 s/B"
         case "B":
             text = binary_size(int(value))
-            return size(value) if text == f"{int(value)}B" and value >= 10_000 else text
+            return size(value) if sum(map(str.isdigit, text)) > _MOST_DIGITS else text
         case "B/s":
             return byte_rate(value)
         case "/s":

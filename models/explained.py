@@ -10,14 +10,14 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from models.field_paths import Form, nested_specs, resolved
+from models.field_paths import Form, nested_specs, paths_of, resolved
 from models.network.service_demand import ServiceDemand
 from models.plausibility import range_of, unit_of
 from models.presets import presets_of
 from traces.errors import InputError
 from traces.field_notes import Basis, Unit, note_of
 from traces.fit_bounds import Fit, fit_of
-from traces.suggestions import did_you_mean
+from traces.suggestions import close_names, did_you_mean
 
 _COMPARISONS = (
     (annotated_types.Ge, "ge", "at least"),
@@ -73,7 +73,7 @@ def explained(store: str, form: Form, path: str) -> Explained:
     model = type(form) if isinstance(form, BaseModel) else form
     if not path:
         return _whole(store, model)
-    full = resolved(form, path)
+    full = _resolved(form, path)
     nested = dict(nested_specs(form)) if isinstance(form, BaseModel) else {}
     prefix = max((p for p in nested if full.startswith(f"{p}.")), key=len, default="")
     inside = type(nested[prefix]) if prefix else model
@@ -112,6 +112,19 @@ def explained(store: str, form: Form, path: str) -> Explained:
         _children(annotation),
         tuple(presets_of(section)) if section else (),
     )
+
+
+def _resolved(form: Form, path: str) -> str:
+    """Return the full path of a field as `resolved` does, with suggestions for a misspelt end of a path."""
+    try:
+        return resolved(form, path)
+    except InputError:
+        depth = path.count(".") + 1
+        ends = {".".join(full.split(".")[-depth:]): full for full in paths_of(form)}
+        close = [] if path in ends else close_names(path, ends)
+        if not close:
+            raise
+        raise InputError(f"{path}: no such field; did you mean {' or '.join(ends[end] for end in close)}?") from None
 
 
 def _whole(store: str, model: type[BaseModel]) -> Explained:

@@ -46,7 +46,7 @@ def minio(*events: dict[str, Any], drives: int = 8, **workload: Any) -> dict[str
         "store": "minio",
         "workload": {name: value for name, value in requested.items() if value is not None},
         "network": {"latency": "0.1ms"},
-        "host": {"cpu": {op: 0 for op in ("GET", "PUT", "HEAD", "DELETE", "LIST")}},
+        "host": {"cpu": dict.fromkeys(("GET", "PUT", "HEAD", "DELETE", "LIST"), 0)},
         "drives": {"count": drives, "read": "1ms", "write": "1ms", "commit": "1ms"},
         "faults": list(events),
     }
