@@ -7,10 +7,8 @@ from pathlib import Path
 from cli.common import say
 from cli.parse.spec import Described
 from cli.tables.origins import implausible_text, too_slow_text
-from models.assumptions import assumptions, ops_of
-from models.missing_demands import refuse_missing_demands
+from models.assumptions import assumptions, require_demands
 from models.plausibility import implausible
-from models.store import demands_of
 from sim.analysis.overload import slow_parts
 
 
@@ -21,8 +19,7 @@ def say_doubts(read: Described, path: Path) -> None:
         InputError: the spec lacks a demand, or cannot be compiled.
     """
     if read.trace is None:  # the requests that will be generated; of a trace, when it is compiled
-        ops = ops_of(read.spec)
-        refuse_missing_demands(read.spec, ops, demands_of(read.spec, ops))
+        require_demands(read.spec)
     for text in (
         *map(implausible_text, implausible(read.spec)),
         *map(too_slow_text, slow_parts(read.spec, read.trace)),

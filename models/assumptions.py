@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from models.missing_demands import refuse_missing_demands
 from models.origins import Origin
 from models.store import Spec, demands_of, store_of
+from traces.workload.keys import WriteOnceReadOnce
 from traces.workload.workload import Op
 
 _UNITS = {"s", "s/B", "B/s"}
@@ -34,7 +36,18 @@ class Assumption:
 
 def ops_of(spec: Spec) -> list[Op]:
     """Return the operations of the workload."""
-    return [op for op in get_args(Op) if spec.workload.mix.get(op)]
+    phases = ("PUT", "GET") if isinstance(spec.workload.keys, WriteOnceReadOnce) else ()
+    return [op for op in get_args(Op) if op in phases or spec.workload.mix.get(op)]
+
+
+def require_demands(spec: Spec) -> None:
+    """Refuse a spec that lacks a demand of its workload's operations.
+
+    Raises:
+        InputError: the message names all that are missing.
+    """
+    ops = ops_of(spec)
+    refuse_missing_demands(spec, ops, demands_of(spec, ops))
 
 
 def assumptions(spec: Spec, origins: Iterable[Origin]) -> tuple[Assumption, ...]:
@@ -43,9 +56,9 @@ def assumptions(spec: Spec, origins: Iterable[Origin]) -> tuple[Assumption, ...]
     Left out are values of 0 (`free_demands`), operations that the workload does not have, and what has no effect with
     the other values of the spec (`Store.unused`).
     """
-    unused = store_of(spec).unused
-    outside = (*_WITHOUT_EFFECT, *(unused(spec) if unused else ()))
-    absent_ops = set(get_args(Op)) - set(ops_of(spec))
+    unused, ops = store_of(spec).unused, ops_of(spec)
+    outside = (*_WITHOUT_EFFECT, *(unused(spec, ops) if unused else ()))
+    absent_ops = set(get_args(Op)) - set(ops)
     found: dict[str, Assumption] = {}
     for origin in origins:
         if not _counts(origin) or _is_in(origin.path, outside) or absent_ops & set(origin.path.split(".")):

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from models.network.service_demand import ServiceDemand
 from models.plausibility import unit_of
-from models.presets import presets_of
+from models.presets import PRESETS_OF, presets_of
 from traces.field_notes import Basis, note_of
 
 Kind = Literal["given", "set", "preset", "profile", "derived", "default"]
@@ -155,21 +155,30 @@ def _walk(value: Any, at: _At) -> Iterator[Origin]:
 
 
 def _section(section: BaseModel, at: _At) -> Iterator[Origin]:
-    model, presets = type(section), presets_of(type(section))
-    if isinstance(section, ServiceDemand) or (presets and "preset" not in model.model_fields):
+    model = type(section)
+    # Presets are loaded only if one is named, or if the section itself is one by default.
+    is_whole = model in PRESETS_OF and "preset" not in model.model_fields
+    if is_whole or isinstance(section, ServiceDemand):
         at = replace(at, part_of=at.part_of or at.path)
-    name = _preset_name(at.node)
-    if name in presets:
+    name = _preset_name(at.node) if model in PRESETS_OF else ""
+    if name and name in (presets := presets_of(model)):
         at = replace(at, preset=presets[name].values, preset_name=name)
-    elif at.kind == "default" and at.node is None and not at.source:
-        same = next((p for p in presets.values() if all(_part(section, n) == v for n, v in p.values.items())), None)
-        at = at if same is None else replace(at, source=f"preset {same.name}: {same.source}")
+    elif is_whole and at.kind == "default" and at.node is None and not at.source:
+        at = replace(at, source=_source_of_same(section))
     for name in model.model_fields:
         is_set = name in section.model_fields_set and (name != "kind" or at.node is None or not at.node.children)
         inner = at.inner(name, is_set)
         basis = note_of(model, name, Basis)
         known = basis.source if basis and inner.kind == "default" and not inner.source else inner.source
         yield from _walk(getattr(section, name), replace(inner, unit=unit_of(model, name), source=known))
+
+
+def _source_of_same(section: BaseModel) -> str:
+    """Return name and source of the preset that a default is equal to; empty if there is none."""
+    for preset in presets_of(type(section)).values():
+        if all(_part(section, name) == value for name, value in preset.values.items()):
+            return f"preset {preset.name}: {preset.source}"
+    return ""
 
 
 def _preset_name(node: _Node | None) -> str:

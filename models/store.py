@@ -56,7 +56,7 @@ class Store(Generic[S]):
         growth: how its state follows from its number of objects.
         remedies: changes after which it may meet its objectives.
         demands: service demands that its spec must give, and others that may be 0.
-        unused: sections of a spec that have no effect with its other values, by path.
+        unused: paths of a spec that have no effect with its other values and these operations.
         cpu: CPU time of its processes and their clients.
         server_part: the part of a latency that its server measures.
         inline_limit_bytes: largest size of objects that are stored inline, at which the latency of PUTs has a step.
@@ -71,7 +71,7 @@ class Store(Generic[S]):
     growth: Growth[S] | None = None
     remedies: Remedies[S] | None = None
     demands: Demands[S] | None = None
-    unused: Callable[[S], Collection[str]] | None = None
+    unused: Callable[[S, Collection[Op]], Collection[str]] | None = None
     cpu: CpuModel[S] | None = None
     server_part: ServerPart[S] | None = None
     inline_limit_bytes: Callable[[S], int] | None = None

@@ -37,8 +37,8 @@ def demands(spec: MinioSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     }
 
 
-def unused(spec: MinioSpec) -> list[str]:
-    """Return the fields that have no effect with the other values of the spec."""
+def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec."""
     without_effect = {
         "client.cores": spec.client.on_host or not spec.client.cpu,
         "host.cpu_caches": not spec.host.cpu_caches.cold_penalty,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models.assumptions import Assumption, assumptions, free_demands
+from models.assumptions import Assumption, assumptions, free_demands, require_demands
 from models.origins import Origin
 from models.plausibility import Implausible, implausible
 from models.store import Spec, compile_spec
@@ -49,6 +49,8 @@ def check(spec: Spec, origins: Iterable[Origin], trace: Trace | None = None) -> 
     Raises:
         InputError: the spec lacks a demand, or cannot be modelled.
     """
+    if trace is None:
+        require_demands(spec)
     compile_spec(spec, sample_of(spec) if trace is None else trace)
     origins = tuple(origins)
     presets = Counter(origin.source for origin in origins if origin.kind == "preset")

@@ -4,7 +4,7 @@ import pytest
 
 import tests.stores.caching_proxy
 import tests.stores.fifo_disk  # noqa: F401  # registers the store
-from models.assumptions import assumptions, free_demands
+from models.assumptions import assumptions, free_demands, ops_of, require_demands
 from models.origins import origins_of
 from models.store import compile_spec, spec_of
 from tests.specs import minio
@@ -75,3 +75,14 @@ def test_the_device_that_is_assumed_is_named():
     spec = spec_of(data, "spec")
     (device,) = (a for a in assumptions(spec, origins_of(spec, data)) if a.path == "device")
     assert device.source
+
+
+def test_write_once_read_once_has_both_operations():
+    data = {
+        "store": "minio",
+        "workload": {"clients": 1, "operations": 9, "object_size": 1, "keys": "write_once_read_once"},
+    }
+    spec = spec_of(data, "spec")
+    assert set(ops_of(spec)) == {"GET", "PUT"}
+    with pytest.raises(InputError, match=r"host\.cpu\.PUT.*drives\.commit"):
+        require_demands(spec)

@@ -10,6 +10,9 @@ from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
 
+_READS: set[Op] = {"GET", "HEAD", "LIST"}
+_WRITES: set[Op] = {"PUT", "DELETE"}
+
 
 def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
     """Return the demands that requests with these operations visit, by path; none of them is required."""
@@ -17,29 +20,29 @@ def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | No
     found["network.latency"] = ServiceDemand(constant=spec.network.latency)
     if spec.access.via_gateways:
         found |= {f"gateways.cpu.{op}": spec.gateways.cpu.get(op, NOTHING) for op in ops}
-    if {"GET", "HEAD", "LIST"} & set(ops):
+    if _READS & set(ops):
         found["osd.read"] = spec.osd.read
-    if {"PUT", "DELETE"} & set(ops):
+    if _WRITES & set(ops):
         found["osd.write"] = spec.osd.write
     return {**found}
 
 
-def unused(spec: CephSpec) -> list[str]:
-    """Return the fields that have no effect with the other values of the spec."""
+def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec and these operations."""
     is_bluestore = spec.osd.backend == "bluestore"
-    mix = {op for op, weight in spec.workload.mix.items() if weight}
+    has_reads, has_writes = _READS & set(ops), _WRITES & set(ops)
     without_effect = {
         "gateways": not spec.access.via_gateways,
         "gateways.nic": spec.collocated,
         "buckets": not spec.access.via_gateways,
-        "buckets.listed_entry": "LIST" not in mix,
+        "buckets.listed_entry": "LIST" not in ops,
         "buckets.resharding": not spec.buckets.resharding.dynamic,
         "filestore": is_bluestore,
         "bluestore": not is_bluestore,
         "rocksdb": not is_bluestore,
-        "osd.read": not mix & {"GET", "HEAD", "LIST"},
-        "osd.write": not mix & {"PUT", "DELETE"},
-        "osd.commit": not mix & {"PUT", "DELETE"},
-        "osd.commit_member": not mix & {"PUT", "DELETE"},
+        "osd.read": not has_reads,
+        "osd.write": not has_writes,
+        "osd.commit": not has_writes,
+        "osd.commit_member": not has_writes,
     }
     return [path for path, is_unused in without_effect.items() if is_unused]
