@@ -33,6 +33,8 @@ STORE = {
         },
     },
     "drives": {
+        "read": 0,
+        "write": 0,
         "commit": {"constant": "0.5ms", "distribution": {"kind": "slow_mode", "probability": 0.01, "factor": 10}},
     },
 }  # fmt: skip

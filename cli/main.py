@@ -27,6 +27,10 @@ except KeyboardInterrupt:  # imports take most of the time of a short command
 SUMMARIES = {
     "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",
     "simulate": "Simulate a store and print latencies, throughput and the load of each station.",
+    "check": "Check a spec: assumed values, what costs nothing, implausible values, parts slower than the workload.",
+    "show": "Print the values of a spec and where each comes from.",
+    "explain": "Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values.",
+    "presets": "List the presets of hosts and drives that specs may name.",
     "bounds": "Compute the bottleneck, bounds on throughput and response time, and exact means where they exist.",
     "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",
     "find": "Find the value of one field that meets the objectives, or that minimises a latency.",

@@ -6,14 +6,16 @@ Each consists of functions of the store's own spec `S`; a missing one is None (`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.network.service_demand import ServiceDemand
 from models.store_spec import StoreSpec
 from traces.trace import Trace
+from traces.workload.workload import Op
 
 _STEPS = 1.25, 1.5, 2.0, 3.0
 
@@ -26,6 +28,9 @@ SpecChange = Mapping[str, Any]
 
 CpuModel = Callable[[S, Network, Requests], dict[Side, float]]
 """Returns the mean CPU time in s of each side per request that is not retried or hedged."""
+
+Demands = Callable[[S, Collection[Op]], Mapping[str, ServiceDemand | None]]
+"""Returns the demands that requests with these operations visit, by path; None: the spec gives none, and must."""
 
 
 @dataclass(frozen=True)

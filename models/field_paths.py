@@ -24,17 +24,17 @@ def paths_of(form: Form) -> tuple[str, ...]:
     They include elements of mappings with known keys, such as ``host.cpu.GET.constant``, but not of lists.
     """
     if isinstance(form, BaseModel):
-        return _paths(type(form), tuple(_below(form)))
+        return _paths(type(form), tuple((path, type(below)) for path, below in nested_specs(form)))
     return _paths(form, ())
 
 
-def _below(spec: BaseModel, path: str = "") -> Iterator[tuple[str, type[StoreSpec]]]:
+def nested_specs(spec: BaseModel, path: str = "") -> Iterator[tuple[str, StoreSpec]]:
     """Yield the specs nested in a spec, by path."""
     for name in type(spec).model_fields:
         value = getattr(spec, name)
         if isinstance(value, StoreSpec):
-            yield f"{path}{name}", type(value)
-            yield from _below(value, f"{path}{name}.")
+            yield f"{path}{name}", value
+            yield from nested_specs(value, f"{path}{name}.")
 
 
 @cache

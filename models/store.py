@@ -10,7 +10,7 @@ A new store is one folder and one entry in the registry::
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -20,10 +20,13 @@ from typing import Annotated, Any, Generic, TypeVar, get_args
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
-from models.capabilities import CpuModel, Growth, Remedies, S, ServerPart
+from models.capabilities import CpuModel, Demands, Growth, Remedies, S, ServerPart
 from models.faults import FaultKind
+from models.field_paths import nested_specs
+from models.missing_demands import refuse_missing_demands
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.network.service_demand import ServiceDemand
 from models.store_spec import StoreSpec
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override, validated
@@ -53,6 +56,8 @@ class Store(Generic[S]):
         faults: its failures, by their names in the command `failures`.
         growth: how its state follows from its number of objects.
         remedies: changes after which it may meet its objectives.
+        demands: service demands that its spec must give, and others that may be 0.
+        unused: paths of a spec that have no effect with its other values and these operations.
         cpu: CPU time of its processes and their clients.
         server_part: the part of a latency that its server measures.
         inline_limit_bytes: largest size of objects that are stored inline, at which the latency of PUTs has a step.
@@ -66,6 +71,8 @@ class Store(Generic[S]):
     faults: Mapping[str, FaultKind] = field(default_factory=dict)
     growth: Growth[S] | None = None
     remedies: Remedies[S] | None = None
+    demands: Demands[S] | None = None
+    unused: Callable[[S, Collection[Op]], Collection[str]] | None = None
     cpu: CpuModel[S] | None = None
     server_part: ServerPart[S] | None = None
     inline_limit_bytes: Callable[[S], int] | None = None
@@ -107,14 +114,32 @@ def compile_spec(spec: Spec, trace: Trace) -> tuple[Network, Requests]:
     """Return the Network of a spec, and the requests of a Trace on it.
 
     Raises:
-        InputError: the store does not serve an operation of the trace, or cannot be modelled with this spec.
+        InputError: the store does not serve an operation of the trace, the spec lacks a demand of one, or cannot be
+            modelled.
     """
     store = store_of(spec)
-    refused = [OPS[op] for op in np.flatnonzero(np.bincount(trace.op)) if OPS[op] not in store.operations]
+    present = np.bincount(trace.op, minlength=len(OPS)) > 0
+    issued = [op for op, is_issued in zip(get_args(Op), present, strict=True) if is_issued]
+    refused = [op for op in issued if op not in store.operations]
     if refused:
         serves = ", ".join(op for op in OPS if op in store.operations)
         raise InputError(f"workload: has {', '.join(refused)}; store {store.name} serves {serves}")
+    refuse_missing_demands(spec, issued, demands_of(spec, issued))
     return store.compile(spec, trace)
+
+
+def demands_of(spec: Spec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
+    """Return the demands that requests with these operations visit, by path, with those of underlying stores.
+
+    None: the spec does not give a demand that it must give.
+    """
+    store = store_of(spec)
+    found = {} if store.demands is None else dict(store.demands(spec, ops))
+    for path, below in nested_specs(spec):
+        of_below = store_of(below).demands
+        if of_below is not None:
+            found |= {f"{path}.{inner}": demand for inner, demand in of_below(below, ops).items()}
+    return found
 
 
 def required(capability: Capability | None, spec: Spec, what: str, where: str = "") -> Capability:

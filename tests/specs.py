@@ -29,11 +29,14 @@ _MINIO: dict[str, Any] = {
             "GET": {"constant": "0.38ms", "per_byte": "0.8ns", "distribution": {"kind": "lognormal", "cv": 0.5}},
             "PUT": {"constant": "1.9ms", "per_byte": "6ns", "distribution": {"kind": "lognormal", "cv": 0.3}},
             "HEAD": "0.35ms",
+            "DELETE": "0s",
             "LIST": "3ms",
         },
     },
     "drives": {
         "count": 1,
+        "read": "0s",
+        "write": "0s",
         "commit": {
             "constant": "0.4ms",
             "distribution": {"kind": "slow_mode", "probability": 0.01, "factor": 10},

@@ -58,8 +58,9 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a store and print latencies, throughput and the load of each station."""
+    from cli.doubts import say_doubts
     from cli.parse.slo import parse_slos
-    from cli.parse.spec import spec_and_trace
+    from cli.parse.spec import described
     from cli.simulations import replicated_runs, simulated_run
     from sim.analysis.capacity import capacity_of
     from sim.replication.replicate import Precision
@@ -75,7 +76,9 @@ def command(
     if steady and not several:
         raise InputError("--steady needs replications; add --replications 10 or --precision 0.05")
     check_run_output(out, force)
-    store, requests = spec_and_trace(spec, trace, profile, assignments)
+    read = described(spec, trace, profile, assignments)
+    store, requests = read.spec, read.trace
+    say_doubts(read, spec)
     if engine == "compiled":
         warn_if_slow()
     if several:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from cli.common import say
 from cli.parse.option import option
+from models.origins import Origin, Written, origins_of
 from models.store import Spec, spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
@@ -78,13 +81,61 @@ def spec_and_trace(
     Raises:
         InputError: a file cannot be read, or the spec is not valid.
     """
-    data = load_mapping(spec)
+    read = described(spec, trace, profile, assignments)
+    return read.spec, read.trace
+
+
+@dataclass(frozen=True)
+class Described:
+    """A spec, the trace that replaces its workload, if any, and what the values of the spec come from.
+
+    Attributes:
+        data: the mapping of the spec file.
+        source: name of the file.
+        written: values written over it by a profile, a trace or overrides.
+    """
+
+    spec: Spec
+    trace: Trace | None
+    data: Mapping[str, Any]
+    source: str
+    written: tuple[Written, ...]
+
+    @cached_property
+    def origins(self) -> tuple[Origin, ...]:
+        """The origins of the values of the spec."""
+        return origins_of(self.spec, self.data, self.source, self.written)
+
+
+def described(spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None) -> Described:
+    """Read a spec as `spec_and_trace` does, with what its values come from.
+
+    Raises:
+        InputError: a file cannot be read, or the spec is not valid.
+    """
+    data = changed = load_mapping(spec)
+    written: list[Written] = []
     if profile is not None:
-        data = Profile.read(profile).applied_to(data, str(spec))
+        fitted = Profile.read(profile)
+        changed = fitted.applied_to(data, str(spec))
+        written += fitted.written(profile.name)
     requests = None if trace is None else Trace.read(trace)
-    if requests is not None and "workload" not in data:
-        data["workload"] = _workload_of(requests)
-    return checked(overridden(data, assignments), str(spec), assignments), requests
+    if trace is not None and requests is not None and "workload" not in data:
+        of_trace = _workload_of(requests)
+        changed = {**changed, "workload": of_trace}
+        written.append(Written("workload", of_trace, "derived", trace.name))
+    store = checked(overridden(changed, assignments), str(spec), assignments)
+    written += map(_written, assignments or ())
+    return Described(store, requests, data, spec.name, tuple(written))
+
+
+def _written(assignment: str) -> Written:
+    """Return the value of a valid ``PATH=VALUE``."""
+    path = assignment.partition("=")[0].strip()
+    value: Any = override({}, [assignment])
+    for name in path.split("."):
+        value = value[name]
+    return Written(path, value, "set", "--set")
 
 
 def _workload_of(trace: Trace) -> dict[str, Any]:

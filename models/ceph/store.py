@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from models.ceph.compile import compile
+from models.ceph.demands.given import demands, unused
 from models.ceph.faults.failures import FAULTS
 from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
@@ -17,5 +18,7 @@ STORE = Store(
     faults=FAULTS,
     growth=GROWTH,
     remedies=REMEDIES,
+    demands=demands,
+    unused=unused,
     figures=FIGURES,
 )

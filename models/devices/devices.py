@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import scipy
@@ -17,6 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.devices.hdd import Hdd, Seek
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.presets import PRESETS_OF, Preset, Presets
 from traces.field_notes import Basis, Unit
 from traces.suggestions import instead
 from traces.units import Bytes, Seconds, parse_fraction
@@ -168,6 +170,21 @@ def _hdd(disk: Hdd, capacity: str) -> Device:
     return Device.model_validate({"disk": disk, "capacity": capacity, "flush": disk.turn_s})
 
 
+@dataclass(frozen=True)
+class DevicePreset:
+    """A device by the name that specs give it.
+
+    Attributes:
+        name: value of `preset`, or of the field itself.
+        source: data sheet, review or measurement that the figures are from.
+        device: its times and capacity.
+    """
+
+    name: str
+    source: str
+    device: Device
+
+
 _OVER_PROVISIONING = 0.145  # assumed: 4096 GiB of flash sold as 3.84 TB
 _READ_SHAPE = _lognormal(110e-6, 72_000, 0.999, 300e-6)  # the S4500's; assumed for flash with no published quantile
 _WRITE_SHAPE = _lognormal(52e-6, 33_000, 0.999, 800e-6)
@@ -175,66 +192,95 @@ _OPTANE_READ_SHAPE = Empirical(
     probabilities=(0.0, 0.99, 0.99999, 1.0), values=tuple(t - 1.82e-6 for t in (7.5e-6, 10e-6, 37e-6, 60e-6))
 )
 
-PRESETS: dict[str, Device] = {
-    # Average seek: HGST Ultrastar 7K4000 (SAS specification, table 6). Rotation and rates: Seagate Constellation ES.3.
-    # Single track: WD Ultrastar DC HC310 (OEM specification, table 6). Full stroke: 2.3 times the average, as the
-    # Constellation.2's (assumed). Overhead: the Constellation.2's.
-    "hdd-7k2": _hdd(
-        Hdd(
-            read_seek=Seek(track=0.23e-3, average=8.2e-3, full_stroke=18.9e-3),
-            write_seek=Seek(track=0.32e-3, average=8.2e-3, full_stroke=18.9e-3),
-            rpm=7200, outer=175e6, inner=83e6, overhead=0.2e-3,
+_PRESETS = (
+    DevicePreset(
+        "hdd-7k2",
+        "Average seek: HGST Ultrastar 7K4000 (SAS specification, table 6). Rotation and rates: Seagate "
+        "Constellation ES.3. Single track: WD Ultrastar DC HC310 (OEM specification, table 6). Full stroke: "
+        "2.3 times the average, as the Constellation.2's (assumed). Overhead: the Constellation.2's.",
+        _hdd(
+            Hdd(
+                read_seek=Seek(track=0.23e-3, average=8.2e-3, full_stroke=18.9e-3),
+                write_seek=Seek(track=0.32e-3, average=8.2e-3, full_stroke=18.9e-3),
+                rpm=7200, outer=175e6, inner=83e6, overhead=0.2e-3,
+            ),
+            "4TB",
         ),
-        "4TB",
     ),
-    # Seagate Constellation.2 (product manual): all figures.
-    "hdd-7k2-2.5in": _hdd(
-        Hdd(
-            read_seek=Seek(track=0.23e-3, average=7.5e-3, full_stroke=17.26e-3),
-            write_seek=Seek(track=0.44e-3, average=8.5e-3, full_stroke=18.28e-3),
-            rpm=7200, outer=163e6, inner=84e6, overhead=0.2e-3,
+    DevicePreset(
+        "hdd-7k2-2.5in",
+        "Seagate Constellation.2 (product manual): all figures.",
+        _hdd(
+            Hdd(
+                read_seek=Seek(track=0.23e-3, average=7.5e-3, full_stroke=17.26e-3),
+                write_seek=Seek(track=0.44e-3, average=8.5e-3, full_stroke=18.28e-3),
+                rpm=7200, outer=163e6, inner=84e6, overhead=0.2e-3,
+            ),
+            "1TB",
         ),
-        "1TB",
     ),
-    # Hitachi 5K320 (specification): seeks and rotation. Rates and overhead: assumed.
-    "hdd-5k4": _hdd(
-        Hdd(
-            read_seek=Seek(track=1.0e-3, average=12e-3, full_stroke=20e-3),
-            write_seek=Seek(track=1.1e-3, average=13e-3, full_stroke=21e-3),
-            rpm=5400, outer=80e6, inner=40e6, overhead=0.2e-3,
+    DevicePreset(
+        "hdd-5k4",
+        "Hitachi 5K320 (specification): seeks and rotation. Rates and overhead: assumed.",
+        _hdd(
+            Hdd(
+                read_seek=Seek(track=1.0e-3, average=12e-3, full_stroke=20e-3),
+                write_seek=Seek(track=1.1e-3, average=13e-3, full_stroke=21e-3),
+                rpm=5400, outer=80e6, inner=40e6, overhead=0.2e-3,
+            ),
+            "320GB",
         ),
-        "320GB",
     ),
-    # Intel SSD DC S4500 (product specification): 4 KB random at depth 32 over all blocks, typical and 99.9 % latencies.
-    "sata-ssd": Device(
-        read=_exclusive(72_000, 500e6), read_latency=_rest(110e-6, 72_000, _READ_SHAPE),
-        write=_exclusive(33_000, 490e6), write_latency=_rest(52e-6, 33_000, _WRITE_SHAPE),
-        capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
+    DevicePreset(
+        "sata-ssd",
+        "Intel SSD DC S4500 (product specification): 4 KB random at depth 32 over all blocks, typical and "
+        "99.9 % latencies.",
+        Device(
+            read=_exclusive(72_000, 500e6), read_latency=_rest(110e-6, 72_000, _READ_SHAPE),
+            write=_exclusive(33_000, 490e6), write_latency=_rest(52e-6, 33_000, _WRITE_SHAPE),
+            capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
+        ),
     ),
-    # Samsung PM983 3.84 TB (specification 1.0, January 2018): sustained random IOPS, typical latencies. Bandwidths:
-    # assumed.
-    "nvme": Device(
-        read=_exclusive(540_000, 3.0e9), read_latency=_rest(85e-6, 540_000, _READ_SHAPE),
-        write=_exclusive(50_000, 1.9e9), write_latency=_rest(50e-6, 50_000, _WRITE_SHAPE),
-        capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
+    DevicePreset(
+        "nvme",
+        "Samsung PM983 3.84 TB (specification 1.0, January 2018): sustained random IOPS, typical latencies. "
+        "Bandwidths: assumed.",
+        Device(
+            read=_exclusive(540_000, 3.0e9), read_latency=_rest(85e-6, 540_000, _READ_SHAPE),
+            write=_exclusive(50_000, 1.9e9), write_latency=_rest(50e-6, 50_000, _WRITE_SHAPE),
+            capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
+        ),
     ),
-    # Intel SSD DC P3700 2 TB (product specification 330566-005): IOPS, bandwidths, and the sequential write latency, as
-    # writes go to its buffer. Read latency measured (AnandTech 11209). Its spare flash: assumed (10 writes a day).
-    "nvme-p3700": Device(
-        read=_exclusive(460_000, 2.8e9), read_latency=_rest(77.9e-6, 460_000, _READ_SHAPE),
-        write=_exclusive(175_000, 2.0e9), write_latency=_rest(20e-6, 175_000, _WRITE_SHAPE),
-        capacity="2TB", over_provisioning=0.28,
+    DevicePreset(
+        "nvme-p3700",
+        "Intel SSD DC P3700 2 TB (product specification 330566-005): IOPS, bandwidths, and the sequential "
+        "write latency, as writes go to its buffer. Read latency measured (AnandTech 11209). Its spare flash: "
+        "assumed (10 writes a day).",
+        Device(
+            read=_exclusive(460_000, 2.8e9), read_latency=_rest(77.9e-6, 460_000, _READ_SHAPE),
+            write=_exclusive(175_000, 2.0e9), write_latency=_rest(20e-6, 175_000, _WRITE_SHAPE),
+            capacity="2TB", over_provisioning=0.28,
+        ),
     ),
-    # Intel Optane SSD DC P4800X 375 GB (AnandTech 11209, 11930): IOPS and bandwidths by specification; reads one at a
-    # time as measured (mean 8.9 us, p99 10, p99.999 37; least and most: assumed); writes' mean assumed as reads', their
-    # p99.999 by specification.
-    "optane": Device(
-        read=_exclusive(550_000, 2.4e9), read_latency=_rest(8.9e-6, 550_000, _OPTANE_READ_SHAPE),
-        write=_exclusive(500_000, 2.0e9),
-        write_latency=_rest(8.9e-6, 500_000, _lognormal(8.9e-6, 500_000, 0.99999, 100e-6)),
-        capacity="375GB",
+    DevicePreset(
+        "optane",
+        "Intel Optane SSD DC P4800X 375 GB (AnandTech 11209, 11930): IOPS and bandwidths by specification; "
+        "reads one at a time as measured (mean 8.9 us, p99 10, p99.999 37; least and most: assumed); writes' "
+        "mean assumed as reads', their p99.999 by specification.",
+        Device(
+            read=_exclusive(550_000, 2.4e9), read_latency=_rest(8.9e-6, 550_000, _OPTANE_READ_SHAPE),
+            write=_exclusive(500_000, 2.0e9),
+            write_latency=_rest(8.9e-6, 500_000, _lognormal(8.9e-6, 500_000, 0.99999, 100e-6)),
+            capacity="375GB",
+        ),
     ),
-}  # fmt: skip
+)  # fmt: skip
+
+DEVICE_PRESETS = {preset.name: preset for preset in _PRESETS}
+"""The devices that specs may name, with their sources."""
+
+PRESETS: dict[str, Device] = {preset.name: preset.device for preset in _PRESETS}
+"""The devices by name."""
 
 
 def _as_device(value: Any) -> Any:
@@ -258,3 +304,13 @@ def _as_device(value: Any) -> Any:
 
 DeviceField = Annotated[Device, BeforeValidator(_as_device)]
 """A `Device` in a spec: a preset's name (``nvme``), or a mapping of fields; ``preset: nvme`` supplies the others."""
+
+
+def _presets() -> Presets:
+    return {
+        name: Preset(name, preset.source, {field: getattr(preset.device, field) for field in Device.model_fields})
+        for name, preset in DEVICE_PRESETS.items()
+    }
+
+
+PRESETS_OF[Device] = _presets

@@ -33,7 +33,7 @@ def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
         cpu=plan.host_cpu,
         links=(plan.up, plan.down),
         drives=range(plan.first_drive, plan.first_journal),
-        journals=range(plan.first_journal, len(plan.stations)),
+        journals=range(plan.first_journal, plan.journals_end),
     )
     network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), scenario=tuple(scenario))
     dead = [event for event in spec.faults if isinstance(event, DriveDown)]

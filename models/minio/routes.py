@@ -42,6 +42,9 @@ class Plan:
         for j in range(1 if drives.shared_journal else drives.count):
             item_s = drives.commit_member
             self._add(Station(f"journal {j}", "journal", Discipline.GROUP_COMMIT, batch_item_s=item_s))
+        self.journals_end = len(self.stations)
+        if drives.read_latency.takes_time or drives.write_latency.takes_time:
+            self.drive_latency = self._add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
 
     def _add(self, station: Station) -> int:
         self.stations.append(station)
@@ -63,18 +66,18 @@ class Plan:
         """Return a route per operation, further ones for inline GETs and PUTs, and those with garbage collections."""
         drives = self.drives
         size, data_shards = drives.set_size, drives.set_size - drives.parity_shards
-        read, write = drives.read.per_shard(data_shards), drives.write.per_shard(data_shards)
+        read, write, commit_demand = (each or NOTHING for each in (drives.read, drives.write, drives.commit))
         servers, at = self.servers, self.servers.at
         find = (*servers.lock, *servers.look_up)
-        reads = tuple(at(d, Visit(Member(0, d), read)) for d in range(size))
+        reads = tuple(at(d, *self._access(d, read, drives.read_latency, data_shards)) for d in range(size))
         fetch = fetch_inline = Stage(reads[:data_shards], data_shards, delivers=True)
         if servers.look_up:  # inline data come with the metadata
             fetch_inline = Stage(reads, drives.metadata_quorum, delivers=True)
-        look = single(Visit(Member(0, 0), drives.read))
-        commit = Stage(tuple(at(d, Visit(Member(1, d), drives.commit), shard=False) for d in range(size)), size)
-        write_and_commit = Stage(
-            tuple(at(d, Visit(Member(0, d), write), Visit(Member(1, d), drives.commit)) for d in range(size)), size
-        )
+        look = single(*self._access(0, read, drives.read_latency, 1))
+        commits = tuple(Visit(Member(1, d), commit_demand) for d in range(size))
+        commit = Stage(tuple(at(d, commits[d], shard=False) for d in range(size)), size)
+        writes = tuple(self._access(d, write, drives.write_latency, data_shards) for d in range(size))
+        write_and_commit = Stage(tuple(at(d, *writes[d], commits[d]) for d in range(size)), size)
         get, put = self._is_streamed("GET"), self._is_streamed("PUT")
         stages: dict[tuple[Op, str], tuple[Stage, ...]] = {
             ("GET", ""): (
@@ -110,6 +113,13 @@ class Plan:
         routes = [Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items()]
         instant = Visit(self.latency, NOTHING)
         return self.host.garbage_collector.with_collections(routes, self.host_cpu, self.host.cores, instant)
+
+    def _access(
+        self, position: int, exclusive: ServiceDemand, latency: ServiceDemand, shards: int
+    ) -> tuple[Visit, ...]:
+        """An access to the drive at a position of the set, which moves one of `shards` parts of the bytes."""
+        overlapping = (Visit(self.drive_latency, latency.per_shard(shards)),) if latency.takes_time else ()
+        return (*overlapping, Visit(Member(0, position), exclusive.per_shard(shards)))
 
     def _is_streamed(self, op: Op) -> bool:
         """Return whether client and host process an object's bytes at the same time: if the spec has CPU of both."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from models.client_policy import ClientPolicies
+from models.minio import presets
 from models.minio.garbage_collector import GarbageCollector
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.network.station import Caches
+from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
 from models.store_spec import Link
 from traces.field_notes import Basis
@@ -134,6 +136,14 @@ class Host(Strict):
         1, ge=1, description="Number of MinIO processes, each with an equal part of the drives of every erasure set."
     )
     internode: Internode = Field(Internode(), description="Calls between the servers, if there are several.")
+    preset: str | None = Field(
+        None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.hosts)
 
     @field_validator("quantum")
     @classmethod
@@ -161,14 +171,24 @@ class Drives(Strict):
     queue_depth: Annotated[int, Basis("assumed: one access at a time, as a disk with one arm", 1, 1024)] = Field(
         1, ge=1, description="Number of accesses that a drive serves at the same time."
     )
-    read: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
-        NOTHING, description="Time to read a shard from a drive; per-byte times apply to the shard."
+    read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None,
+        description="Time to read a shard from a drive; per-byte times apply to the shard. Required for GET, HEAD and "
+        "LIST; 0: from memory.",
     )
-    write: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
-        NOTHING, description="Time to write a shard to a drive; per-byte times apply to the shard."
+    write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None,
+        description="Time to write a shard to a drive; per-byte times apply to the shard. Required for PUT; 0: to "
+        "memory, until a commit.",
     )
-    commit: Demand = Field(
-        NOTHING, description="Time of one fsync of the journal, which makes all pending writes durable."
+    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
+    write_latency: Demand = Field(
+        NOTHING, description="Further latency of a write, which overlaps with other accesses."
+    )
+    commit: Demand | None = Field(
+        None,
+        description="Time of one fsync of the journal, which makes all pending writes durable. Required for PUT and "
+        "DELETE.",
     )
     commit_member: Annotated[Seconds, Fit(1e-8, 0.1, "s", "mean")] = Field(
         0.0, description="Time added to a commit by each write after the first."
@@ -176,6 +196,14 @@ class Drives(Strict):
     shared_journal: bool = Field(
         False, description="Whether all drives are folders of one file system, whose journal their commits share."
     )
+    preset: str | None = Field(
+        None, description="Name of a device, which supplies the times of reads, writes and commits."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.drives)
 
     @property
     def set_size(self) -> int:
@@ -203,6 +231,10 @@ class Drives(Strict):
                 f"parity is {self.parity}; an erasure set of {self.set_size} allows 0 to {self.set_size // 2}"
             )
         return self
+
+
+PRESETS_OF[Host] = presets.hosts
+PRESETS_OF[Drives] = presets.drives
 
 
 class MinioPrices(PriceList):

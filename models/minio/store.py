@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from models.minio.compile import compile
 from models.minio.cpu import cpu_s
+from models.minio.demands import demands, unused
 from models.minio.faults import FAULTS
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
@@ -16,6 +17,8 @@ STORE = Store(
     compile,
     faults=FAULTS,
     remedies=REMEDIES,
+    demands=demands,
+    unused=unused,
     cpu=cpu_s,
     server_part=SERVER_PART,
     inline_limit_bytes=lambda spec: spec.inline_limit * spec.data_shards,

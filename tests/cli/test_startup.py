@@ -14,7 +14,21 @@ from sim.capacity.timeline import Plan
 from sim.experiments.sweep import Settings
 from traces.units import parse_seconds
 
-COMMANDS = "simulate", "bounds", "timeline", "whatif", "find", "sensitivity", "failures", "plan", "compare"
+COMMANDS = (
+    "simulate",
+    "check",
+    "show",
+    "explain",
+    "presets",
+    "bounds",
+    "timeline",
+    "whatif",
+    "find",
+    "sensitivity",
+    "failures",
+    "plan",
+    "compare",
+)
 HEAVY = {"numpy", "scipy", "pyarrow", "plotly.graph_objects", "simpy", "numba", "boto3"}
 
 LOADED = """

@@ -36,6 +36,7 @@ def one_drive(client_ops: float, **background: Any) -> Spec:
         {
             "store": "minio",
             "workload": {"rate": client_ops, "operations": OPERATIONS, "mix": {"GET": 1}, "object_size": "4KiB"},
+            "host": {"cpu": {"GET": 0}},
             "drives": {"count": 1, "read": EXPONENTIAL},
             "background": {"loads": [load], **background},
         },

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, Field, PositiveFloat, model_validator
 
+from models.origins import Written
 from models.store import spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, replaced, validated
@@ -123,6 +124,13 @@ class Profile(Strict):
     def values(self) -> dict[str, float]:
         """The fitted values by path."""
         return {path: estimate.value for path, estimate in self.parameters.items()}
+
+    def written(self, name: str) -> tuple[Written, ...]:
+        """Return the fitted values as values written over those of a spec; `name` names the profile."""
+        return tuple(
+            Written(path, estimate.value, "profile", name, estimate.low, estimate.high)
+            for path, estimate in self.parameters.items()
+        )
 
     def applied_to(self, data: dict[str, Any], source: str) -> dict[str, Any]:
         """Return a copy of a spec's mapping with the fitted values; `source` names the spec in messages.

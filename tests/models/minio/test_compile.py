@@ -19,9 +19,14 @@ BASE = {
     "workload": {"operations": 1, "object_size": "4KiB"},
     "client": {"cpu": {"PUT": "1ms", "GET": "2ms"}},
     "network": {"latency": "10ms", "bandwidth": "1MB/s"},
-    "host": {"cpu": {"PUT": {"constant": "3ms", "per_byte": "1ns"}, "GET": "4ms", "HEAD": "5ms"}},
+    "host": {
+        "cpu": {"PUT": {"constant": "3ms", "per_byte": "1ns"}, "GET": "4ms", "HEAD": "5ms", "DELETE": 0, "LIST": 0}
+    },
     "drives": {"read": {"constant": "7ms", "per_byte": "10ns"}, "write": {"per_byte": "20ns"}, "commit": "100ms"},
 }
+
+FREE = {"read": 0, "write": 0, "commit": 0}
+"""Drives that take no time."""
 
 
 def with_drives(**drives) -> MinioSpec:
@@ -55,7 +60,7 @@ def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
         "client": {"cpu": {op: {"constant": "1ms", "per_byte": per_byte_s["client"]} for op in ("GET", "PUT")}},
         "network": {"bandwidth": 1 / per_byte_s["link"]},
         "host": {"cpu": {op: {"constant": "2ms", "per_byte": per_byte_s["host"]} for op in ("GET", "PUT")}},
-        "drives": {},
+        "drives": FREE,
     }
     small, large = 100_000, 10_000_000
     for op in ("GET", "PUT"):
@@ -207,7 +212,7 @@ def test_long_work_lets_others_onto_the_core_between_its_slices():
     host = BASE["host"] | {"cores": 1, "quantum": "0.5ms", "cpu": {"PUT": "3ms", "GET": "0.4ms"}, "after_commit": 0}
     ends_s = {}
     for slice_ in ("0.5ms", 0):
-        data = {"store": "minio", "workload": BASE["workload"], "host": host | {"quantum": slice_}}
+        data = {"store": "minio", "workload": BASE["workload"], "host": host | {"quantum": slice_}, "drives": FREE}
         network, requests = compile_spec(
             spec_of(data, "spec"), trace_of(["PUT", "GET"], ["k", "l"], size_bytes=4096, arrival_s=[0.0, 0.0001])
         )

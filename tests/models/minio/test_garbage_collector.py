@@ -31,6 +31,7 @@ def host(cores: int, **garbage_collector) -> MinioSpec:
             "store": "minio",
             "workload": {"operations": 1, "object_size": "4KiB"},
             "host": {"cores": cores, "cpu": {"GET": "1ms"}, "garbage_collector": COLLECTOR | garbage_collector},
+            "drives": {"read": 0},
             "inline_limit": 99,
         },
         "spec",

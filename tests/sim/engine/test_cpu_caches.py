@@ -100,6 +100,7 @@ def test_a_lone_get_of_minio_is_slower_after_idling():
             "cpu": {"GET": "1ms"},
             "cpu_caches": {"cold_penalty": "2ms", "warm_up": "4ms", "decay": "5ms"},
         },
+        "drives": {"read": 0},
     }
     taken_s = []
     for cold_penalty in ("2ms", "0"):

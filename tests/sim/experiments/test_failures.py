@@ -46,6 +46,7 @@ def minio(*events: dict[str, Any], drives: int = 8, **workload: Any) -> dict[str
         "store": "minio",
         "workload": {name: value for name, value in requested.items() if value is not None},
         "network": {"latency": "0.1ms"},
+        "host": {"cpu": dict.fromkeys(("GET", "PUT", "HEAD", "DELETE", "LIST"), 0)},
         "drives": {"count": drives, "read": "1ms", "write": "1ms", "commit": "1ms"},
         "faults": list(events),
     }

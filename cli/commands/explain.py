@@ -1,0 +1,64 @@
+"""`tailcast explain`: what a field of a spec means, its unit, default, source and range."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.common import print_json, stdout
+from cli.options import JsonOption
+from traces.errors import InputError
+
+
+def command(
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="[PATH]",
+            help="Path of a field such as host.cpu.GET, or its end; without one, the sections of a spec are listed.",
+        ),
+    ] = "",
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="NAME|SPEC.yaml", help="Store, or a spec of it (default: all stores)."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values."""
+    from cli.tables.explained import explained_lines
+    from models.explained import Explained, explained
+    from models.field_paths import Form
+    from models.store import load_spec, names, store_named
+    from traces.suggestions import did_you_mean
+
+    forms: dict[str, Form] = {}
+    if store is None:
+        forms = {name: store_named(name).Spec for name in names()}
+    elif store in names():
+        forms = {store: store_named(store).Spec}
+    elif store.endswith((".yaml", ".yml")) or Path(store).exists():
+        spec = load_spec(Path(store))
+        forms = {spec.store: spec}
+    else:
+        raise InputError(
+            f"--store {store}: no such store; allowed are {', '.join(names())}, or a spec{did_you_mean(store, names())}"
+        )
+    found: list[Explained] = []
+    errors: list[str] = []
+    for name, form in forms.items():
+        try:
+            found.append(explained(name, form, path))
+        except InputError as error:
+            errors.append(f"{name}: {error}" if len(forms) > 1 else str(error))
+    if not found:
+        raise InputError("; ".join(errors))
+    if as_json:
+        print_json({"fields": found})
+        return
+    for number, each in enumerate(found):
+        same = number and explained_lines(each)[1:] == explained_lines(found[number - 1])[1:]
+        lines = [*explained_lines(each)[:1], "  (the same)"] if same else explained_lines(each)
+        for line in ([""] if number else []) + lines:
+            stdout.print(line, markup=False, soft_wrap=True)

@@ -1,0 +1,129 @@
+"""Tables of a spec's values with their origins, and of what a forecast rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from cli.quantities import quantity
+from cli.tables.grid import Grid
+from cli.words import number
+from models.assumptions import Assumption
+from models.origins import Origin
+from models.plausibility import Implausible
+from sim.analysis.check import Check
+from sim.analysis.overload import TooSlow
+
+
+def origin_grids(origins: Sequence[Origin], shown: Iterable[str], everything: bool) -> list[Grid]:
+    """Tables of values with origins, one for each section of the spec.
+
+    Args:
+        origins: of all values.
+        shown: paths of defaults that are shown.
+        everything: whether all defaults are shown.
+    """
+    listed = set(shown)
+    rows = [each for each in origins if everything or each.kind != "default" or each.part_of in listed]
+    if not everything:
+        rows = [each for each in rows if not _is_empty_part(each)]
+    sections = [
+        (name, [row for _, parts in groupby(members, lambda o: o.part_of) for row in _rows([*parts], everything)])
+        for name, members in groupby(rows, lambda origin: origin.path.partition(".")[0])
+    ]
+    plain = [row for _, members in sections for row in members if "." not in row[0]]
+    grids = [Grid(name, _COLUMNS, members, labels=3) for name, members in sections if "." in members[0][0]]
+    return [Grid("", _COLUMNS, plain, labels=3), *grids] if plain else grids
+
+
+_COLUMNS = ["field", "value", "origin"]
+
+
+def _is_empty_part(origin: Origin) -> bool:
+    """Whether a part of a demand or device is of no interest: it takes no time, or shapes a time that is none."""
+    if origin.kind == "default":
+        return origin.part_of != origin.path and not origin.value
+    return origin.kind in ("preset", "derived") and origin.value in (None, 0, 0.0)
+
+
+def _rows(parts: Sequence[Origin], everything: bool) -> list[list[str]]:
+    """Rows of a demand or device, in one if it is as a whole from a preset."""
+    first = parts[0]
+    whole = {(each.kind, each.source) for each in parts}
+    if not everything and len(parts) > 1 and len(whole) == 1 and first.kind in ("preset", "default"):
+        return [[first.part_of, _summary(parts), origin_text(first)]]
+    return [[each.path, quantity(each.value, each.unit), origin_text(each)] for each in parts]
+
+
+def _summary(parts: Sequence[Origin]) -> str:
+    """Describe a demand by its mean, or say that a device is as its preset says."""
+    times = [each for each in parts if each.unit in ("s", "s/B") and each.value]
+    if any(each.path.count(".") > each.part_of.count(".") + 1 and each.unit for each in parts):
+        return "as in the preset"
+    shape = next((str(each.value) for each in parts if each.path.endswith("distribution.kind")), "deterministic")
+    mean = " + ".join(quantity(each.value, each.unit) for each in times) or "0 s"
+    return mean if shape == "deterministic" else f"{mean}, {shape}"
+
+
+def origin_text(origin: Origin) -> str:
+    """Say where a value comes from."""
+    source = origin.source.rstrip(".")
+    match origin.kind:
+        case "given":
+            return "given"
+        case "set":
+            return origin.source
+        case "profile":
+            if origin.low is None or origin.high is None:
+                return f"profile {source}"
+            return f"profile {source}: {quantity(origin.low, origin.unit)} to {quantity(origin.high, origin.unit)}"
+        case "preset":
+            return f"preset {source}"
+        case "derived":
+            return f"derived from {source}" if source else "derived"
+    return f"default: {source}" if source else "default"
+
+
+def assumption_text(assumption: Assumption) -> str:
+    """Return the values of an assumption."""
+    return " + ".join(
+        quantity(value, assumption.units[name]) if not name or assumption.units[name] in ("s", "s/B")
+        else f"{name} {quantity(value, assumption.units[name])}"
+        for name, value in assumption.values.items()
+    )  # fmt: skip
+
+
+def check_grids(result: Check) -> list[Grid]:
+    """Tables of a check."""
+    grids = []
+    if result.assumptions:
+        rows = [[a.path, assumption_text(a), a.source or "not known"] for a in result.assumptions]
+        title = "Assumed (defaults that the forecast depends on)"
+        grids.append(Grid(title, ["field", "value", "source"], rows, labels=3))
+    if result.presets:
+        rows = [[name, f"{count}"] for name, count in result.presets.items()]
+        grids.append(Grid("From presets (figures of other hardware; see tailcast presets)", ["preset", "values"], rows))
+    if result.free:
+        grids.append(Grid("Costs nothing (0, although the operations use it)", ["field"], [[p] for p in result.free]))
+    if result.has_warnings:
+        grids.append(Grid("Warnings", ["warning"], [[text] for text in warning_lines(result)]))
+    return grids
+
+
+def warning_lines(result: Check) -> list[str]:
+    """Return a sentence for each value that is implausible, and each part that is too slow."""
+    return [*map(implausible_text, result.implausible), *map(too_slow_text, result.too_slow)]
+
+
+def implausible_text(found: Implausible) -> str:
+    """Say what is implausible about a value."""
+    low, high = (None if limit is None else quantity(limit, found.unit) for limit in (found.low, found.high))
+    limits = f"{low} to {high}" if low and high else f"at most {high}" if high else f"at least {low}"
+    remark = f" ({found.remark})" if found.remark else ""
+    return f"{found.path} is {quantity(found.value, found.unit)}; real stores have {limits}{remark}"
+
+
+def too_slow_text(part: TooSlow) -> str:
+    """Say by how much a part is too slow."""
+    what = part.role if part.stations == 1 else f"{part.role} ({part.stations} together)"
+    return f"{what} serves at most {number(part.max_ops)} op/s of {number(part.offered_ops)} op/s offered"

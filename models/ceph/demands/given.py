@@ -1,0 +1,48 @@
+"""The service demands of a Ceph spec that may be 0, and the sections that have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from models.ceph.spec import CephSpec
+from models.network.service_demand import ServiceDemand
+from traces.workload.workload import Op
+
+NOTHING = ServiceDemand()
+
+_READS: set[Op] = {"GET", "HEAD", "LIST"}
+_WRITES: set[Op] = {"PUT", "DELETE"}
+
+
+def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
+    """Return the demands that requests with these operations visit, by path; none of them is required."""
+    found = {f"client.cpu.{op}": spec.client.cpu.get(op, NOTHING) for op in ops}
+    found["network.latency"] = ServiceDemand(constant=spec.network.latency)
+    if spec.access.via_gateways:
+        found |= {f"gateways.cpu.{op}": spec.gateways.cpu.get(op, NOTHING) for op in ops}
+    if _READS & set(ops):
+        found["osd.read"] = spec.osd.read
+    if _WRITES & set(ops):
+        found["osd.write"] = spec.osd.write
+    return {**found}
+
+
+def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec and these operations."""
+    is_bluestore = spec.osd.backend == "bluestore"
+    has_reads, has_writes = _READS & set(ops), _WRITES & set(ops)
+    without_effect = {
+        "gateways": not spec.access.via_gateways,
+        "gateways.nic": spec.collocated,
+        "buckets": not spec.access.via_gateways,
+        "buckets.listed_entry": "LIST" not in ops,
+        "buckets.resharding": not spec.buckets.resharding.dynamic,
+        "filestore": is_bluestore,
+        "bluestore": not is_bluestore,
+        "rocksdb": not is_bluestore,
+        "osd.read": not has_reads,
+        "osd.write": not has_writes,
+        "osd.commit": not has_writes,
+        "osd.commit_member": not has_writes,
+    }
+    return [path for path, is_unused in without_effect.items() if is_unused]

@@ -1,0 +1,48 @@
+"""The service demands that a MinIO spec must give for the operations of its workload."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from models.minio.sections import NOTHING
+from models.minio.spec import MinioSpec
+from models.network.service_demand import ServiceDemand
+from traces.workload.workload import Op
+
+_OF_DRIVES: dict[Op, tuple[str, ...]] = {
+    "GET": ("read",),
+    "PUT": ("write", "commit"),
+    "HEAD": ("read",),
+    "DELETE": ("commit",),
+    "LIST": ("read",),
+}
+
+
+def demands(spec: MinioSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
+    """Return the demands that requests with these operations visit, by path.
+
+    Those of server and drives must be given, as None says. A client without CPU times, and a network without latency
+    or with unlimited bandwidth, take no time.
+    """
+    bandwidth = spec.network.bandwidth
+    network = {"network.latency": ServiceDemand(constant=spec.network.latency)}
+    if {"GET", "PUT"} & set(ops):
+        network["network.bandwidth"] = ServiceDemand(per_byte=1 / bandwidth) if bandwidth else NOTHING
+    drives = dict.fromkeys(f"drives.{name}" for op in ops for name in _OF_DRIVES[op])
+    return {
+        **{f"client.cpu.{op}": spec.client.cpu.get(op, NOTHING) for op in ops},
+        **network,
+        **{f"host.cpu.{op}": spec.host.cpu.get(op) for op in ops},
+        **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
+    }
+
+
+def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec."""
+    without_effect = {
+        "client.cores": spec.client.on_host or not spec.client.cpu,
+        "host.cpu_caches": not spec.host.cpu_caches.cold_penalty,
+        "host.garbage_collector": not spec.host.garbage_collector.mark_work,
+        "host.internode": spec.host.servers == 1,
+    }
+    return [path for path, is_unused in without_effect.items() if is_unused]

@@ -1,0 +1,91 @@
+"""Values of a spec that no real store has: most are mistakes of a unit or of a power of ten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from models.network.service_demand import ServiceDemand
+from traces.field_notes import Basis, Unit, note_of
+from traces.fit_bounds import fit_of
+
+_FASTEST_DRIVE = 8e9  # B/s; PCIe 4.0 x4 transfers 7.9 GB/s, the first drives of PCIe 5.0 read 14 GB/s
+
+
+@dataclass(frozen=True)
+class Implausible:
+    """A value outside of what real stores have.
+
+    Attributes:
+        path: dotted path.
+        value: the value, in its unit.
+        unit: its unit; empty: a plain number.
+        low, high: the range of real stores; None: no limit.
+        remark: further explanation; may be empty.
+    """
+
+    path: str
+    value: float
+    unit: str
+    low: float | None
+    high: float | None
+    remark: str = ""
+
+
+def implausible(spec: BaseModel) -> tuple[Implausible, ...]:
+    """Return the values of a spec that are outside of the range of real stores; 0 is none of them."""
+    return tuple(_walk(spec, ""))
+
+
+def range_of(model: type[BaseModel], name: str) -> tuple[float | None, float | None]:
+    """Return the range of a field in real stores: that of its `Basis`, or else that of its `Fit`."""
+    basis, fit = note_of(model, name, Basis), fit_of(model, name)
+    low, high = (basis.low, basis.high) if basis else (None, None)
+    if low is None and high is None and fit is not None:
+        return fit.low, fit.high
+    return low, high
+
+
+def unit_of(model: type[BaseModel], name: str) -> str:
+    """Return the unit of a field; empty: a plain number, or text."""
+    unit, fit = note_of(model, name, Unit), fit_of(model, name)
+    return (fit and fit.unit) or (unit.symbol if unit else "")
+
+
+def _walk(value: Any, path: str) -> Iterator[Implausible]:
+    before = f"{path}." if path else ""
+    if isinstance(value, BaseModel):
+        yield from _drive(value, before)
+        for name in type(value).model_fields:
+            inner = getattr(value, name)
+            if isinstance(inner, int | float) and not isinstance(inner, bool):
+                yield from _checked(type(value), name, inner, f"{before}{name}")
+            else:
+                yield from _walk(inner, f"{before}{name}")
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _walk(inner, f"{before}{name}")
+    elif isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
+        for number, inner in enumerate(value):
+            yield from _walk(inner, f"{before}{number}")
+
+
+def _checked(model: type[BaseModel], name: str, value: float, path: str) -> Iterator[Implausible]:
+    low, high = range_of(model, name)
+    if value and ((low is not None and value < low) or (high is not None and value > high)):
+        yield Implausible(path, value, unit_of(model, name), low, high)
+
+
+def _drive(section: BaseModel, before: str) -> Iterator[Implausible]:
+    """Check the bandwidth of a section with the times of a drive."""
+    depth = getattr(section, "queue_depth", None)
+    if not isinstance(depth, int):
+        return
+    for name in ("read", "write"):
+        demand = getattr(section, name, None)
+        if isinstance(demand, ServiceDemand) and demand.per_byte and depth / demand.per_byte > _FASTEST_DRIVE:
+            remark = "bandwidth of a drive; one of PCIe 4.0 reaches 7.9 GB/s, the fastest of PCIe 5.0 14 GB/s"
+            yield Implausible(f"{before}{name}.per_byte", depth / demand.per_byte, "B/s", None, _FASTEST_DRIVE, remark)

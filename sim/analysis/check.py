@@ -1,0 +1,63 @@
+"""What is doubtful in a valid spec: assumed values, demands of 0, implausible values, and parts that are too slow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from models.assumptions import Assumption, assumptions, free_demands, require_demands
+from models.origins import Origin
+from models.plausibility import Implausible, implausible
+from models.store import Spec, compile_spec
+from sim.analysis.overload import TooSlow, sample_of, slow_parts
+from traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a forecast of a spec rests on, and what is doubtful.
+
+    Attributes:
+        assumptions: defaults that it depends on.
+        presets: number of values from each preset.
+        free: paths of demands that the operations visit and that take no time.
+        implausible: values that no real store has.
+        too_slow: parts that are slower than the workload needs.
+    """
+
+    assumptions: tuple[Assumption, ...]
+    presets: dict[str, int]
+    free: tuple[str, ...]
+    implausible: tuple[Implausible, ...]
+    too_slow: tuple[TooSlow, ...]
+
+    @property
+    def has_warnings(self) -> bool:
+        """Whether a value is implausible, or a part too slow."""
+        return bool(self.implausible or self.too_slow)
+
+
+def check(spec: Spec, origins: Iterable[Origin], trace: Trace | None = None) -> Check:
+    """Check a spec.
+
+    Args:
+        spec: a valid spec.
+        origins: the origins of its values (`origins_of`).
+        trace: its requests; None: they are generated from its workload.
+
+    Raises:
+        InputError: the spec lacks a demand, or cannot be modelled.
+    """
+    if trace is None:
+        require_demands(spec)
+    compile_spec(spec, sample_of(spec) if trace is None else trace)
+    origins = tuple(origins)
+    presets = Counter(origin.source for origin in origins if origin.kind == "preset")
+    return Check(
+        assumptions(spec, origins),
+        dict(presets),
+        tuple(free_demands(spec)),
+        implausible(spec),
+        slow_parts(spec, trace),
+    )

@@ -1,0 +1,110 @@
+"""Parts of a store that are slower than its open loop needs, from service demands alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.route import Visit
+from models.network.station import Bound, Member, Station
+from models.store import Spec, compile_spec
+from traces.trace import Trace
+from traces.workload.generate import generate
+from traces.workload.keys import UniformKeys
+
+_SAMPLE = 200  # requests of each route, whose sizes give its mean demands
+
+
+@dataclass(frozen=True)
+class TooSlow:
+    """Stations of one role that cannot serve what arrives.
+
+    Attributes:
+        role: role of the stations, such as ``drive``.
+        stations: their number.
+        offered_ops: arrival rate.
+        max_ops: rate at which all of them are busy.
+    """
+
+    role: str
+    stations: int
+    offered_ops: float
+    max_ops: float
+
+
+def slow_parts(spec: Spec, trace: Trace | None = None) -> tuple[TooSlow, ...]:
+    """Return the parts of a store that are slower than its open loop needs (`too_slow`); none in a closed loop.
+
+    Args:
+        spec: a store and its workload.
+        trace: its requests; None: a few are generated from the workload.
+
+    Raises:
+        InputError: the spec cannot be compiled.
+    """
+    offered_ops = (spec.workload.rate or 0.0) if trace is None else _offered_ops(trace)
+    if not offered_ops:
+        return ()
+    return too_slow(*compile_spec(spec, sample_of(spec) if trace is None else trace), offered_ops)
+
+
+def sample_of(spec: Spec) -> Trace:
+    """Return a few requests with the operations and sizes of the spec's workload, but with few keys."""
+    few = {"operations": _SAMPLE, "duration": None, "keys": UniformKeys(count=_SAMPLE)}
+    return generate(spec.workload.model_copy(update=few), 0)
+
+
+def too_slow(network: Network, requests: Requests, offered_ops: float) -> tuple[TooSlow, ...]:
+    """Return the parts that are slower than requests at a rate need, the slowest first.
+
+    The stations of a role count as a whole, each request with one attempt: where requests are spread unevenly or are
+    repeated, a part is overloaded earlier. It takes a few milliseconds, unlike `bounds`.
+    """
+    work_s: Counter[str] = Counter()
+    routes, counts = np.unique(requests.route, return_counts=True)
+    for k, count in zip(routes.tolist(), counts.tolist(), strict=True):
+        rows = np.flatnonzero(requests.route == k)
+        size_bytes = requests.size_bytes[rows[:: max(1, count // _SAMPLE)]]
+        for visit in network.routes[k].visits:
+            station = _station(network, visit)
+            if station.discipline.takes_time and not station.discipline.infinite:
+                each_s = visit.demand.mean_s(size_bytes).mean()
+                work_s[station.role] += count / len(requests) * _least_s(station, float(each_s))
+    stations = Counter(station.role for station in network.stations)
+    servers: Counter[str] = Counter()
+    for station in network.stations:
+        servers[station.role] += station.servers
+    found = [
+        TooSlow(role, stations[role], offered_ops, servers[role] / total_s)
+        for role, total_s in work_s.items()
+        if total_s * offered_ops > servers[role]
+    ]
+    return tuple(sorted(found, key=lambda part: part.max_ops))
+
+
+def _least_s(station: Station, demand_s: float) -> float:
+    """Return the least time that a visit occupies a station: in a batch, what each further member adds."""
+    return min(demand_s, station.batch_item_s) if station.discipline.batches else demand_s
+
+
+def _station(network: Network, visit: Visit) -> Station:
+    """Return one of the stations that may serve a visit."""
+    place = visit.station
+    if isinstance(place, Member):
+        place = network.placements[place.table][0, place.position]
+    elif isinstance(place, Bound):
+        group = network.groups[place.group]
+        place = group.members[0, place.position]
+        if group.table is not None:
+            place = network.placements[group.table][0, place]
+    return network.stations[int(place)]
+
+
+def _offered_ops(trace: Trace) -> float:
+    """Return the arrival rate of an open loop; 0 of a closed loop, or if all requests arrive at once."""
+    span_s = trace.pacing.duration_s or float(trace.arrival_s.max(initial=0.0))
+    return len(trace) / span_s if trace.pacing.loop == "open" and span_s else 0.0

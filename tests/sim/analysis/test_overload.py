@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from models.store import compile_spec, load_spec, spec_of
+from sim.analysis.bounds import bounds
+from sim.analysis.overload import slow_parts
+from tests.paths import EXAMPLES
+from tests.specs import minio
+from traces.spec_file import load_mapping, override
+from traces.workload.generate import generate
+
+OPEN = override(minio("workload.operations=2000"), ["workload.rate=9000", "host.cores=4"])
+OPEN["workload"].pop("clients")
+
+
+def test_the_slowest_part_is_the_bottleneck_of_the_bounds():
+    spec = spec_of(OPEN, "spec")
+    (part,) = slow_parts(spec)
+    found = bounds(*compile_spec(spec, generate(spec.workload, 0)))
+    assert (part.role, part.offered_ops) == (found.bottleneck, 9000)
+    assert part.max_ops == pytest.approx(found.max_throughput_ops, rel=1e-6)
+
+
+def test_drives_count_together():
+    data = override(load_mapping(EXAMPLES / "minio-12-hdd.yaml"), ["workload.rate=400"])
+    (part,) = slow_parts(spec_of(data, "spec"))
+    assert (part.role, part.stations) == ("drive", 12) and 120 < part.max_ops < 160
+
+
+def test_a_narrow_network_is_named():
+    data = override(OPEN, ["workload.rate=500", "network.bandwidth=1Gbit/s", "workload.object_size=1MiB"])
+    assert "network" in [part.role for part in slow_parts(spec_of(data, "spec"))]
+
+
+def test_nothing_is_too_slow_below_saturation_or_in_a_closed_loop():
+    assert slow_parts(spec_of(override(OPEN, ["workload.rate=1000"]), "spec")) == ()
+    assert slow_parts(load_spec(EXAMPLES / "minio.yaml")) == ()
+
+
+def test_a_given_trace_has_its_own_rate():
+    spec = spec_of(OPEN, "spec")
+    trace = generate(spec_of(override(OPEN, ["workload.rate=50"]), "spec").workload, 0)
+    assert slow_parts(spec, trace) == ()
