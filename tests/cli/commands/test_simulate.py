@@ -302,6 +302,7 @@ def test_objectives_are_part_of_the_verdict_and_fail_a_check(capsys):
     outcomes = ("met", "not enough requests", "missed")
     assert all(f": {outcome}" in line for line, outcome in zip(objectives, outcomes, strict=True))
     assert "10,000" in objectives[1]
+    assert "p99.9 needs 10,000" in out.splitlines()[-1]
     row = next(line for line in out.splitlines() if line.startswith("┃ op "))
     assert row.index("PUT") < row.index("GET"), "objectives come first"
     assert tailcast(capsys, *light, *slos, "--check")[0] == 1
@@ -319,9 +320,7 @@ def test_objectives_of_replications_take_their_intervals(capsys):
     assert [each["status"] for each in late["slo"].values()] == ["missed"], "latency grows as long as this lasts"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"), [(["--check"], "--slo"), (["--slo", "LIST.p99<1s"], "no LIST requests")]
-)
+@pytest.mark.parametrize(("options", "words"), [(["--check"], "--slo"), (["--slo", "LIST.p99<1s"], "no LIST requests")])
 def test_an_objective_that_cannot_be_judged_is_refused(capsys, options, words):
     code, _, err = tailcast(capsys, "simulate", str(EXAMPLE), *SHORT, *options)
     assert code == 2
