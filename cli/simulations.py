@@ -88,7 +88,7 @@ def simulated_run(
         run.write(out)
         say(f"Run written to {out}")
     capacity = None if run.trace is None else capacity_of(spec, run.trace, generated=trace is None)
-    found = outcomes(slos, Measures.of(Replications((Replication.of(run, seed, load_of(run)),)), None, capacity))
+    found = _outcomes(slos, Replications((Replication.of(run, seed, load_of(run)),)), capacity) if slos else []
     verdict = verdict_on_run(run, capacity)
     result = _with_slos(result_of(run, verdict), found)
     counts = {op: figures["count"] for op, figures in result["ops"].items()}
@@ -126,11 +126,15 @@ def replicated_runs(
     verdict = done.verdict(capacity)
     if verdict is not None and verdict.overloaded:
         summary = summary.overloaded
-    found = outcomes(slos, Measures.of(done, None, capacity))
+    found = _outcomes(slos, done, capacity) if slos else []
     result = _with_slos({"verdict": to_json(verdict), **to_json(summary), "engine": done.work}, found)
     result |= {} if reached is None else {"precision": reached}
     grids = [replications_grid(summary, reached, slos), station_intervals_grid(summary.stations)]
     return _printed(result, verdict, found, grids, few_in(op.count - op.errors for op in summary.ops.values()))
+
+
+def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[Outcome]:
+    return outcomes(slos, Measures.of(replications, None, capacity))
 
 
 def _with_slos(result: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:

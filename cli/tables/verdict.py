@@ -36,10 +36,16 @@ def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
         return GROWS if verdict.overloaded else "no station limits the rate."
     rate = f"{number(first.capacity_ops)} op/s"
     if verdict.overloaded:
-        return f"{first.station} saturates at {rate}. {GROWS}"
+        return f"{_name(first)} saturates at {rate}. {GROWS}"
     if verdict.status == "saturated":
-        return f"{first.station} is {first.utilization:.0%} busy; more clients only wait."
-    return f"{first.station} ({first.utilization:.0%} busy) saturates first, at {rate} ({first.headroom:.1f}x)."
+        return f"{_name(first)} is {first.utilization:.0%} busy; more clients only wait."
+    return f"{_name(first)} ({first.utilization:.0%} busy) saturates first, at {rate} ({first.headroom:.1f}x)."
+
+
+def _name(first: Saturation) -> str:
+    """Return the station's name, or the first of a group's."""
+    name, *others = first.station.split(", ")
+    return f"{name} and {len(others)} others together" if others else name
 
 
 def bounds_line(result: Bounds) -> str:

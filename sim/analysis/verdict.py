@@ -5,8 +5,8 @@ station has no idle time and the backlog grows throughout the run (`sim.analysis
 first rule is exact for any length of run; the second one finds what demands do not show, such as retries. Clients of a
 closed loop wait for responses, so it is never overloaded, but *saturated*.
 
-The capacity is that by demands, unless the utilisation of a station contradicts it: then it is the rate of the run
-divided by that utilisation.
+The capacity is that by demands, unless the utilisation of a station contradicts it or shows it in overload: then it is
+the rate of the run divided by that utilisation.
 """
 
 from __future__ import annotations
@@ -129,8 +129,11 @@ def verdict_of(
     grows = 2 * sum(load.grows for load in loads) > len(loads) and full >= _BUSY
     sheds = is_open and full >= _FULL and errors >= _LEAST_ERRORS
     by_run = (grows or sheds) and not by_demands
-    found = _saturates_first(busy, completed_ops, offered_ops or completed_ops, None if by_run else capacity)
-    overloaded = by_demands or by_run
+    overloaded, present_ops = by_demands or by_run, offered_ops or completed_ops
+    found = _saturates_first(busy, completed_ops, present_ops, None if by_run else capacity)
+    in_run = _saturates_first(busy, completed_ops, present_ops, None) if overloaded else None
+    if in_run is not None and in_run.utilization >= _BUSY and in_run.capacity_ops < present_ops:
+        found = in_run  # so that no more is served than the capacity, which demands have apart from chance
     status: Status = "overloaded" if overloaded else _status(found, is_open)
     rate_ops = completed_ops if overloaded or offered_ops is None else offered_ops
     backlog = [_mean(list(each)) for each in zip(*(load.backlog for load in loads), strict=False)]

@@ -86,13 +86,15 @@ def test_a_table_has_a_row_for_each_point(capsys, spec):
 def test_several_operations_have_separate_tables(capsys, spec):
     arguments = ["--vary", "host.cores=1,2", "--set", "workload.mix={GET: 1, PUT: 1}", "--slo", "PUT.errors<1%"]
     out, _ = whatif(capsys, spec, *arguments)
-    assert [line.strip() for line in out.splitlines() if line[:1].isalpha()][:3] == ["GET", "PUT", "objectives"]
+    titles = ["PUT", "GET", "objectives"]  # operations with objectives come first
+    assert out.startswith("host.cores=1 is ")
+    assert [line.strip() for line in out.splitlines() if line.strip() in titles] == titles
     varied, slos = [parse_variation("host.cores=1,2")], [parse_slo("PUT.errors<1%")]
     result = requested(
         WhatIfExperiment(override(load_mapping(spec), ["workload.mix={GET: 1, PUT: 1}"]), "small", varied, slos)
     )
     grids = points_grids(result)
-    assert [grid.title for grid in grids] == ["GET", "PUT", "objectives"]
+    assert [grid.title for grid in grids] == titles
     assert all(len(grid.rows) == 2 and len(grid.columns) == len(grid.rows[0]) for grid in grids)
     assert len(findings(result)) == 2
 
@@ -245,3 +247,40 @@ def test_searches_are_reached(capsys, spec):
         "--trajectories", 2, "--json", verb="sensitivity",
     )[0]  # fmt: skip
     assert {row["path"] for row in json.loads(screened)["parameters"]} == {"workload.clients", "host.cores"}
+
+
+def test_an_overloaded_point_is_marked_and_has_no_intervals(capsys, tmp_path):
+    path = tmp_path / "store.yaml"
+    path.write_text(yaml.safe_dump(minio("workload.operations=600", "workload.rate=100/s")))
+    varied = ["--vary", "workload.rate=100/s,9000/s", "--replications", 2, "--slo", "GET.p99<1h"]
+    out, _ = whatif(capsys, path, *varied)
+    assert out.startswith("workload.rate=100/s is healthy: ")
+    assert [("overloaded" in row, "fail" in row) for row in out.splitlines() if row.startswith("│ 9000/s")] == [
+        (True, True)
+    ]
+    healthy, overloaded = json.loads(whatif(capsys, path, *varied, "--json")[0])["points"]
+    assert (healthy["load"]["status"], overloaded["load"]["status"]) == ("healthy", "overloaded")
+    assert healthy["ops"]["GET"]["interval"]["latency_s"]["p50"][0] > 0
+    assert overloaded["ops"]["GET"]["interval"]["latency_s"]["p50"] == [None, None]
+    assert overloaded["slo"] == {"GET.p99<1h": "fail"}
+
+
+def test_too_few_requests_are_neither_pass_nor_fail(capsys, spec):
+    arguments = ["--vary", "host.cores=1,2", "--replications", 2, "--slo", "GET.p99<1h"]
+    assert "not enough requests" in whatif(capsys, spec, *arguments)[0]
+    point = json.loads(whatif(capsys, spec, *arguments, "--json")[0])["points"][0]
+    assert point["slo"] == {"GET.p99<1h": "unsure"}
+    assert point["ops"]["GET"]["few"] == ["p99", "p99_9"]
+
+
+@pytest.mark.parametrize(("slo", "outcome"), [("GET.p50<1h", "every value meets"), ("GET.p50<1us", "no value meets")])
+def test_a_search_without_a_limit_is_an_answer(capsys, spec, tmp_path, slo, outcome):
+    page = tmp_path / "page.html"
+    goal = ["max workload.clients in 2..3", "--replications", 2, "--slo", slo, "--report", page]
+    code, out, _ = tailcast(capsys, "find", spec, *goal, "--workers", 1)
+    assert code == 0
+    assert "search " in out
+    assert "search " in page.read_text()
+    result = json.loads(tailcast(capsys, "find", spec, *goal, "--workers", 1, "--json")[1])
+    assert result["outcome"] == outcome
+    assert result["trials"][0]["load"]["status"] in ("healthy", "near saturation", "saturated")

@@ -169,14 +169,28 @@ def test_the_header_has_question_result_and_certainty(tmp_path):
     assert "differs from real" in found
 
 
-def simulated_run(folder):
+def simulated_run(folder, *assignments):
     """A Run of the command, with its spec and trace."""
-    sets = ["workload.duration=0.3s", "drives.count=4", "drives.parity=2"]
+    sets = ["workload.duration=0.3s", "drives.count=4", "drives.parity=2", *assignments]
     options = [part for text in sets for part in ("--set", text)]
     with pytest.raises(SystemExit) as end:
         main(["simulate", str(MINIO), *options, "--out", str(folder), "--json"])
     assert not end.value.code
     return Run.read(folder)
+
+
+def test_the_page_of_a_simulated_run_opens_with_its_verdict(tmp_path):
+    page = tmp_path / "page.html"
+    write_report([("a", simulated_run(tmp_path / "light", "workload.rate=100/s"))], page, "t")
+    assert header_of(page)[1].startswith("healthy: ")
+    assert "p99 needs 1,000" in without_scripts(page)
+    write_report([("a", simulated_run(tmp_path / "heavy", "workload.rate=6000/s"))], page, "t")
+    _, found, sure = header_of(page)
+    assert found.startswith("overloaded: ")
+    assert "interval of" not in sure
+    assert "requests in flight" in without_scripts(page)
+    write_report([("a", sample_run(1))], page, "t")
+    assert header_of(page)[1].startswith("GET at "), "a measured Run has no such verdict"
 
 
 def test_routes_of_a_simulated_run_are_drawn(tmp_path):

@@ -166,12 +166,14 @@ def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, 
         "host cpu.utilization<90%."
     )
     kept = sum(point.verdict == "pass" for point in one.points)
-    assert found.startswith(f"{kept} of 3 points meet every objective")
+    assert found.startswith("workload.clients=1 is ")  # the verdict on the load of the base
+    assert f"{kept} of 3 points meet every objective" in found
     assert sure.startswith("Each point has 2 replications, with common random numbers; the widest 95% interval")
     question, found, _ = header_of(page_of(sampled, tmp_path))
     assert question.startswith("Latency and throughput at 5 points of host.cores (")
     least = min(point.ops["GET"].latency_s["p99"] for point in sampled.points)
-    assert found.startswith(f"GET p99 is between {least * 1e3:.2f} ms (")
+    assert found.startswith("host.cores=")
+    assert f"GET p99 is between {least * 1e3:.2f} ms (" in found
 
 
 def test_figures_of_a_page_depend_on_the_varied_fields(one, two, sampled, tmp_path):
