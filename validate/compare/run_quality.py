@@ -1,4 +1,4 @@
-"""The run-quality check: the one judgement of whether a measured Run can be trusted.
+"""The run-quality check: the one decision whether a measured Run can be trusted.
 
 A forecast assumes that the store receives the workload of the trace, on a machine that does nothing else and does not
 change. If the client did not keep the schedule, the store fell behind, or the machine did other work, a difference says
