@@ -191,7 +191,7 @@ def test_operations_that_are_retried_and_hedged_can_be_named():
         ({"hedge": {"after": "-1ms"}}, "client.hedge.after: '-1ms' is negative"),
         ({"hedge": {"budget": -1}}, "client.hedge.budget: is -1"),
         ({"hedge": {"operations": ["GIT"]}}, "client.hedge.operations.0: is 'GIT': .*'GET'"),
-        ({"hedge": {"afer": 1}}, "client.hedge.afer: unknown field; allowed are after, budget"),
+        ({"hedge": {"afer": 1}}, "client.hedge.afer: unknown field; did you mean after?"),
         ({"timeout": 0}, "client.timeout: is 0"),
         ({"retry": {"retries": 31}}, "client.retry.retries: is 31"),
         ({"retry": {"jitter": 2}}, "client.retry.jitter: is 2"),

@@ -183,7 +183,7 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
         ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
         ("max store", "GET.p99<1s", "a number is needed"),
-        ("max workload.rat", "GET.p99<1s", "no field 'rat' there; allowed are rate"),
+        ("max workload.rat", "GET.p99<1s", "no field 'rat' there; did you mean rate?"),
         ("max rate in 20..10", "GET.p99<1s", "ascending"),
         ("max rate in 10..20ms", "GET.p99<1s", "unknown unit"),
         ("most rate", "GET.p99<1s", "write it like"),
