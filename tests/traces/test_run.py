@@ -105,7 +105,11 @@ def test_commands_refuse_bad_runs_with_one_line(tmp_path, capsys, command, monke
     good, bad = tmp_path / "good", tmp_path / "bad"
     run_of(np.full(30, 0.01)).write(good)
     run_of(np.full(30, 0.01)).write(bad)
-    assert "run.json" in refused(capsys, command, good, tmp_path / "absent")
+    assert "absent: no such Run" in refused(capsys, command, good, tmp_path / "absent")
+    run_of([0.1]).write(tmp_path / "goods")
+    assert "did you mean" in refused(capsys, command, good, tmp_path / "godos")
+    (tmp_path / "t.parquet").write_text("x")
+    assert "t.parquet: is a trace" in refused(capsys, command, good, tmp_path / "t.parquet")
     (tmp_path / "empty").mkdir()
     assert "empty: " in refused(capsys, command, tmp_path / "empty", good)
     (tmp_path / "file").write_text("x")
