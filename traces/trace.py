@@ -188,6 +188,8 @@ class Trace:
         Raises:
             InputError: the file is missing or is not a Trace; the message names row and column.
         """
+        if path.is_dir():
+            raise InputError(f"{path}: is {_folder_kind(path)}; a trace file is needed, parquet or CSV")
         if path.suffix == ".csv":
             return _read_csv(path)
         table = read_parquet(path)
@@ -230,6 +232,12 @@ def _known(data: Any) -> tuple[Pacing, Origin | None]:
     if unknown:
         raise InputError(f"pacing has the unknown field {unknown[0]!r}; allowed are {', '.join(known)}")
     return Pacing(**given), origin
+
+
+def _folder_kind(path: Path) -> str:
+    if (path / "trace.parquet").is_file():
+        return f"a Run, whose trace is {path / 'trace.parquet'}"
+    return "a folder"
 
 
 def _read_csv(path: Path) -> Trace:

@@ -26,7 +26,8 @@ def parse_failure(text: str) -> Failure:
     try:
         return Failure(text, kind, which, None if value is None else _number(value))
     except ValueError as error:
-        raise InputError(f"failure {text}: {value!r} is not a number; {_EXAMPLES}") from error
+        said = str(error) if "%" in (value or "") else f"{value!r} is not a number"
+        raise InputError(f"failure {text}: {said}; {_EXAMPLES}") from error
 
 
 def _number(value: str) -> float:

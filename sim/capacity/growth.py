@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from models.store import Spec, required, store_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, validated
-from traces.units import Bytes, PerSecond
+from traces.units import Bytes, Fraction, PerSecond
 from traces.workload.distributions import Floats, Strict
 from traces.workload.generate import generate
 from traces.workload.sizes import FixedSize
@@ -64,9 +65,17 @@ def _as_range(value: Any) -> Any:
     )
 
 
+def _as_change(value: Any) -> Any:
+    """Read ``2%`` as 0.02; a change may be negative."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        with contextlib.suppress(ValueError):
+            return float(value.strip().removesuffix("%")) / 100
+    return value
+
+
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Uncertain = Annotated[Range[Annotated[Number, Field(ge=0)]], BeforeValidator(_as_range)]
-Change = Annotated[Range[Annotated[Number, Field(gt=-1)]], BeforeValidator(_as_range)]
+Change = Annotated[Range[Annotated[Number, BeforeValidator(_as_change), Field(gt=-1)]], BeforeValidator(_as_range)]
 Rates = Annotated[Range[Annotated[PerSecond, Field(gt=0)]], BeforeValidator(_as_range)]
 Sizes = Annotated[Range[Annotated[Bytes, Field(gt=0)]], BeforeValidator(_as_range)]
 
@@ -82,7 +91,7 @@ class Rate(Strict):
     """Growth of the arrival rate of an open loop."""
 
     now: Rates | None = Field(None, description="Requests per second at month 0; absent: the spec's workload.rate.")
-    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month; 0.02 is 2 %.")
+    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month, such as 2% or 0.02.")
 
 
 class ClientCount(Strict):
@@ -91,7 +100,7 @@ class ClientCount(Strict):
     now: Annotated[Range[Annotated[Number, Field(ge=1)]], BeforeValidator(_as_range)] | None = Field(
         None, description="Clients at month 0; absent: the spec's workload.clients."
     )
-    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month; 0.02 is 2 %.")
+    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month, such as 2% or 0.02.")
 
 
 class Growth(Strict):
@@ -103,7 +112,7 @@ class Growth(Strict):
     clients: ClientCount | None = Field(None, description="Clients of a closed loop; absent: as in the spec.")
     object_size: Sizes | None = Field(None, description="Size of stored and requested objects; absent: the spec's.")
     scenarios: int = Field(24, ge=1, le=1000, description="Number of scenarios drawn from uncertain values.")
-    utilization: float = Field(1.0, gt=0, le=1, description="Utilisation above which a station is at its limit.")
+    utilization: Fraction = Field(1.0, gt=0, description="Utilisation above which a station is at its limit.")
 
     @model_validator(mode="after")
     def _one_loop(self) -> Growth:

@@ -39,6 +39,8 @@ def test_the_help_imports_no_subcommand():
         (["simulate", "spec.yaml", "--bounds"], "simulate has no --bounds; use: tailcast bounds SPEC"),
         (["whatif", "spec.yaml", "--find=max rate"], "whatif has no --find; use: tailcast find SPEC"),
         (["simulate", "spec.yaml", "--nothing"], "No such option: --nothing"),
+        (["replay", "trace.csv", "--profile=x"], "replay has no --profile; it is now called --aws-profile"),
+        (["replay", "trace.csv", "--timeout=30"], "--timeout': '30' needs a unit, as in 30ms or 30s"),
     ],
 )
 def test_a_mistake_is_one_line(capsys, arguments, said):

@@ -221,7 +221,7 @@ def test_samples_and_precision(capsys, spec):
         ([], "Missing option '--vary'"),
         (["--vary", "host.cores"], "--vary host.cores: write it like"),
         (["--vary", "host.cores=1,2", "--slo", "fast"], "--slo fast: is not an objective"),
-        (["--vary", "hots.cores=1,2"], "vary hots.cores: no such field; similar are host.cores"),
+        (["--vary", "hots.cores=1,2"], "vary hots.cores: no such field; did you mean host.cores"),
         (["--vary", "host.cores=0,-1"], "host.cores: is 0: input should be greater than or equal to 1"),
         (["--vary", "host.cores=1,2", "--workers", "2", "--scheduler", "tcp://x"], "give one"),
         (["--vary", "host.cores=1,2", "--base", "host.cores"], "--base host.cores: write it like"),

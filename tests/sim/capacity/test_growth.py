@@ -75,6 +75,17 @@ def test_a_store_grows_and_is_asked_for_more():
     assert grown.workload.object_size.quantile(np.array([0.5]))[0] == 65536
 
 
+def test_changes_and_utilization_may_be_percentages():
+    written = growth(rate={"now": 100, "growth": "-2%"}, utilization="80%")
+    assert written == growth(rate={"now": 100, "growth": -0.02}, utilization=0.8)
+    spread = {"low": "1%", "likely": "2 %", "high": 0.04}
+    assert growth(rate={"growth": spread}).rate.growth.likely == 0.02
+    with pytest.raises(InputError, match=r"utilization: .*did you mean 80%"):
+        growth(utilization=80)
+    with pytest.raises(InputError, match=r"rate\.growth"):
+        growth(rate={"growth": "much%"})
+
+
 def test_growth_begins_with_what_the_spec_has():
     given_none = growth(objects={"per_month": 10}, rate=None, object_size=None, clients={"growth": 0.1})
     spec = ceph("stored.objects=500", "workload.clients=20")

@@ -230,7 +230,9 @@ def test_bins_tile_the_windows(at, lasts, end):
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        ("drives", "has no drives; allowed are drive, host, slow-drive, noisy-neighbour"),
+        ("drives", "has no drives; did you mean drive?"),
+        ("node", "has no node; did you mean host?"),
+        ("volcano", "has no volcano; allowed are drive, host, slow-drive, noisy-neighbour"),
         ("slow-drive=1", "must be above 1"),
         ("slow-drive=fast", "'fast' is not a number"),
         ("noisy-neighbour=1", "above 0 and below 1"),

@@ -190,7 +190,7 @@ def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():
         ("max rate", "LIST.p99<1s", "the workload has no LIST"),
         ("max client.hedge.after", "GET.p99<1s", "add bounds"),
         ("max store", "GET.p99<1s", "a number is needed"),
-        ("max workload.rat", "GET.p99<1s", "no field 'rat' there; allowed are rate"),
+        ("max workload.rat", "GET.p99<1s", "no field 'rat' there; did you mean rate?"),
         ("max rate in 20..10", "GET.p99<1s", "ascending"),
         ("max rate in 10..20ms", "GET.p99<1s", "unknown unit"),
         ("most rate", "GET.p99<1s", "write it like"),
@@ -326,11 +326,20 @@ def test_extra_load_counts_attempts():
         assert simulations(["client.hedge.after=0"]).extra_load == pytest.approx(1)
 
 
-@pytest.mark.parametrize("target", ["GET", "GET.max", "get.p99", "GET.p42"])
-def test_a_target_is_a_latency(target):
-    with pytest.raises(InputError, match="write it like"):
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("GET", "write it like GET.p99"),
+        ("GET.max", "'max' is not a latency; allowed are mean"),
+        ("GET.p999", "did you mean p99.9?"),
+        ("GTE.p99", "did you mean GET?"),
+    ],
+)
+def test_a_target_is_a_latency(target, said):
+    with pytest.raises(InputError, match="--target") as error:
         parse_target(target)
-    assert parse_target("GET.p99.9") == Target("GET", "p99_9")
+    assert said in str(error.value)
+    assert parse_target("GET.p99.9") == parse_target("get.P99.9") == Target("GET", "p99_9")
     assert str(Target("GET", "p99_9")) == "GET.p99.9"
 
 

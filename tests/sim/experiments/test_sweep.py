@@ -287,7 +287,7 @@ def test_a_point_that_cannot_be_is_told_and_the_others_go_on():
     ("varied", "slos", "said"),
     [
         ([], [], "nothing is varied"),
-        (["host.coers=1,2"], [], "unknown field; allowed are cores"),
+        (["host.coers=1,2"], [], "did you mean"),
         (["coers=1,2"], [], "vary coers: no such field"),
         (["host.cores=1,2", "host.cores=3,4"], [], "vary host.cores: is given twice"),
         (["host.cores=1,2"], ["LIST.p99<1s"], "the workload has no LIST requests; it has GET, PUT"),

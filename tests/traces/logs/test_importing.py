@@ -209,6 +209,7 @@ def test_the_command_writes_trace_and_run_and_tells_in_json(
     ("arguments", "message"),
     [
         (["{}/none.log"], "none.log: no such file"),
+        (["{}/none.log", "--format", "s3-access-log"], "none.log: no such file"),
         (["{}/a.log", "--format", "cvs"], "'cvs'"),
         (["{}/noise"], "noise: "),
         (["{}/a.log", "--format", "csv"], "columns"),
