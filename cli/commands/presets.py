@@ -17,7 +17,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the presets of hosts and drives with their main figures, or one with its source and all values."""
+    """List the presets of hosts and drives that specs may name."""
     from cli.tables.presets import preset_grids, preset_lines, values_grid
     from models.preset_list import all_presets
     from traces.suggestions import did_you_mean

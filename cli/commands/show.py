@@ -20,7 +20,7 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the values of a spec with units and origins: file, --set, preset, profile or default."""
+    """Print the values of a spec and where each comes from."""
     from cli.parse.spec import described
     from cli.tables.origins import origin_grids
     from models.assumptions import assumptions

@@ -125,5 +125,5 @@ def implausible_text(found: Implausible) -> str:
 
 def too_slow_text(part: TooSlow) -> str:
     """Say by how much a part is too slow."""
-    what = part.role if part.stations == 1 else f"{part.role} ({part.stations} together)"
+    what = part.part if part.stations == 1 else f"{part.part} ({part.stations} together)"
     return f"{what} serves at most {number(part.max_ops)} op/s of {number(part.offered_ops)} op/s offered"

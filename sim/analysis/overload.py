@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,16 +22,16 @@ _SAMPLE = 200  # requests of each route, whose sizes give its mean demands
 
 @dataclass(frozen=True)
 class TooSlow:
-    """Stations of one role that cannot serve what arrives.
+    """A station, or all stations of a role, that cannot serve what arrives.
 
     Attributes:
-        role: role of the stations, such as ``drive``.
-        stations: their number.
+        part: name of the station, or the role, such as ``drive``.
+        stations: number of stations.
         offered_ops: arrival rate.
         max_ops: rate at which all of them are busy.
     """
 
-    role: str
+    part: str
     stations: int
     offered_ops: float
     max_ops: float
@@ -61,10 +62,12 @@ def sample_of(spec: Spec) -> Trace:
 def too_slow(network: Network, requests: Requests, offered_ops: float) -> tuple[TooSlow, ...]:
     """Return the parts that are slower than requests at a rate need, the slowest first.
 
-    The stations of a role count as a whole, each request with one attempt: where requests are spread unevenly or are
-    repeated, a part is overloaded earlier. It takes a few milliseconds, unlike `bounds`.
+    Stations among which requests are placed, by key or by load, count as a whole, and each request has one attempt:
+    where requests are spread unevenly or are repeated, a part is overloaded earlier. It takes a few milliseconds,
+    unlike `bounds`.
     """
-    work_s: Counter[str] = Counter()
+    placed_roles: set[str] = set()
+    work_s: defaultdict[str, float] = defaultdict(float)
     routes, counts = np.unique(requests.route, return_counts=True)
     for k, count in zip(routes.tolist(), counts.tolist(), strict=True):
         rows = np.flatnonzero(requests.route == k)
@@ -73,17 +76,37 @@ def too_slow(network: Network, requests: Requests, offered_ops: float) -> tuple[
             station = _station(network, visit)
             if station.discipline.takes_time and not station.discipline.infinite:
                 each_s = visit.demand.mean_s(size_bytes).mean()
-                work_s[station.role] += count / len(requests) * _least_s(station, float(each_s))
-    stations = Counter(station.role for station in network.stations)
+                work_s[station.name] += count / len(requests) * _least_s(station, float(each_s))
+                if isinstance(visit.station, Member | Bound):
+                    placed_roles.add(station.role)
+    return _overloaded(network, work_s, placed_roles, offered_ops)
+
+
+def _overloaded(
+    network: Network, work_s: Mapping[str, float], placed_roles: Container[str], offered_ops: float
+) -> tuple[TooSlow, ...]:
+    """Compare the work of each part with its servers.
+
+    Args:
+        network: the network.
+        work_s: work of a request by station; of stations among which requests are placed, one has that of all.
+        placed_roles: roles of these stations.
+        offered_ops: arrival rate.
+    """
+    part_s: defaultdict[str, float] = defaultdict(float)
+    stations: Counter[str] = Counter()
     servers: Counter[str] = Counter()
     for station in network.stations:
-        servers[station.role] += station.servers
+        part = station.role if station.role in placed_roles else station.name
+        part_s[part] += work_s.get(station.name, 0.0)
+        stations[part] += 1
+        servers[part] += station.servers
     found = [
-        TooSlow(role, stations[role], offered_ops, servers[role] / total_s)
-        for role, total_s in work_s.items()
-        if total_s * offered_ops > servers[role]
+        TooSlow(part, stations[part], offered_ops, servers[part] / total_s)
+        for part, total_s in part_s.items()
+        if total_s * offered_ops > servers[part]
     ]
-    return tuple(sorted(found, key=lambda part: part.max_ops))
+    return tuple(sorted(found, key=lambda each: each.max_ops))
 
 
 def _least_s(station: Station, demand_s: float) -> float:

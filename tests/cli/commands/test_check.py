@@ -42,7 +42,7 @@ def test_check_lists_what_is_assumed_free_implausible_and_too_slow(capsys, doubt
     assert result["presets"].keys() == {"epyc-2-cores", "nvme"}
     assert "client.cpu.GET" in result["free"] and "drives.read" not in result["free"]
     assert [each["path"] for each in result["implausible"]] == ["drives.read.per_byte"]
-    assert "host cpu" in [each["role"] for each in result["too_slow"]]
+    assert "host cpu" in [each["part"] for each in result["too_slow"]]
     code, out, _ = tailcast(capsys, "check", doubtful)
     assert code == 0 and "drives.read.per_byte" in out and "network.latency" in out
     assert tailcast(capsys, "check", doubtful, "--strict")[0] == 1

@@ -142,7 +142,7 @@ def test_impossible_precision_is_refused(requested):
 
 
 def test_what_a_simulation_refuses_is_refused_in_a_worker_too():
-    nothing = ("host.cpu={}", "client.cpu={}", "network.latency=0")
+    nothing = ("host.cpu={GET: 0}", "client.cpu={}", "network.latency=0")
     endless = minio(*nothing, "workload.operations=null", "workload.duration=1s")
     for workers in (1, 2):
         with pytest.raises(InputError, match="take no time"):

@@ -94,7 +94,7 @@ def test_intervals_cover_the_truth_as_often_as_they_claim():
     CPU times tell client and server apart, and not well: where a trial cannot, its profile says so.
     """
     law = "{constant: 0.38ms, distribution: {kind: lognormal, cv: 0.5}}"
-    data = minio("client.cpu={GET: 0.24ms}", f"host.cpu={{GET: {law}}}", "drives={}")
+    data = minio("client.cpu={GET: 0.24ms}", f"host.cpu={{GET: {law}}}", "drives={read: 0}")
     configurations = ((1, "GET", "4KiB"), (4, "GET", "4KiB"))
     trials = [recover_truth.trial(data, seed, configurations, operations=5000) for seed in (1, 2, 3, 4)]
     rows = recover_truth.table(trials, 0.95)["parameters"]
