@@ -24,30 +24,42 @@ except KeyboardInterrupt:  # imports take most of the time of a short command
     print(_INTERRUPTED, file=sys.stderr)
     sys.exit(130)
 
-SUMMARIES = {
-    "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",
-    "simulate": "Simulate a store and print latencies, throughput and the load of each station.",
-    "check": "Check a spec: assumed values, what costs nothing, implausible values, parts slower than the workload.",
-    "show": "Print the values of a spec and where each comes from.",
-    "explain": "Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values.",
-    "presets": "List the presets of hosts and drives that specs may name.",
-    "bounds": "Compute the bottleneck, bounds on throughput and response time, and exact means where they exist.",
-    "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",
-    "find": "Find the value of one field that meets the objectives, or that minimises a latency.",
-    "sensitivity": "Rank the numbers of a spec by their effect on a latency (Morris screening).",
-    "failures": "Simulate failures: each operation before, during and after one, compared with a healthy store.",
-    "timeline": "Simulate a store as it fills: throughput and latency against the objects stored.",
-    "plan": "Find when a growing store reaches its limits, and the cheapest change that meets its objectives.",
-    "compare": "Compare two Runs quantile by quantile, and say whether A agrees with B.",
-    "calibrate": "Fit a model to measured Runs, and write a profile for --profile of other commands.",
-    "validate": "Check measured Runs, predict those that the model was not fitted to, and report the errors.",
-    "report": "Write an HTML page about one Run, or a comparison of two; it works offline.",
-    "replay": "Issue the requests of a trace to a real store, and record their outcomes.",
-    "trace": "Generate, import, describe, fit and transform traces of requests.",
-    "reference": "Predict published measurements of real stores.",
-    "lab": "Start and stop a real store on loopback.",
+GROUPS = {
+    "Forecast": {
+        "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",
+        "simulate": "Simulate a store and print latencies, throughput and the load of each station.",
+        "bounds": "Compute the bottleneck, bounds on throughput and response time, and exact means where they exist.",
+        "report": "Write an HTML page about one Run, or a comparison of two; it works offline.",
+    },
+    "What a forecast rests on": {
+        "check": "Check a spec: assumed values, what costs nothing, what is implausible or too slow for the workload.",
+        "show": "Print the values of a spec and where each comes from.",
+        "explain": "Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values.",
+        "presets": "List the presets of hosts and drives that specs may name.",
+    },
+    "Changes, failures and growth": {
+        "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",
+        "find": "Find the value of one field that meets the objectives, or that minimises a latency.",
+        "sensitivity": "Rank the numbers of a spec by their effect on a latency (Morris screening).",
+        "failures": "Simulate failures: each operation before, during and after one, compared with a healthy store.",
+        "timeline": "Simulate a store as it fills: throughput and latency against the objects stored.",
+        "plan": "Find when a growing store reaches its limits, and the cheapest change that meets its objectives.",
+    },
+    "Requests": {
+        "trace": "Generate, import, describe, fit and transform traces of requests.",
+    },
+    "Validation": {
+        "lab": "Start and stop a real store on loopback.",
+        "replay": "Issue the requests of a trace to a real store, and record their outcomes.",
+        "compare": "Compare two Runs quantile by quantile, and say whether A agrees with B.",
+        "calibrate": "Fit a model to measured Runs, and write a profile for --profile of other commands.",
+        "validate": "Check measured Runs, predict those that the model was not fitted to, and report the errors.",
+        "reference": "Predict published measurements of real stores.",
+    },
 }
-"""Subcommands, which are modules of `cli.commands`, in the order of the help, with their summaries."""
+"""Subcommands, which are modules of `cli.commands`, with their summaries, in the groups and order of the help."""
+
+SUMMARIES = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 
 
 _TIMELINE, _FIND = "timeline SPEC --objects LOW..HIGH", "find SPEC 'max|min|best PATH'"
@@ -124,8 +136,9 @@ class _Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         with _without_typers_exit():

@@ -14,7 +14,10 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute the bottleneck, bounds on throughput and response time, and exact means where they exist."""
+    """Compute the bottleneck, bounds on throughput and response time, and exact means where they exist.
+
+    Example: tailcast bounds examples/minio.yaml
+    """
     from cli.parse.spec import spec_and_trace
     from cli.tables.bounds import bounds_grids
     from cli.tables.verdict import bounds_line

@@ -89,6 +89,8 @@ def command(
     """Fit a model to measured Runs, and write a profile for --profile of other commands.
 
     The fitted parameters are the service demands and distributions that the spec contains and the Runs depend on.
+
+    Example: tailcast calibrate examples/minio.yaml light-runs/ -o mine.yaml
     """
     if anyway and leave_out:
         raise InputError("--anyway fits Runs that fail the run-quality check, and --leave-out does not; give one")

@@ -20,7 +20,10 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a spec: assumed values, what costs nothing, implausible values, parts slower than the workload."""
+    """Check a spec: assumed values, what costs nothing, what is implausible or too slow for the workload.
+
+    Example: tailcast check examples/minio.yaml
+    """
     from cli.parse.spec import described
     from cli.tables.origins import check_grids
     from sim.analysis.check import check

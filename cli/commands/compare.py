@@ -29,7 +29,10 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two Runs quantile by quantile, and say whether A agrees with B."""
+    """Compare two Runs quantile by quantile, and say whether A agrees with B.
+
+    Example: tailcast compare forecast measured --tolerance 15% --check
+    """
     from cli.tables.comparison import comparison_grid
     from cli.tables.quality import named_warnings, run_warnings
     from cli.words import doubt, verdict

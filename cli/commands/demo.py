@@ -45,6 +45,8 @@ def command(
 
     Measures a live store on loopback where its server is installed; else, or if the machine is busy, takes Runs
     recorded on a real one.
+
+    Example: tailcast demo
     """
     for name in (*map(demo.run_name, (*LIGHT_CLIENTS, HEAVY_CLIENTS)), "forecast"):
         if (out / name).exists():

@@ -26,7 +26,10 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values."""
+    """Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values.
+
+    Example: tailcast explain network.latency
+    """
     from cli.tables.explained import explained_lines
     from models.explained import Explained, explained
     from models.field_paths import Form

@@ -73,7 +73,10 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate failures: each operation before, during and after one, compared with a healthy store."""
+    """Simulate failures: each operation before, during and after one, compared with a healthy store.
+
+    Example: tailcast failures examples/minio-12-hdd.yaml drive --slo 'GET.p99<100ms'
+    """
     from cli.pages.failures import write_failures_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import seconds_of

@@ -78,7 +78,10 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the value of one field that meets the objectives, or that minimises a latency."""
+    """Find the value of one field that meets the objectives, or that minimises a latency.
+
+    Example: tailcast find examples/minio.yaml 'max workload.rate in 50..2000' --slo 'GET.p99<20ms'
+    """
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos

@@ -49,6 +49,8 @@ def up(
     """Start the store; harmless when it is up.
 
     Installs the server where it is missing. Starts again what has died of several processes.
+
+    Example: tailcast lab up minio --drives 4
     """
     form = _form(kind_of(name), drives, nodes)
     already = lab.status(name) is not None
@@ -59,7 +61,10 @@ def up(
 
 @app.command()
 def down(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
-    """Stop the store and remove its data."""
+    """Stop the store and remove its data.
+
+    Example: tailcast lab down minio
+    """
     stopped = lab.down(name)
     if json:
         print_json({"name": name, "up": False, "stopped": stopped})
@@ -69,7 +74,10 @@ def down(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
 
 @app.command()
 def status(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
-    """Say whether the store is up, and where."""
+    """Say whether the store is up, and where.
+
+    Example: tailcast lab status minio
+    """
     store = lab.status(name)
     if store is not None:
         _print(store, "is up", json)
@@ -81,7 +89,10 @@ def status(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
 
 @app.command()
 def install(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
-    """Install the store's server, unless it is there."""
+    """Install the store's server, unless it is there.
+
+    Example: tailcast lab install minio
+    """
     kind = kind_of(name)
     with _lines(f"{name}: installing") as progress:
         program = kind.find() or kind.install(progress)

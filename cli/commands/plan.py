@@ -51,7 +51,10 @@ def command(
     figure_format: FormatOption = "png",
     as_json: JsonOption = False,
 ) -> None:
-    """Find when a growing store reaches its limits, and the cheapest change that meets its objectives."""
+    """Find when a growing store reaches its limits, and the cheapest change that meets its objectives.
+
+    Example: tailcast plan SPEC --growth examples/ceph/growth.yaml --slo 'PUT.throughput>3000/s'
+    """
     from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos

@@ -17,7 +17,10 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the presets of hosts and drives that specs may name."""
+    """List the presets of hosts and drives that specs may name.
+
+    Example: tailcast presets
+    """
     from cli.tables.presets import preset_grids, preset_lines, values_grid
     from models.preset_list import all_presets
     from traces.suggestions import did_you_mean

@@ -32,7 +32,10 @@ _SHORT = {
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the cases with their sources."""
+    """List the cases with their sources.
+
+    Example: tailcast reference list
+    """
     if as_json:
         cases = [{"name": case.name, "source": case.source, "rows": len(case.rows)} for case in CASES]
         print_json({"cases": cases})
@@ -70,7 +73,10 @@ def run(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict the published measurements of a case."""
+    """Predict the published measurements of a case.
+
+    Example: tailcast reference run ceph-nvme-quincy
+    """
     check_file_output(out, force)
     case = case_named(name)
     allowed = case.tolerance if tolerance is None else tolerance

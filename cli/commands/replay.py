@@ -117,6 +117,8 @@ def command(
 
     The requests use new buckets, which are removed afterwards; nothing else on the store is touched.
     Retries and hedged requests: --set client.retry.retries=2 --set client.hedge.after=p95, or --policy SPEC.yaml.
+
+    Example: tailcast replay trace.parquet --endpoint-url http://10.0.0.1:9000 --out measured
     """
     options = Options(
         speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,

@@ -53,7 +53,10 @@ def command(
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write an HTML page about one Run, or a comparison of two; it works offline."""
+    """Write an HTML page about one Run, or a comparison of two; it works offline.
+
+    Example: tailcast report forecast measured -o report.html
+    """
     if len(runs) > 2:
         raise InputError(f"report takes one or two Runs, not {len(runs)}")
     pages = PageFiles(out, figures_to, figure_format)

@@ -65,7 +65,10 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Rank the numbers of a spec by their effect on a latency (Morris screening)."""
+    """Rank the numbers of a spec by their effect on a latency (Morris screening).
+
+    Example: tailcast sensitivity examples/minio.yaml --vary network.latency=0.05ms..0.2ms --target GET.p99
+    """
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import say_loops, spec_mapping

@@ -20,7 +20,10 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the values of a spec and where each comes from."""
+    """Print the values of a spec and where each comes from.
+
+    Example: tailcast show examples/minio.yaml --set workload.clients=32
+    """
     from cli.parse.spec import described
     from cli.tables.origins import origin_grids
     from models.assumptions import assumptions

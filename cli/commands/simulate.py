@@ -57,7 +57,10 @@ def command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a store and print latencies, throughput and the load of each station."""
+    """Simulate a store and print latencies, throughput and the load of each station.
+
+    Example: tailcast simulate examples/minio.yaml --set workload.clients=32
+    """
     from cli.doubts import say_doubts
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described

@@ -61,7 +61,10 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a store as it fills: throughput and latency against the objects stored."""
+    """Simulate a store as it fills: throughput and latency against the objects stored.
+
+    Example: tailcast timeline examples/ceph/billion-objects.yaml --objects 1e6..1e9
+    """
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
     from cli.parse.spec import spec_mapping

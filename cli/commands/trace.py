@@ -49,6 +49,8 @@ def generate_command(
     """Generate the trace of a workload.
 
     --out writes it as parquet, or as CSV if the name ends in .csv.
+
+    Example: tailcast trace generate examples/workload.yaml -o trace.parquet
     """
     check_file_output(out, force)
     trace = generate(load_workload(workload, assignments or ()), seed or 0)
@@ -65,7 +67,10 @@ def info(
     report: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe sizes, bursts, popularity, reuse and workers."""
+    """Describe sizes, bursts, popularity, reuse and workers.
+
+    Example: tailcast trace info trace.parquet --report trace.html
+    """
     check_page_output(report)
     requested, run = read_trace_or_run(trace)
     figures = characteristic_figures(requested, run)

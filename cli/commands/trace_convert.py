@@ -32,6 +32,8 @@ def command(
     """Convert the definition of a benchmark to a workload.
 
     Reads COSBench, warp and gosbench, and lists what is not converted.
+
+    Example: tailcast trace convert examples/cosbench.xml -o workload.yaml
     """
     check_file_output(out, force)
     found = convert(definition, part, tuple(assignments or ()))

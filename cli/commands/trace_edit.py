@@ -32,7 +32,10 @@ def cut_command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep the requests in a time window."""
+    """Keep the requests in a time window.
+
+    Example: tailcast trace cut trace.parquet --from 10m --to 20m -o middle.parquet
+    """
     check_file_output(out, force)
     whole = Trace.read(trace)
     part = cut(whole, seconds_of("--from", begin), math.inf if end is None else seconds_of("--to", end))
@@ -55,7 +58,10 @@ def scale_command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Multiply the arrival rate, and preserve its variation."""
+    """Multiply the arrival rate, and preserve its variation.
+
+    Example: tailcast trace scale trace.parquet --rate 2 -o busier.parquet
+    """
     check_file_output(out, force)
     whole = Trace.read(trace)
     _write(scale(whole, rate, how, seed or 0), out, len(whole), as_json)
@@ -77,7 +83,10 @@ def sample_command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep all requests for a fraction of the objects, chosen by hash."""
+    """Keep all requests for a fraction of the objects, chosen by hash.
+
+    Example: tailcast trace sample trace.parquet --keys 10% -o tenth.parquet
+    """
     check_file_output(out, force)
     whole = Trace.read(trace)
     _write(sample_keys(whole, keys), out, len(whole), as_json)
@@ -95,7 +104,10 @@ def merge_command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Merge traces by time."""
+    """Merge traces by time.
+
+    Example: tailcast trace merge one.parquet two.parquet -o both.parquet
+    """
     check_file_output(out, force)
     parts = [Trace.read(path) for path in traces]
     _write(merge(parts, align), out, sum(map(len, parts)), as_json)

@@ -29,7 +29,10 @@ def command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Export a Run in a format of warp, HdrHistogram, or as CSV."""
+    """Export a Run in a format of warp, HdrHistogram, or as CSV.
+
+    Example: tailcast trace export measured -o measured.csv
+    """
     check_file_output(out, force)
     requests = export(Run.read(run), out, op)
     if as_json:

@@ -50,6 +50,8 @@ def command(
     """Fit a workload to a trace, and compare what it generates.
 
     Fitted are arrivals, mix, sizes, popularity and closed-loop workers.
+
+    Example: tailcast trace fit trace.parquet -o workload.yaml
     """
     check_file_output(out, force)
     store = None if spec is None else load_spec(spec, assignments or ())

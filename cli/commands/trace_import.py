@@ -56,6 +56,8 @@ def command(
     """Import logs as a trace and, if they have latencies, as a Run.
 
     Requests of several logs are merged by time.
+
+    Example: tailcast trace import access.log.gz -o site.parquet
     """
     from traces.logs.importing import import_logs
 

@@ -86,6 +86,8 @@ def command(
     """Check measured Runs, predict those that the model was not fitted to, and report the errors.
 
     Errors are compared with the repeatability, which is the difference between repetitions of a measurement.
+
+    Example: tailcast validate examples/minio.yaml --profile mine.yaml runs/ --check
     """
     check_file_output(out, force)
     data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()

@@ -88,7 +88,10 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate variants of a spec with common random numbers, and say which meet the objectives."""
+    """Simulate variants of a spec with common random numbers, and say which meet the objectives.
+
+    Example: tailcast whatif examples/minio.yaml --vary workload.clients=8,16,32 --slo 'GET.p99<20ms'
+    """
     from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
     from cli.parse.spec import say_loops, spec_mapping

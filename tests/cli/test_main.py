@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import typer
@@ -16,6 +19,25 @@ def test_a_subcommand_does_what_the_help_says(name):
     command = typer.main.get_command(app).commands[name]
     assert command.name == name
     assert command.get_short_help_str(300) == SUMMARIES[name]
+
+
+def leaves(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each command that has no subcommands, with the words that call it."""
+    if not hasattr(command, "commands"):
+        yield names, command
+        return
+    for name in command.commands:
+        yield from leaves(command.commands[name], (*names, name))
+
+
+def test_the_help_of_each_command_has_an_example_that_it_accepts():
+    shown = 0
+    for names, command in leaves(typer.main.get_command(app)):
+        example = shlex.split(" ".join(command.help.split()).partition("Example: ")[2])
+        assert tuple(example[: len(names) + 1]) == ("tailcast", *names), names
+        command.make_context(names[-1], example[len(names) + 1 :])
+        shown += 1
+    assert shown > len(SUMMARIES)
 
 
 def test_the_help_imports_no_subcommand():
