@@ -228,7 +228,7 @@ def phases(spec: Spec, window_s: float) -> list[Spec]:
     return [spec.model_copy(update={"workload": workload.model_copy(update=change)}) for change in changes]
 
 
-def _figures(run: Run, op: str, window_s: float, overloaded: bool) -> dict[str, Any]:
+def _figures(run: Run, op: str, window_s: float, overloaded: bool = False) -> dict[str, Any]:
     """Return the figures of an operation after the warm-up, structured as by `summary.summarise`.
 
     Latencies of an overloaded store have no interval.

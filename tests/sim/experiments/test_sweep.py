@@ -224,13 +224,13 @@ def test_results_come_as_they_are_done():
 
 
 def test_points_have_figures_verdicts_and_differences():
-    result = whatif(question("host.cores=1,2,4", slos=["GET.p99<3ms", "host cpu.utilization<99%"]))
+    result = whatif(question("host.cores=1,2,4", slos=["GET.p90<2ms", "host cpu.utilization<99%"]))
     json.dumps(to_json(result))
     assert (result.base, result.vary) == (0, {"host.cores": [1, 2, 4]})
     first, _, last = result.points
     assert [point.set for point in result.points] == [{"host.cores": n} for n in (1, 2, 4)]
-    assert first.slo == {"GET.p99<3ms": "fail", "host cpu.utilization<99%": "fail"}
-    assert last.slo == {"GET.p99<3ms": "pass", "host cpu.utilization<99%": "pass"}
+    assert first.slo == {"GET.p90<2ms": "fail", "host cpu.utilization<99%": "fail"}
+    assert last.slo == {"GET.p90<2ms": "pass", "host cpu.utilization<99%": "pass"}
     assert (first.verdict, last.verdict) == ("fail", "pass")
     for point in result.points:
         figures, against = point.ops["GET"], point.difference.ops["GET"].latency_s["p99"]
