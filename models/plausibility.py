@@ -8,11 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import PlausibleBandwidth, ServiceDemand
 from traces.field_notes import Basis, Unit, note_of
 from traces.fit_bounds import fit_of
-
-_FASTEST_DRIVE = 8e9  # B/s; PCIe 4.0 x4 transfers 7.9 GB/s, the first drives of PCIe 5.0 read 14 GB/s
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def unit_of(model: type[BaseModel], name: str) -> str:
 def _walk(value: Any, path: str) -> Iterator[Implausible]:
     before = f"{path}." if path else ""
     if isinstance(value, BaseModel):
-        yield from _drive(value, before)
+        yield from _bandwidths(value, before)
         for name in type(value).model_fields:
             inner = getattr(value, name)
             if isinstance(inner, int | float) and not isinstance(inner, bool):
@@ -79,13 +77,13 @@ def _checked(model: type[BaseModel], name: str, value: float, path: str) -> Iter
         yield Implausible(path, value, unit_of(model, name), low, high)
 
 
-def _drive(section: BaseModel, before: str) -> Iterator[Implausible]:
-    """Check the bandwidth of a section with the times of a drive."""
-    depth = getattr(section, "queue_depth", None)
-    if not isinstance(depth, int):
-        return
-    for name in ("read", "write"):
-        demand = getattr(section, name, None)
-        if isinstance(demand, ServiceDemand) and demand.per_byte and depth / demand.per_byte > _FASTEST_DRIVE:
-            remark = "bandwidth of a drive; one of PCIe 4.0 reaches 7.9 GB/s, the fastest of PCIe 5.0 14 GB/s"
-            yield Implausible(f"{before}{name}.per_byte", depth / demand.per_byte, "B/s", None, _FASTEST_DRIVE, remark)
+def _bandwidths(section: BaseModel, before: str) -> Iterator[Implausible]:
+    """Check the bandwidths that follow from demands per byte, of all accesses that a device serves at the same time."""
+    depth = getattr(section, "queue_depth", 1)
+    for name in type(section).model_fields:
+        limits, demand = note_of(type(section), name, PlausibleBandwidth), getattr(section, name)
+        if limits is not None and isinstance(demand, ServiceDemand) and demand.per_byte:
+            bandwidth = depth / demand.per_byte
+            if not limits.low <= bandwidth <= limits.high:
+                path = f"{before}{name}.per_byte"
+                yield Implausible(path, bandwidth, "B/s", limits.low, limits.high, "bandwidth that follows from it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from traces.run import CRITICAL_PATH_SCHEMA, Run
 from traces.trace import Trace
+from validate.replay.schedule import schedule_of
 
 MEASURED = {"kind": "measured", "started_at": "2024-05-01T12:00:00+00:00", "versions": {"tailcast": "0"}}
 
@@ -53,3 +55,18 @@ def run_of(
     if critical_path is not None:
         path_table = pa.Table.from_pylist(list(critical_path), CRITICAL_PATH_SCHEMA)
     return Run.of(requests_of(latency_s, **columns), MEASURED | (info or {}), station_table, path_table, trace)
+
+
+def disturbed_run(loop: str = "closed", lag_s: float = 0.0, **cpu: float) -> Run:
+    """A measured Run on a machine whose other work took 31 % of the CPU, by a client that was late by `lag_s`."""
+    used = {"client_s": 1.0, "client_per_op_s": 1e-3, "server_s": 2.0, "server_per_op_s": 2e-3}
+    machine = {"other_share": 0.31, "steal_share": 0.0}
+    due = np.arange(400) * 0.01
+    end = due + lag_s + 0.005
+    run = run_of(
+        end - due, arrival_s=due, start_s=due + lag_s, end_s=end,
+        info={"cpu": used | machine | cpu, "pacing": {"loop": loop}, "endpoint": {"kind": "loopback"}, "processes": 2,
+              "max_in_flight": 256, "environment": {"cores": 2}, "aborted": False, "left_behind": [], "pinning": None,
+              "client_policies": {"hedge": {"cancel": True}}},
+    )  # fmt: skip
+    return replace(run, info=run.info | {"schedule": schedule_of(run.requests, loop)})

@@ -25,9 +25,8 @@ import yaml
 
 from cli.main import main
 from tests.paths import ROOT
+from tests.runs import disturbed_run
 from tests.specs import minio
-
-LATER = "verdicts, checks and judgements of measurements are built apart from this"
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,6 @@ class Mistake:
         around: a context in which the command runs.
         after: checks the folder afterwards.
         run: runs the command in another way than within this process.
-        missing: why it is not right yet; empty: it is.
     """
 
     what: str
@@ -75,7 +73,6 @@ class Mistake:
     around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
     after: Callable[[Path], None] = field(default=lambda folder: None)
     run: Callable[[list[str], Path], Answer] | None = None
-    missing: str = ""
 
     def answer(self, folder: Path) -> Answer:
         """Run the command in a folder."""
@@ -111,6 +108,8 @@ def prepared(folder: Path) -> Path:
         ):
             done = in_process(arguments, folder)
             assert done.code == 0, done.text
+        disturbed_run().write(Path("busy"))
+        disturbed_run("open", 0.12).write(Path("late"))
         slow = in_process(["simulate", "minio.yaml", "--out", "traceless", "--set", "workload.think_time=20ms"], folder)
         assert slow.code == 0, slow.text
         Path("traceless/trace.parquet").unlink()
@@ -357,7 +356,6 @@ MISTAKES = [
     ),
     Mistake(
         "`--out` names an existing Run", "refuses; `--force`", _sim("--out", "run"), says=("run", "--force"),
-        missing=LATER,
     ),
     Mistake("`--out README.md`", "not a Run", _sim("--out", "README.md"), says=("README.md", "not a Run")),
     Mistake("broken YAML", "line and reason", _sim(spec="broken.yaml"), says=("broken.yaml: line 3", "YAML")),
@@ -374,11 +372,11 @@ MISTAKES = [
     ),
     Mistake(
         "offered rate above capacity", 'verdict "overloaded: N of M op/s served; X saturates at …", exit 0',
-        _sim("--set", "workload.rate=100000", spec="open.yaml"), 0, ("overloaded", "saturates"), missing=LATER,
+        _sim("--set", "workload.rate=100000", spec="open.yaml"), 0, ("overloaded", "saturates"),
     ),
     Mistake(
         "spec without CPU or drive times", "refused, or presets used and named", _sim(spec="bare.yaml"),
-        says=("bare.yaml", "host.cpu"), missing=LATER,
+        says=("host.cpu.GET", "drives.read", "tailcast presets"),
     ),
     Mistake("`stored.warm=1`", "works", _sim("--set", "stored.warm=1", spec="ceph.yaml"), 0, ("GET",)),
     Mistake("`access: rados` with 2 hosts and no index pool", "works", _sim(spec="rados.yaml"), 0, ("GET",)),
@@ -389,7 +387,7 @@ MISTAKES = [
     Mistake("`--workers 1` on one run", "works", _sim("--workers", "1"), 0, ("GET",)),
     Mistake(
         "`--find` where every value meets the objective", 'says so, exit 0: "20,000/s still meets it; search higher"',
-        [*_FIND_RATE, "--slo", "GET.p99<10s"], 0, ("200/s", "still meets"), missing=LATER,
+        [*_FIND_RATE, "--slo", "GET.p99<10s"], 0, ("200/s", "still meets"),
     ),
     *(
         Mistake(
@@ -399,12 +397,12 @@ MISTAKES = [
         for module in ("typer.core", "cli.commands.simulate", "numpy.linalg")
     ),
     Mistake(
-        "replay on a disturbed machine", "warning in the table, in `compare` and on the page", _compare(), 0,
-        ("disturbed",), missing=LATER,
+        "replay on a disturbed machine", "warning in the table, in `compare` and on the page",
+        ["compare", "run", "busy"], 0, ("warning: busy: disturbed: other work took 31 %",),
     ),
     Mistake(
-        "`replay --processes 2` late", '"late: …" with a figure that explains', ["trace", "info", "run"], 0, ("late:",),
-        missing=LATER,
+        "`replay --processes 2` late", '"late: …" with a figure that explains', ["compare", "run", "late"], 0,
+        ("warning: late: late: 100 % of the requests started", "behind schedule", "p99 120 ms"),
     ),
     Mistake(
         "`calibrate` on Runs without a trace", "names the Runs, and how to record a trace",
@@ -413,6 +411,5 @@ MISTAKES = [
     Mistake(
         "NIC, drive or host slower than the workload needs", "`check` and `simulate` name it before the run",
         _sim("--set", "hosts.nic=1Mbit/s", "--set", "workload.rate=500", spec="ceph.yaml"), 0, ("hosts.nic",),
-        missing=LATER,
     ),
 ]  # fmt: skip

@@ -17,7 +17,7 @@ def _printed(mistake: Mistake, answer: Answer) -> str:
     lines = [line for line in answer.err.splitlines() if line.strip()] or [line for line in results if line][:3]
     text = "<br>".join(line.replace("|", "\\|") for line in lines)
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return f"{f'(not yet: {mistake.missing}) ' if mistake.missing else ''}exit {answer.code}: {text}"
+    return f"exit {answer.code}: {text}"
 
 
 def _table() -> str:

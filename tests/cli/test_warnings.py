@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cli.commands import replay as replay_command
@@ -14,42 +12,27 @@ from cli.tables.quality import named_warnings, run_warnings
 from models.store import load_spec
 from sim.simulate import simulate
 from tests.cli.commands.test_simulate import EXAMPLE, tailcast
-from tests.runs import run_of
+from tests.runs import disturbed_run
 from traces.run import Run
 from validate.replay.plan import Options
-from validate.replay.schedule import schedule_of
 
-CPU = {
-    "client_s": 1.0, "client_per_op_s": 1e-3, "server_s": 2.0, "server_per_op_s": 2e-3, "other_share": 0.31,
-    "steal_share": 0.0,
-}  # fmt: skip
 SAID = "disturbed: other work took 31 %"
-
-
-def measured(loop: str = "closed", lag_s: float = 0.0, **cpu: float) -> Run:
-    due = np.arange(400) * 0.01
-    end = due + lag_s + 0.005
-    run = run_of(
-        end - due, arrival_s=due, start_s=due + lag_s, end_s=end,
-        info={"cpu": CPU | cpu, "pacing": {"loop": loop}, "endpoint": {"kind": "loopback"}, "processes": 2,
-              "max_in_flight": 256, "environment": {"cores": 2}, "aborted": False, "left_behind": [], "pinning": None,
-              "client_policies": {"hedge": {"cancel": True}}},
-    )  # fmt: skip
-    return replace(run, info=run.info | {"schedule": schedule_of(run.requests, loop)})
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     simulate(load_spec(EXAMPLE, ["workload.operations=300"])).write(folder / "forecast")
-    measured().write(folder / "busy")
-    measured(other_share=0.01).write(folder / "quiet")
+    disturbed_run().write(folder / "busy")
+    disturbed_run(other_share=0.01).write(folder / "quiet")
     return folder
 
 
 def test_simulations_and_quiet_measurements_have_no_warnings(runs):
     assert run_warnings(Run.read(runs / "forecast")) == run_warnings(Run.read(runs / "quiet")) == []
-    assert named_warnings([("quiet", measured(other_share=0.01)), ("busy", measured())])[0].startswith(f"busy: {SAID}")
+    assert named_warnings([("quiet", disturbed_run(other_share=0.01)), ("busy", disturbed_run())])[0].startswith(
+        f"busy: {SAID}"
+    )
 
 
 def test_compare_warns_below_its_table(capsys, runs):
@@ -73,7 +56,7 @@ def test_pages_warn_in_their_header_and_below_their_tables(capsys, runs, tmp_pat
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_replay_warns_of_a_busy_machine_and_of_late_requests(capsys, as_json):
-    assert replay_command._report(measured("open", 0.12), Options(processes=2), None, as_json) == 0
+    assert replay_command._report(disturbed_run("open", 0.12), Options(processes=2), None, as_json) == 0
     shown = capsys.readouterr()
     warnings = [line for line in (shown.err if as_json else shown.out).splitlines() if line.startswith("warning: ")]
     assert [line.split(": ")[1] for line in warnings] == ["late", "disturbed"]
@@ -84,6 +67,6 @@ def test_a_replay_warns_of_a_busy_machine_and_of_late_requests(capsys, as_json):
 
 
 def test_a_late_replay_of_two_processes_says_what_to_change(capsys):
-    replay_command._report(measured("open", 0.12, other_share=0.01), Options(processes=2), None, False)
+    replay_command._report(disturbed_run("open", 0.12, other_share=0.01), Options(processes=2), None, False)
     said = capsys.readouterr().out
     assert "could not issue 100/s on time" in said and "use fewer processes" in said
