@@ -1,4 +1,4 @@
-"""Notes on stderr before a simulation: what is doubtful in its spec, and that it rests on assumed values."""
+"""Notes on stderr before a simulation: what is doubtful, assumed or without cost in its spec."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from cli.common import say
 from cli.parse.spec import Described
 from cli.tables.origins import implausible_text, too_slow_text
-from models.assumptions import assumptions, require_demands
+from models.assumptions import assumptions, free_demands, require_demands
 from models.plausibility import implausible
 from sim.analysis.overload import slow_parts
 
 
 def say_doubts(read: Described, path: Path) -> None:
-    """Name implausible values, and parts that are slower than the workload needs; count assumed values.
+    """Name implausible values, parts slower than the workload needs, demands of 0 and presets; count assumed values.
 
     Raises:
         InputError: the spec lacks a demand, or cannot be compiled.
@@ -25,6 +25,11 @@ def say_doubts(read: Described, path: Path) -> None:
         *map(too_slow_text, slow_parts(read.spec, read.trace)),
     ):
         say(f"warning: {text}")
-    count = len(assumptions(read.spec, read.origins))
-    if count:
-        say(f"rests on {count} assumed value{'s' if count > 1 else ''}; see: tailcast check {path}")
+    count, free = len(assumptions(read.spec, read.origins)), free_demands(read.spec)
+    presets = dict.fromkeys(origin.source for origin in read.origins if origin.kind == "preset")
+    rests_on = [f"{count} assumed value{'s' if count > 1 else ''}"] if count else []
+    rests_on += [f"the preset{'s' if len(presets) > 1 else ''} {', '.join(presets)}"] if presets else []
+    notes = [f"rests on {' and '.join(rests_on)}"] if rests_on else []
+    notes += [f"costs nothing: {', '.join(free)}"] if free else []
+    if notes:
+        say("; ".join([*notes, f"see: tailcast check {path}"]))

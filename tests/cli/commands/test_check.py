@@ -91,6 +91,7 @@ def test_simulate_names_doubts_before_the_run(capsys, doubtful):
     code, out, err = tailcast(capsys, "simulate", doubtful, "--json")
     assert code == 0 and json.loads(out)["ops"]["GET"]
     assert "host cpu" in err and "drives.read.per_byte" in err
+    assert "presets epyc-2-cores, nvme" in err and "costs nothing: client.cpu.GET, network.latency" in err
     _, _, err = tailcast(capsys, "simulate", CEPH, "--set", "workload.operations=20", "--json")
     assert "assumed" in err and "tailcast check" in err and "warning" not in err
 
