@@ -25,5 +25,6 @@ def test_a_mistake_gets_an_answer_that_helps(mistake: Mistake, folder: Path) -> 
         assert words not in said
     if mistake.code == 2:
         assert not answer.out
-        assert all(line.startswith("tailcast: error: ") for line in answer.err.splitlines()), answer.err
+        notes, error, _ = answer.err.partition("tailcast: error: ")
+        assert error and "Traceback" not in notes, answer.err
     mistake.after(folder)

@@ -11,7 +11,6 @@ from traces.spec_file import load_mapping, override
 from traces.workload.generate import generate
 
 OPEN = override(minio("workload.operations=2000"), ["workload.rate=9000", "host.cores=4"])
-OPEN["workload"].pop("clients")
 
 
 def test_the_slowest_part_is_the_bottleneck_of_the_bounds():

@@ -27,7 +27,7 @@ EXPONENTIAL = "{constant: 1ms, distribution: {kind: exponential}}"
 def queue(load: float, servers: int = 1, operations: int = 3000, *assignments: str) -> Spec:
     """An M/M/1 drive or M/M/c cores, with a service time of 1 ms."""
     server = (
-        ["host.cpu={}", f"drives.read={EXPONENTIAL}"]
+        ["host.cpu={GET: 0s}", f"drives.read={EXPONENTIAL}"]
         if servers == 1
         else [f"host.cores={servers}", f"host.cpu={{GET: {EXPONENTIAL}}}"]
     )

@@ -104,7 +104,7 @@ def test_another_seed_draws_other_walks(monkeypatch):
         ([RANGES[0], Range("host.cores", "2", "3")], "GET.p99", "fewer than 4 values"),
         ([RANGES[0], Range("network.latency", "0", "1ms")], "GET.p99", "ascending numbers above 0"),
         (RANGES, "PUT.p99", "has no value at"),
-        (RANGES, "GET.p42", "write it like GET.p99"),
+        (RANGES, "GET.p42", "'p42' is not a latency"),
     ],
 )
 def test_what_cannot_be_screened_is_said_in_a_line(ranges, target, message):

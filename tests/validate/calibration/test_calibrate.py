@@ -323,7 +323,7 @@ def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
         (["--fix", "nothing.here"], "fix nothing.here"),
         (["--parameter", "host.cores"], "parameter host.cores: write it like"),
         (["--set", "host.coers=2"], "host.coers: unknown field"),
-        (["--confidence", "2"], "confidence is 2"),
+        (["--confidence", "2"], "'--confidence': 2 is 200 %"),
     ],
 )
 def test_mistakes_on_the_command_line_are_one_line(capsys, tmp_path, more, said):
