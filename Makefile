@@ -18,7 +18,7 @@ demo: .venv/ready
 	$(BIN)/tailcast demo --force
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q -m "not clock" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -m "not clock and not readme" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -q -m clock
 
 nightly: export TAILCAST_TESTS = nightly
@@ -26,7 +26,7 @@ nightly: test
 
 coverage: .venv/ready
 	$(BIN)/coverage erase
-	$(BIN)/python -m pytest -q -m "not clock" -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0
+	$(BIN)/python -m pytest -q -m "not clock and not readme" -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0
 	$(BIN)/python -m pytest -q -m clock --cov --cov-append --cov-report= --cov-fail-under=0
 	$(BIN)/coverage report
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -22,12 +21,12 @@ BLOCKS = [
 LIVE = [any(command[0] == "lab" for command in block) for block in BLOCKS]
 
 
-def run_all(blocks: list[list[list[str]]], capsys: pytest.CaptureFixture[str]) -> int:
+def run_all(blocks: list[list[list[str]]], folder: Path, capsys: pytest.CaptureFixture[str]) -> int:
     """Run commands; each must end well and print something."""
     count = 0
     for command in (command for block in blocks for command in block):
         with pytest.raises(SystemExit) as ended:
-            main(command)
+            main([path for word in command for path in paths_of(word, folder)])
         printed = capsys.readouterr()
         assert not ended.value.code, f"{shlex.join(command)}: {printed.err}"
         assert printed.out + printed.err, f"{shlex.join(command)} prints nothing"
@@ -35,21 +34,26 @@ def run_all(blocks: list[list[list[str]]], capsys: pytest.CaptureFixture[str]) -
     return count
 
 
+def paths_of(word: str, folder: Path) -> list[str]:
+    """Return the paths that a shell makes of a word with ``*``, or the word."""
+    found = sorted(str(path.relative_to(folder)) for path in folder.glob(word)) if "*" in word else []
+    return found or [word]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the examples, as a clone has them."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.mark.timeout(900)
-def test_commands_run_in_their_order(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})  # no worker processes: they would import for longer
+@pytest.mark.readme
+@pytest.mark.timeout(1800)
+def test_commands_run_in_their_order(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     offline = [block for block, live in zip(BLOCKS, LIVE, strict=True) if not live]
-    assert run_all(offline, capsys) > 30
+    assert run_all(offline, folder, capsys) > 30
 
 
 @pytest.mark.clock
@@ -59,7 +63,7 @@ def test_commands_of_a_live_store_run_in_their_order(
 ) -> None:
     if program.find() is None:
         pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
-    assert run_all([block for block, live in zip(BLOCKS, LIVE, strict=True) if live], capsys) > 4
+    assert run_all([block for block, live in zip(BLOCKS, LIVE, strict=True) if live], folder, capsys) > 4
 
 
 def test_every_command_is_shown() -> None:

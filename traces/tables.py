@@ -96,6 +96,8 @@ def check_folder(path: Path) -> None:
     """
     if path.exists() and not (path / "run.json").is_file() and not (path.is_dir() and not any(path.iterdir())):
         raise InputError(f"{path}: exists and is not a Run; choose a folder that does not exist yet")
+    if not path.parent.exists():
+        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(f"{path}: cannot be written: {path.parent} is not a writable folder")
 
