@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
 import annotated_types
@@ -34,6 +34,7 @@ class Explained:
     Attributes:
         store: the store.
         path: full path.
+        kinds: of fields of the same name in several kinds of a section, those that this one is of; empty: of all.
         meaning: its description.
         type: what a spec may give, in words.
         unit, example: unit of a bare number, and a value as a spec may write it; empty: no unit.
@@ -49,6 +50,7 @@ class Explained:
 
     store: str
     path: str
+    kinds: tuple[str, ...]
     meaning: str
     type: str
     unit: str
@@ -64,15 +66,17 @@ class Explained:
     presets: tuple[str, ...]
 
 
-def explained(store: str, form: Form, path: str) -> Explained:
+def explained(store: str, form: Form, path: str) -> tuple[Explained, ...]:
     """Describe the field at a path, which may be abbreviated as for `resolved`; an empty path is the whole spec.
+
+    There are several if kinds of a section have fields of the same name that differ.
 
     Raises:
         InputError: there is no such field, or several; the message names candidates.
     """
     model = type(form) if isinstance(form, BaseModel) else form
     if not path:
-        return _whole(store, model)
+        return (_whole(store, model),)
     full = _resolved(form, path)
     nested = dict(nested_specs(form)) if isinstance(form, BaseModel) else {}
     prefix = max((p for p in nested if full.startswith(f"{p}.")), key=len, default="")
@@ -85,19 +89,32 @@ def explained(store: str, form: Form, path: str) -> Explained:
         raise InputError(
             f"{full}: no such field{did_you_mean(parts[-1], names)}; {'.'.join(parts[:-1])} has {', '.join(names)}"
         )
-    # Of a union, the first member that has the field.
-    owner, name, annotation, is_element = found[0]
+    if parts[-1] == "kind" and len(found) > 1:
+        return (_kind_of_section(store, full, [owner for owner, *_ in found]),)
+    different: list[Explained] = []
+    for field in found:
+        each, kind = _explained(store, full, field, parts[-1]), _own_kind(field[0])
+        same = next((i for i, other in enumerate(different) if replace(other, kinds=()) == each), None)
+        if same is None:
+            different.append(replace(each, kinds=kind))
+        else:
+            different[same] = replace(each, kinds=(*different[same].kinds, *kind))
+    return tuple(different) if len(different) > 1 else (replace(different[0], kinds=()),)
+
+
+def _explained(store: str, full: str, found: _Field, key: str) -> Explained:
+    owner, name, annotation, is_element = found
     field = owner.model_fields[name]
     unit, basis, fit = note_of(owner, name, Unit), note_of(owner, name, Basis), fit_of(owner, name)
     low, high = range_of(owner, name)
     default: Any = None if field.is_required() else field.get_default(call_default_factory=True)
     if is_element:
-        key = parts[-1]
         default = default.get(key) if isinstance(default, dict) else None
     section = _model(annotation)
     return Explained(
         store,
         full,
+        (),
         field.description or _summary(section),
         _type(annotation, unit, section),
         unit_of(owner, name),
@@ -112,6 +129,22 @@ def explained(store: str, form: Form, path: str) -> Explained:
         _children(annotation),
         tuple(presets_of(section)) if section else (),
     )
+
+
+def _kind_of_section(store: str, full: str, kinds: Sequence[type[BaseModel]]) -> Explained:
+    """Describe the field that selects the kind of a section."""
+    meanings = {
+        name: model.model_fields["kind"].description or _summary(model) for model in kinds for name in _own_kind(model)
+    }
+    allowed = f"one of {', '.join(meanings)}"
+    return Explained(
+        store, full, (), "Kind of the section.", allowed, "", "", True, None, "", "", None, None, None, meanings, ()
+    )
+
+
+def _own_kind(model: type[BaseModel]) -> tuple[str, ...]:
+    field = model.model_fields.get("kind")
+    return () if field is None else tuple(map(str, get_args(field.annotation)[:1]))
 
 
 def _resolved(form: Form, path: str) -> str:
@@ -129,7 +162,7 @@ def _resolved(form: Form, path: str) -> str:
 
 def _whole(store: str, model: type[BaseModel]) -> Explained:
     fields = _children(model)
-    return Explained(store, "", _summary(model), "spec", "", "", True, None, "", "", None, None, None, fields, ())
+    return Explained(store, "", (), _summary(model), "spec", "", "", True, None, "", "", None, None, None, fields, ())
 
 
 _Field = tuple[type[BaseModel], str, Any, bool]
@@ -205,9 +238,8 @@ def _type(annotation: Any, unit: Unit | None, section: type[BaseModel] | None) -
 
 
 def _kinds(annotation: Any) -> list[str]:
-    kinds = [m.model_fields["kind"].default for m in _models(annotation) if "kind" in m.model_fields]
-    literals = [get_args(m.model_fields["kind"].annotation)[0] for m in _models(annotation) if "kind" in m.model_fields]
-    return [str(kind) for kind in literals] if len(kinds) > 1 else []
+    kinds = [kind for model in _models(annotation) for kind in _own_kind(model)]
+    return kinds if len(kinds) > 1 else []
 
 
 def _choices(annotation: Any) -> tuple[Any, ...]:

@@ -52,7 +52,7 @@ def command(
     errors: list[str] = []
     for name, form in forms.items():
         try:
-            found.append(explained(name, form, path))
+            found += explained(name, form, path)
         except InputError as error:
             errors.append(f"{name}: {error}" if len(forms) > 1 else str(error))
     if not found:

@@ -27,7 +27,8 @@ def explained_lines(field: Explained) -> list[str]:
             field.fitted[1], field.unit
         )
     facts["presets"] = ", ".join(field.presets)
-    lines = [f"{field.path or 'spec'} (store {field.store})", *_wrapped("", field.meaning)]
+    kinds = f", kind {' or '.join(field.kinds)}" if field.kinds else ""
+    lines = [f"{field.path or 'spec'} (store {field.store}{kinds})", *_wrapped("", field.meaning)]
     for name, text in facts.items():
         if text:
             lines += _wrapped(f"{name}: ", text)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from models.explained import explained
+from models.explained import Explained
+from models.explained import explained as explained_fields
 from models.field_paths import paths_of
 from models.plausibility import implausible
 from models.preset_list import all_presets
@@ -12,6 +13,10 @@ from tests.specs import minio
 from traces.errors import InputError
 
 MINIO, CEPH = store_named("minio").Spec, store_named("ceph").Spec
+
+
+def explained(store, form, path) -> Explained:
+    return explained_fields(store, form, path)[0]
 
 
 @pytest.mark.parametrize("store", ["minio", "ceph"])
@@ -33,6 +38,15 @@ def test_facts_of_a_field():
     assert "nvme" in explained("ceph", CEPH, "device").presets
     assert "zipf" in explained("ceph", CEPH, "workload.keys").type
     assert explained("minio", MINIO, "faults.0.speed").is_required
+
+
+def test_fields_of_the_same_name_are_told_apart_by_kind():
+    cv = {each.kinds: each for each in explained_fields("minio", MINIO, "drives.read.distribution.cv")}
+    lognormal = next(each for kinds, each in cv.items() if "lognormal" in kinds)
+    hyperexponential = next(each for kinds, each in cv.items() if "hyperexponential" in kinds)
+    assert "at least 1" in hyperexponential.allowed and "at least 1" not in lognormal.allowed
+    (kind,) = explained_fields("minio", MINIO, "drives.read.distribution.kind")
+    assert {"exponential", "lognormal", "empirical"} <= kind.fields.keys() and all(kind.fields.values())
 
 
 def test_sections_have_fields():
