@@ -87,7 +87,10 @@ MOVED = {
 """Options that became commands of their own, by their former command."""
 
 
-RENAMED = {"replay": {"--profile": "--aws-profile"}}
+_FIGURE_FORMAT = {"--format": "--figure-format"}
+RENAMED: dict[str, dict[str, str]] = {"replay": {"--profile": "--aws-profile"}} | dict.fromkeys(
+    ("report", "whatif", "find", "sensitivity", "failures", "timeline", "plan", "calibrate", "validate"), _FIGURE_FORMAT
+)
 """Options with a new name, by command."""
 
 

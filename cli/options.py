@@ -91,7 +91,7 @@ FiguresOption = Annotated[
         "--figures", metavar="FOLDER", help="Write the page's figures to this folder; needs kaleido (default: none)."
     ),
 ]
-FormatOption = Annotated[FigureFormat, typer.Option("--format", help="File format of --figures.")]
+FormatOption = Annotated[FigureFormat, typer.Option("--figure-format", help="File format of --figures.")]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path (default: none).")]
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Overwrite what --out names, if it exists (default: refuse).")

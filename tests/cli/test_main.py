@@ -62,6 +62,7 @@ def test_the_help_imports_no_subcommand():
         (["whatif", "spec.yaml", "--find=max rate"], "whatif has no --find; use: tailcast find SPEC"),
         (["simulate", "spec.yaml", "--nothing"], "No such option: --nothing"),
         (["replay", "trace.csv", "--profile=x"], "replay has no --profile; it is now called --aws-profile"),
+        (["find", "spec.yaml", "--format=svg"], "find has no --format; it is now called --figure-format"),
         (["replay", "trace.csv", "--timeout=30"], "--timeout': '30' needs a unit, as in 30ms or 30s"),
     ],
 )

@@ -166,7 +166,7 @@ def test_the_command_writes_page_and_figures(tmp_path, capsys):
         main([
             "find", str(spec), "min host.cores in 1..3", "--slo", "GET.p99<3ms", "--workers", "1",
             "--replications", "2", "--report", str(tmp_path / "page.html"), "--figures", str(folder),
-            "--format", "svg",
+            "--figure-format", "svg",
         ])  # fmt: skip
     assert ended.value.code == 0, capsys.readouterr().err
     assert [file.name for file in folder.iterdir()] == ["01-get-p99-3ms.svg"]

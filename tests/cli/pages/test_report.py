@@ -232,7 +232,7 @@ def test_figures_without_kaleido_are_refused_at_once(tmp_path, capsys, monkeypat
 def test_figures_are_written_to_files(tmp_path, capsys):
     sample_run(1, stations=True).write(tmp_path / "a")
     folder = tmp_path / "figures"
-    options = ["-o", str(tmp_path / "r.html"), "--figures", str(folder), "--format", "svg", "--json"]
+    options = ["-o", str(tmp_path / "r.html"), "--figures", str(folder), "--figure-format", "svg", "--json"]
     with pytest.raises(SystemExit) as end:
         main(["report", str(tmp_path / "a"), *options])
     assert not end.value.code
