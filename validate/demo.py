@@ -61,7 +61,7 @@ def run_name(clients: int) -> str:
 
 
 def recorded(clients: int) -> Run:
-    """The Run with so many clients that was recorded on a real store.
+    """Return the Run of this number of clients that was recorded on a real store.
 
     Raises:
         InputError: there is no recording.
