@@ -43,6 +43,8 @@ class Span:
     def parse(text: str, where: str) -> Span:
         """Parse ``u(1,10)`` (random), ``r(1,10)``, ``s(1,10)`` or ``1-10`` (in turn), or ``c(7)`` (constant).
 
+        ``c(1,10)`` is the constant 1: COSBench's ConstantIntGenerator ignores all numbers after the first.
+
         Raises:
             InputError: the text is none of these.
         """
@@ -51,7 +53,7 @@ class Span:
             low, high, kind = int(old[1]), int(old[2]), "r"
         elif found is not None:
             kind, low = found[1], int(found[2])
-            high = int(found[3]) if found[3] else (_MOST if kind == "u" else low)
+            high = int(found[3]) if found[3] and kind != "c" else (_MOST if kind == "u" else low)
         else:
             raise InputError(f"{where}: is {text!r}; allowed are c(1), u(1,10), r(1,10), s(1,10)")
         if high < low:

@@ -122,6 +122,8 @@ def test_cosbench_writes_of_the_same_objects_share_them(tmp_path: Path) -> None:
     ("sizes", "expected"),
     [
         ("c(64)KB", 64e3),
+        ("c(1,10)MB", 1e6),  # a constant in COSBench's ConstantIntGenerator, which ignores what follows
+        ("c(10,1)KB", 1e4),
         ("u(1,3)MB", 2e6),
         ("r(1,3)B", 2),
         ("c(0)B", 0),
