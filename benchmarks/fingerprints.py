@@ -379,7 +379,7 @@ def trace_cases(root: Path) -> Iterator[Case]:
     yield Case("trace fit sample", ("trace fit samples/tailcast-trace.csv",))
     for ending in ("csv", "csv.zst", "hgrm"):
         yield Case(f"trace export {ending}", (f"trace export examples/demo/measured-16 -o measured.{ending}",))
-    samples = [path for path in sorted((root / "tests/samples").iterdir()) if path.suffix != ".md"]
+    samples = [path for path in sorted((root / "tests/samples").iterdir()) if path.is_file() and path.suffix != ".md"]
     for path in samples:
         yield Case(f"trace import {path.name}", (f"trace import samples/{path.name} -o site.parquet",))
     logs = " ".join(f"samples/{path.name}" for path in samples if path.name.startswith(("rgw-ops-log-e2e", "s3-")))

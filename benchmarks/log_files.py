@@ -13,17 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from traces.logs.import_report import ImportReport
-from traces.readers import oracle_general
 from traces.readers.formats import Format, Head
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
+from traces.readers.tools import oracle_general
 
 SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "samples"
 
 _SHIFT_S = 3600
 """How much later each repetition of a sample is."""
 
-_HEADER_LINES = {"tailcast-csv": 2, "warp": 1, "s3dlio": 1, "libcachesim-csv": 1}
+_HEADER_LINES = {"tailcast-csv": 2, "s3-access-log-table": 1, "warp": 1, "s3dlio": 1, "libcachesim-csv": 1}
 
 _CALENDAR = tuple(
     (re.compile(pattern), form)
@@ -45,7 +45,7 @@ Slot = Callable[[int], bytes]
 def samples(format: Format) -> list[Path]:
     """The samples that are in the format, the plainest (of the shortest name) first."""
     found = []
-    for path in sorted(SAMPLES.iterdir(), key=lambda path: (len(path.name), path.name)):
+    for path in sorted(filter(Path.is_file, SAMPLES.iterdir()), key=lambda path: (len(path.name), path.name)):
         source = Source(path)
         head = Head(path.name, source.head())
         if path.suffix != ".md" and next((f for f in FORMATS if f.recognises(head)), None) is format:

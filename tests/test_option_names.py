@@ -17,8 +17,8 @@ OF_OTHER_PROGRAMS = {
         "--output",
         "--requirements",
     },  # its own
-    "traces/readers/elbencho.py": {"--opslog"},
-    "traces/readers/minio_trace.py": {"--json"},  # mc admin trace
+    "traces/readers/tools/elbencho.py": {"--opslog"},
+    "traces/readers/stores/minio_trace.py": {"--json"},  # mc admin trace
     "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace
     "validate/lab/minio/program.py": {"--version", "--quiet", "--address"},  # minio server
 }

@@ -203,6 +203,10 @@ class Run:
 
 
 def _file_kind(path: Path) -> str:
+    from traces.results.registry import description_of
+
+    if results := description_of(path):
+        return f"is a table of figures ({results}), not requests"
     return "is a trace" if path.suffix in (".parquet", ".csv") else "is a file"
 
 
@@ -230,3 +234,17 @@ def read_trace_or_run(path: Path) -> tuple[Trace, Run | None]:
         run = Run.read(path)
         return trace_of_run(run), run
     return Trace.read(path), None
+
+
+def read_recorded_trace(path: Path) -> Trace:
+    """Read a Trace from a file, or the Trace that a Run recorded from its folder, without the Run's outcomes.
+
+    Raises:
+        InputError: the path is neither, or the Run has no trace.
+    """
+    if not (path / "run.json").is_file():
+        return Trace.read(path)
+    trace = path / "trace.parquet"
+    if not trace.is_file():
+        raise InputError(f"{path}: is a Run without a trace; a trace file is needed, or a Run with a trace.parquet")
+    return Trace.read(trace)

@@ -190,14 +190,16 @@ class Trace:
         """
         if path.is_dir():
             raise InputError(f"{path}: is {_folder_kind(path)}; a trace file is needed, parquet or CSV")
-        if path.suffix == ".csv":
-            return _read_csv(path)
-        table = read_parquet(path)
         try:
-            pacing, origin = _known(metadata_of(table))
+            return _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
         except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-        return Trace.of(table, pacing, str(path), origin)
+            from traces.results.registry import description_of
+
+            if results := description_of(path):
+                raise InputError(
+                    f"{path}: is a table of figures ({results}), not requests; a trace is needed"
+                ) from error
+            raise
 
 
 @contextlib.contextmanager
@@ -238,6 +240,15 @@ def _folder_kind(path: Path) -> str:
     if (path / "trace.parquet").is_file():
         return f"a Run, whose trace is {path / 'trace.parquet'}"
     return "a folder"
+
+
+def _read_parquet(path: Path) -> Trace:
+    table = read_parquet(path)
+    try:
+        pacing, origin = _known(metadata_of(table))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    return Trace.of(table, pacing, str(path), origin)
 
 
 def _read_csv(path: Path) -> Trace:

@@ -29,7 +29,7 @@ COMMANDS = (
     "plan",
     "compare",
 )
-HEAVY = {"numpy", "scipy", "pyarrow", "plotly.graph_objects", "simpy", "numba", "boto3"}
+HEAVY = {"numpy", "scipy", "pyarrow", "plotly.graph_objects", "simpy", "polars", "boto3"}
 
 LOADED = """
 import json, sys

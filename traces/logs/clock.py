@@ -38,8 +38,10 @@ class Clock:
     def see(self, times_ns: NDArray[np.int64]) -> None:
         """Take times of a log into account, in any order."""
         self._whole = [tick for tick in self._whole if self._fits(times_ns, tick)]
-        distinct = np.unique(times_ns)
-        gaps = distinct[1:] - distinct[:-1]
+        if not self._of_gaps:
+            return
+        ordered = np.sort(times_ns)
+        gaps = ordered[1:] - ordered[:-1]
         gaps = gaps[(gaps > _SAME_NS) & (gaps < _NEAR_NS)]
         self._gaps += len(gaps)
         self._of_gaps = [tick for tick in self._of_gaps if _are_ticks(gaps, tick)]

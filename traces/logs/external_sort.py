@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-PIECE_ROWS = 1 << 17
+PIECE_ROWS = 1 << 18
 """Number of rows sorted in memory."""
 
 BLOCK_ROWS = 1 << 14
 """Number of rows of a piece in memory during a merge."""
 
-FAN_IN = 16
+FAN_IN = 64
 """Number of pieces merged at a time; more are merged in several passes."""
 
 
@@ -42,13 +42,17 @@ class ExternalSort:
         if self._held_rows >= self._piece_rows:
             self._spill()
 
-    def blocks(self) -> Iterator[pa.Table]:
-        """Return all rows in order, in blocks; may be called repeatedly, but no rows may be added afterwards."""
+    def blocks(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Return all rows in order, in blocks; may be called repeatedly, but no rows may be added afterwards.
+
+        Args:
+            columns: names of the columns to read, in the order of the rows' schema (default: all).
+        """
         if self._held:
             self._spill()
         while len(self._pieces) > FAN_IN:
             self._merge_last()
-        return _merged([path for _, path in self._pieces], self._by)
+        return _merged([path for _, path in self._pieces], self._by, columns)
 
     def _spill(self) -> None:
         table = pa.Table.from_batches(self._held)
@@ -87,8 +91,12 @@ def _sorted(table: pa.Table, by: str) -> pa.Table:
 class _Piece:
     """A sorted file during a merge: the rows in memory, and whether more are on disk."""
 
-    def __init__(self, path: Path, by: str) -> None:
+    def __init__(self, path: Path, by: str, columns: Sequence[str] | None) -> None:
         self._file = pa.ipc.open_file(pa.OSFile(str(path)))
+        if columns is not None:
+            places = [self._file.schema.get_field_index(name) for name in {by, *columns}]
+            options = pa.ipc.IpcReadOptions(included_fields=sorted(places))
+            self._file = pa.ipc.open_file(pa.OSFile(str(path)), options=options)
         self._by, self._next = by, 0
         self._load()
 
@@ -101,6 +109,11 @@ class _Piece:
     def more(self) -> bool:
         """Whether rows are left on disk."""
         return bool(self._next < self._file.num_record_batches)
+
+    @property
+    def first(self) -> int:
+        """Sort value of the first row in memory; the largest number if there is none."""
+        return int(self._values[0]) if len(self._values) else int(np.iinfo(np.int64).max)
 
     @property
     def last(self) -> int:
@@ -116,14 +129,13 @@ class _Piece:
         return rows
 
 
-def _merged(paths: list[Path], by: str) -> Iterator[pa.Table]:
+def _merged(paths: list[Path], by: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
     """Merge sorted files; of equal rows, those of the earlier file come first."""
-    pieces = [_Piece(path, by) for path in paths]
+    pieces = [_Piece(path, by, columns) for path in paths]
     while limits := [(piece.last, i) for i, piece in enumerate(pieces) if piece.more]:
         bound, owner = min(limits)
         # Rows still on disk sort after the owner's last row in memory: by value or, if equal, by file.
-        yield _sorted(
-            pa.concat_tables([p.taken(bound, "right" if i <= owner else "left") for i, p in enumerate(pieces)]), by
-        )
+        rows = [p.taken(bound, "right" if i <= owner else "left") for i, p in enumerate(pieces) if p.first <= bound]
+        yield _sorted(pa.concat_tables(rows), by)
     if pieces:
         yield _sorted(pa.concat_tables([piece.taken(np.iinfo(np.int64).max, "right") for piece in pieces]), by)

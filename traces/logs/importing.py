@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -23,7 +24,9 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.logs.clock import spread
-from traces.logs.files import files_in, formats_of
+from traces.logs.columns import Columns
+from traces.logs.files import formats_of, inputs
+from traces.logs.object_sizes import Recorded
 from traces.logs.pseudonyms import Hashed, anonymous_error, plain_error
 from traces.logs.records import LogRecords, Progress, read_logs
 from traces.logs.run_writer import imported_info, run_writer
@@ -31,7 +34,7 @@ from traces.logs.tables import Names, run_table, trace_table
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source
-from traces.tables import LIST, OPS, check_folder
+from traces.tables import GET, OPS, check_folder
 from traces.trace import Pacing, trace_writer
 
 
@@ -40,7 +43,7 @@ def import_logs(
     out: Path,
     *,
     format: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     zone: str = "UTC",
     strict: bool = False,
     anonymise: bool = False,
@@ -52,14 +55,15 @@ def import_logs(
 ) -> dict[str, Any]:
     """Read logs, merge them by time, and write their requests as a Trace and the outcomes as a Run.
 
-    Missing sizes are taken from the previous request for the same object that has a size, else from the next one, else
-    they are 0. Rows without a latency are in the Trace but not in the Run.
+    Between two PUTs, an object has one size (`traces.logs.object_sizes`); an unknown size is 0. Rows without a latency
+    are in the Trace but not in the Run.
 
     Args:
-        files: log files, or folders of log files; their formats may differ.
+        files: log files, folders and tar archives of log files, and streams (``-``: the standard input), all of them
+            packed or not; their formats may differ.
         out: file of the Trace: CSV if the name ends in ``.csv``, else parquet.
         format: name of the format of all files (default: detected for each file).
-        columns: columns of the format ``csv``, see `traces.readers.generic_csv`.
+        columns: layout of the format ``csv``.
         zone: time zone of times without one: ``UTC``, ``Europe/Berlin``, ``+02:00``.
         strict: whether a row that cannot be read is an error.
         anonymise: whether to replace buckets and keys by keyed hashes, and to drop file names and error texts.
@@ -70,20 +74,22 @@ def import_logs(
         progress: called with the progress.
 
     Returns:
-        ``trace``, ``run`` (None if no row has a latency), ``format`` by file, the fields of `ImportReport.figures`,
-        ``without_latency``, ``sizes_filled`` and ``sizes_unknown`` (rows), ``requests``, ``errors``, ``ops`` (requests
-        by operation), ``span_s``, ``objects``, ``clients`` and ``origin``.
+        ``trace``, ``run`` (None if no row has a latency), ``skipped`` (why files are not read, by name), ``format`` by
+        file, the fields of `ImportReport.figures`, ``without_latency``, ``sizes_filled`` and ``sizes_unknown`` (rows),
+        ``requests``, ``errors``, ``ops`` (requests by operation), ``span_s``, ``objects``, ``clients`` and ``origin``.
 
     Raises:
         InputError: a file is missing or has no known format, an option is invalid, no row is a request, or a row cannot
             be read and `strict` is set.
     """
     _check(zone, run_out)
-    sources = [Source(path, zone) for path in files_in(files)]
-    formats = formats_of(sources, format, columns)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
-            log = LogRecords(Path(folder))
+            scratch = Path(folder)
+            found = inputs(files, scratch, zone)
+            sources = found.sources
+            formats = formats_of(sources, format, columns)
+            log = LogRecords(scratch)
             report = read_logs(sources, formats, log, strict, progress)
             origin = replace(_origin(log, sources, formats, zone), anonymised=anonymise, spread=spread)
             if anonymise:
@@ -96,10 +102,11 @@ def import_logs(
     return {
         "trace": str(out),
         "run": None if run_out is None else str(run_out),
-        "format": {str(s.path): f.name if f else None for s, f in zip(sources, formats, strict=True)},
+        "skipped": found.skipped,
+        "format": {str(s.name): f.name if f else None for s, f in zip(sources, formats, strict=True)},
         **report.figures(),
         "without_latency": log.rows - log.with_latency,
-        **asdict(written),
+        **{name: count for name, count in asdict(written).items() if name != "phase"},
         "objects": len(log.objects),
         "clients": len(log.clients),
         "origin": asdict(origin),
@@ -117,7 +124,7 @@ def _at_fault(error: OSError, out: Path, files: Sequence[Path]) -> str:
 def _origin(log: LogRecords, sources: Sequence[Source], formats: Sequence[Format | None], zone: str) -> Origin:
     return Origin(
         formats=tuple(dict.fromkeys(format.name for format in formats if format)),
-        files=tuple(source.path.name for source in sources),
+        files=tuple(source.name.name for source in sources),
         started_at=_calendar(log.zero_ns) if any(format and format.dated for format in formats) else None,
         clock_s=log.clock.tick_ns / 1e9,
         latency_clock_s=log.latency_clock.tick_ns / 1e9 if log.with_latency else None,
@@ -146,6 +153,7 @@ class _Written:
     errors: int = 0
     ops: dict[str, int] = field(default_factory=dict)
     span_s: float = 0.0
+    phase: int = 0
 
     def see(self, rows: pa.Table, trace: pa.Table) -> None:
         self.requests += len(rows)
@@ -154,18 +162,35 @@ class _Written:
         self.ops = {op: n for op, count in zip(OPS, counts, strict=True) if (n := self.ops.get(op, 0) + count)}
         self.span_s = trace.column("arrival_s")[-1].as_py()
 
-    def filled(self, log: LogRecords, rows: pa.Table) -> NDArray[np.int64]:
-        """Return the object size of each row: 0 for LISTs; at least the end of the range, which is 0 without one."""
-        size = rows.column("size_bytes").fill_null(-1).to_numpy().copy()
-        names = rows.column("op").to_numpy() != LIST
-        without = names & (size < 0)
-        size[names] = log.sizes.filled(rows.column("object").to_numpy()[names], size[names])
-        unknown = int((size[without] < 0).sum())
+    def sized(self, log: LogRecords, rows: pa.Table) -> tuple[pa.Table, NDArray[np.int64]]:
+        """Return the rows and the object size of each: 0 for LISTs.
+
+        A GET that moved less than the object has become one of a range.
+        """
+        recorded, named = Recorded.of(rows, rows.column("object"))
+        size = np.zeros(len(rows), np.int64)
+        found = log.sizes.filled(recorded)
+        without = recorded.size < 0
+        unknown = int((without & (found < 0)).sum())
         self.sizes_unknown += unknown
         self.sizes_filled += int(without.sum()) - unknown
-        start, length = (rows.column(f"range_{part}").fill_null(0).to_numpy() for part in ("start_bytes", "bytes"))
-        result: NDArray[np.int64] = np.maximum(size, start + length)  # an object includes every range read from it
-        return result
+        size[named] = np.maximum(np.maximum(found, recorded.least), 0)
+        own = np.zeros(len(rows), np.int64)
+        own[named] = recorded.size
+        whole = rows.column("range_bytes").is_null().to_numpy() & (rows.column("op").to_numpy() == GET)
+        part = whole & (own > 0) & (own < size)
+        for name, value in (("range_start_bytes", np.zeros_like(own)), ("range_bytes", own)):
+            if part.any():
+                at = rows.schema.get_field_index(name)
+                rows = rows.set_column(at, rows.schema.field(at), pc.if_else(pa.array(part), value, rows.column(name)))
+        return rows, size
+
+    def phases(self, rows: pa.Table) -> NDArray[np.int32]:
+        """Return the phase of each row, which does not descend: of several benchmarks, the one that is ahead counts."""
+        phase = np.maximum.accumulate(rows.column("phase").fill_null(0).to_numpy())
+        phase = np.maximum(phase, self.phase).astype(np.int32)
+        self.phase = int(phase[-1]) if len(phase) else self.phase
+        return phase
 
 
 def _write(
@@ -178,27 +203,33 @@ def _write(
     progress: Progress,
 ) -> _Written:
     """Write the Trace and, if `run_out` is given, the Run."""
+    log.learn_sizes()
     names = Names(*log.objects.texts(hashed), log.errors.texts(anonymous_error if hashed else plain_error))
     blocks = log.records.blocks()
     if origin.spread:
         blocks = spread(blocks, log.clock.tick_ns, seed)
     written, pacing = _Written(), Pacing()
     with ExitStack() as stack:
-        write_trace = stack.enter_context(trace_writer(out, pacing, origin))
-        write_run = None
+        write_run, run_trace = None, None
         if run_out is not None:
             info = imported_info(origin, pacing, log.rows - log.with_latency)
-            write_run = stack.enter_context(run_writer(run_out, info, pacing, origin))
-        for rows in blocks:
-            size_bytes = written.filled(log, rows)
-            trace = trace_table(rows, size_bytes, log.zero_ns, names)
-            write_trace(trace)
-            if write_run is not None:
-                timed = rows.column("latency_ns").is_valid()
-                run = run_table(rows.filter(timed), size_bytes[timed.to_numpy()], log.zero_ns, names)
-                write_run(run, trace)
-            written.see(rows, trace)
-            progress("write", written.requests, log.rows)
+            write_run, run_trace = stack.enter_context(run_writer(run_out, info))
+        traces = [out, run_trace] if run_trace and out.suffix == ".csv" else [out]
+        with ExitStack() as writers:
+            write_trace = [writers.enter_context(trace_writer(path, pacing, origin)) for path in traces]
+            for rows in blocks:
+                rows, size_bytes = written.sized(log, rows)
+                trace = trace_table(rows, size_bytes, log.zero_ns, names, written.phases(rows))
+                for write in write_trace:
+                    write(trace)
+                if write_run is not None:
+                    timed = rows.column("latency_ns").is_valid()
+                    run = run_table(rows.filter(timed), size_bytes[timed.to_numpy()], log.zero_ns, names)
+                    write_run(run)
+                written.see(rows, trace)
+                progress("write", written.requests, log.rows)
+        if run_trace is not None and run_trace not in traces:
+            shutil.copyfile(out, run_trace)
     return written
 
 

@@ -51,14 +51,14 @@ class Objects:
         """Return the number (int32) of each row's object; a missing bucket is called ``bucket``."""
         return self._joined.of(pc.binary_join_element_wise(bucket.fill_null("bucket"), key, _BETWEEN))
 
-    def texts(self, hashed: Hashed | None = None) -> tuple[pa.Array, pa.Array]:
-        """Return the buckets and keys by object number, hashed if `hashed` is given."""
+    def texts(self, hashed: Hashed | None = None) -> tuple[pa.DictionaryArray, pa.DictionaryArray]:
+        """Return the buckets and keys by object number, dictionary-encoded, hashed if `hashed` is given."""
         if hashed is None:
             joined = self._joined.texts()
         else:
             joined = self._joined.texts(lambda text: _BETWEEN.join(map(hashed.path, text.split(_BETWEEN, 1))))
         parts = pc.split_pattern(joined, _BETWEEN, max_splits=1)
-        return pc.list_element(parts, 0), pc.list_element(parts, 1)
+        return pc.list_element(parts, 0).dictionary_encode(), pc.list_element(parts, 1).dictionary_encode()
 
 
 class Hashed:

@@ -12,12 +12,11 @@ from traces.errors import InputError
 from traces.logs.clock import Clock
 from traces.logs.external_sort import ExternalSort
 from traces.logs.import_report import ImportReport
-from traces.logs.object_sizes import Sizes
+from traces.logs.object_sizes import Recorded, Sizes
 from traces.logs.pseudonyms import Numbering, Objects
 from traces.logs.tables import NUMBERED
 from traces.readers.formats import Format
 from traces.readers.source import Source
-from traces.tables import LIST
 
 Progress = Callable[[str, float, float], None]
 """Called with the stage (``read`` or ``write``), the work done and the total work."""
@@ -60,9 +59,17 @@ class LogRecords:
         self.rows += len(time)
         self.with_latency += len(latency)
         self.zero_ns = min(self.zero_ns, int(time.min()))
-        size = batch.column("size_bytes").fill_null(-1).to_numpy()
-        known = (size >= 0) & (batch.column("op").to_numpy() != LIST)
-        self.sizes.learn(numbers["object"].to_numpy()[known], time[known], size[known], len(self.objects))
+        sizes, named = Recorded.of(batch, numbers["object"])
+        self.sizes.learn(sizes, time[named])
+
+    def learn_sizes(self) -> None:
+        """Learn from all records in order of time how large objects are; needed if objects are written."""
+        if self.sizes.any_writes:
+            self.sizes.begin()
+            self.sizes.forget_reads()
+            for rows in self.records.blocks(Recorded.COLUMNS):
+                self.sizes.compare(Recorded.of(rows, rows.column("object"))[0])
+        self.sizes.begin()
 
 
 def read_logs(
@@ -85,7 +92,7 @@ def read_logs(
         for batch in format.read_across(report) if format else ():
             log.add(batch)
     if not log.rows:
-        named = str(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
+        named = str(sources[0].name) if len(sources) == 1 else f"{len(sources)} files"
         raise InputError(f"{named}: contains no requests: {_nothing(report)}")
     return report
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from traces.origin import Origin
 from traces.run import RUN_SCHEMA
 from traces.tables import atomic_folder
-from traces.trace import Pacing, trace_writer
+from traces.trace import Pacing
 
 
 def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[str, Any]:
@@ -35,23 +35,15 @@ def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[
 
 
 @contextlib.contextmanager
-def run_writer(
-    folder: Path, info: dict[str, Any], pacing: Pacing, origin: Origin
-) -> Iterator[Callable[[pa.Table, pa.Table], None]]:  # fmt: skip
-    """Yield a function that appends rows of a Run and its Trace to a folder that `Run.read` can read, atomically.
+def run_writer(folder: Path, info: dict[str, Any]) -> Iterator[tuple[Callable[[pa.Table], None], Path]]:
+    """Yield a function that appends rows of a Run to a folder that `Run.read` can read, and where to put its Trace.
+
+    The folder appears when the context ends.
 
     Raises:
         InputError: the folder cannot be written, or the name is taken by something other than a Run.
     """
     with atomic_folder(folder) as temporary:
         (temporary / "run.json").write_text(json.dumps(info, indent=1, sort_keys=True) + "\n")
-        with (
-            pq.ParquetWriter(temporary / "requests.parquet", RUN_SCHEMA, compression="zstd") as requests,
-            trace_writer(temporary / "trace.parquet", pacing, origin) as write_trace,
-        ):
-
-            def write(rows: pa.Table, trace: pa.Table) -> None:
-                requests.write_table(rows)
-                write_trace(trace)
-
-            yield write
+        with pq.ParquetWriter(temporary / "requests.parquet", RUN_SCHEMA, compression="zstd") as requests:
+            yield requests.write_table, temporary / "trace.parquet"

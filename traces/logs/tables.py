@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.run import RUN_SCHEMA
-from traces.tables import GET, LABEL, OPS, PUT, label
+from traces.tables import GET, OPS, PUT, label
 from traces.trace import TRACE_SCHEMA
 
 NUMBERED = pa.schema([
@@ -26,6 +26,7 @@ NUMBERED = pa.schema([
     pa.field("client", pa.int32()),
     pa.field("status", pa.int16()),
     pa.field("error", pa.int32()),
+    pa.field("phase", pa.int32()),
 ])  # fmt: skip
 """`traces.readers.records.RECORDS` with numbers instead of names."""
 
@@ -35,16 +36,18 @@ class Names:
     """The names by number.
 
     Attributes:
-        buckets, keys: bucket and key of each object.
+        buckets, keys: bucket and key of each object, dictionary-encoded.
         errors: error texts.
     """
 
-    buckets: pa.Array
-    keys: pa.Array
+    buckets: pa.DictionaryArray
+    keys: pa.DictionaryArray
     errors: pa.Array
 
 
-def trace_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names) -> pa.Table:
+def trace_table(
+    rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names, phase: NDArray[np.int32]
+) -> pa.Table:
     """Convert rows of `NUMBERED` to rows of a Trace.
 
     Args:
@@ -52,12 +55,13 @@ def trace_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, nam
         size_bytes: object size of each row.
         zero_ns: time of arrival 0.
         names: names of the numbers.
+        phase: phase of each row.
     """
     nothing = np.zeros(len(rows))
     columns = _shared(rows, size_bytes, names) | {
         "arrival_s": _seconds(rows, zero_ns),
         "think_s": nothing,
-        "phase": nothing.astype(np.int32),
+        "phase": phase,
         "range_start_bytes": rows.column("range_start_bytes"),
         "range_bytes": rows.column("range_bytes"),
         "client": rows.column("client"),
@@ -93,10 +97,16 @@ def _shared(rows: pa.Table, size_bytes: NDArray[np.int64], names: Names) -> dict
     objects = rows.column("object")
     return {
         "op": label(rows.column("op").to_numpy(), list(OPS)),
-        "bucket": names.buckets.take(objects).cast(pa.string()).cast(LABEL),
-        "key": names.keys.take(objects).cast(pa.string()).cast(LABEL),
+        "bucket": _labels(names.buckets, objects),
+        "key": _labels(names.keys, objects),
         "size_bytes": size_bytes,
     }
+
+
+def _labels(names: pa.DictionaryArray, objects: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return the names of objects, with only those names in the dictionary."""
+    used, indices = np.unique(names.indices.to_numpy()[objects.to_numpy()], return_inverse=True)
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), names.dictionary.take(used).cast(pa.string()))
 
 
 def _seconds(rows: pa.Table, zero_ns: int) -> NDArray[np.float64]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
-from traces.readers.blocks import Read
+from traces.readers.blocks import Read, by_block
+from traces.readers.layout import Layout, parser
 from traces.readers.source import Source
 
 
@@ -20,10 +23,12 @@ class Head:
     Attributes:
         name: file name without folder.
         data: first bytes, decompressed.
+        path: the file, if there is one.
     """
 
     name: str
     data: bytes
+    path: Path | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -43,6 +48,7 @@ class Format:
         dated: whether times are calendar times; else they are relative.
         recognises: whether a file with the given start is in the format.
         read: reads a file.
+        binary: whether files are no text.
         read_across: called after all files are read; yields the records of requests whose parts are in two files.
     """
 
@@ -51,7 +57,13 @@ class Format:
     dated: bool
     recognises: Callable[[Head], bool]
     read: Read
+    binary: bool = False
     read_across: Callable[[ImportReport], Iterator[pa.RecordBatch]] = lambda report: iter(())
+
+
+def of_lines(layout: Layout) -> Read:
+    """Return the reader of files of lines."""
+    return by_block(parser(layout))
 
 
 def detect(source: Source, formats: tuple[Format, ...]) -> Format:
@@ -60,9 +72,40 @@ def detect(source: Source, formats: tuple[Format, ...]) -> Format:
     Raises:
         InputError: no format does, or the file cannot be read.
     """
-    head = Head(source.path.name, source.head())
+    head = Head(source.name.name, source.head(), source.path)
     found = next((format for format in formats if format.recognises(head)), None)
     if found is None:
         names = ", ".join(format.name for format in formats)
-        raise InputError(f"{source.path}: the format is not recognised; name one: {names}")
+        raise UnknownFormatError(
+            f"{source.name}: the format is not recognised; {_nearest(head, formats)}known: {names}"
+        )
     return found
+
+
+class UnknownFormatError(InputError):
+    """No format recognises a file."""
+
+
+class _Start(Source):
+    """The complete lines at the start of a file."""
+
+    def __init__(self, head: Head) -> None:
+        super().__init__(Path(head.name))
+        self._data = head.data[: head.data.rfind(b"\n") + 1] or head.data
+
+    def pieces(self) -> Iterator[bytes]:
+        yield self._data
+
+
+def _nearest(head: Head, formats: tuple[Format, ...]) -> str:
+    """Say which format reads most rows at the start of a file, and why it refuses others; "" if none reads any."""
+    best, most = "", 0
+    for format in (format for format in formats if not format.binary):
+        report = ImportReport()
+        with contextlib.suppress(InputError):
+            for _ in format.read(_Start(head), report):
+                pass
+        if report.kept > most:
+            why = report.where[0].partition(": ")[2] if report.where else "its header or its first lines differ"
+            most, best = report.kept, f"nearest is {format.name} ({report.kept:,} of {report.rows:,} rows; {why}); "
+    return best

@@ -1,90 +1,108 @@
-"""Interpret HTTP requests and responses, for logs that contain the request line."""
+"""Interpret HTTP requests and responses, for logs that contain the request line, as Polars expressions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from urllib.parse import parse_qs
+import polars as pl
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
-
-from traces.readers import http_kernels
-from traces.readers.columns import Column, by_value, numbers
-from traces.readers.records import FIRST_ERROR, LAST_STATUS, Rows, error_of
-from traces.readers.spans import Mask, Spans
+from traces.readers.expressions import number, operation, unescaped
+from traces.readers.records import ERRORS, FIRST_ERROR, LAST_STATUS
 from traces.tables import GET, HEAD, LIST, PUT
 
+REQUEST = r"(?<method>[A-Za-z]+) +(?<path>[^ ?]*)(?:\?(?<query>[^ ]*))?(?: [^\"]*)?"
+"""A request line such as ``GET /bucket/key?versionId=1 HTTP/1.1``, as a regular expression."""
 
-@dataclass(frozen=True)
-class RequestLines:
-    """Parts of lines such as ``GET /bucket/key?versionId=1 HTTP/1.1``; the path begins with the bucket."""
+NOT_MODIFIED = 304
 
-    method: Spans
-    path: Spans
-    query: Spans
+_METHODS = {op: op for op in ("GET", "PUT", "HEAD", "DELETE")}
 
-    @staticmethod
-    def of(lines: Spans) -> RequestLines:
-        """Split request lines."""
-        cuts = np.empty((4, len(lines)), np.int64)
-        http_kernels.divide(lines.data, lines.start, lines.end, cuts)
-        method_end, path, path_end, query_end = cuts
-        return RequestLines(
-            Spans(lines.data, lines.start, method_end),
-            Spans(lines.data, path, path_end),
-            Spans(lines.data, np.minimum(path_end + 1, query_end), query_end),
-        )
+_SUBRESOURCES = (
+    "accelerate", "acl", "analytics", "attributes", "cors", "delete", "encryption", "intelligent-tiering",
+    "inventory", "layout", "legal-hold", "lifecycle", "location", "logging", "mdsearch", "metrics", "notification",
+    "object-lock", "ownershipControls", "policy", "policyStatus", "publicAccessBlock", "replication",
+    "requestPayment", "restore", "retention", "select", "tagging", "torrent", "uploads", "versioning", "website",
+)  # fmt: skip
+"""Parameters that make a request one about an object or bucket, not for it (Amazon S3 API reference; of RADOS gateway:
+src/rgw/rgw_rest_s3.cc)."""
 
 
-def prefixes(query: Spans, lists: Mask) -> pa.Array:
-    """Return the prefix in the query of each LIST, "" if it has none; null for other requests."""
-    if not lists.any():
-        return pa.nulls(len(lists), pa.string())
-    texts = pc.if_else(pa.array(lists), pc.fill_null(query.texts(), ""), None)
-    return by_value(texts, prefix, pa.string())
+def _has(query: pl.Expr, *names: str) -> pl.Expr:
+    """Return whether a query has one of the parameters."""
+    return query.str.contains(f"(?:^|&)(?:{'|'.join(names)})(?:=|&|$)").fill_null(False)
 
 
-def prefix(query: str) -> str:
-    """Return the prefix of a query such as ``list-type=2&prefix=a%2Fb``, "" if it has none."""
-    return parse_qs(query).get("prefix", [""])[0]
+def requested(method: pl.Expr, bucket: pl.Expr, key: pl.Expr, query: pl.Expr) -> pl.Expr:
+    """Return the index in `OPS` of a request by its method, path and query; null if a Trace cannot represent it."""
+    op = operation(method, _METHODS)
+    named = (bucket.fill_null("") != "") & ((key.fill_null("") != "") | (op == GET))
+    # A part of an upload is a PUT of an object; other requests with the upload's id list or abort it.
+    part, manifest = _has(query, "uploadId"), _has(query, "multipart-manifest")
+    other = _has(query, *_SUBRESOURCES) | (part & (op != PUT)) | (~part & manifest & (op == PUT))
+    return pl.when(named & ~other).then(
+        pl.when((key.fill_null("") == "") & (op == GET)).then(pl.lit(LIST, pl.Int8)).otherwise(op)
+    )
 
 
-def volumes(op: NDArray[np.int8], status: Column, moved: Column, size: Column) -> dict[str, pa.Array]:
-    """Return the columns of sizes, transfers and ranges, from body sizes; ranges are assumed to start at 0.
+def without_body(op: pl.Expr, status: pl.Expr) -> pl.Expr:
+    """Return the operation, HEAD for a GET whose object was not modified: its response has no body."""
+    return pl.when((op == GET) & (status == NOT_MODIFIED)).then(pl.lit(HEAD, pl.Int8)).otherwise(op)
+
+
+def prefix(query: pl.Expr) -> pl.Expr:
+    """Return the prefix in a query such as ``list-type=2&prefix=a%2Fb``, "" if it has none."""
+    found = query.str.extract("(?:^|&)prefix=([^&]*)").str.replace_all("+", " ", literal=True)
+    return unescaped(found).fill_null("")
+
+
+def below_swift(path: pl.Expr) -> pl.Expr:
+    """Return a path without its first slash and without what RADOS gateway's Swift API has before the container.
+
+    That is ``/swift/v1/`` (rgw_swift_url_prefix) and, if it is there (rgw_swift_account_in_url), the account.
+    """
+    return path.str.replace(r"^/(?:swift/v1(?:\.0)?(?:/AUTH_[^/]*)?(?:/|$))?", "")
+
+
+def divided(path: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return bucket and key, both with percent escapes resolved, of a path without its first slash."""
+    parts = path.str.splitn("/", 2)
+    return unescaped(parts.struct.field("field_0")), unescaped(parts.struct.field("field_1").fill_null(""))
+
+
+def http_status(field: pl.Expr) -> pl.Expr:
+    """Return an HTTP status; null if the field is none."""
+    code = number(field)
+    return pl.when(code <= LAST_STATUS).then(code).cast(pl.Int16)
+
+
+def is_error(status: pl.Expr) -> pl.Expr:
+    """Return whether a status is that of an error; a missing one is not."""
+    return (status >= FIRST_ERROR).fill_null(False)
+
+
+def error_of(status: pl.Expr) -> pl.Expr:
+    """Return the name of each HTTP status from 400 on, such as ``Not Found``; null below."""
+    other = pl.concat_str(pl.lit("HTTP "), status.cast(pl.String))
+    name = status.replace_strict(list(ERRORS), list(ERRORS.values()), default=None, return_dtype=pl.String)
+    return pl.when(is_error(status)).then(pl.coalesce(name, other))
+
+
+def volumes(
+    op: pl.Expr, status: pl.Expr, moved: pl.Expr, size: pl.Expr, range_start: pl.Expr | int = 0
+) -> dict[str, pl.Expr]:
+    """Return the columns of sizes, transfers and ranges, from body sizes.
 
     Args:
-        op: index into `OPS`.
+        op: index in `OPS`.
         status: HTTP status.
         moved: bytes of the request or response body.
-        size: size of the object that was read.
+        size: size of an object that was read; null if the log has none.
+        range_start: first byte of a range; null is taken to be 0.
     """
-    gets, puts, heads, lists = (pa.array(op == code) for code in (GET, PUT, HEAD, LIST))
-    well, part = (pc.fill_null(pc.equal(status, code), False) for code in (200, 206))
-    read = pc.and_(gets, pc.or_(well, part))
-    ranged = pc.and_(gets, part)
-    known = pc.or_(read, pc.and_(heads, well))
-    nothing = pa.scalar(0, pa.int64())
+    whole, part = (op == GET) & (status == 200), (op == GET) & (status == 206)
+    known = whole | part | ((op == HEAD) & (status == 200))
+    start = range_start if isinstance(range_start, pl.Expr) else pl.lit(range_start)
     return {
-        "size_bytes": pc.case_when(pc.make_struct(puts, known, lists), moved, size, nothing),
-        "transfer_bytes": pc.case_when(pc.make_struct(pc.or_(puts, read)), moved, nothing),
-        "range_start_bytes": pc.if_else(ranged, nothing, None),
-        "range_bytes": pc.if_else(ranged, moved, None),
+        "size_bytes": pl.when(op == PUT).then(moved).when(known).then(size).when(op == LIST).then(0),
+        "transfer_bytes": pl.when((op == PUT) | whole | part).then(moved).otherwise(0),
+        "range_start_bytes": pl.when(part).then(start.fill_null(0)),
+        "range_bytes": pl.when(part).then(moved),
     }
-
-
-def statuses(rows: Rows, spans: Spans, null: str = "-") -> pa.Array:
-    """Return HTTP statuses; rows with anything else are unreadable."""
-    values = spans.integers()
-    return numbers(rows, spans, np.where(values > LAST_STATUS, -1, values), "HTTP status", null)
-
-
-def is_error(status: Column) -> pa.Array:
-    """Return whether each status is that of an error; a missing one is not."""
-    return pc.fill_null(pc.greater_equal(status, FIRST_ERROR), False)
-
-
-def errors(status: pa.Array) -> pa.Array:
-    """Return the name of each HTTP status from 400 on, such as ``Not Found``; null below."""
-    return by_value(status, error_of, pa.string())

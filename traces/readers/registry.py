@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from traces.readers import (
-    elbencho,
-    generic_csv,
-    ibm_object_store,
+from traces.readers.formats import Format
+from traces.readers.stores import (
+    athena,
     juicefs,
-    libcachesim_csv,
     minio_audit,
     minio_trace,
-    oracle_general,
     rgw_beast_log,
     rgw_ops_log,
     s3_access_log,
-    s3dlio,
     swift_proxy_log,
+)
+from traces.readers.tools import (
+    elbencho,
+    generic_csv,
+    ibm_object_store,
+    libcachesim_csv,
+    oracle_general,
+    s3dlio,
+    time_id_size,
     twitter_cache_trace,
     warp,
 )
-from traces.readers.formats import Format
 
 FORMATS: tuple[Format, ...] = (
     generic_csv.FORMAT,
@@ -27,6 +31,7 @@ FORMATS: tuple[Format, ...] = (
     rgw_beast_log.FORMAT,
     swift_proxy_log.FORMAT,
     s3_access_log.FORMAT,
+    athena.FORMAT,
     minio_trace.FORMAT,
     minio_audit.FORMAT,
     s3dlio.FORMAT,
@@ -36,5 +41,6 @@ FORMATS: tuple[Format, ...] = (
     ibm_object_store.FORMAT,
     twitter_cache_trace.FORMAT,
     libcachesim_csv.FORMAT,
+    time_id_size.FORMAT,
     oracle_general.FORMAT,
 )

@@ -43,7 +43,7 @@ def read_server_trace(path: Path) -> list[Handled]:
     Raises:
         InputError: the file cannot be read, is in the format of no store of the lab, or a line is unreadable.
     """
-    # The readers take a second to import, and few Runs have such a trace.
+    # The readers take a quarter of a second to import, and few Runs have such a trace.
     from traces.logs.import_report import ImportReport
     from traces.readers.formats import detect
     from traces.readers.registry import FORMATS

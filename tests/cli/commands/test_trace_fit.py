@@ -8,6 +8,7 @@ import pytest
 
 from cli.main import main
 from tests.paths import EXAMPLES
+from tests.runs import run_of
 from traces.trace import Trace
 from traces.workload.workload import load_workload
 
@@ -79,6 +80,23 @@ def test_edits_from_the_command_line(capsys: pytest.CaptureFixture[str], trace: 
     assert as_json(capsys, "scale", trace, "--rate", 2, "-o", out, "--force")["requests"] == 2 * whole
     assert 0 < as_json(capsys, "sample", trace, "--keys", 0.5, "-o", out, "--force")["requests"] < whole
     assert as_json(capsys, "merge", trace, trace, "-o", out, "--force")["requests"] == 2 * whole
+
+
+def test_cut_takes_the_trace_of_a_run(capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path) -> None:
+    run, out = tmp_path / "r.run", tmp_path / "o.parquet"
+    run_of([0.001] * 5, trace=Trace.read(trace)).write(run)
+    of_run = as_json(capsys, "cut", run, "--from", "10s", "--to", "20s", "-o", out)
+    of_file = as_json(capsys, "cut", trace, "--from", "10s", "--to", "20s", "-o", out, "--force")
+    assert of_run == of_file
+    assert of_run["requests_before"] == len(Trace.read(trace))
+
+
+def test_cut_of_a_run_without_a_trace_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = tmp_path / "r.run"
+    run_of([0.001] * 5).write(run)
+    code, out, err = tailcast(capsys, "cut", run, "-o", tmp_path / "o.parquet")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "r.run" in err and "without a trace" in err
 
 
 def test_convert_writes_a_workload_and_says_what_is_left_out(

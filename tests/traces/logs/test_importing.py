@@ -6,18 +6,23 @@ import os
 import signal
 import subprocess
 import sys
+import tarfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cli.main import main
 from models.store import load_spec
 from tests.access_logs import at, line, log
 from traces.errors import InputError
 from traces.logs.importing import import_logs
+from traces.logs.object_sizes import Recorded, Sizes
 from traces.origin import Origin
 from traces.run import Run
 from traces.statistics.summary import summarise
@@ -94,8 +99,160 @@ def test_sizes_are_those_of_the_same_object_before_else_after(imported: Any) -> 
     assert (figures["sizes_filled"], figures["sizes_unknown"]) == (4, 1)
 
 
+def test_between_two_puts_an_object_has_one_size(imported: Any) -> None:
+    put, part = {"op": "REST.PUT.PART", "sent": "-"}, {"status": 206}
+    lines = [
+        at(1, key="r", **part, sent=10, size="-"), at(2, key="r", **part, sent=30, size="-"),  # reads of ranges only
+        at(3, key="w", sent=5, size=5), at(4, key="w", sent=9, size=9),  # repeated reads
+        at(5, **put, size=8), at(6, **put, size=8), at(7, **put, size=3), at(8, sent=19, size=19),  # an upload of parts
+        at(9, sent=4, size=4),
+    ]  # fmt: skip
+    trace, figures = imported(lines)
+    assert trace.size_bytes.tolist() == [30, 30, 9, 9, 8, 8, 3, 19, 19]
+    ranges = rows(trace, "range_start_bytes", "range_bytes")
+    assert ranges == [(0, 10), (0, 30), (0, 5), (None, None), *4 * [(None, None)], (0, 4)]
+    assert (figures["sizes_filled"], figures["sizes_unknown"]) == (2, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["PUT", "GET", "RANGE", "HEAD", "DELETE"]), st.integers(1, 9)),
+        min_size=1,
+        max_size=25,
+    ),
+    st.integers(1, 7),
+)
+def test_sizes_are_those_of_a_plain_loop(requests: list[tuple[str, str, int]], block: int) -> None:
+    """Blocks of rows in any order teach; the same rows in order of time are filled, in blocks of any length."""
+    objects = np.array(["ab".index(key) for key, _, _ in requests], np.int32)
+    kinds = [kind for _, kind, _ in requests]
+    numbers = np.array([n for _, _, n in requests], np.int64)
+    size = np.where([kind in ("PUT", "GET") for kind in kinds], numbers, -1)
+    least = np.where([kind in ("HEAD", "DELETE") for kind in kinds], -1, numbers)
+    writes = np.array([kind == "PUT" for kind in kinds])
+    time = np.arange(len(requests))
+
+    def part(at: slice) -> Recorded:
+        return Recorded(objects[at], size[at], least[at], writes[at])
+
+    sizes = Sizes()
+    cuts = [slice(i, i + block) for i in range(0, len(requests), block)]
+    for cut in reversed(cuts):
+        sizes.learn(part(cut), time[cut])
+    if sizes.any_writes:
+        sizes.begin()
+        sizes.forget_reads()
+        for cut in cuts:
+            sizes.compare(part(cut))
+    sizes.begin()
+    found = np.concatenate([sizes.filled(part(cut)) for cut in cuts]).tolist()
+
+    for i, (key, kind, n) in enumerate(requests):
+        mine = [j for j, (other, _, _) in enumerate(requests) if other == key]
+        begins = [j for j in mine if kinds[j] == "PUT" and j <= i]
+        ends = [j for j in mine if kinds[j] == "PUT" and j > i]
+        reads = [j for j in mine if kinds[j] != "PUT" and (not ends or j < ends[0]) and (not begins or j > begins[-1])]
+        largest = max([least[j] for j in reads], default=-1)
+        if kind == "PUT":
+            wanted = n
+        elif begins:
+            wanted = max(largest, numbers[begins[-1]])
+        else:
+            wanted = largest if largest >= 0 else numbers[ends[0]] if ends else -1
+        assert found[i] == wanted
+
+
+def packed_folder(folder: Path) -> Path:
+    """A folder with two logs, one of them further below, and files that are none."""
+    (folder / "below").mkdir(parents=True)
+    log(folder / "b.log", [at(2, key="b")])
+    (folder / "below" / "a.log.gz").write_bytes(gzip.compress(f"{at(1, key='a')}\n".encode()))
+    for name in ("README.md", "SHA256SUMS", "b.log.md5", "_SUCCESS", ".hidden"):
+        (folder / name).write_text("no log\n")
+    return folder
+
+
+def test_a_folder_is_read_whole_and_what_is_no_log_is_skipped(tmp_path: Path) -> None:
+    folder = packed_folder(tmp_path / "logs")
+    figures = import_logs([folder], tmp_path / "t.parquet")
+    assert figures["requests"] == 2
+    assert {Path(name).name for name in figures["skipped"]} == {"README.md", "SHA256SUMS", "b.log.md5", "_SUCCESS"}
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_a_tar_archive_stands_for_its_files(tmp_path: Path, mode: str) -> None:
+    folder = packed_folder(tmp_path / "logs")
+    with tarfile.open(tmp_path / "logs.tar", mode) as archive:  # type: ignore[call-overload]
+        archive.add(folder, "logs")
+    figures = import_logs([tmp_path / "logs.tar"], tmp_path / "t.parquet")
+    assert rows(Trace.read(tmp_path / "t.parquet"), "key") == [("a",), ("b",)]
+    assert len(figures["skipped"]) == 4
+    assert set(figures["format"]) == {str(tmp_path / "logs.tar/logs" / name) for name in ("b.log", "below/a.log.gz")}
+    cut = (tmp_path / "logs.tar").read_bytes()
+    (tmp_path / "cut.tar").write_bytes(cut[: len(cut) // 2] if mode != "w" else cut[:700])
+    with pytest.raises(InputError, match=r"cut\.tar"):
+        import_logs([tmp_path / "cut.tar"], tmp_path / "u.parquet")
+
+
+_IMPORT = "import sys; from cli.main import main; sys.argv[1:1] = ['trace', 'import']; main()"
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pipe_is_read_whole(tmp_path: Path, name: str, pack: Any) -> None:
+    data = pack("".join(f"{at(i % 50, key=f'k{i}')}\n" for i in range(3000)).encode())
+    command = [sys.executable, "-c", _IMPORT, name, "-o", str(tmp_path / "t.parquet"), "--json"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for start in range(0, len(data), 10_000):  # in pieces, as a pipe gives them
+            process.stdin.write(data[start : start + 10_000])
+            process.stdin.flush()
+        process.stdin.close()
+        figures = json.loads(process.stdout.read())
+    assert process.returncode == 0 and figures["rows"] == figures["requests"] == 3000
+
+
+def test_a_fifo_is_read_whole(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    data = "".join(f"{at(i % 50, key=f'k{i}')}\n" for i in range(2000)).encode()
+    writer = threading.Thread(target=(tmp_path / "fifo").write_bytes, args=[data])
+    writer.start()
+    figures = import_logs([tmp_path / "fifo"], tmp_path / "t.parquet")
+    writer.join()
+    assert figures["requests"] == 2000 and figures["origin"]["files"] == ("fifo",)
+
+
+def test_an_unknown_format_is_told_with_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "odd.csv").write_text("time,object,size,colour\n1,a,5,red\n2,b,6,blue\n")
+    with pytest.raises(SystemExit) as caught:
+        main(["trace", "import", str(tmp_path / "odd.csv"), "-o", str(tmp_path / "t.parquet")])
+    told = capsys.readouterr().err
+    assert caught.value.code == 2 and told.count("\n") == 1
+    assert all(part in told for part in ("odd.csv: ", "libcachesim-csv", "2 of 2 rows", "--columns"))
+
+
+def test_a_benchmarks_preparation_is_a_phase_of_its_own(tmp_path: Path) -> None:
+    def warp(second: int, op: str, key: str, size: int) -> str:
+        start = f"2026-11-21T10:00:{second:02d}.5Z"
+        return f"{second}\t3\t{op}\tCl1\t1\t{size}\thttp://h:9000\t{key}\t\t{start}\t\t{start}\t0\n"
+
+    header = (
+        "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tend\tduration_ns\n"
+    )
+    first = [warp(0, "PUT", "a", 100), warp(1, "PUT", "b", 100), warp(3, "GET", "a", 10), warp(4, "PUT", "c", 7)]
+    second = [warp(2, "PUT", "d", 100), warp(5, "GET", "d", 100)]
+    for name, lines in (("1", first), ("2", second)):
+        (tmp_path / name).write_text(header + "".join(lines))
+    import_logs([tmp_path / "1", tmp_path / "2"], tmp_path / "t.parquet")
+    assert rows(Trace.read(tmp_path / "t.parquet"), "op", "phase", "size_bytes", "range_bytes") == [
+        ("PUT", 0, 100, None), ("PUT", 0, 100, None), ("PUT", 0, 100, None), ("GET", 1, 100, 10), ("PUT", 1, 7, None),
+        ("GET", 1, 100, None),
+    ]  # fmt: skip
+
+
 def test_a_line_that_cannot_be_read_is_told_or_with_strict_an_error(imported: Any) -> None:
-    lines = [at(1), "broken", at(2, op="REST.COPY.OBJECT"), at(3)]
+    lines = [at(1), "broken", at(2, op="REST.GET.ACL"), at(3)]
     trace, figures = imported(lines)
     assert len(trace) == 2
     assert (figures["rows"], figures["kept"], figures["unreadable"]) == (4, 2, 1)
@@ -109,7 +266,7 @@ def test_a_line_that_cannot_be_read_is_told_or_with_strict_an_error(imported: An
     ("lines", "message"),
     [
         ([], r"0\.log: .* empty"),
-        ([at(1, op="REST.COPY.OBJECT")] * 2, "all 2 rows "),
+        ([at(1, op="REST.GET.ACL")] * 2, "all 2 rows "),
         (["broken"], r"1 of 1 rows .*0\.log: line 1: "),
     ],
 )

@@ -14,9 +14,9 @@ from tests.traces.readers.test_minio import SAMPLES, read, read_text
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
 from traces.logs.importing import import_logs
-from traces.readers import elbencho, s3dlio, warp
 from traces.readers.records import RECORDS
 from traces.readers.source import Source
+from traces.readers.tools import elbencho, s3dlio, warp
 
 OLD = "idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tend\tduration_ns"
 START, END = "2026-11-21T10:00:00.5Z", "2026-11-21T10:00:00.750000001Z"
@@ -30,8 +30,8 @@ def row(op: str, size: int = 4096, file: str = "a/b.rnd", error: str = "", first
 
 def test_warp_sample() -> None:
     rows, report = read(warp.FORMAT, SAMPLES / "warp.csv.zst")
-    assert report.rows == 401 and report.left_out == Counter({"a delete of several objects": 1})
-    assert Counter(r["op"] for r in rows) == Counter(GET=328, PUT=46, HEAD=15, DELETE=6, LIST=5)
+    assert report.rows == report.kept == 401
+    assert Counter(r["op"] for r in rows) == Counter(GET=328, PUT=46, HEAD=15, DELETE=7, LIST=5)
     assert len({r["client"] for r in rows}) <= 16 and rows[0]["client"] == "xBqA/0"
     assert all(0 < r["first_byte_ns"] <= r["latency_ns"] for r in rows if r["op"] == "GET")
     assert all(r["first_byte_ns"] is None for r in rows if r["op"] != "GET")
@@ -55,11 +55,10 @@ def test_warp_of_other_versions(tmp_path: Path) -> None:
         row("PUTPART", 5 << 20),
     ]
     rows, report = read_text(warp.FORMAT, tmp_path, "\r\n".join(lines))
-    assert [r["op"] for r in rows] == ["GET", "PUT", "HEAD", "LIST", "PUT"]
-    assert report.left_out == Counter({
-        "a delete of several objects": 2, "names no object": 1, "not an operation on an object or a listing": 1,
-    })  # fmt: skip
-    get, put, head, listing, part = rows
+    assert [r["op"] for r in rows] == ["GET", "PUT", "HEAD", "LIST", "DELETE", "PUT"]
+    assert report.left_out == Counter({"names no object": 2, "not an operation on an object or a listing": 1})
+    get, put, head, listing, batch, part = rows
+    assert (batch["key"], batch["transfer_bytes"], batch["error"]) == ("100 objects", 0, None)
     assert (get["time_ns"] % 10**10, get["latency_ns"], get["first_byte_ns"]) == (500_000_000, 250_000_001, 10**8)
     assert put["error"] == 'Put "http://h/b/k": dial tcp'
     assert (head["size_bytes"], listing["size_bytes"], listing["key"]) == (None, 0, "pre/")
@@ -95,7 +94,7 @@ def test_s3dlio_sample() -> None:
     assert rows[0] | {"time_ns": 0} == {
         "time_ns": 0, "latency_ns": 3473053, "first_byte_ns": None, "op": "PUT", "bucket": "s3dl",
         "key": "data/0027.bin", "size_bytes": 6891, "transfer_bytes": 6891, "range_start_bytes": None,
-        "range_bytes": None, "client": "18147521187885925800", "status": None, "error": None,
+        "range_bytes": None, "client": "18147521187885925800", "status": None, "error": None, "phase": None,
     }  # fmt: skip
     failed = next(r for r in rows if r["error"])
     assert (failed["size_bytes"], failed["transfer_bytes"]) == (None, 0) and "NoSuchKey" in failed["error"]

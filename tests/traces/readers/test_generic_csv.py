@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,10 +14,10 @@ from traces.errors import InputError
 from traces.logs.import_report import ImportReport
 from traces.logs.importing import import_logs
 from traces.readers.formats import detect
-from traces.readers.generic_csv import FORMAT, csv_format
 from traces.readers.records import RECORDS
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
+from traces.readers.tools.generic_csv import FORMAT, csv_format
 from traces.tables import OPS
 from traces.trace import Trace
 
@@ -118,7 +119,9 @@ def test_every_row_that_is_no_request_is_counted_with_its_line(parsed: Any) -> N
         ({"op": "o", "key": "k"}, "columns: .*time"),
         (NAMED | {"end": "e", "latency": "l"}, "columns: .*time"),
         ({"end": "e", "op": "o", "key": "k"}, "columns: .*latency"),
-        ({"time": "t", "key": "k"}, "columns: op "),
+        ({"time": "t", "op": "o"}, "columns: key "),
+        (NAMED | {"op": "=FROB"}, "'FROB'"),
+        (NAMED | {"time": "=1"}, "constant"),
         (NAMED | {"verb": "x"}, "'verb'"),
         (NAMED | {"time": "ts:years"}, "time is 'ts:years'"),
         (NAMED | {"latency": "l:iso"}, "latency is 'l:iso'"),
@@ -151,6 +154,92 @@ def test_no_row_is_lost_whatever_the_file_holds(tmp_path_factory: pytest.TempPat
     table, report = read(tmp_path_factory.getbasetemp() / "fuzz.csv", columns, data)
     assert report.rows == sum(1 for line in data.split(b"\n")[1:] if line.strip())
     assert report.kept == table.num_rows
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("GetObject", "GET"), ("s3:PutObject", "PUT"), ("get_obj", "GET"), ("REST.GET.OBJECT", "GET"),
+        ("rest.head.get_obj", "HEAD"), ("STAT", "HEAD"), ("DeleteObject", "DELETE"), ("ListObjectsV2", "LIST"),
+        ("list_bucket", "LIST"), ("incr", "PUT"), ("s3.HeadObject", "HEAD"),
+    ],
+)  # fmt: skip
+def test_operations_are_known_by_their_names_in_all_formats(parsed: Any, name: str, op: str) -> None:
+    table, _ = parsed(NAMED | {"time": "ts:s"}, f"ts,verb,path\n1,{name},k\n")
+    assert [OPS[i] for i in table.column("op").to_pylist()] == [op]
+
+
+@pytest.mark.parametrize(("given", "op"), [({}, "GET"), ({"op": "=PUT"}, "PUT"), ({"op": "=HeadObject"}, "HEAD")])
+def test_the_operation_may_be_a_constant(parsed: Any, given: dict[str, str], op: str) -> None:
+    columns = {"time": "ts:s", "key": "id", "size": "n", "bucket": "=b", **given}
+    table, report = parsed(columns, "ts,id,n\n1,7,5\n2,8,6\n")
+    assert [OPS[i] for i in table.column("op").to_pylist()] == [op, op]
+    assert table.column("bucket").to_pylist() == ["b", "b"] and report.kept == 2
+
+
+def test_blanks_may_be_delimiters(parsed: Any) -> None:
+    columns = {"time": "1:clf", "key": "3", "client": "2", "size": "4"}
+    text = '[21/Nov/2026:10:00:00 +0000]   me "a b" 5\n[21/Nov/2026:11:00:01 +0100]\tme c 6 more\nshort\n'
+    table, report = parsed(columns, text)
+    assert table.column("time_ns").to_pylist() == [TEN, TEN + SECOND]
+    assert table.column("key").to_pylist() == ["a b", "c"] and table.column("size_bytes").to_pylist() == [5, 6]
+    assert report.where[0].endswith("line 3: has not 4 fields, as the first line has")
+
+
+PATTERN = r"^(?P<at>\S+ \S+) (?P<verb>\w+) (?P<path>\S+)(?: in (?P<took>[\d.]+)s)?$"
+
+
+@pytest.mark.parametrize("columns", [{"at": "at", "verb": "verb", "path": "path", "took": "took"},
+                                     {"at": "1", "verb": "2", "path": "3", "took": "4"}])  # fmt: skip
+def test_a_line_may_be_a_regular_expression(tmp_path: Path, columns: dict[str, str]) -> None:
+    (tmp_path / "log").write_text(
+        "21/Nov/2026:10:00:00 +0000 GET /a in 0.5s\nnothing\n21/Nov/2026:10:00:01 +0000 PUT /b\n"
+    )
+    mapping = {
+        "time": f"{columns['at']}:clf",
+        "op": columns["verb"],
+        "key": columns["path"],
+        "latency": columns["took"],
+    }
+    report = ImportReport()
+    batches = list(csv_format(mapping, pattern=PATTERN).read(Source(tmp_path / "log"), report))
+    table = pa.Table.from_batches(batches, RECORDS)
+    assert table.column("latency_ns").to_pylist() == [SECOND // 2, None]
+    assert table.column("key").to_pylist() == ["/a", "/b"]
+    assert report.balanced and report.where[0].endswith("line 2: does not match the pattern")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pattern": "(?P<ts>"}, "regular expression"),
+        ({"pattern": "(?P<ts>.)"}, "'path'.* ts"),
+        ({"pattern": "(?P<line>.)"}, "'line'"),
+        ({"delimiter": ",,"}, "',,'"),
+        ({"delimiter": ",", "pattern": "."}, "either"),
+    ],
+)
+def test_a_wrong_pattern_or_delimiter_is_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        csv_format({"time": "ts:s", "key": "path"}, **options)
+
+
+def test_a_delimiter_may_be_given(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("ts#path\n1#a,b,c\n")
+    batches = list(csv_format({"time": "ts:s", "key": "path"}, "#").read(Source(tmp_path / "log"), ImportReport()))
+    assert batches[0].column("key").to_pylist() == ["a,b,c"]
+
+
+def test_columns_of_parquet(tmp_path: Path) -> None:
+    table = pa.table({"at": [1.5, 2.5, None], "verb": ["GET", "get", "PUT"], "id": [7, 8, 9], "n": [5, None, 6]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    report = ImportReport()
+    columns = {"time": "at:s", "op": "verb", "key": "id", "size": "n"}
+    batches = list(csv_format(columns).read(Source(tmp_path / "t.parquet"), report))
+    found = pa.Table.from_batches(batches, RECORDS)
+    assert found.column("time_ns").to_pylist() == [SECOND * 3 // 2, SECOND * 5 // 2]
+    assert found.column("key").to_pylist() == ["7", "8"] and found.column("size_bytes").to_pylist() == [5, None]
+    assert report.balanced and "line 3: time cannot be read" in report.where[0]
 
 
 def test_a_trace_of_ours_as_csv_is_recognised_and_comes_back(tmp_path: Path) -> None:

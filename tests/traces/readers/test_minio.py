@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
 from traces.logs.import_report import ImportReport
-from traces.readers import minio_audit, minio_trace
 from traces.readers.formats import Format
 from traces.readers.records import RECORDS
 from traces.readers.source import Source
+from traces.readers.stores import minio_audit, minio_trace
 from traces.tables import OPS
 
 
@@ -43,14 +43,16 @@ def entry(**changes: object) -> dict:
 
 def test_short_form() -> None:
     rows, report = read(minio_trace.FORMAT, SAMPLES / "minio-trace.json")
-    assert (report.rows, report.kept, report.unreadable.total()) == (120, 106, 0)
-    assert report.left_out == Counter({"not an operation on an object or a listing": 14})
-    assert Counter(row["op"] for row in rows) == Counter(GET=45, PUT=37, HEAD=13, LIST=9, DELETE=2)
+    assert (report.rows, report.kept, report.joined, report.unreadable.total()) == (120, 107, 1, 0)
+    assert report.left_out == Counter({
+        "not an operation on an object or a listing": 11, "a delete of several objects": 1,
+    })  # fmt: skip
+    assert Counter(row["op"] for row in rows) == Counter(GET=45, PUT=38, HEAD=13, LIST=9, DELETE=2)
     assert rows[0] == {
         "time_ns": 1795295831_055856321, "latency_ns": 2191585,
         "first_byte_ns": None, "op": "PUT", "bucket": "photos", "key": "a/plain.bin", "size_bytes": 1138,
         "transfer_bytes": 1138, "range_start_bytes": None, "range_bytes": None, "client": "127.0.0.1", "status": 200,
-        "error": None,
+        "error": None, "phase": None,
     }  # fmt: skip
 
 
@@ -95,9 +97,15 @@ def test_forms_agree() -> None:
     same = ("time_ns", "latency_ns", "first_byte_ns", "op", "bucket", "key", "status", "error")
     assert [[row[name] for name in same] for row in short] == [[row[name] for name in same] for row in verbose]
     # What came with a request counts the names of its header.
-    puts = [(a["size_bytes"] - b["size_bytes"]) for a, b in zip(short, verbose, strict=True) if a["op"] == "PUT"]
+    puts = [
+        (a["size_bytes"] - b["size_bytes"])
+        for a, b in zip(short, verbose, strict=True)
+        if a["op"] == "PUT" and a["size_bytes"]
+    ]
     assert all(100 < more < 250 for more in puts)
-    assert report.left_out.total() == 15
+    assert (report.left_out.total(), report.joined) == (13, 1)
+    copied = next(row for row in audit if row["key"] == "copied")
+    assert (copied["op"], copied["size_bytes"], copied["transfer_bytes"]) == ("PUT", None, 0)
     traced = {(row["op"], row["key"], row["status"], row["first_byte_ns"], row["size_bytes"]): row for row in verbose}
     begun = [
         row["time_ns"] - traced[name]["time_ns"]
@@ -136,8 +144,8 @@ def test_nothing_secret_passes_on() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"duration": -5, "callStats": None}, "duration is not a duration"),
-        ({"duration": 10**17, "callStats": None}, "duration is not a duration"),
+        ({"duration": -5, "callStats": None}, "latency is not a duration"),
+        ({"duration": 10**17, "callStats": None}, "latency is not a duration"),
         ({"time": "yesterday"}, "time cannot be read"),
         ({"time": None}, "has no time"),
         ({"api": None}, "has no api"),
@@ -203,6 +211,67 @@ def test_the_audit_log_tells_of_buckets_in_the_hosts_name(tmp_path: Path) -> Non
         ("GET", "photos", "top.jpg"), ("GET", "photos", "2026/a.jpg"), ("LIST", "photos", "2026"),
     ]  # fmt: skip
     assert report.rows == 3
+
+
+def audit_entry(**api: object) -> dict:
+    return {
+        "version": "1", "time": "2026-11-21T10:00:01Z", "trigger": "incoming", "remotehost": "10.1.1.1",
+        "requestPath": "/b/k", "requestHost": "minio:9000", "requestHeader": {"Content-Length": "70"},
+        "api": {"name": "PutObject", "bucket": "b", "object": "k", "statusCode": 200, "rx": 70, "tx": 0,
+                "timeToResponse": "5ns"} | api,
+    }  # fmt: skip
+
+
+def test_requests_for_several_objects_copies_and_forms(tmp_path: Path) -> None:
+    copy = audit_entry(name="CopyObject", bucket="source", object="old")  # the log names the source here
+    form = audit_entry(name="PostPolicyBucket", object="") | {"requestPath": "/b"}
+    delete = [{"objectName": "one"}, {"objectName": "two"}]
+    lines = [
+        copy | {"requestPath": "/target/new/k"},
+        copy | {"requestPath": "/new/k", "requestHost": "source.s3.lab.test"},
+        form | {"tags": {"PutObject": "name=a,pool=b,pool=1,set=2"}},
+        form | {"tags": {"objectLocation": {"name": "a", "poolId": 1}}},
+        form,
+        audit_entry(name="DeleteMultipleObjects", object="one", objects=delete[:1]),
+        audit_entry(name="DeleteMultipleObjects", object="two", objects=delete),
+        audit_entry(name="CompleteMultipartUpload"),
+        audit_entry(name="GetObject", statusCode=304),
+    ]
+    rows, report = read_text(minio_audit.FORMAT, tmp_path, "\n".join(json.dumps(line) for line in lines))
+    assert [(row["op"], row["bucket"], row["key"], row["size_bytes"], row["transfer_bytes"]) for row in rows] == [
+        ("PUT", "target", "new/k", None, 0), ("PUT", "source", "new/k", None, 0), ("PUT", "b", "a,pool=b", 70, 70),
+        ("PUT", "b", "a", 70, 70), ("DELETE", "b", "one", None, 0), ("HEAD", "b", "k", None, 0),
+    ]  # fmt: skip
+    assert report.left_out == Counter({"names no object": 1, "a delete of several objects": 1}) and report.joined == 1
+
+
+def test_hits_of_a_search_hold_the_records(tmp_path: Path) -> None:
+    whole, _ = read(minio_audit.FORMAT, SAMPLES / "minio-audit.json.zst")
+    rows, report = read(minio_audit.FORMAT, SAMPLES / "minio-audit-hits.json")
+    assert (report.rows, len(rows), report.joined, report.left_out.total()) == (16, 14, 1, 1)
+    assert [row for row in whole if row in rows] == rows
+    hits = [json.loads(line) for line in (SAMPLES / "minio-audit-hits.json").read_text().splitlines()]
+    response = {"took": 2, "hits": {"total": {"value": 16}, "hits": hits}, "aggregations": {"a": {"buckets": [{}]}}}
+    for indent in (None, 2):
+        assert read_text(minio_audit.FORMAT, tmp_path, json.dumps(response, indent=indent))[0] == rows
+
+
+def test_a_hit_of_another_type_spoils_no_other(tmp_path: Path) -> None:
+    hits = [{"_source": audit_entry(object=f"{i}")} for i in range(9)]
+    hits[4] = {"_source": audit_entry(rx="many")}
+    hits[7] = {"_source": "text"}
+    rows, report = read_text(minio_audit.FORMAT, tmp_path, "\n".join(json.dumps(hit) for hit in hits))
+    assert [row["key"] for row in rows] == ["0", "1", "2", "3", "5", "6", "8"]
+    assert [where.split(": ")[1] for where in report.where] == ["line 5", "line 8"]
+
+
+def test_keys_that_are_not_utf8_stay_distinct(tmp_path: Path) -> None:
+    lines = [json.dumps(audit_entry(object=f"a{name}"), ensure_ascii=False) for name in ("\udcfe", "\udcff", "ö")]
+    rows, report = read_text(minio_audit.FORMAT, tmp_path, "\n".join(lines))
+    assert [row["key"] for row in rows] == ["a\\xfe", "a\\xff", "aö"] and report.unreadable.total() == 0
+    escaped = [json.dumps(audit_entry(object=f"a{name}")) for name in ("\udcfe", "\udcff", "\U0001f600", "b")]
+    rows, report = read_text(minio_audit.FORMAT, tmp_path, "\n".join(escaped))
+    assert [row["key"] for row in rows] == ["a\\udcfe", "a\\udcff", "a\U0001f600", "ab"] and not report.unreadable
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

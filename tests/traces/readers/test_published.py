@@ -9,17 +9,11 @@ import pytest
 from tests.paths import SAMPLES
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
-from traces.readers import (
-    ibm_object_store,
-    juicefs,
-    libcachesim_csv,
-    oracle_general,
-    s3_access_log,
-    twitter_cache_trace,
-)
 from traces.readers.formats import Head
 from traces.readers.records import RECORDS
 from traces.readers.source import BLOCK_LINES, Source
+from traces.readers.stores import juicefs, s3_access_log
+from traces.readers.tools import ibm_object_store, libcachesim_csv, oracle_general, time_id_size, twitter_cache_trace
 from traces.tables import OPS
 
 NO_OBJECT = "not an operation on an object or a listing"
@@ -134,6 +128,35 @@ def test_libcachesim_csv_goes_by_its_header(tmp_path, header, row):
     )
 
 
+def test_libcachesim_csv_with_blanks_around_its_fields(tmp_path):
+    lines = (
+        "# time, object, size, next_access_vtime",
+        "0, 13053225291711363978, 737, 13",
+        "1, 61177148907475485, 248, -1",
+    )
+    rows, _ = of(tmp_path, libcachesim_csv.FORMAT, *lines)
+    assert [values(row, "time_ns", "key", "size_bytes") for row in rows] == [
+        (0, "13053225291711363978", 737), (SECOND, "61177148907475485", 248),
+    ]  # fmt: skip
+    assert libcachesim_csv.FORMAT.recognises(Head("log", "\n".join(lines).encode()))
+
+
+def test_time_id_size(tmp_path):
+    rows, report = of(tmp_path, time_id_size.FORMAT, "1 0 68", "2 1  7454 3 9", "2\t17\t0", "x 1 2", "3 4", "5 6 -7")
+    assert [values(row, "time_ns", "op", "key", "size_bytes") for row in rows] == [
+        (SECOND, "GET", "0", 68), (2 * SECOND, "GET", "1", 7454), (2 * SECOND, "GET", "17", 0),
+    ]  # fmt: skip
+    assert report.unreadable.total() == 3
+    recognises = time_id_size.FORMAT.recognises
+    assert recognises(Head("log", b"1 0 68\n2 1 7454\n"))
+    for other in (b"2 1 7\n1 1 7\n", b"1 2\n", b"1 a 5\n", b"1,2,3\n", b""):
+        assert not recognises(Head("log", other))
+
+
+def test_a_file_of_zeros_is_no_trace():
+    assert not oracle_general.FORMAT.recognises(Head("a.oracleGeneral", bytes(4096)))
+
+
 def test_libcachesim_csv_with_operations(tmp_path):
     scsi = ("version,time,op,size,lbn", "1,33898,2a,512,42932745", "1,33899,28,4096,5", "1,33899,35,0,5")
     rows, report = of(tmp_path, libcachesim_csv.FORMAT, *scsi)
@@ -237,7 +260,7 @@ def test_juicefs_of_both_layouts(tmp_path, lines):
     rows, report = of(tmp_path, juicefs.FORMAT, *lines)
     columns = ("op", "key", "size_bytes", "transfer_bytes", "range_start_bytes", "range_bytes", "error")
     wanted = [
-        ("GET", "5", 9192, 1000, 8192, 1000, None),
+        ("GET", "5", None, 1000, 8192, 1000, None),
         ("GET", "5", None, 0, 8192, 4096, "input/output error"),
         ("PUT", "5", 8666, 8666, None, None, None),
         ("HEAD", "5", 9000, 0, None, None, None),
@@ -250,6 +273,38 @@ def test_juicefs_of_both_layouts(tmp_path, lines):
     assert [values(row, *columns) for row in rows] == wanted * (len(lines) // len(EARLIER))
     assert not report.unreadable and report.left_out["a directory or a link"] == len(lines) // len(EARLIER)
     assert {row["latency_ns"] for row in rows} == {SECOND // 4}
+
+
+SDK = (
+    call("Open (/a/b,4): OK"),
+    call("Stat (/a/b,c): OK"),
+    call("Lookup (/a/d): no such file or directory"),
+    call("Pread (/a/b,c,131072,55685619): (16384,OK)"),
+    call("Read (/a/b,4096): (100,OK)"),
+    call("Pread (/a/b,4096,9000): (0,EOF)"),
+    call("Write (/a/b,10): (10,OK)"),
+    call("Delete (/a/b): OK"),
+    call("Readdir (/a,0): (OK,7)"),
+    call("ReaddirPlus (/a/,5): (OK,2)"),
+    call("Close (/a/b): OK"),
+)
+
+
+def test_juicefs_of_the_sdk(tmp_path):
+    rows, report = of(tmp_path, juicefs.FORMAT, *SDK)
+    columns = ("op", "key", "size_bytes", "transfer_bytes", "range_start_bytes", "range_bytes", "error")
+    assert [values(row, *columns) for row in rows] == [
+        ("HEAD", "a/b,c", None, 0, None, None, None),
+        ("HEAD", "a/d", None, 0, None, None, "no such file or directory"),
+        ("GET", "a/b,c", None, 16384, 55685619, 16384, None),
+        ("GET", "a/b", None, 100, 0, 100, None),
+        ("PUT", "a/b", 10, 10, None, None, None),
+        ("DELETE", "a/b", None, 0, None, None, None),
+        ("LIST", "a/", None, 0, None, None, None),
+    ]
+    assert report.left_out == Counter({
+        NO_OBJECT: 2, "a read behind the file's end": 1, "a further page of a directory": 1,
+    })  # fmt: skip
 
 
 def test_juicefs_oddities(tmp_path):
@@ -272,7 +327,7 @@ def test_juicefs_oddities(tmp_path):
     })  # fmt: skip
     assert Counter(why for _, why in report.unreadable) == Counter([
         "its arguments cannot be read", "its result cannot be read", "ends before it should",
-        "is no line of an access log",
+        "is not a line of an access log",
     ])  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Readers of the logs of stores, one format a module."""

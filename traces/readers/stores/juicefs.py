@@ -1,0 +1,161 @@
+"""JuiceFS's log of file operations: of a mount (``cat MOUNT/.accesslog``) and of its SDK for Java.
+
+Layout: juicefs pkg/vfs/accesslog.go and pkg/vfs/vfs.go: ``time [uid:…,gid:…,pid:…] operation (arguments): status
+(result) <seconds>``; release 1.4 writes ``operation (arguments): (result) - status <seconds>``. The SDK
+(pkg/fs/fs.go) writes paths in place of inodes, and ``Operation (arguments): (result,status) <seconds>``. The time is
+local, and that of the operation's end.
+
+What a store that has a file as an object would have to serve: a read is a GET of a range, a write a PUT of what is
+written, lookup and getattr a HEAD, unlink a DELETE, a directory's first readdir a LIST. Keys are inode numbers, or
+``directory/name`` where the log has no inode (of unlink and of a name that does not exist), or the SDK's paths. The
+log has no sizes of the files that are read; a read of the SDK that names no offset is taken to begin at 0. A write's
+latency is that of JuiceFS's buffer. Directories, links, the files that JuiceFS itself serves and all other operations
+are left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from traces.readers.expressions import decimal, matches, number, operation
+from traces.readers.formats import Format, Head, of_lines
+from traces.readers.layout import Layout, leave_out, refuse
+from traces.readers.records import NO_OBJECT
+from traces.tables import DELETE, GET, HEAD, LIST, PUT
+
+_OPERATIONS = {
+    **dict.fromkeys(("read", "Read", "Pread"), "GET"),
+    **dict.fromkeys(("write", "Write", "Pwrite"), "PUT"),
+    **dict.fromkeys(("lookup", "getattr", "Lookup", "Stat"), "HEAD"),
+    **dict.fromkeys(("unlink", "Delete"), "DELETE"),
+    **dict.fromkeys(("readdir", "Readdir", "ReaddirPlus"), "LIST"),
+}
+_OWN_INODE = 0x7FFFFFFFFFFFF0  # pkg/vfs/internal.go: minInternalNode
+_LINE = re.compile(r"\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d\.\d+ \[uid:\d+,gid:\d+,pid:\d+\] \w+ \(.*<\d+\.\d+>$")
+
+_CALL = r"^(?<time>\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d\.\d+) \[(?<process>[^\]]*)\] (?<verb>\w+) (?<call>.*)$"
+# Names of files may hold any of the marks, so these go by the last ones. The status is last, first, or in the result.
+_END = r" <(?<seconds>\d+\.?\d*)>$"
+_FORMS = {
+    "with_result": r"^\((?<arguments>.*)\): \((?<result>[^()]*)\) - (?<status>[^()]*)" + _END,
+    "later": r"^\((?<arguments>.*)\):? - (?<status>[^()]*)" + _END,
+    "earlier": r"^\((?<arguments>.*)\): (?<status>[^()\[]+?)(?: \((?<result>[^()]*)\))?(?: \[[^\]]*\])*" + _END,
+    "sdk": r"^\((?<arguments>.*)\): \((?<result>[^()]*)\)" + _END,
+}
+_WITHOUT = {"result": ("later",), "status": ("sdk",)}
+
+_op, _verb, _arguments, _result = (pl.col(name) for name in ("op", "verb", "arguments", "result"))
+_well, _lookup, _sdk = pl.col("status") == "OK", _verb == "lookup", _verb.str.contains("^[A-Z]")
+
+
+def _argument(place: int) -> pl.Expr:
+    """Return an argument from the end for the SDK, whose paths may hold commas, else from the start."""
+    return _arguments.str.split(",").list.get(place, null_on_oob=True)
+
+
+def _found(name: str) -> pl.Expr:
+    return pl.coalesce([pl.col(form).struct.field(name) for form in _FORMS if form not in _WITHOUT.get(name, ())])
+
+
+_path = (
+    pl.when(_verb.is_in(["Stat", "Lookup", "Delete"]))
+    .then(_arguments)
+    .when(_verb.is_in(["Pread", "Pwrite"]))
+    .then(_arguments.str.replace(r",[^,]*,[^,]*$", ""))
+    .otherwise(_arguments.str.replace(r",[^,]*$", ""))
+)
+_positioned = _verb.is_in(["Pread", "Pwrite"])
+_moves, _attributes = _op.is_in([GET, PUT]), pl.col("attributes")
+
+LAYOUT = Layout(
+    divide=matches(_CALL),
+    steps=(
+        {
+            "op": operation(_verb, _OPERATIONS),
+            **{form: pl.col("call").str.extract_groups(pattern) for form, pattern in _FORMS.items()},
+        },
+        {name: _found(name) for name in ("arguments", "result", "seconds", "status")},
+        {
+            # The SDK has the status in the result, last but for a listing.
+            "status": pl.when(_sdk & pl.col("status").is_null())
+            .then(
+                pl.when(_op == LIST)
+                .then(_result.str.replace(r",\d+$", ""))
+                .otherwise(_result.str.replace(r"^\d+,", ""))
+            )
+            .otherwise(pl.col("status")),
+            "got": number(_result.str.extract(r"^(\d+)")),
+            "path": _path.str.strip_prefix("/"),
+        },
+        {
+            "inode": number(_argument(0)),
+            "bytes": number(
+                pl.when(~_sdk)
+                .then(_argument(1))
+                .when(_positioned)
+                .then(_argument(-2))
+                .otherwise(_argument(-1))
+            ),
+            "offset": pl.when(_sdk & ~_positioned & (_verb != "ReaddirPlus"))
+            .then(0)
+            .otherwise(number(pl.when(_sdk).then(_argument(-1)).otherwise(_argument(2)))),
+            "attributes": _result.str.extract(r"\[([^\]]*)\]"),
+            "past_end": (_op == GET) & ((_well & (pl.col("got") == 0)) | (pl.col("status") == "EOF")),
+        },
+    ),
+    verdicts=(
+        leave_out(pl.col("text") == "#", "the mark of a second without operations"),
+        refuse(_verb.is_null(), "is not a line of an access log"),
+        leave_out(_op.is_null(), NO_OBJECT),
+        refuse(_arguments.is_null() | pl.col("status").is_null(), "ends before it should"),
+        leave_out(~_sdk & (pl.col("inode") >= _OWN_INODE), "a file of JuiceFS itself"),
+        refuse(
+            (_moves | (~_sdk & (_op == LIST))) & (pl.col("bytes").is_null() | pl.col("offset").is_null()),
+            "its arguments cannot be read",
+        ),
+        leave_out((_op == LIST) & (pl.col("offset") > 0), "a further page of a directory"),
+        leave_out(pl.col("past_end"), "a read behind the file's end"),
+        refuse((_op == GET) & _well & pl.col("got").is_null(), "its result cannot be read"),
+        refuse((_op == HEAD) & ~_sdk & _well & _result.is_null(), "has no result"),
+        leave_out(_attributes.is_not_null() & ~_attributes.str.starts_with("-"), "a directory or a link"),
+    ),
+    columns={
+        "end_ns": pl.col("time").str.to_datetime("%Y.%m.%d %H:%M:%S%.f", time_unit="ns", strict=False).cast(pl.Int64),
+        "local": pl.lit(True),
+        "latency_ns": decimal(pl.col("seconds"), 9),
+        "op": _op,
+        "key": pl.when(_sdk & (_op == LIST))
+        .then(pl.concat_str(pl.col("path").str.strip_chars_end("/"), pl.lit("/")))
+        .when(_sdk)
+        .then("path")
+        .when(_op == LIST)
+        .then(pl.concat_str(_argument(0), pl.lit("/")))
+        .when((_op == DELETE) | (_lookup & ~_well))
+        .then(_arguments.str.replace(",", "/", literal=True))
+        .when(_lookup)
+        .then(_result.str.extract(r"^([^,]*)"))
+        .otherwise(_argument(0)),
+        "size_bytes": pl.when(_op == PUT)
+        .then("bytes")
+        .when((_op == HEAD) & _well)
+        .then(number(_attributes.str.extract(r",(\d+)$"))),
+        "transfer_bytes": pl.when(_well & (_op == GET))
+        .then("got")
+        .when(_well & (_op == PUT))
+        .then("bytes")
+        .otherwise(0),
+        "range_start_bytes": pl.when(_op == GET).then("offset"),
+        "range_bytes": pl.when(_op == GET).then(pl.when(_well).then("got").otherwise("bytes")),
+        "client": pl.col("process").str.extract(r"pid:(\d+)"),
+        "error": pl.when(~_well).then("status"),
+    },
+)  # fmt: skip
+
+
+def _recognises(head: Head) -> bool:
+    return any(_LINE.match(line) for line in head.lines)
+
+
+FORMAT = Format("juicefs", "JuiceFS access log, of a mount or of its SDK", True, _recognises, of_lines(LAYOUT))

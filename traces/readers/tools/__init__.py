@@ -1,0 +1,1 @@
+"""Readers of the logs of benchmarks, of published traces and of any other tables, one format a module."""
