@@ -12,6 +12,7 @@ from cli.common import print_json, say
 from cli.options import ForceOption, JsonOption, SeedOption, fraction
 from cli.outputs import check_file_output
 from cli.parse.option import seconds_of
+from traces.run import read_recorded_trace
 from traces.trace import Trace
 from traces.transform.edit import Align, cut, merge, sample_keys
 from traces.transform.scale import How, scale
@@ -23,7 +24,10 @@ WriteOption = Annotated[
 
 
 def cut_command(
-    trace: TraceArgument,
+    trace: Annotated[
+        Path,
+        typer.Argument(metavar="TRACE", help="Trace file, or a Run that has a trace.", show_default=False),
+    ],
     out: WriteOption,
     begin: Annotated[
         str, typer.Option("--from", help="Start of the window, such as 10m after the start of the trace.")
@@ -32,12 +36,12 @@ def cut_command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep the requests in a time window.
+    """Keep the requests in a time window of a trace, or of a Run's trace.
 
     Example: tailcast trace cut trace.parquet --from 10m --to 20m -o middle.parquet
     """
     check_file_output(out, force)
-    whole = Trace.read(trace)
+    whole = read_recorded_trace(trace)
     part = cut(whole, seconds_of("--from", begin), math.inf if end is None else seconds_of("--to", end))
     _write(part, out, len(whole), as_json)
 

@@ -12,12 +12,17 @@ from cli.options import JsonOption, SeedOption
 from cli.outputs import check_file_output, check_run_output
 from cli.words import seconds
 from traces.errors import InputError
+from traces.logs.columns import Columns
 
 
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Logs, plain, gz or zst, or folders of logs.", show_default=False),
+        typer.Argument(
+            metavar="FILE...",
+            help="Logs (plain, gz, zst, xz, bz2), folders or tar archives of them, or - for the standard input.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path,
@@ -31,7 +36,19 @@ def command(
         typer.Option(
             "--columns",
             metavar="FIELD=COLUMN,...",
-            help="Columns of any other CSV, such as time=ts,op=verb,key=path,latency=dur:ms (default: none).",
+            help="Columns of any other table, such as time=ts,op=verb,key=path,latency=dur:ms; op==PUT is a constant.",
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", help="Character between columns; a blank stands for any (default: detected)."),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--pattern",
+            metavar="REGEX",
+            help="Regular expression of a line; its groups are the columns (default: none).",
         ),
     ] = None,
     zone: Annotated[
@@ -53,47 +70,69 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Import logs as a trace and, if they have latencies, as a Run.
+    """Import logs as a trace and, if they have latencies, as a Run; or results of benchmarks as a table of figures.
 
-    Requests of several logs are merged by time.
+    Requests of several logs are merged by time. The results that a benchmark reports at its end have no requests: their
+    figures are written to --out, one row per operation.
 
     Example: tailcast trace import access.log.gz -o site.parquet
     """
+    from cli.tables.results import check_options_of_results, print_results
+    from traces.results.importing import import_results, result_files
+
+    if results := result_files(files):
+        given = {
+            "--format": format_, "--columns": columns, "--run": run, "--no-run": no_run, "--strict": strict,
+            "--anonymise": anonymise, "--salt": salt, "--spread": spread, "--seed": seed is not None,
+            "--time-zone": zone != "UTC", "--delimiter": delimiter, "--pattern": pattern,
+        }  # fmt: skip
+        check_options_of_results(results, [name for name, value in given.items() if value])
+        check_file_output(out, force)
+        print_results(import_results(results, out), as_json)
+        return
     from traces.logs.importing import import_logs
+    from traces.readers.formats import UnknownFormatError
 
     if salt is not None and not anonymise:
         raise InputError("--salt is the key for --anonymise; give both")
     run_out = None if no_run else run or out.with_suffix(".run")
     check_file_output(out, force)
     check_run_output(run_out, force)
-    with progress("reading", total=1) as reading, progress("writing", total=1) as writing:
-        bars = {"read": reading, "write": writing}
-        figures = import_logs(
-            files,
-            out,
-            format=format_,
-            columns=None if columns is None else _columns(columns),
-            zone=zone,
-            strict=strict,
-            anonymise=anonymise,
-            salt=salt,
-            spread=spread,
-            seed=seed or 0,
-            run_out=run_out,
-            progress=lambda stage, done, total: bars[stage](done / total if total else 1),
-        )
+    try:
+        with progress("reading", total=1) as reading, progress("writing", total=1) as writing:
+            bars = {"read": reading, "write": writing}
+            figures = import_logs(
+                files,
+                out,
+                format=format_,
+                columns=_columns(columns, delimiter, pattern),
+                zone=zone,
+                strict=strict,
+                anonymise=anonymise,
+                salt=salt,
+                spread=spread,
+                seed=seed or 0,
+                run_out=run_out,
+                progress=lambda stage, done, total: bars[stage](done / total if total else 1),
+            )
+    except UnknownFormatError as error:
+        raise InputError(f"{error}; any other table is read with --columns time=...,key=...") from error
     if as_json:
         print_json(figures)
     else:
         _print_import(figures)
 
 
-def _columns(text: str) -> dict[str, str]:
+def _columns(text: str | None, delimiter: str | None, pattern: str | None) -> Columns | None:
     """Parse the value of ``--columns``."""
+    if text is None:
+        if delimiter is not None or pattern is not None:
+            raise InputError(f"--{'pattern' if delimiter is None else 'delimiter'} needs --columns time=...,key=...")
+        return None
     pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(field and sign and column for field, sign, column in pairs):
         raise InputError(f"--columns is {text!r}; write it like time=ts,op=verb,key=path,latency=dur:ms")
-    return {field.strip(): column.strip() for field, _, column in pairs}
+    return Columns({field.strip(): column.strip() for field, _, column in pairs}, delimiter, pattern)
 
 
 def _print_import(figures: dict[str, Any]) -> None:
@@ -106,6 +145,7 @@ def _print_import(figures: dict[str, Any]) -> None:
     if figures["unreadable"]:
         lines.append(f"not readable: {figures['unreadable']:,} rows; the first:")
         lines += [f"  {where}" for where in figures["first_unreadable"]]
+    lines += [f"skipped: {path} {why}" for path, why in figures["skipped"].items()]
     lines += [f"{path} is truncated: {why}" for path, why in figures["truncated"].items()]
     if filled := figures["sizes_filled"]:
         lines.append(f"sizes not in the log, taken from other requests for the same object: {filled:,}")

@@ -1,0 +1,1 @@
+"""The formats of results, one tool a module."""
