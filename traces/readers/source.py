@@ -38,7 +38,7 @@ BLANK = " \t\r\n\v\f"
 
 _STEP = 1 << 16
 """The characters of a blank line."""
-_INDENTS = [ord(blank) for blank in BLANK if blank not in "\r\n"]
+_INDENTS = [ord(blank) for blank in BLANK if blank != "\n"]
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,13 @@ def test_blank_lines_are_no_rows():
     assert frame.rows() == [(3, "a"), (6, "b"), (8, " c")]
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(" \t\r\v\fa", max_size=3), min_size=1, max_size=5))
+def test_lines_of_blanks_are_no_rows(texts):
+    rows = Lines(Path("log"), 1, "\n".join(texts).encode()).frame()["line"].to_list()
+    assert rows == [number for number, text in enumerate(texts, 1) if text.strip()]
+
+
 def test_a_control_character_is_no_blank() -> None:
     """A header line is found where the rows begin: both count the same lines as blank."""
     data = b" \t\v\f\r\n\x1f\nrow\n"
