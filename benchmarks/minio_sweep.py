@@ -190,9 +190,10 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
 
 def _clean(store: Store) -> None:
     """Remove what is left of deleted objects."""
-    for drive in ("d*", "n*/d*"):
-        for deleted in store.data_folder.glob(f"{drive}/.minio.sys/tmp/.trash/*"):
-            shutil.rmtree(deleted, ignore_errors=True)
+    for host in range(store.form.hosts):
+        for drive in range(store.form.drives):
+            for deleted in store.contents(host, drive).glob(".minio.sys/tmp/.trash/*"):
+                shutil.rmtree(deleted, ignore_errors=True)
 
 
 def _settle(stage: str, done: float, total: float) -> None:

@@ -49,7 +49,7 @@ GROUPS = {
         "trace": "Generate, import, describe, fit and transform traces of requests.",
     },
     "Validation": {
-        "lab": "Start and stop a real store on loopback.",
+        "lab": "Start and stop a real store on loopback, or in a box of shaped drives and links.",
         "replay": "Issue the requests of a trace to a real store, and record their outcomes.",
         "compare": "Compare two Runs quantile by quantile, and say whether A agrees with B.",
         "calibrate": "Fit a model to measured Runs, and write a profile for --profile of other commands.",
@@ -88,7 +88,10 @@ MOVED = {
 
 
 _FIGURE_FORMAT = {"--format": "--figure-format"}
-RENAMED: dict[str, dict[str, str]] = {"replay": {"--profile": "--aws-profile"}} | dict.fromkeys(
+RENAMED: dict[str, dict[str, str]] = {
+    "replay": {"--profile": "--aws-profile"},
+    "up": {"--nodes": "--hosts, and --drives is the number per host"},
+} | dict.fromkeys(
     ("report", "whatif", "find", "sensitivity", "failures", "timeline", "plan", "calibrate", "validate"), _FIGURE_FORMAT
 )
 """Options with a new name, by command."""

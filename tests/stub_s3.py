@@ -172,8 +172,9 @@ async def main() -> None:
     parser.add_argument("--slow", type=float, default=0.0)
     parser.add_argument("--access-key", default="")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--host", default="127.0.0.1")
     options = parser.parse_args()
-    server = await asyncio.start_server(Stub(options).serve, "127.0.0.1", options.port, limit=1 << 20)
+    server = await asyncio.start_server(Stub(options).serve, options.host, options.port, limit=1 << 20)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

@@ -12,6 +12,7 @@ from tests.paths import ROOT
 BELOW_CLI = ("traces", "models", "sim", "validate")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OF_OTHER_PROGRAMS = {
+    "validate/lab/box/network.py": {"--net"},  # of nsenter
     "models/minio/internode.py": {"--all"},  # mc admin trace
     "sim/engine/compiled/build.py": {
         "--output",
@@ -19,6 +20,7 @@ OF_OTHER_PROGRAMS = {
     },  # its own
     "traces/readers/tools/elbencho.py": {"--opslog"},
     "traces/readers/stores/minio_trace.py": {"--json"},  # mc admin trace
+    "validate/lab/box/drives.py": {"--exists", "--cflags", "--libs"},  # pkg-config
     "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace
     "validate/lab/minio/program.py": {"--version", "--quiet", "--address"},  # minio server
 }

@@ -54,6 +54,21 @@ CRITICAL_PATH_SCHEMA = pa.schema([
     pa.field("service_s", pa.float64(), nullable=False),
 ])  # fmt: skip
 
+DRIVE_ACCESS_SCHEMA = pa.schema([
+    pa.field("host", pa.int16(), nullable=False),  # from 0
+    pa.field("drive", pa.int16(), nullable=False),  # of the host, from 0
+    pa.field("kind", LABEL, nullable=False),  # read, write, fsync or a metadata operation such as rename
+    pa.field("file", LABEL, nullable=False),  # the file within its object, or its path; <id> and # for what varies
+    pa.field("offset_bytes", pa.int64(), nullable=False),
+    pa.field("size_bytes", pa.int64(), nullable=False),  # read or written
+    pa.field("arrival_s", pa.float64(), nullable=False),  # at the drive, by the clock of the requests
+    pa.field("queued_s", pa.float64(), nullable=False),  # until its service began
+    pa.field("served_s", pa.float64(), nullable=False),  # its service time
+    pa.field("end_s", pa.float64(), nullable=False),  # when the store had the result
+    pa.field("errno", pa.int16(), nullable=False),  # 0: none
+    pa.field("request", pa.int64()),  # row of the requests; null if unknown
+])  # fmt: skip
+
 EARLIER_ATTEMPTS = "earlier attempts"
 """The role of the time before the winning attempt began; all of it counts as waiting."""
 
@@ -69,6 +84,7 @@ class Run:
         critical_path: waiting and service times of each successful request of a simulated Run, along the branches
             that determined its completion; the rows of a request add up to its time from start to end.
         trace: the Trace that was issued, if recorded.
+        drive_accesses: accesses of the drives in the order of arrival; of Runs on drives that log them.
     """
 
     requests: pa.Table
@@ -76,6 +92,7 @@ class Run:
     stations: pa.Table | None = None
     critical_path: pa.Table | None = None
     trace: Trace | None = None
+    drive_accesses: pa.Table | None = None
 
     @staticmethod
     def of(
@@ -85,12 +102,13 @@ class Run:
         critical_path: pa.Table | None = None,
         trace: Trace | None = None,
         source: str = "run",
+        drive_accesses: pa.Table | None = None,
     ) -> Run:
         """Build a Run and check it.
 
         Raises:
             InputError: the columns do not match their schema, a request ends before it starts, or the critical path
-                refers to a request that does not exist.
+                or an access of a drive refers to a request that does not exist.
         """
         if "winner" not in requests.column_names and {"attempts", "error"} <= set(requests.column_names):
             # Clients that never have two attempts in progress need not record which one won.
@@ -110,10 +128,11 @@ class Run:
             stations = conform(stations, STATION_SCHEMA, source)
         if critical_path is not None:
             critical_path = conform(critical_path, CRITICAL_PATH_SCHEMA, source)
-            row = critical_path.column("request").to_numpy()
-            known = (row >= 0) & (row < requests.num_rows)
-            require(known, source, "request", "no such row", critical_path.column("request"))
-        return Run(requests, info, stations, critical_path, trace)
+            _require_rows(critical_path, requests, source)
+        if drive_accesses is not None:
+            drive_accesses = conform(drive_accesses, DRIVE_ACCESS_SCHEMA, source)
+            _require_rows(drive_accesses.filter(drive_accesses.column("request").is_valid()), requests, source)
+        return Run(requests, info, stations, critical_path, trace, drive_accesses)
 
     def __len__(self) -> int:
         return int(self.requests.num_rows)
@@ -166,6 +185,8 @@ class Run:
                 pq.write_table(self.stations, temporary / "stations.parquet")
             if self.critical_path is not None:
                 pq.write_table(self.critical_path, temporary / "critical_path.parquet", compression="zstd")
+            if self.drive_accesses is not None:
+                pq.write_table(self.drive_accesses, temporary / "drive_accesses.parquet", compression="zstd")
             if self.trace is not None:
                 self.trace.write(temporary / "trace.parquet")
 
@@ -191,7 +212,9 @@ class Run:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         if not isinstance(info, dict) or info.get("kind") not in KINDS:
             raise InputError(f"{path}: not a Run: the field kind must be one of {', '.join(KINDS)}")
-        stations, path_file, trace = (folder / f"{name}.parquet" for name in ("stations", "critical_path", "trace"))
+        stations, path_file, trace, accesses = (
+            folder / f"{name}.parquet" for name in ("stations", "critical_path", "trace", "drive_accesses")
+        )
         return Run.of(
             read_parquet(folder / "requests.parquet"),
             info,
@@ -199,7 +222,14 @@ class Run:
             read_parquet(path_file) if path_file.exists() else None,
             Trace.read(trace) if trace.exists() else None,
             source=str(folder / "requests.parquet"),
+            drive_accesses=read_parquet(accesses) if accesses.exists() else None,
         )
+
+
+def _require_rows(table: pa.Table, requests: pa.Table, source: str) -> None:
+    """Check that the column `request` has rows of the requests."""
+    row = table.column("request").to_numpy()
+    require((row >= 0) & (row < requests.num_rows), source, "request", "no such row", table.column("request"))
 
 
 def _file_kind(path: Path) -> str:

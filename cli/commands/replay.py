@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as jsonlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from cli.common import print_grid, print_json, progress, say, stdout
 from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration
 from cli.outputs import check_run_output
+from cli.parse.lab_fault import parse_lab_fault
 from cli.parse.spec import overridden
 from cli.tables.quality import run_warnings
 from cli.tables.runs import mean_attempts, summary_grid
@@ -26,7 +28,11 @@ from traces.trace import Trace
 from traces.units import parse_bytes
 from validate.compare.server_trace import IN_RUN
 from validate.lab import lab
+from validate.lab.box.accesses import drive_accesses
+from validate.lab.box.set_up import logs_of
+from validate.lab.fault_schedule import FaultSchedule
 from validate.lab.request_trace import recording
+from validate.lab.store import Store
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import Progress, replay, resume
 from validate.replay.resume import remaining
@@ -106,6 +112,21 @@ def command(
         bool,
         typer.Option("--server-trace", help="Record the server-side times of each request, which costs CPU."),
     ] = False,
+    host: Annotated[
+        int | None,
+        typer.Option(
+            "--host", min=0, help="Host of the lab's store that all requests go to (default: all hosts, in turn)."
+        ),
+    ] = None,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault",
+            metavar="FAULT",
+            help="Fault to stage on the lab's store, as for 'lab fault', with times from the start of the replay, such "
+            "as 'drive 3 x5 at 10s for 20s'; repeatable.",
+        ),
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Do not remove the buckets and objects afterwards.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without issuing requests.")] = False,
     seed: SeedOption = None,
@@ -126,6 +147,11 @@ def command(
         part_bytes=_size("--part-size", part_size), policies=_policies(policy, assignments or []),
         keep=keep, seed=seed or 0,
     )  # fmt: skip
+    staged = [parse_lab_fault(text) for text in faults or []]
+    if host is not None and not use_lab:
+        raise InputError("--host is one of a store of the lab; add --lab, or name the host by --endpoint-url")
+    if staged and not use_lab:
+        raise InputError("--fault is staged on a store of the lab; add --lab")
     requested = Trace.read(trace)
     partial = None if resumed is None else Run.read(resumed)
     if dry_run:
@@ -137,12 +163,20 @@ def command(
         check_run_output(out, force or (resumed is not None and out.resolve() == resumed.resolve()))
     elif server_trace:
         raise InputError("--server-trace writes to the folder of the Run; add --out")
-    target = _target(endpoint_url, profile, use_lab, tuple(server_pid or ()))
+    store = _lab_store(endpoint_url, profile) if use_lab else None
+    target = Target(endpoint_url, profile, server_pids=tuple(server_pid or ()))
+    if store is not None:
+        target = store.target if host is None else store.target_host(host)
+    schedule = None if store is None else FaultSchedule(store, staged)
     with recording(target, server_trace) as server_times, bars() as report:
         if partial is None:
-            run = replay(requested, target, options, report)
+            run = replay(requested, target, options, report, schedule)
         else:
-            run = resume(partial, requested, target, options, report)
+            run = resume(partial, requested, target, options, report, schedule)
+    if store is not None and store.box is not None:
+        run = replace(run, drive_accesses=drive_accesses(logs_of(store.box), run))
+    for problem in schedule.problems if schedule is not None else ():
+        say(f"warning: {problem}")
     if out is not None:
         run.write(out)
     if server_times is not None and out is not None:
@@ -190,15 +224,15 @@ def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
     return validated(ClientPolicies, data.get("client", {}), "--set", "client")
 
 
-def _target(endpoint_url: str | None, profile: str | None, use_lab: bool, server_pids: tuple[int, ...]) -> Target:
-    if not use_lab:
-        return Target(endpoint_url, profile, server_pids=server_pids)
+def _lab_store(endpoint_url: str | None, profile: str | None) -> Store:
     if endpoint_url is not None or profile is not None:
         raise InputError("--lab has its own endpoint and credentials; leave out --endpoint-url and --aws-profile")
     store = lab.running()
     if store is None:
         raise InputError("no store of the lab is running; start one with 'tailcast lab up'")
-    return store.target
+    if not store.ready:
+        raise InputError(f"the start of {store.name} was broken off; repeat 'tailcast lab up'")
+    return store
 
 
 @contextmanager

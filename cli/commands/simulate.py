@@ -31,6 +31,14 @@ _BATCH = 10  # replications at a time if only a precision is given
 def command(
     spec: SpecArgument,
     trace: TraceOption = None,
+    faults_of: Annotated[
+        Path | None,
+        typer.Option(
+            "--faults-of",
+            metavar="RUN",
+            help="Measured Run whose staged faults to repeat (default: those of the spec).",
+        ),
+    ] = None,
     slos: SloOption = None,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 if an objective is missed.")] = False,
     engine: EngineOption = "compiled",
@@ -81,6 +89,11 @@ def command(
     check_run_output(out, force)
     read = described(spec, trace, profile, assignments)
     store, requests = read.spec, read.trace
+    if faults_of is not None:
+        from traces.run import Run
+        from validate.replay.recorded_faults import recorded_faults, with_faults
+
+        store = with_faults(store, recorded_faults(Run.read(faults_of), str(faults_of)), str(faults_of))
     say_doubts(read, spec)
     if engine == "compiled":
         warn_if_slow()

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,7 @@ def _compare(*options: str) -> list[str]:
 _FIND_HEDGE = ["find", "minio.yaml", "best client.hedge.after in 1ms..4ms", "--target", "GET.p99", "--workers", "1"]
 _FIND_RATE = ["find", "open.yaml", "max workload.rate in 100..200", "--replications", "2", "--workers", "1"]
 _REPLAY = ["replay", "trace.parquet", "--endpoint-url", "http://127.0.0.1:1"]
+_NO_LAB = partial(mock.patch.dict, os.environ, {"TAILCAST_STATE": "no-lab"})
 
 MISTAKES = [
     Mistake("`tailcast --version`", "the version, exit 0", ["--version"], 0, ("tailcast 0.",)),
@@ -411,5 +413,52 @@ MISTAKES = [
     Mistake(
         "NIC, drive or host slower than the workload needs", "`check` and `simulate` name it before the run",
         _sim("--set", "hosts.nic=1Mbit/s", "--set", "workload.rate=500", spec="ceph.yaml"), 0, ("hosts.nic",),
+    ),
+    Mistake(
+        "`lab up --nodes 4`", "the new name, and what changed", ["lab", "up", "--nodes", "4"],
+        says=("no --nodes", "--hosts", "--drives is the number per host"),
+    ),
+    Mistake(
+        "17 drives, which make no erasure sets", "numbers that do", ["lab", "up", "minio", "--drives", "17"],
+        says=("17 drives", "possible are 15, 16, 18"),
+    ),
+    Mistake(
+        "`lab up --hosts 3 --drives 4 --set-size 5`", "the sizes that are possible",
+        ["lab", "up", "minio", "--hosts", "3", "--drives", "4", "--set-size", "5"],
+        says=("allowed are sets of 3, 6, 12",),
+    ),
+    Mistake(
+        "`lab up --shape` with a spec", "fields of a shape", ["lab", "up", "minio", "--shape", "minio.yaml"],
+        says=("minio.yaml", "drives"),
+    ),
+    Mistake(
+        "`lab up --shape` with a file that is missing", "names it", ["lab", "up", "minio", "--shape", "hdd.yaml"],
+        says=("hdd.yaml: no such file",),
+    ),
+    Mistake("`lab up --seed 3` without a shape", "names --shape", ["lab", "up", "--seed", "3"], says=("--shape",)),
+    Mistake(
+        "`lab fault` without a store", "how to start one", ["lab", "fault", "drive 3 x5"], says=("tailcast lab up",),
+        around=_NO_LAB,
+    ),
+    *(
+        Mistake(
+            f"`lab fault '{text}'`", should, ["lab", "fault", text], says=(f"fault '{text}'", *says), around=_NO_LAB
+        )
+        for text, should, says in (
+            ("disk 3 x5", "did you mean drive?", ("did you mean drive?",)),
+            ("drive 3 x5 for 20", "needs a unit", ("20s",)),
+            ("drive 3 frozn", "did you mean frozen?", ("did you mean frozen?", "x5")),
+            ("host 1 kill", "did you mean killed?", ("did you mean killed?",)),
+            ("link 2 10", "needs a unit", ("10Mbit/s", "10%")),
+            ("drive x5", "needs a number", ("number",)),
+        )
+    ),
+    Mistake(
+        "`replay --fault` on a store that is not the lab's", "names --lab",
+        [*_REPLAY, "--fault", "drive 0 x5"], says=("--fault", "--lab"),
+    ),
+    Mistake(
+        "`replay --fault` with nonsense", "names the fault", [*_REPLAY, "--fault", "rain"],
+        says=("fault 'rain'", "drive"),
     ),
 ]  # fmt: skip

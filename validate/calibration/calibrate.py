@@ -97,7 +97,12 @@ def calibrate(
     guess = np.log([first.values[p.path] for p in parameters])
     requests = np.array([len(m.run) for m in measured])
     requested = [
-        Requested(simulated_trace(first_of.trace, requests[list(members)].max()), targets.of(c), first_of.policies)
+        Requested(
+            simulated_trace(first_of.trace, requests[list(members)].max()),
+            targets.of(c),
+            first_of.policies,
+            first_of.faults,
+        )
         for c, members in enumerate(targets.configurations)
         for first_of in [measured[members[0]]]
     ]

@@ -18,6 +18,7 @@ from traces.trace import Trace
 from validate.compare.figures import Floats, Label, figures_of, part_of, parts_of
 from validate.compare.server_part import simulate_server_part
 from validate.replay.cpu_usage import modelled_cpu_s
+from validate.replay.recorded_faults import FaultEvent, with_faults
 from validate.replay.recorded_policies import as_recorded
 
 FEWEST, MOST = 4000, 10_000
@@ -34,11 +35,13 @@ class Requested:
     Attributes:
         labels: the figures to return.
         policies: policies of the clients; None: those of the spec.
+        faults: staged during the Runs.
     """
 
     trace: Trace
     labels: tuple[Label, ...]
     policies: ClientPolicies | None
+    faults: tuple[FaultEvent, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ def _figures(point: Point) -> Floats:
     spec, requested = _known
     trace, labels = requested[point.configuration].trace, requested[point.configuration].labels
     spec = as_recorded(with_values(spec, point.values), requested[point.configuration].policies)
+    spec = with_faults(spec, requested[point.configuration].faults, "a Run")
     network, requests = compile_spec(spec, trace)
     cpu_s = modelled_cpu_s(spec, network, requests)
     split = any(part_of(label)[0] for label in labels)

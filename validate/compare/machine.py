@@ -26,6 +26,7 @@ class CpuSample:
     Attributes:
         client_s: by this process, all threads.
         server_s: by the store's processes.
+        devices_s: by processes that stand for devices, such as drives of a box; 0 without any.
         busy_s, steal_s, total_s: of the whole machine, all cores; steal is what the hypervisor gave to others.
     """
 
@@ -34,13 +35,15 @@ class CpuSample:
     busy_s: float | None
     steal_s: float | None
     total_s: float | None
+    devices_s: float = 0.0
 
     @staticmethod
-    def take(server_pids: Sequence[int] = ()) -> CpuSample:
+    def take(server_pids: Sequence[int] = (), device_pids: Sequence[int] = ()) -> CpuSample:
         """The figures of now."""
         of_each = [s for pid in server_pids if (s := process_cpu_s(pid)) is not None]
         server_s = sum(of_each) if server_pids and len(of_each) == len(server_pids) else None
-        return CpuSample(time.process_time(), server_s, *machine_cpu_s())
+        devices_s = sum(process_cpu_s(pid) or 0.0 for pid in device_pids)
+        return CpuSample(time.process_time(), server_s, *machine_cpu_s(), devices_s)
 
 
 def machine_cpu_s() -> tuple[float, float | None, float]:
@@ -66,7 +69,8 @@ def process_cpu_s(pid: int) -> float | None:
 def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, float | None]:
     """The CPU time between two samples: seconds, seconds per request, and shares of all cores' time.
 
-    ``other_share`` is what neither the client nor the server used; without a known server it holds the server too.
+    ``other_share`` is what neither the client nor the server nor its devices used; without a known server it holds the
+    server too.
     """
 
     def spent(a: float | None, b: float | None) -> float | None:
@@ -77,6 +81,8 @@ def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, f
     busy_s, steal_s = spent(before.busy_s, after.busy_s), spent(before.steal_s, after.steal_s)
     total_s = spent(before.total_s, after.total_s) or None
 
+    devices_s = max(0.0, after.devices_s - before.devices_s)
+
     def fraction(seconds: float | None) -> float | None:
         return None if seconds is None or total_s is None else max(0.0, seconds / total_s)
 
@@ -86,7 +92,7 @@ def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, f
         "server_s": server_s,
         "server_per_op_s": server_s / requests if requests and server_s is not None else None,
         "busy_share": fraction(busy_s),
-        "other_share": fraction(None if busy_s is None else busy_s - client_s - (server_s or 0.0)),
+        "other_share": fraction(None if busy_s is None else busy_s - client_s - (server_s or 0.0) - devices_s),
         "steal_share": fraction(steal_s),
     }
 

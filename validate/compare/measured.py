@@ -14,6 +14,7 @@ from validate.compare.figures import Floats, Label, figures_of, labels_of, parts
 from validate.compare.run_quality import RunQuality, check_quality
 from validate.forecast.configurations import Requested, requested_of, requested_trace
 from validate.replay.cpu_usage import measured_cpu_s
+from validate.replay.recorded_faults import FaultEvent, recorded_faults
 from validate.replay.recorded_policies import recorded_policies
 
 
@@ -63,6 +64,15 @@ class Measured:
             InputError: the recorded policies are invalid.
         """
         return recorded_policies(self.run, self.name)
+
+    @cached_property
+    def faults(self) -> tuple[FaultEvent, ...]:
+        """The faults that were staged during the Run.
+
+        Raises:
+            InputError: they are invalid, or the store's model does not have them.
+        """
+        return recorded_faults(self.run, self.name)
 
     @cached_property
     def cpu_s(self) -> dict[Side, float]:

@@ -21,6 +21,7 @@ from traces.statistics.summary import Floats
 from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.units import binary_size
+from validate.replay.recorded_faults import same_faults
 
 _LEVEL = 1e-4
 """Significance level of each test that two workloads differ."""
@@ -79,7 +80,8 @@ class Requested:
 
     Attributes:
         pacing: pacing of the trace, at the speed of the replay.
-        client: the client library and its timeouts, retries and hedging, as far as recorded.
+        client: the client library and its timeouts, retries and hedging; of a store of the lab its hosts, drives and
+            shape; and the faults that were staged; as far as recorded.
         distributions: of operations and phases, interarrival times (open loop) or think times (closed loop), requests
             per key, and for each operation object sizes and transferred bytes.
     """
@@ -157,7 +159,8 @@ def requested_of(run: Run) -> Requested:
         distributions[f"{OPS[code]} size"] = Distribution.of(size_bytes[rows])
         distributions[f"{OPS[code]} moved"] = Distribution.of(moved_bytes[rows])
     client = (run.info.get("data_path") or {}).get("name"), run.info.get("client_policies")
-    return Requested(trace.pacing, json.dumps(client, sort_keys=True), distributions)
+    store = run.info.get("lab"), same_faults(run.info.get("faults") or ())
+    return Requested(trace.pacing, json.dumps((client, store), sort_keys=True), distributions)
 
 
 def configurations_of(requested: Sequence[Requested]) -> list[list[int]]:

@@ -22,6 +22,7 @@ from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summ
 from traces.tables import OPS
 from validate.compare.compare import comparable_quantiles, distances
 from validate.compare.measured import Measured
+from validate.replay.recorded_faults import with_faults
 from validate.replay.recorded_policies import as_recorded
 
 QUANTILES = ("p50", "p90", "p99")
@@ -135,7 +136,8 @@ def predict(spec: Spec, measured: Sequence[Measured], seeds: int, seed: int) -> 
     """Predict a configuration, and compare its Runs with the prediction and with each other.
 
     Each simulation has its own seed and takes the trace of one of the Runs, in turn. Its clients have the recorded
-    timeouts, retries and hedging of the Runs, if any. The samples of each side are merged; quantiles are not averaged.
+    timeouts, retries and hedging of the Runs, if any, and the store the faults that were staged. The samples of each
+    side are merged; quantiles are not averaged.
 
     Args:
         spec: the store; its workload is ignored, and so are its client policies if the Runs have recorded ones.
@@ -144,9 +146,9 @@ def predict(spec: Spec, measured: Sequence[Measured], seeds: int, seed: int) -> 
         seed: the seed from which those of the simulations are derived.
 
     Raises:
-        InputError: the recorded policies of a Run are invalid, or the spec cannot serve it.
+        InputError: the recorded policies or faults of a Run are invalid, or the spec cannot serve it.
     """
-    spec = as_recorded(spec, measured[0].policies)
+    spec = with_faults(as_recorded(spec, measured[0].policies), measured[0].faults, measured[0].name)
     forecast = Replications(tuple(
         Replication.of(simulate(spec, measured[i % len(measured)].trace, seed=seed_of(seed, i)), seed_of(seed, i))
         for i in range(seeds)

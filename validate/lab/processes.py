@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ def start(mark: str, command: Sequence[str], environment: Mapping[str, str], log
         (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
-    pid = os.posix_spawn(command[0], list(command), {**environment, _MARK: mark}, file_actions=actions, setsid=True)
+    pid = os.posix_spawnp(command[0], list(command), {**environment, _MARK: mark}, file_actions=actions, setsid=True)
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         while is_alive(process) and _mark_of(process) != mark:  # the system shows an environment a moment later
@@ -45,6 +46,19 @@ def marked(marks: Iterable[str]) -> dict[str, tuple[psutil.Process, ...]]:
         if mark in found and is_alive(process):
             found[mark].append(process)
     return {mark: tuple(sorted(each, key=_age)) for mark, each in found.items()}
+
+
+def of_folder(folder: Path) -> list[psutil.Process]:
+    """The processes whose marks begin with a folder, whichever they are."""
+    beginning = f"{folder} "
+    return [p for p in psutil.process_iter() if _mark_of(p).startswith(beginning) and is_alive(p)]
+
+
+def signal_all(processes: Iterable[psutil.Process], number: int) -> None:
+    """Send a signal to those processes that still run."""
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
 
 
 def _mark_of(process: psutil.Process) -> str:
@@ -66,12 +80,15 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def end(processes: Sequence[psutil.Process], within_s: float) -> list[psutil.Process]:
-    """End processes: each is asked, and killed where it has not ended in time; those that do not end."""
-    for way in (psutil.Process.terminate, psutil.Process.kill):
-        for process in filter(is_alive, processes):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                way(process)
+def end(processes: Sequence[psutil.Process], within_s: float, at_once: bool = False) -> list[psutil.Process]:
+    """End processes: each is asked, and killed where it has not ended in time; those that do not end.
+
+    Args:
+        at_once: kill them without asking.
+    """
+    for number in (signal.SIGKILL,) if at_once else (signal.SIGTERM, signal.SIGKILL):
+        signal_all(filter(is_alive, processes), number)
+        signal_all(filter(is_alive, processes), signal.SIGCONT)  # a paused one would only end when it continues
         limit_s = time.monotonic() + within_s
         while any(map(is_alive, processes)) and time.monotonic() < limit_s:
             time.sleep(_POLL_S)

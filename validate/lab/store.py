@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import configparser
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import psutil
 
-from validate.lab.processes import is_alive
+from traces.errors import InputError
+from validate.lab.box.box import Box
+from validate.lab.faults import LabFault
+from validate.lab.processes import is_alive, of_folder
 from validate.s3.account import Target
 
 PROFILE = "tailcast-lab"
@@ -21,14 +24,30 @@ Progress = Callable[[str], None]
 
 
 class Form(NamedTuple):
-    """How many drives a store has in all, and over how many nodes they are spread."""
+    """The hosts of a store and their drives.
 
-    drives: int
-    nodes: int = 1
+    Attributes:
+        drives: of each host.
+        set_size: number of drives of an erasure set, for stores that let one choose; None: the store chooses.
+    """
+
+    drives: int = 1
+    hosts: int = 1
+    set_size: int | None = None
+
+    @property
+    def drive_count(self) -> int:
+        """Number of drives of all hosts."""
+        return self.drives * self.hosts
+
+    def host_of(self, drive: int) -> int:
+        """Return the host of a drive; drives are numbered from 0, host by host."""
+        return drive // self.drives
 
     def __str__(self) -> str:
         drives = f"{self.drives} drive{'s' if self.drives > 1 else ''}"
-        return f"{drives} on {self.nodes} nodes" if self.nodes > 1 else drives
+        sets = f" in sets of {self.set_size}" if self.set_size is not None else ""
+        return (f"{drives} on each of {self.hosts} hosts" if self.hosts > 1 else drives) + sets
 
 
 class Credentials(NamedTuple):
@@ -44,15 +63,22 @@ class Node:
 
     Attributes:
         processes: the one that was started, and those it has started in turn; empty where there is none.
+        listens_at: host and port that its server is to listen at, where that is not `address`: a proxy is between.
     """
 
     endpoint_url: str
     processes: tuple[psutil.Process, ...] = ()
+    listens_at: str = ""
 
     @property
     def address(self) -> str:
         """Host and port."""
         return self.endpoint_url.partition("://")[2]
+
+    @property
+    def bind_address(self) -> str:
+        """Host and port that its server listens at."""
+        return self.listens_at or self.address
 
     @property
     def pid(self) -> int:
@@ -73,6 +99,8 @@ class Store:
         name: of its kind.
         version: as the server's program says.
         folder: holds its data, logs, credentials and state.
+        box: its links and drives; None if it is on loopback and plain folders.
+        ready: whether it has once been ready; if not, it is starting, or its start was broken off.
     """
 
     name: str
@@ -80,6 +108,8 @@ class Store:
     version: str
     folder: Path
     nodes: tuple[Node, ...]
+    box: Box | None = None
+    ready: bool = False
 
     @property
     def endpoint_url(self) -> str:
@@ -98,17 +128,47 @@ class Store:
         file.read(self.credentials_file)
         return Credentials(file[PROFILE]["aws_access_key_id"], file[PROFILE]["aws_secret_access_key"])
 
-    @property
-    def data_folder(self) -> Path:
-        """The folder under which its drives are."""
-        return self.folder / "data"
+    def drive_folder(self, host: int, drive: int) -> Path:
+        """Return the folder that the server of a host uses as one of its drives, from 0."""
+        return self.folder / "data" / f"h{host}" / f"d{drive}"
+
+    def contents(self, host: int, drive: int) -> Path:
+        """Return the folder that has the contents of a drive; reading it is no access to the drive."""
+        where = self.drive_folder(host, drive)
+        return where if self.box is None else self.box.backing(where)
+
+    def target_host(self, host: int) -> Target:
+        """Return the store as a target of requests that all go to one of its hosts.
+
+        Raises:
+            InputError: there is no such host.
+        """
+        if not 0 <= host < self.form.hosts:
+            raise InputError(f"{self.name} has no host {host}; allowed are 0 to {self.form.hosts - 1}")
+        url = self.nodes[host].endpoint_url
+        return replace(self.target, endpoint_url=url, node_urls=(url,), lab=self.facts | {"requests_to": host})
 
     @property
     def target(self) -> Target:
         """The store as a target of requests, with the processes and the endpoints of all its nodes."""
         pids = tuple(process.pid for node in self.nodes for process in node.processes)
         urls = tuple(node.endpoint_url for node in self.nodes)
-        return Target(self.endpoint_url, PROFILE, self.credentials_file, pids, urls, self.version, self.name)
+        where = (self.endpoint_url, PROFILE, self.credentials_file)
+        devices = () if self.box is None else tuple({process.pid for process in of_folder(self.folder)} - {*pids})
+        return Target(*where, pids, urls, self.version, self.name, self.facts, devices)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its hosts and drives, and the shape of its box, as a Run records them."""
+        box = self.box
+        return {
+            "hosts": self.form.hosts,
+            "drives_per_host": self.form.drives,
+            "set_size": self.form.set_size,
+            "shape": None if box is None else box.shape.model_dump(mode="json", exclude_unset=True),
+            "seed": None if box is None else box.seed,
+            "delays": None if box is None else box.delays or None,
+        }
 
     @property
     def alive(self) -> bool:
@@ -130,6 +190,10 @@ class RequestTrace(Protocol):
         """Write a line for each request, without credentials and signatures, in a format that `traces.readers` has."""
 
 
+FaultEvent = Callable[[Store, LabFault, float, float | None], dict[str, Any] | None]
+"""Returns a fault of the lab in the words of a spec."""
+
+
 class StoreKind(Protocol):
     """How a real store of one kind is installed, started and asked about itself.
 
@@ -137,10 +201,12 @@ class StoreKind(Protocol):
         name: as in the specs of its model.
         title: what people call it.
         installation: what it takes to install it, for messages.
-        forms: the topologies it can be started in, by name; the first is the default.
+        forms: topologies it can be started in, by name; the first is the default.
         request_trace: begins to record the requests of a target; None where the store does not tell of them. Raises
             `InputError` where the target refuses, or is another store.
         trace_format: the format of that record, as `traces.readers.registry` names it; None where there is none.
+        fault_event: the entry of the section `faults` of its model's spec for a fault that began at `at` s and lasted
+            until `until` s (None: to the end); None if the model has no such fault. None where it has none at all.
     """
 
     name: str
@@ -149,6 +215,14 @@ class StoreKind(Protocol):
     forms: Mapping[str, Form]
     request_trace: Callable[[Target], RequestTrace] | None
     trace_format: str | None
+    fault_event: FaultEvent | None
+
+    def check(self, form: Form) -> None:
+        """Check that the store can be started in a form.
+
+        Raises:
+            InputError: it cannot; the message names what is allowed.
+        """
 
     def find(self) -> Path | None:
         """The server's program, if it is installed.

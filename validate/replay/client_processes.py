@@ -70,9 +70,9 @@ class ClientProcesses:
         """CPU seconds of the processes during the loop."""
         return sum(client.cpu_s for client in self._clients)
 
-    def run(self, progress: Callable[[int, float], None]) -> bool:
+    def run(self, progress: Callable[[int, float], None], start: Callable[[], float] | None = None) -> bool:
         """Run the loop to its end and return whether it was interrupted (arguments as in `drive`)."""
-        zero_s = beginning(self._workers)
+        zero_s = start() if start else beginning(self._workers)
         for client in self._clients:
             client.send(zero_s)
         thread_group = ThreadGroup([client.listen for client in self._clients], self._stop)

@@ -6,11 +6,13 @@ import importlib.metadata
 import ipaddress
 import os
 import platform
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -21,7 +23,7 @@ from traces.trace import Trace
 from validate.compare.machine import CpuSample, clock_floor, cpu_usage, environment
 from validate.replay.buckets import Buckets
 from validate.replay.client_processes import ClientProcesses
-from validate.replay.issue import Clock, Record
+from validate.replay.issue import Clock, Record, beginning
 from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
 from validate.replay.plan import Options, Plan, plan_of
 from validate.replay.resume import joined, remaining, unissued
@@ -33,11 +35,36 @@ Progress = Callable[[str, float, float], None]
 """Called with the stage (``prepare`` or ``replay``), the amount done, and the total."""
 
 
+_REMOVALS = 3
+"""Further attempts to remove buckets from a store that has had faults."""
+
+
+class Faults(Protocol):
+    """Faults that are staged on the store while the requests are issued.
+
+    Attributes:
+        staged: whether there are any.
+    """
+
+    @property
+    def staged(self) -> bool: ...
+
+    def facts(self, zero_at: float, end_at: float) -> dict[str, Any]:
+        """Return what was staged between two times (s since 1970), as a Run records it."""
+
+    def begin(self, zero_s: float) -> None:
+        """Begin with the loop, whose start is `zero_s` by `time.perf_counter`; returns at once."""
+
+    def end(self) -> None:
+        """End what is still in force, and wait until the store can be used."""
+
+
 def replay(
     trace: Trace,
     target: Target,
     options: Options | None = None,
     progress: Progress = lambda stage, done, total: None,
+    faults: Faults | None = None,
 ) -> Run:
     """Issue the requests of a trace on a store, in buckets created for it.
 
@@ -58,19 +85,26 @@ def replay(
         client = Client(Job(plan, target, buckets.names), account)
         path = client.paths[0]
         buckets.preload(path, plan.preload, client.payload, lambda done: progress("prepare", done, len(plan.preload)))
-        info, records = _measure(client, progress)
+        info, records = _measure(client, progress, faults)
     finally:
         if not plan.options.keep:
             left = buckets.remove(dict(plan.written))
+            # A host that failed leaves locks behind, which a store may hold for a minute.
+            for _ in range(_REMOVALS if left and faults is not None and faults.staged else 0):
+                left = buckets.remove(dict(plan.written)) if left else left
     info |= {
         "versions": _versions(path, target, buckets),
-        "endpoint": _endpoint(account.endpoint_url),
+        "endpoint": _endpoint(account.endpoint_url, target),
         "nodes": len(client.paths),
+        "lab": None if target.lab is None else {"store": target.store, **target.lab},
         "buckets": buckets.names if plan.options.keep else {},
+        "created_buckets": buckets.names,
         "left_behind": left,
     }
     if info["aborted"] and (trace.pacing.loop == "open" or trace.pacing.duration_s is None):
         info["unissued"] = unissued(trace, np.array([record.due.row for record in records], np.int64))
+    if faults is not None:
+        info |= faults.facts(info["zero_at"], info["zero_at"] + max((r.end_s for r in records), default=0.0))
     table = run_table(trace, records)
     info["schedule"] = schedule_of(table, trace.pacing.loop)
     return Run.of(table, info, trace=trace, source="replay")
@@ -82,6 +116,7 @@ def resume(
     target: Target,
     options: Options | None = None,
     progress: Progress = lambda stage, done, total: None,
+    faults: Faults | None = None,
 ) -> Run:
     """Issue the remaining requests of an interrupted replay of the trace, and return the Run of both parts.
 
@@ -89,10 +124,10 @@ def resume(
         InputError: as in `replay` and `remaining`.
     """
     options = options or Options()
-    return joined(partial, replay(remaining(trace, options, partial), target, options, progress), trace)
+    return joined(partial, replay(remaining(trace, options, partial), target, options, progress, faults), trace)
 
 
-def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[Record]]:
+def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple[dict[str, Any], list[Record]]:
     """Issue the load, and return its facts and the record of each request."""
     plan, target = client.job.plan, client.job.target
     trace, options, limit_s = plan.trace, plan.options, plan.trace.pacing.duration_s
@@ -125,17 +160,29 @@ def _measure(client: Client, progress: Progress) -> tuple[dict[str, Any], list[R
         info["pinning"] = stack.enter_context(
             _separate_cores(options, clients.pids if clients else [os.getpid()], target)
         )
-        before, clock = CpuSample.take(target.server_pids), Clock()
+        before, clock = CpuSample.take(target.server_pids, target.device_pids), Clock()
+        zero_s = partial(_zero, plan, info, faults)
+        if faults is not None:
+            stack.callback(faults.end)
         if clients is None:
-            records, aborted = client.run(clock, report)
+            records, aborted = client.run(clock, report, zero_s=zero_s)
             before = replace(before, client_s=clock.cpu_zero_s)
         else:
-            aborted = clients.run(report)
-        after = CpuSample.take(target.server_pids)
+            aborted = clients.run(report, zero_s)
+        after = CpuSample.take(target.server_pids, target.device_pids)
         if clients is not None:
             after = replace(after, client_s=after.client_s + clients.cpu_s)
             records = clients.records()
     return info | {"cpu": cpu_usage(before, after, len(records)), "aborted": aborted}, records
+
+
+def _zero(plan: Plan, info: dict[str, Any], faults: Faults | None) -> float:
+    """Return the start of the loop by `time.perf_counter`, record it by the calendar, and begin the faults."""
+    zero_s = beginning(plan.workers)
+    info["zero_at"] = time.time() + zero_s - time.perf_counter()
+    if faults is not None:
+        faults.begin(zero_s)
+    return zero_s
 
 
 @contextmanager
@@ -184,12 +231,14 @@ def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str
     }
 
 
-def _endpoint(url: str) -> dict[str, Any]:
-    """Return the endpoint without credentials."""
+def _endpoint(url: str, target: Target) -> dict[str, Any]:
+    """Return the endpoint without credentials; a box is on this machine, with links of its own."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     try:
         loopback = ipaddress.ip_address(host).is_loopback
     except ValueError:
         loopback = host == "localhost"
-    return {"url": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", "kind": "loopback" if loopback else "remote"}
+    boxed = target.lab is not None and target.lab["shape"] is not None
+    kind = "box" if boxed else "loopback" if loopback else "remote"
+    return {"url": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", "kind": kind}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -91,12 +92,22 @@ def joined(partial: Run, rest: Run, trace: Trace) -> Run:
         "parts": parts,
         "cpu": _cpu(partial, rest),
         "preload_objects": partial.info["preload_objects"] + rest.info["preload_objects"],
+        "lab_faults": [*partial.info.get("lab_faults", ()), *_later(rest.info.get("lab_faults", ()), shift_s)],
+        "faults": [*partial.info.get("faults", ()), *_later(rest.info.get("faults", ()), shift_s)],
         "left_behind": partial.info["left_behind"] + rest.info["left_behind"],
         "schedule": schedule_of(table, trace.pacing.loop),
     }
     if info["aborted"]:
         info["unissued"] = _ranges(_rows(left)[_rows(rest.info["unissued"])])
     return Run.of(table, info, trace=trace, source="replay")
+
+
+def _later(faults: Iterable[Mapping[str, Any]], shift_s: float) -> list[dict[str, Any]]:
+    """Return faults with later times."""
+    return [
+        {k: v + shift_s if k in ("at", "until", "back_at") and v is not None else v for k, v in fault.items()}
+        for fault in faults
+    ]
 
 
 def _part(run: Run, begins_s: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -46,6 +46,8 @@ class Target:
         node_urls: the endpoints of all nodes, if the store has several; `endpoint_url` is one of them.
         server_version: the version according to the server's program; responses do not contain it.
         store: the name of the store's kind (`validate.lab.registry`), if it is known.
+        lab: hosts, drives and shape of a store of the lab, as a Run records them.
+        device_pids: processes that stand for devices of the store, whose CPU time is neither its own nor other load.
     """
 
     endpoint_url: str | None = None
@@ -55,6 +57,8 @@ class Target:
     node_urls: tuple[str, ...] = ()
     server_version: str | None = None
     store: str | None = None
+    lab: Mapping[str, Any] | None = None
+    device_pids: tuple[int, ...] = ()
 
 
 class Response(NamedTuple):

@@ -60,6 +60,13 @@ def test_usage_is_what_lies_between_two_samples() -> None:
     })  # fmt: skip
 
 
+def test_what_stands_for_devices_is_no_other_load() -> None:
+    before, after = CpuSample(1.0, 10.0, 100.0, 5.0, 1000.0, 3.0), CpuSample(2.0, 13.0, 106.0, 6.0, 1020.0, 4.5)
+    usage = machine.cpu_usage(before, after, requests=100)
+    assert usage["other_share"] == pytest.approx(0.025) and usage["server_s"] == 3.0
+    assert CpuSample.take((), [os.getpid()]).devices_s > 0 == CpuSample.take().devices_s
+
+
 def test_usage_without_figures_says_so() -> None:
     sample = CpuSample(1.0, None, None, None, None)
     usage = machine.cpu_usage(sample, sample, requests=0)

@@ -66,7 +66,7 @@ def test_up_twice_then_down(server, lab_state: Path) -> None:  # type: ignore[no
     assert store.version == "minio version of a test"
     with pytest.raises(InputError, match="up with 1 drive, not minio with 4 drives"):
         lab.up("minio", FORMS["erasure-set"])
-    with pytest.raises(InputError, match="up with 1 drive, not minio with 4 drives on 4 nodes"):
+    with pytest.raises(InputError, match="up with 1 drive, not minio with 1 drive on each of 4 hosts"):
         lab.up("minio", FORMS["four-processes"])
     assert store.alive
     assert store.credentials_file.stat().st_mode & 0o777 == 0o600
@@ -100,9 +100,13 @@ def test_json_of_all_commands(server, capsys: pytest.CaptureFixture[str]) -> Non
         return printed
 
     assert response("status") == {"name": "minio", "up": False}
-    up = response("up", "minio", "--nodes", "4")
+    up = response("up", "minio", "--hosts", "4")
     assert up == response("status", "minio")
-    assert up["up"] is True and up["drives"] == 4 and isinstance(up["pid"], int)
+    assert (
+        up["up"] is True
+        and (up["hosts"], up["drives_per_host"], up["shape"]) == (4, 1, None)
+        and isinstance(up["pid"], int)
+    )
     nodes = up["nodes"]
     assert isinstance(nodes, list) and len(nodes) == 4 and all(node["up"] for node in nodes)
     assert len({node["pid"] for node in nodes}) == len({node["endpoint_url"] for node in nodes}) == 4
@@ -185,7 +189,7 @@ def test_a_process_of_several_that_died_is_started_again(server, capfd: pytest.C
     assert degraded is not None and [node.alive for node in degraded.nodes] == [True, True, False, True]
     with pytest.raises(SystemExit):
         main(["lab", "status"])
-    assert f"{first.nodes[2].endpoint_url}, ended" in capfd.readouterr().err
+    assert f"{first.nodes[2].endpoint_url}, ended, drive 2" in capfd.readouterr().err
     second = lab.up("minio", FORMS["four-processes"])
     assert all(node.alive for node in second.nodes)
     assert [a == b for a, b in zip(first.nodes, second.nodes, strict=True)] == [True, True, False, True]
@@ -197,7 +201,7 @@ def test_a_process_of_several_that_died_is_started_again(server, capfd: pytest.C
 def test_down_ends_what_an_up_that_was_killed_had_started(server, lab_state: Path) -> None:  # type: ignore[no-untyped-def]
     """Its servers never become healthy; it is killed while it waits for them."""
     server("import sys, time\n'--version' in sys.argv or time.sleep(60)")
-    code = "from validate.lab import lab; from validate.lab.store import Form; lab.up('minio', Form(4, 4))"
+    code = "from validate.lab import lab; from validate.lab.store import Form; lab.up('minio', Form(1, 4))"
     starting = subprocess.Popen([sys.executable, "-c", code])
     try:
         while starting.poll() is None and len(list(lab_state.glob("server-*.log"))) < 4:
@@ -224,8 +228,8 @@ def test_two_at_once_start_one(server) -> None:  # type: ignore[no-untyped-def]
 def test_bad_input_is_one_clear_line(
     lab_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for form in ((3, 1), (1, 4), (4, 2)):
-        with pytest.raises(InputError, match="allowed are 1 drive, 4 drives, 4 drives on 4 nodes"):
+    for form, allowed in (((17, 1), "possible are 15, 16, 18 drives"), ((4, 3, 4), "allowed are sets of 3, 6, 12")):
+        with pytest.raises(InputError, match=allowed):
             lab.up("minio", Form(*form))
     with pytest.raises(SystemExit) as ended:
         main(["lab", "up", "ceph"])
@@ -263,7 +267,7 @@ def test_the_forms_of_a_real_store(form: Form, lab_state: Path) -> None:
     if program.find() is None:
         pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
     store = lab.up("minio", form)
-    assert len(store.nodes) == len(store.target.server_pids) == form.nodes
+    assert len(store.nodes) == len(store.target.server_pids) == form.hosts
     assert store.target.endpoint_url == store.target.node_urls[0]
     account = Account(store.target)
     first, last = (account.client(url, 1, 30.0) for url in (store.target.node_urls[0], store.target.node_urls[-1]))
@@ -272,10 +276,12 @@ def test_the_forms_of_a_real_store(form: Form, lab_state: Path) -> None:
     first.put_object(Bucket="forms", Key="object", Body=body)
     assert last.get_object(Bucket="forms", Key="object")["Body"].read() == body
     parts = [part.stat().st_size for part in (lab_state / "data").glob("**/forms/object/*/part.1")]
-    assert len(parts) == form.drives
-    assert sum(parts) == pytest.approx((2 if form.drives == 4 else 1) * (1 << 20), rel=0.01), "EC 2+2 doubles the bytes"
+    assert len(parts) == form.drive_count
+    assert sum(parts) == pytest.approx((2 if form.drive_count == 4 else 1) * (1 << 20), rel=0.01), (
+        "EC 2+2 doubles the bytes"
+    )
     assert all((process_cpu_s(pid) or 0) > 0 for pid in store.target.server_pids)
-    if form.nodes > 1:
+    if form.hosts > 1:
         kill(store, 0)
         assert last.get_object(Bucket="forms", Key="object")["Body"].read() == body, "three drives hold it still"
         store = lab.up("minio", form)

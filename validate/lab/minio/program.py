@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 from traces.errors import InputError
+from validate.lab.store import Node, Store
 
 MODULE = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 """A pseudo-version of February 2026: the Go module proxy has no release tags of it."""
@@ -82,23 +83,23 @@ def version(binary: Path) -> str:
     return said.stdout.split("\n", 1)[0].strip()
 
 
-def arguments(binary: Path, addresses: Sequence[str], node: int, data: Path, drives: int) -> list[str]:
-    """The command of a store's server.
+def arguments(binary: Path, store: Store, node: Node) -> list[str]:
+    """Return the command of one of a store's servers.
 
-    Args:
-        addresses: of all its servers (host:port).
-        node: the index of this one.
-        data: the folder whose folders are the drives.
-        drives: how many there are in all.
+    Each of several servers is given the drives of all, as URLs, in the order in which MinIO expands
+    ``http://host{1...4}/drive{1...2}``: the first drive of each host, then the second. So its erasure sets, which are
+    consecutive drives, are spread over the hosts.
     """
-    command = [str(binary), "server", "--quiet", "--address", addresses[node]]
-    if len(addresses) > 1:  # each server is given the drives of all, as URLs
-        each = range(1, drives // len(addresses) + 1)
-        return command + [f"http://{a}{quote(str(data))}/n{n}/d{d}" for n, a in enumerate(addresses, 1) for d in each]
-    return [*command, str(data / "d1") if drives == 1 else f"{data}/d{{1...{drives}}}"]
+    command = [str(binary), "server", "--quiet", "--address", node.bind_address]
+    drives, hosts, _ = store.form
+    if hosts > 1:
+        places = [(host, drive) for drive in range(drives) for host in range(hosts)]
+        return command + [f"http://{store.nodes[h].address}{quote(str(store.drive_folder(h, d)))}" for h, d in places]
+    first = store.drive_folder(0, 0)
+    return [*command, str(first) if drives == 1 else str(first.with_name(f"d{{0...{drives - 1}}}"))]
 
 
-def server_environment(user: str, password: str, address: str) -> dict[str, str]:
+def server_environment(user: str, password: str, address: str, set_size: int | None = None) -> dict[str, str]:
     """This process's environment without settings for another MinIO, and with those of the lab.
 
     ``MINIO_CI_CD`` lets drives lie on the root disk; no updates are asked for and no console is served.
@@ -106,12 +107,17 @@ def server_environment(user: str, password: str, address: str) -> dict[str, str]
     ever to find out.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MINIO_", "_MINIO_"))}
-    return kept | {
-        "MINIO_ROOT_USER": user,
-        "MINIO_ROOT_PASSWORD": password,
-        "MINIO_UPDATE": "off",
-        "MINIO_BROWSER": "off",
-        "MINIO_CI_CD": "1",
-        "MINIO_PROMETHEUS_AUTH_TYPE": "public",
-        "_MINIO_SERVER_LOCAL": address,
-    }
+    sets = {} if set_size is None else {"MINIO_ERASURE_SET_DRIVE_COUNT": str(set_size)}
+    return (
+        kept
+        | sets
+        | {
+            "MINIO_ROOT_USER": user,
+            "MINIO_ROOT_PASSWORD": password,
+            "MINIO_UPDATE": "off",
+            "MINIO_BROWSER": "off",
+            "MINIO_CI_CD": "1",
+            "MINIO_PROMETHEUS_AUTH_TYPE": "public",
+            "_MINIO_SERVER_LOCAL": address,
+        }
+    )

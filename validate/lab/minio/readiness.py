@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import secrets
 import urllib.request
-from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from validate.s3.account import Account, Target
+from validate.lab.minio.erasure_sets import set_size_of
+from validate.lab.store import Store
+from validate.s3.account import Account
 
 _HEALTH = "/minio/health/cluster"
 """Answers 200 when the store takes writes; ``live`` and ``ready`` only say that the process is up."""
@@ -28,24 +29,22 @@ def is_healthy(endpoint_url: str) -> bool:
         return False
 
 
-def is_complete(target: Target, data: Path, drives: int) -> bool:
-    """Whether an object that is written through any node gets to all drives.
+def is_complete(store: Store) -> bool:
+    """Whether an object that is written through any node gets to all drives of its erasure set.
 
     A cluster is healthy, by its own account, seconds before each node is connected to all drives. What is written
     until then is on fewer of them, and some of it is refused.
-
-    Args:
-        target: with the URLs of all nodes.
-        data: the folder that has the drives: ``n1/d1`` and so on.
-        drives: how many there are in all.
     """
+    target, size = store.target, set_size_of(store.form)
+    drives = [store.contents(host, drive) for host in range(store.form.hosts) for drive in range(store.form.drives)]
     account = Account(target)
     clients = {secrets.token_hex(8): account.client(url, 1, _ANSWERS_WITHIN_S) for url in target.node_urls}
     try:
         account.buckets.create_bucket(Bucket=_BUCKET)
         for key, client in clients.items():
             client.put_object(Bucket=_BUCKET, Key=key)
-        return sum(len(list(data.glob(f"n*/d*/{_BUCKET}/{key}"))) for key in clients) == drives * len(clients)
+        written = sum((drive / _BUCKET / key).exists() for key in clients for drive in drives)
+        return written == size * len(clients) and all((drive / _BUCKET).exists() for drive in drives)
     except (BotoCoreError, ClientError):
         return False
     finally:  # a bucket that was made without one of the drives would go on lacking it

@@ -1,4 +1,4 @@
-"""How a MinIO is started: with one drive, with four in one process, or with four in a process each."""
+"""How a MinIO is started: any number of hosts, a process each, with any number of drives that make erasure sets."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from pathlib import Path
 
 from validate.lab.minio import program
 from validate.lab.minio.admin_trace import AdminTrace
+from validate.lab.minio.erasure_sets import chosen_set_size, set_size_of
+from validate.lab.minio.fault_events import fault_event
 from validate.lab.minio.readiness import is_complete, is_healthy
-from validate.lab.store import Form, Node, Progress, RequestTrace, Spawn, Store
+from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store
 from validate.s3.account import Target
 
 
 class Minio:
-    """MinIO. Its forms: a single drive; four in one erasure set (EC 2+2); such a set with a process for each drive."""
+    """MinIO. Usual forms: a drive; four in one erasure set (EC 2+2); such a set with a process for each drive."""
 
     name = "minio"
     title = "MinIO"
     installation = "some ten minutes, needs Go"
-    forms: Mapping[str, Form] = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(4, 4)}
+    forms: Mapping[str, Form] = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(1, 4)}
     request_trace: Callable[[Target], RequestTrace] | None = AdminTrace
     trace_format: str | None = "minio-trace"
+    fault_event: FaultEvent | None = staticmethod(fault_event)
+
+    def check(self, form: Form) -> None:
+        set_size_of(form)
 
     def find(self) -> Path | None:
         return program.find()
@@ -32,14 +38,12 @@ class Minio:
         return program.version(binary)
 
     def start(self, binary: Path, store: Store, spawn: Spawn) -> None:
-        addresses = [node.address for node in store.nodes]
-        for index, node in enumerate(store.nodes):
-            command = program.arguments(binary, addresses, index, store.data_folder, store.form.drives)
-            spawn(node, command, program.server_environment(*store.credentials, node.address))
+        for node in store.nodes:
+            environment = program.server_environment(*store.credentials, node.address, chosen_set_size(store.form))
+            spawn(node, program.arguments(binary, store, node), environment)
 
     def unready(self, store: Store) -> Node | None:
         for node in store.nodes:
             if not is_healthy(node.endpoint_url):
                 return node
-        complete = len(store.nodes) == 1 or is_complete(store.target, store.data_folder, store.form.drives)
-        return None if complete else store.nodes[0]
+        return None if len(store.nodes) == 1 or is_complete(store) else store.nodes[0]

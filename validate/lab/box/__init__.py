@@ -1,0 +1,1 @@
+"""The box: hosts, links and drives of known service time for a real store on one machine."""

@@ -1,0 +1,70 @@
+"""The description of a box: the links and drives of a store's hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from validate.lab.box.network import PORT, Network
+from validate.lab.box.shape import Shape
+
+
+@dataclass(frozen=True)
+class Box:
+    """The links and drives of a store's hosts.
+
+    Attributes:
+        folder: of the store.
+        drives: number of drives of each host.
+        seed: selects the random numbers of the drives.
+        delays: what adds the delay of the shape: ``netem``, ``proxy``, or nothing.
+    """
+
+    folder: Path
+    network: Network
+    shape: Shape
+    drives: int
+    seed: int = 0
+    delays: str = ""
+
+    @property
+    def control_folder(self) -> Path:
+        """The folder with the drives' configurations, control sockets and access logs."""
+        return self.folder / "drives"
+
+    def backing(self, mount_point: Path) -> Path:
+        """Return the folder behind a drive."""
+        return self.folder / "backing" / mount_point.relative_to(self.folder / "data")
+
+    def endpoint_url(self, host: int) -> str:
+        """Return where clients and other hosts reach the server of a host."""
+        return f"http://{self.network.address(host)}:{PORT}"
+
+    @property
+    def proxied(self) -> bool:
+        """Whether a proxy stands before each server."""
+        return self.delays == "proxy"
+
+    @property
+    def bind_address(self) -> str:
+        """Where a server listens behind its host's proxy."""
+        return f"127.0.0.1:{PORT}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what has to be known to find the box again."""
+        return {
+            "subnet": self.network.subnet,
+            "namespaces": list(self.network.namespaces),
+            "client_link": self.network.client_link,
+            "mounts": [str(self.folder / "data" / f"h{h}" / f"d{d}") for h, d in self.places],
+            "shape": self.shape.model_dump(mode="json", exclude_unset=True),
+            "drives": self.drives,
+            "seed": self.seed,
+            "delays": self.delays,
+        }
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The host of each drive, and its number there."""
+        return [(host, drive) for host in range(self.network.hosts) for drive in range(self.drives)]
