@@ -151,7 +151,7 @@ MINIO_VARIANTS: Mapping[str, str] = {
         "'workload.think_time={mean: 5ms, distribution: exponential}' workload.stagger=2ms"
     ),
     "own machine, bandwidth, wake": (
-        "client.on_host=false network.bandwidth=100MB/s host.setup_time=0.05ms workload.clients=32 workload.duration=5s"
+        "client.placement=own network.bandwidth=100MB/s host.setup_time=0.05ms workload.clients=32 workload.duration=5s"
     ),
     "in order of age": "host.age_bias=1 host.quantum=0.5ms workload.clients=32 workload.duration=5s",
     "neighbour": (

@@ -24,7 +24,7 @@ from validate.compare.run_quality import check_quality
 
 STORE = {
     "store": "minio",
-    "client": {"on_host": True, "cpu": {"GET": "0.25ms", "PUT": "0.3ms"}},
+    "client": {"placement": "storage_hosts", "cpu": {"GET": "0.25ms", "PUT": "0.3ms"}},
     "host": {
         "cores": 2,
         "cpu": {

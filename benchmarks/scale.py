@@ -120,7 +120,7 @@ def cluster_program(drives: int, count: int) -> Program:
 
 def example_program(hosts: int, count: int) -> Program:
     """`count` PUTs to the example with `hosts` hosts, gateways and buckets, and 8 clients per host."""
-    sizes = ("hosts.count", "client.nodes", "gateways.count", "workload.buckets")
+    sizes = ("hosts.count", "client.machines", "gateways.count", "workload.buckets")
     spec = load_spec(
         EXAMPLE,
         [

@@ -9,7 +9,7 @@ from typing import Any
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.critical_path import CLIENT_LAG
-from traces.statistics.summary import QUANTILES, ops_of, summarise
+from traces.statistics.summary import QUANTILES, subjects_of, summarise
 from validate.compare.compare import Comparison
 
 LABELS = {
@@ -127,7 +127,7 @@ def found(run: Run) -> str:
 def sure(run: Run, overloaded: bool = False) -> str:
     """State the uncertainty due to chance, failed requests and a late client; an overloaded store has no intervals."""
     parts = ["latency depends on how long the overload lasts, so it has no interval"] if overloaded else []
-    for op in () if overloaded else ops_of(run):
+    for op in () if overloaded else subjects_of(run):
         done = summarise(run)["ops"][op]
         if (done["count"] - done["errors"]) * 0.01 < 10:
             parts.append(f"too few {op}s succeeded to estimate p99")

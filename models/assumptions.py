@@ -9,7 +9,6 @@ from typing import Any, get_args
 from models.missing_demands import refuse_missing_demands
 from models.origins import Origin
 from models.store import Spec, demands_of, store_of
-from traces.workload.keys import WriteOnceReadOnce
 from traces.workload.workload import Op
 
 _UNITS = {"s", "s/B", "B/s"}
@@ -36,8 +35,7 @@ class Assumption:
 
 def ops_of(spec: Spec) -> list[Op]:
     """Return the operations of the workload."""
-    phases = ("PUT", "GET") if isinstance(spec.workload.keys, WriteOnceReadOnce) else ()
-    return [op for op in get_args(Op) if op in phases or spec.workload.mix.get(op)]
+    return spec.workload.ops
 
 
 def require_demands(spec: Spec) -> None:
@@ -72,8 +70,8 @@ def assumptions(spec: Spec, origins: Iterable[Origin]) -> tuple[Assumption, ...]
 
 def _counts(origin: Origin) -> bool:
     is_number = isinstance(origin.value, int | float) and not isinstance(origin.value, bool)
-    name = origin.path.rpartition(".")[2]
-    return origin.kind == "default" and is_number and bool(origin.value) and (origin.unit in _UNITS or name == "cores")
+    is_cores = origin.path.endswith(("cores", "cores.count"))
+    return origin.kind == "default" and is_number and bool(origin.value) and (origin.unit in _UNITS or is_cores)
 
 
 def _is_in(path: str, sections: Collection[str]) -> bool:

@@ -123,7 +123,8 @@ def refuse_instant_failures(workload: Workload, latency_s: float, kind: str) -> 
     Raises:
         ValueError: a failed request takes no time.
     """
-    if workload.rate is None and not latency_s and not workload.think_time.mean:
+    closed = [part for part in workload.parts.values() if part.rate is None]
+    if not latency_s and any(not part.think_time.mean for part in closed):
         raise ValueError(
             f"faults: {kind} makes requests fail, which takes no time without network.latency, so a closed loop would "
             "never end; give network.latency, workload.think_time or workload.rate"

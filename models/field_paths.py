@@ -15,17 +15,20 @@ from traces.suggestions import close_names
 Form = BaseModel | type[BaseModel]
 """A spec, or its type; the fields of a nested spec are known only from the spec itself."""
 
+_GROUPS = "workload.groups"
 _Below = tuple[tuple[str, type[StoreSpec]], ...]
 
 
 def paths_of(form: Form) -> tuple[str, ...]:
     """Return the dotted paths of all fields of a spec, including sections.
 
-    They include elements of mappings with known keys, such as ``host.cpu.GET.constant``, but not of lists.
+    They include elements of mappings with known keys, such as ``host.cpu.GET.constant``, and of a spec its groups of
+    clients, but not elements of lists.
     """
-    if isinstance(form, BaseModel):
-        return _paths(type(form), tuple((path, type(below)) for path, below in nested_specs(form)))
-    return _paths(form, ())
+    if not isinstance(form, BaseModel):
+        return _paths(form, (), ())
+    groups = tuple(form.workload.groups) if isinstance(form, StoreSpec) else ()
+    return _paths(type(form), tuple((path, type(below)) for path, below in nested_specs(form)), groups)
 
 
 def nested_specs(spec: BaseModel, path: str = "") -> Iterator[tuple[str, StoreSpec]]:
@@ -38,8 +41,8 @@ def nested_specs(spec: BaseModel, path: str = "") -> Iterator[tuple[str, StoreSp
 
 
 @cache
-def _paths(model: type[BaseModel], below: _Below) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_walk(model, "", (), dict(below))))
+def _paths(model: type[BaseModel], below: _Below, groups: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_walk(model, "", (), dict(below), {_GROUPS: groups})))
 
 
 def resolved(form: Form, path: str, counted: bool = False) -> str:
@@ -80,8 +83,13 @@ def _has_known_section(path: str, paths: tuple[str, ...]) -> bool:
 
 
 def _walk(
-    annotation: Any, path: str, above: tuple[type[BaseModel], ...], below: dict[str, type[StoreSpec]]
+    annotation: Any,
+    path: str,
+    above: tuple[type[BaseModel], ...],
+    below: dict[str, type[StoreSpec]],
+    keys: dict[str, tuple[str, ...]],
 ) -> Iterator[str]:
+    """`keys`: those of mappings whose type does not say them, by path."""
     if path in below:
         annotation, above = below[path], ()
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -90,12 +98,12 @@ def _walk(
         for name, field in annotation.model_fields.items():
             inner = f"{path}.{name}" if path else name
             yield inner
-            yield from _walk(field.annotation, inner, (*above, annotation), below)
+            yield from _walk(field.annotation, inner, (*above, annotation), below, keys)
     elif get_origin(annotation) is dict:
         key, value = get_args(annotation)
-        for name in get_args(key) if get_origin(key) is Literal else ():
+        for name in get_args(key) if get_origin(key) is Literal else keys.get(path, ()):
             yield f"{path}.{name}"
-            yield from _walk(value, f"{path}.{name}", above, below)
+            yield from _walk(value, f"{path}.{name}", above, below, keys)
     elif get_origin(annotation) not in (tuple, list):
         for argument in get_args(annotation):
-            yield from _walk(argument, path, above, below)
+            yield from _walk(argument, path, above, below, keys)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from models.network.demand_sheet import Requests
+from models.network.demand_sheet import Requests, sources
 from models.network.network import Network
 from sim.engine.outcome import Failure, Outcome
 from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA
 from traces.tables import label
-from traces.trace import Trace
+from traces.trace import GROUP_FIELD, Trace
 
 _RESPONSES: dict[Failure, tuple[int, str | None]] = {
     Failure.NONE: (200, None),
@@ -28,11 +29,13 @@ _RESPONSES: dict[Failure, tuple[int, str | None]] = {
 def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Table:
     """Return a row of `RUN_SCHEMA` for each request that ended."""
     ended = np.flatnonzero(np.isfinite(outcome.end_s))
-    rows = ended % len(requests) if len(requests) else ended
+    rows = _trace_rows(requests, outcome.client)[ended]
     start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
-    requested = trace.table.select(["op", "bucket", "key", "size_bytes"]).take(pa.array(rows))
+    named = ["op", "bucket", "key", "size_bytes", *([GROUP_FIELD.name] if trace.groups else [])]
+    requested = trace.table.select(named).take(pa.array(rows))
+    is_open = outcome.client[ended] < 0
     return pa.table({
-        "arrival_s": trace.arrival_s[rows] if trace.pacing.loop == "open" else start_s,
+        "arrival_s": np.where(is_open, trace.arrival_s[rows], start_s),
         "start_s": start_s,
         "first_byte_s": pa.array(first_byte_s, mask=np.isnan(first_byte_s)),
         "end_s": outcome.end_s[ended],
@@ -46,8 +49,23 @@ def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Tabl
     })  # fmt: skip
 
 
+def _trace_rows(requests: Requests, client: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the row of each request begun, shape (requests,), given its client, which is below 0 in an open loop."""
+    row = np.arange(len(client))
+    if requests.pacing.loop != "mixed":
+        return row % len(requests) if len(requests) else row
+    end = 0
+    for source in sources(requests):
+        if source.pacing.loop == "open":
+            mine = client < 0
+        else:
+            mine, end = (client >= end) & (client < end + source.pacing.clients), end + source.pacing.clients
+        row[mine] = source.rows[np.arange(mine.sum()) % max(len(source.rows), 1)]
+    return row
+
+
 def _clients(trace: Trace, outcome: Outcome, ended: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> pa.Array:
-    if trace.pacing.loop == "closed":
+    if trace.pacing.loop != "open":
         return pa.array(outcome.client[ended])
     return trace.table.column("client").fill_null(0).combine_chunks().take(pa.array(rows))
 

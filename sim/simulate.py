@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from models.network.demand_sheet import Requests
+from models.network.demand_sheet import Requests, sources
 from models.network.network import Network
 from models.store import Spec, compile_spec
 from sim.engine.compiled import engine as compiled_engine
@@ -105,6 +105,9 @@ def requests_only(network: Network, requests: Requests, trace: Trace, seed: int)
 
 def _refuse_endless(network: Network, requests: Requests) -> None:
     """Refuse a closed loop with a duration whose requests take no time, because its clock would never advance."""
+    if requests.pacing.loop == "mixed":
+        for source in sources(requests):
+            _refuse_endless(network, source.requests)
     if not requests.repeat:
         return
     if not len(requests):

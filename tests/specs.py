@@ -16,7 +16,7 @@ _MINIO: dict[str, Any] = {
         "keys": {"kind": "uniform", "count": 50},
     },
     "client": {
-        "on_host": True,
+        "placement": "storage_hosts",
         "cpu": {
             "GET": {"constant": "0.24ms", "per_byte": "0.3ns"},
             "PUT": {"constant": "0.24ms", "per_byte": "2ns"},

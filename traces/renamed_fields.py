@@ -10,6 +10,8 @@ RENAMED = {
     "after_answer": "after_response",
     "burst_share": "burst_fraction",
     "cell": "configuration",
+    "client.nodes": "machines",
+    "client.on_host": "placement",
     "collector": "garbage_collector",
     "cooling": "decay",
     "events": "faults",

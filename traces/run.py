@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.suggestions import did_you_mean_file
 from traces.tables import LABEL, OPS, atomic_folder, codes, conform, read_parquet, require
-from traces.trace import TRACE_SCHEMA, Pacing, Trace
+from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, with_group
 
 KINDS = ("simulated", "measured")
 
@@ -114,7 +114,7 @@ class Run:
             # Clients that never have two attempts in progress need not record which one won.
             won = pc.if_else(requests.column("error").is_null(), requests.column("attempts"), 0)
             requests = requests.append_column("winner", won)
-        requests = conform(requests, RUN_SCHEMA, source)
+        requests = conform(requests, with_group(RUN_SCHEMA, requests), source)
         op = codes(requests.column("op"), OPS)
         require(op >= 0, source, "op", f"allowed are {', '.join(OPS)}", requests.column("op"))
         start, end = requests.column("start_s").to_numpy(), requests.column("end_s").to_numpy()
@@ -141,6 +141,22 @@ class Run:
     def op(self) -> NDArray[np.int32]:
         """Operation of each request as an index into `OPS`, shape (requests,)."""
         return codes(self.requests.column("op"), OPS)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups of clients, sorted; empty if there are none."""
+        return group_names(self.requests)
+
+    def has(self, subject: str) -> NDArray[np.bool_]:
+        """Return whether each request is one of an operation such as ``GET``, or of a group such as ``backup.PUT``."""
+        group, _, op = subject.rpartition(".")
+        issued: NDArray[np.bool_] = self.op == OPS.index(op)
+        if not group:
+            return issued
+        if group not in self.groups:
+            return np.zeros(len(self), bool)
+        mine: NDArray[np.bool_] = group_codes(self.requests, self.groups) == self.groups.index(group)
+        return issued & mine
 
     @cached_property
     def latency_s(self) -> NDArray[np.float64]:
@@ -246,11 +262,12 @@ def trace_of_run(run: Run) -> Trace:
         return run.trace
     requests = run.requests.take(pa.array(np.argsort(run.column("arrival_s"), kind="stable")))
     arrival = requests.column("arrival_s").to_numpy()
-    columns = {name: requests.column(name) for name in ("op", "bucket", "key", "size_bytes", "client")}
+    named = ["op", "bucket", "key", "size_bytes", "client", *([GROUP_FIELD.name] if run.groups else [])]
+    columns = {name: requests.column(name) for name in named}
     columns["arrival_s"] = pa.array(arrival - arrival[:1])
     columns |= {"think_s": pa.array(np.zeros(len(run))), "phase": pa.array(np.zeros(len(run), np.int32))}
     nothing = pa.nulls(len(run), pa.int64())
-    table = pa.table({name: columns.get(name, nothing) for name in TRACE_SCHEMA.names})
+    table = pa.table({name: columns.get(name, nothing) for name in (*TRACE_SCHEMA.names, *named[5:])})
     return Trace.of(table, Pacing(), "run")
 
 

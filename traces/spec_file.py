@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 from traces.errors import InputError
 from traces.renamed_fields import present_name
 from traces.suggestions import close_names, instead, no_such_file
-from traces.workload.loops import dropped
+from traces.workload.loops import check_group, dropped
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -102,6 +102,7 @@ def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, A
         parts = path.strip().split(".")
         if not equals or not all(parts):
             raise InputError(f"{assignment}: write it like workload.clients=8")
+        check_group(parts, result)
         value = _parsed(text, path)
         section = _put(result, parts, value)
         for name in dropped(".".join(parts), value, section, assigned):

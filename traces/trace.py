@@ -49,6 +49,8 @@ TRACE_SCHEMA = pa.schema([
     pa.field("client", pa.int32()),  # if recorded in the log
 ])  # fmt: skip
 
+GROUP_FIELD = pa.field("group", LABEL)  # of clients; the column exists only if the workload has groups
+
 CSV_MARK = "# tailcast-trace "
 """The start of the first line of a Trace in CSV; pacing and origin follow as JSON."""
 
@@ -64,17 +66,21 @@ class Pacing:
         stagger_s: closed loop: client i starts i times this later.
         duration_s: no request is issued at or after this time; None means no limit.
         repeat: closed loop: the rows are repeated from the first until `duration_s` is over.
+        groups: ``mixed``: the pacing of each group of clients, by name; at least one is a closed loop.
     """
 
-    loop: Literal["open", "closed"] = "open"
+    loop: Literal["open", "closed", "mixed"] = "open"
     clients: int = 1
     stagger_s: float = 0.0
     duration_s: float | None = None
     repeat: bool = False
+    groups: tuple[tuple[str, Pacing], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.loop not in ("open", "closed"):
-            raise InputError(f"loop is {self.loop!r}; allowed are open and closed")
+        if self.loop not in ("open", "closed", "mixed"):
+            raise InputError(f"loop is {self.loop!r}; allowed are open, closed and mixed")
+        if (self.loop == "mixed") != bool(self.groups) or any(pacing.groups for _, pacing in self.groups):
+            raise InputError(f"groups is {self.groups!r}; a mixed loop needs groups, each an open or a closed loop")
         if not isinstance(self.clients, int) or self.clients < 1:
             raise InputError(f"clients is {self.clients!r}; a whole number of at least 1 is needed")
         if not isinstance(self.stagger_s, int | float) or not 0 <= self.stagger_s < math.inf:
@@ -82,8 +88,14 @@ class Pacing:
         limit = self.duration_s
         if limit is not None and (not isinstance(limit, int | float) or not 0 < limit < math.inf):
             raise InputError(f"duration_s is {limit!r}; a number above 0 is needed")
-        if not isinstance(self.repeat, bool) or (self.repeat and (self.loop == "open" or limit is None)):
+        if not isinstance(self.repeat, bool) or (self.repeat and (self.loop != "closed" or limit is None)):
             raise InputError(f"repeat is {self.repeat!r}; only a closed loop with a duration_s can repeat")
+
+    def known(self) -> dict[str, Any]:
+        """Return the values as JSON has them; groups only if there are any."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "groups"}
+        groups = {name: pacing.known() for name, pacing in self.groups}
+        return values | ({"groups": groups} if groups else {})
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,7 @@ class Trace:
         Raises:
             InputError: the columns do not match `TRACE_SCHEMA`, a value is out of range, or open-loop arrivals descend.
         """
-        table = conform(table, TRACE_SCHEMA, source)
+        table = conform(table, with_group(TRACE_SCHEMA, table), source)
         for column in ("arrival_s", "think_s"):
             values = table.column(column).to_numpy()
             require(np.isfinite(values) & (values >= 0), source, column, "it must be at least 0", table.column(column))
@@ -116,6 +128,8 @@ class Trace:
         phase = table.column("phase").to_numpy()
         ascending = np.concatenate([[True], np.diff(phase) >= 0]) if len(phase) else np.empty(0, bool)
         require(ascending, source, "phase", "phases must not descend", table.column("phase"))
+        if pacing.groups and set(group_names(table)) - {name for name, _ in pacing.groups}:
+            raise InputError(f"{source}: column 'group' has a group that the pacing does not have")
         return Trace(table, pacing, origin)
 
     def __len__(self) -> int:
@@ -123,8 +137,8 @@ class Trace:
 
     @property
     def issued(self) -> int:
-        """Number of rows that an open loop issues before `duration_s`; all rows of a closed loop."""
-        if self.pacing.loop == "closed" or self.pacing.duration_s is None:
+        """Number of rows that an open loop issues before `duration_s`; all rows of a closed or mixed loop."""
+        if self.pacing.loop != "open" or self.pacing.duration_s is None:
             return len(self)
         return int(np.searchsorted(self.arrival_s, self.pacing.duration_s))
 
@@ -147,6 +161,16 @@ class Trace:
     def op(self) -> NDArray[np.int32]:
         """Operation of each request as an index into `OPS`, shape (requests,)."""
         return codes(self.table.column("op"), OPS)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups of clients, sorted; empty if there are none."""
+        return group_names(self.table)
+
+    @cached_property
+    def group(self) -> NDArray[np.int32]:
+        """The group of each request as an index into `groups`, shape (requests,); -1: none."""
+        return group_codes(self.table, self.groups)
 
     @cached_property
     def size_bytes(self) -> NDArray[np.int64]:
@@ -176,7 +200,7 @@ class Trace:
         Raises:
             InputError: the file cannot be written.
         """
-        with trace_writer(path, self.pacing, self.origin) as write:
+        with trace_writer(path, self.pacing, self.origin, with_group(TRACE_SCHEMA, self.table)) as write:
             write(self.table)
 
     @staticmethod
@@ -202,23 +226,60 @@ class Trace:
             raise
 
 
+def with_group(schema: pa.Schema, table: pa.Table) -> pa.Schema:
+    """Return the schema of a table that may have the column of groups."""
+    return schema.append(GROUP_FIELD) if GROUP_FIELD.name in table.column_names else schema
+
+
+def group_names(table: pa.Table) -> tuple[str, ...]:
+    """Return the names in the column of groups, sorted; empty without the column."""
+    if GROUP_FIELD.name not in table.column_names:
+        return ()
+    return tuple(sorted(name for name in table.column(GROUP_FIELD.name).unique().to_pylist() if name))
+
+
+def group_codes(table: pa.Table, names: tuple[str, ...]) -> NDArray[np.int32]:
+    """Return the group of each row as an index into `names`, shape (rows,); -1: none."""
+    if not names:
+        return np.full(len(table), -1, np.int32)
+    column = table.column(GROUP_FIELD.name)
+    if column.null_count:
+        column = column.cast(pa.string()).fill_null("").dictionary_encode()
+    return codes(column, names)
+
+
+def refuse_mixed(trace: Trace, what: str) -> None:
+    """Refuse a trace whose groups have loops of their own.
+
+    Raises:
+        InputError: the message says what is not possible.
+    """
+    if trace.pacing.loop == "mixed":
+        raise InputError(
+            f"{what} is for one open or closed loop; the trace has groups of clients with loops of their own: "
+            f"{', '.join(name for name, _ in trace.pacing.groups)}"
+        )
+
+
 @contextlib.contextmanager
-def trace_writer(path: Path, pacing: Pacing, origin: Origin | None = None) -> Iterator[Callable[[pa.Table], None]]:
-    """Yield a function that appends tables of `TRACE_SCHEMA` to a file in the format of `Trace.write`, atomically.
+def trace_writer(
+    path: Path, pacing: Pacing, origin: Origin | None = None, schema: pa.Schema = TRACE_SCHEMA
+) -> Iterator[Callable[[pa.Table], None]]:
+    """Yield a function that appends tables of `schema` to a file in the format of `Trace.write`, atomically.
 
     Raises:
         InputError: the file cannot be written.
     """
-    known = asdict(pacing) | ({} if origin is None else {"origin": asdict(origin)})
+    known = pacing.known() | ({} if origin is None else {"origin": asdict(origin)})
     with atomic_file(path) as temporary:
         if path.suffix != ".csv":
-            schema = with_metadata(TRACE_SCHEMA.empty_table(), known).schema
+            schema = with_metadata(schema.empty_table(), known).schema
             with pq.ParquetWriter(temporary, schema) as writer:
                 yield writer.write_table
             return
         with temporary.open("wb") as file:
             file.write(f"{CSV_MARK}{json.dumps(known)}\n".encode())
-            plain = pa.schema([pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in TRACE_SCHEMA])
+            plain = pa.schema([pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in schema])
             with pacsv.CSVWriter(file, plain) as writer:
                 yield lambda table: writer.write_table(table.cast(plain))
 
@@ -233,7 +294,17 @@ def _known(data: Any) -> tuple[Pacing, Origin | None]:
     unknown = [name for name in given if name not in known]
     if unknown:
         raise InputError(f"pacing has the unknown field {unknown[0]!r}; allowed are {', '.join(known)}")
-    return Pacing(**given), origin
+    return _pacing(given), origin
+
+
+def _pacing(given: dict[str, Any]) -> Pacing:
+    groups = given.get("groups") or {}
+    if not isinstance(groups, dict) or not all(isinstance(of_group, dict) for of_group in groups.values()):
+        raise InputError(f"groups is {groups!r}; a JSON object of each group is needed")
+    try:
+        return Pacing(**given | {"groups": tuple((name, _pacing(each)) for name, each in groups.items())})
+    except TypeError as error:
+        raise InputError(f"groups: {error}") from error
 
 
 def _folder_kind(path: Path) -> str:
@@ -253,7 +324,7 @@ def _read_parquet(path: Path) -> Trace:
 
 def _read_csv(path: Path) -> Trace:
     pacing, origin, header, begin = Pacing(), None, "", 0
-    plain = {f.name: pa.string() if f.type == LABEL else f.type for f in TRACE_SCHEMA}
+    plain = {f.name: pa.string() if f.type == LABEL else f.type for f in (*TRACE_SCHEMA, GROUP_FIELD)}
     convert = pacsv.ConvertOptions(column_types=plain, strings_can_be_null=False)
     parse = pacsv.ParseOptions(newlines_in_values=True)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,8 +14,7 @@ from plotly.subplots import make_subplots
 
 from cli.words import LABELS, part, percent, percent_between, seconds
 from traces.run import Run
-from traces.statistics.summary import Floats, latencies, ops_of, tail_points, timeline
-from traces.tables import OPS
+from traces.statistics.summary import Floats, latencies, subjects_of, tail_points, timeline
 from validate.compare.compare import Comparison
 
 Named = Sequence[tuple[str, Run]]
@@ -32,6 +32,11 @@ _EXACT = ".6~g"
 _KINDS = "service_s", "waiting_s"  # parts of a latency, in the order of a bar
 _LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": "~g"}  # labels at 1, 2, 5, 10 …
 _TAILS = {"p50": 0.5, "p90": 0.1, "p99": 0.01, "p99.9": 0.001, "p99.99": 1e-4, "p99.999": 1e-5}
+
+
+def colour_of(op: str) -> str:
+    """Return the colour of an operation, or of one of a group such as ``backup.PUT``."""
+    return COLOURS.get(op) or ROLE_COLOURS[zlib.crc32(op.encode()) % len(ROLE_COLOURS)]
 
 
 def cdf(runs: Named) -> go.Figure:
@@ -68,7 +73,7 @@ def latency_over_time(runs: Named) -> go.Figure:
     for run_index, name, op, run in _series(runs):
         if len(runs) == 1:
             at_s, latency = _scatter(run, op)
-            marker = {"color": COLOURS[op], "size": 3, "opacity": 0.35}
+            marker = {"color": colour_of(op), "size": 3, "opacity": 0.35}
             dots = {"mode": "markers", "marker": marker, "showlegend": False, "hoverinfo": "skip"}
             dots |= {"meta": {"series": f"{op} requests"}}
             figure.add_scatter(x=at_s, y=_ms(latency), **dots)
@@ -172,7 +177,7 @@ def ratios(comparison: Comparison, names: tuple[str, str]) -> go.Figure:
             y=ratio,
             error_y={"type": "data", "array": high - ratio, "arrayminus": ratio - low, "width": 5},
             mode="markers",
-            marker={"size": 9, "color": COLOURS[op]},
+            marker={"size": 9, "color": colour_of(op)},
             name=op,
             text=[f"{percent(log[0])} ({percent_between([log[1], log[2]])})" for log in logs.tolist()],
             hovertemplate="%{x}: %{text}",
@@ -189,13 +194,15 @@ def ratio_axis(values: Sequence[float]) -> dict[str, Any]:
 
 
 def _series(runs: Named) -> list[tuple[int, str, str, Run]]:
-    return [(i, name, op, run) for i, (name, run) in enumerate(runs) for op in ops_of(run) if len(latencies(run, op))]
+    return [
+        (i, name, op, run) for i, (name, run) in enumerate(runs) for op in subjects_of(run) if len(latencies(run, op))
+    ]
 
 
 def _line(runs: Named, index: int, name: str, op: str, width: float = 2.0, shape: str = "linear") -> dict[str, Any]:
     """Style of a line: of two Runs, the first is dashed and the second, the reference, solid."""
     first_of_two = len(runs) > 1 and index == 0
-    line = {"color": COLOURS[op], "width": width, "dash": "dash" if first_of_two else "solid", "shape": shape}
+    line = {"color": colour_of(op), "width": width, "dash": "dash" if first_of_two else "solid", "shape": shape}
     return {"mode": "lines", "line": line, "name": op if len(runs) == 1 else f"{escaped(name)} {op}"}
 
 
@@ -243,7 +250,7 @@ def _ms(values_s: Floats) -> Any:
 
 def _scatter(run: Run, op: str) -> tuple[Floats, Floats]:
     """Sample intended start and latency: a tenth are the slowest requests, the others are evenly spaced in time."""
-    done = np.flatnonzero((run.op == OPS.index(op)) & ~run.failed)
+    done = np.flatnonzero(run.has(op) & ~run.failed)
     if len(done) > _SCATTERED:
         slowest = done[np.argpartition(run.latency_s[done], -_SCATTERED // 10)[-_SCATTERED // 10 :]]
         evenly = done[np.linspace(0, len(done) - 1, _SCATTERED * 9 // 10).astype(np.int64)]

@@ -37,7 +37,9 @@ def parse_target(text: str) -> Target:
     Raises:
         InputError: there is no such operation or latency.
     """
-    op, _, figure = text.strip().partition(".")
+    of_group = re.match(rf"([a-z][a-z0-9-]*\.)(?=(?:{'|'.join(OPS)})\.)", text.strip(), re.IGNORECASE)
+    group = of_group[1].lower() if of_group else ""
+    op, _, figure = text.strip()[len(group) :].partition(".")
     allowed = [latency.replace("_", ".") for latency in LATENCIES if latency != "max"]
     if not figure:
         raise InputError(f"--target {text}: write it like GET.p99")
@@ -45,4 +47,4 @@ def parse_target(text: str) -> Target:
         raise InputError(f"--target {text}: {op!r} is not an operation; {instead(op, OPS)}")
     if (name := figure.lower().replace("_", ".")) not in allowed:
         raise InputError(f"--target {text}: {figure!r} is not a latency; {instead(figure, allowed)}")
-    return Target(op.upper(), name.replace(".", "_"))
+    return Target(group + op.upper(), name.replace(".", "_"))

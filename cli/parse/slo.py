@@ -1,7 +1,8 @@
 """Service level objectives as text.
 
-Forms: ``GET.p99<50ms``, ``PUT.throughput>500/s`` (or ``>2GB/s``), ``GET.errors<0.1%``, ``drive.utilization<80%`` (the
-busiest station of that role) and ``utilization<80%`` (the busiest station of all).
+Forms: ``GET.p99<50ms``, ``app.GET.p99<50ms`` (of a group of clients), ``PUT.throughput>500/s`` (or ``>2GB/s``),
+``GET.errors<0.1%``, ``drive.utilization<80%`` (the busiest station of that role) and ``utilization<80%`` (the busiest
+station of all).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from traces.suggestions import instead
 from traces.tables import OPS
 from traces.units import parse_bandwidth, parse_duration, parse_fraction, parse_rate
 
-_FORM = re.compile(r"\s*(?:([^.<>=]+)\.)?([^<>=]+?)\s*([<>])=?\s*([^<>=]+?)\s*")
+_GROUP = rf"[a-z][a-z0-9-]*\.(?=(?:{'|'.join(OPS)})\.)"
+_FORM = re.compile(rf"\s*(?:((?:{_GROUP})?[^.<>=]+)\.)?([^<>=]+?)\s*([<>])=?\s*([^<>=]+?)\s*", re.IGNORECASE)
 _BARE = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 _EXAMPLES = "write it like 'GET.p99<50ms', 'PUT.throughput>500/s', 'GET.errors<0.1%' or 'drive.utilization<80%'"
 
@@ -51,12 +53,14 @@ def parse_slo(text: str) -> Slo:
         return Slo(text, subject, figure, _limit(text, limit, _fraction))
     if subject is None:
         raise InputError(f"--slo {text}: names no operation; allowed are {', '.join(OPS)}, as in GET.{name}")
-    if subject.upper() not in OPS:
-        raise InputError(f"--slo {text}: {subject!r} is not an operation; {instead(subject, OPS)}")
-    shown = text.replace(f"{subject}.{name}", f"{subject.upper()}.{name.lower()}", 1)
+    group, dot, op = subject.rpartition(".")
+    if op.upper() not in OPS:
+        raise InputError(f"--slo {text}: {op!r} is not an operation; {instead(op, OPS)}")
+    of_op = f"{group.lower()}{dot}{op.upper()}"
+    shown = text.replace(f"{subject}.{name}", f"{of_op}.{name.lower()}", 1)
     if figure == THROUGHPUT:
-        return _throughput(shown, subject.upper(), limit)
-    return Slo(shown, subject.upper(), figure, _limit(text, limit, _fraction if figure == ERRORS else parse_duration))
+        return _throughput(shown, of_op, limit)
+    return Slo(shown, of_op, figure, _limit(text, limit, _fraction if figure == ERRORS else parse_duration))
 
 
 def _throughput(text: str, op: str, limit: str) -> Slo:

@@ -14,7 +14,7 @@ from models.origins import Origin, Written, origins_of
 from models.store import Spec, spec_of
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
-from traces.trace import Trace
+from traces.trace import Trace, refuse_mixed
 from traces.workload.loops import loop_note
 from validate.calibration.profile import Profile
 
@@ -140,6 +140,7 @@ def _written(assignment: str) -> Written:
 
 def _workload_of(trace: Trace) -> dict[str, Any]:
     """Return a section `workload` with the rate or clients, mean object size and number of buckets of a trace."""
+    refuse_mixed(trace, "a workload derived from the trace")
     span_s = trace.pacing.duration_s or float(trace.arrival_s.max(initial=0.0))
     is_open, count = trace.pacing.loop == "open" and span_s > 0, max(len(trace), 1)
     think_s = float(trace.think_s.sum()) / count

@@ -18,7 +18,6 @@ from sim.replication.slo import Slo
 from sim.replication.summaries import Interval, StationSummary, Summary
 from traces.run import Run
 from traces.statistics.summary import latencies, summarise, too_few, tukey_outliers
-from traces.tables import OPS
 
 _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
@@ -53,7 +52,7 @@ def summary_grid(run: Run, title: str = "", slos: Sequence[Slo] = ()) -> Grid:
 
 def mean_attempts(run: Run, op: str) -> float:
     """Attempts per request of an operation: the factor by which retries and hedges multiply its load."""
-    return float(run.column("attempts")[run.op == OPS.index(op)].mean())
+    return float(run.column("attempts")[run.has(op)].mean())
 
 
 def few_in(counts: Iterable[int]) -> list[str]:

@@ -25,6 +25,7 @@ def verdict_line(verdict: LoadVerdict) -> str:
         load = f"{number(verdict.served_ops)} of {number(verdict.offered_ops)} op/s served"
     else:
         who = "1 client gets" if verdict.clients == 1 else f"{verdict.clients:,} clients get"
+        who = who if verdict.loop == "closed" else f"{who.rpartition(' ')[0]} and open loops get"
         load = f"{who} {number(verdict.served_ops)} op/s"
     if verdict.errors >= _NOTABLE:
         load += f", {verdict.errors * 100:.2g}% of the requests fail"

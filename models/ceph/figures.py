@@ -21,7 +21,7 @@ def _space_amplification(costs: CostFunctions) -> float:
 
 def _reshard(costs: CostFunctions) -> Reshard:
     spec = costs.spec
-    entries = spec.stored.objects / spec.workload.buckets
+    entries = spec.stored.objects / spec.workload.total_buckets
     return reshard(entries, spec.buckets.shards, spec.buckets.shards, Resharding(), spec.release)
 
 

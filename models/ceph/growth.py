@@ -61,7 +61,7 @@ def _steps(spec: CephSpec) -> Iterator[Step]:
             least, spec.release, settings.rounding, settings.multisite, settings.max_shards, settings.per_shard,
             settings.min_shards,
         )  # fmt: skip
-        yield Step(shards * settings.per_shard * spec.workload.buckets + 1, shards, new)
+        yield Step(shards * settings.per_shard * spec.workload.total_buckets + 1, shards, new)
         shards = new
 
 
@@ -75,7 +75,7 @@ def state_figures(spec: CephSpec, trace: Trace) -> dict[str, Any]:
 def effects(spec: CephSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
     """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
     begun = events(CostFunctions(spec, object_bytes(spec, trace)).state_inputs, math.floor(low), math.ceil(high))
-    reshards = (_event(step, spec.workload.buckets) for step in steps_until(spec, high) if step.objects > low)
+    reshards = (_event(step, spec.workload.total_buckets) for step in steps_until(spec, high) if step.objects > low)
     applicable = (event for event in begun if _applies(spec, event))
     return tuple(sorted((*applicable, *reshards), key=lambda event: event.objects))
 
@@ -105,7 +105,7 @@ def lost_to_reshards(spec: CephSpec, low: float, high: float, write_ops: float) 
         write_ops: objects added per second.
     """
     workload, settings = spec.workload, spec.buckets.resharding
-    if workload.rate is not None or not write_ops > 0 or high <= low:
+    if workload.rate is not None or workload.groups or not write_ops > 0 or high <= low:
         return 0.0
     growth_ops = write_ops / workload.buckets
     total_wait_s = 0.0
@@ -122,7 +122,7 @@ def on_the_way(spec: CephSpec, low: float, high: float, write_ops: float) -> dic
     """Return the number of `reshards` between two numbers of objects, and `lost_to_reshards`."""
     steps = [step for step in steps_until(spec, high) if step.objects > low]
     return {
-        "reshards": len(steps) * spec.workload.buckets,
+        "reshards": len(steps) * spec.workload.total_buckets,
         "lost_to_reshards": lost_to_reshards(spec, low, high, write_ops),
     }
 

@@ -20,10 +20,11 @@ def object_bytes(spec: CephSpec, trace: Trace) -> float:
         return float(RGW_OBJECT_BYTES)
     sizes = trace.size_bytes[trace.size_bytes > 0].astype(float)
     if not len(sizes):  # only LISTs, which have no object
-        sizes = spec.workload.object_size.quantile((np.arange(_SIZES) + 0.5) / _SIZES)
+        places = (np.arange(_SIZES) + 0.5) / _SIZES
+        sizes = np.concatenate([part.object_size.quantile(places) for part in spec.workload.parts.values()])
     return float(sizes.mean()) or float(RGW_OBJECT_BYTES)
 
 
 def first_object_bytes(spec: CephSpec) -> float:
     """Return the same from a trace of one request, for a spec that has the object size."""
-    return object_bytes(spec, generate(spec.workload.model_copy(update={"operations": 1, "duration": None}), 0))
+    return object_bytes(spec, generate(spec.workload.limited(1), 0))

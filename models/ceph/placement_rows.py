@@ -35,7 +35,7 @@ class Rows:
 
     def __init__(self, spec: CephSpec, reshards: Sequence[Reshard] = ()):
         self.spec, self.reshards = spec, reshards
-        buckets = spec.workload.buckets
+        buckets = spec.workload.total_buckets
         self.shards = min(spec.buckets.shards * buckets, _MAX_SHARD_STATIONS) if spec.access.via_gateways else 1
         most = min(max((r.new_shards for r in reshards), default=0) * buckets, _MAX_SHARD_STATIONS)
         self.count = -(-max(spec.pools.pg_num, 1024, most) // self.shards) * self.shards
@@ -85,7 +85,7 @@ class Rows:
 
     def of_bucket(self, bucket: int) -> NDArray[np.int64]:
         """Return the rows of a bucket, in order, with those of other buckets on the same shard stations."""
-        buckets = self.spec.workload.buckets
+        buckets = self.spec.workload.total_buckets
         first, end = bucket * self.shards // buckets, -(-(bucket + 1) * self.shards // buckets)
         shard = np.arange(self.count) % self.shards
         return np.flatnonzero((shard >= first) & (shard < end))

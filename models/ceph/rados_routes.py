@@ -22,7 +22,8 @@ class DirectRoutes(Routes):
     """Builds the routes of clients that access the primaries of RADOS objects directly."""
 
     def _get(self, kind: Kind) -> list[Stage]:
-        return [*self._begin(kind), *self._read(kind), single(self._client_nic("down"), delivers=True)]
+        arrive = self._client_nic("down") or (Visit(self.at.latency, NOTHING),)
+        return [*self._begin(kind), *self._read(kind), single(*arrive, delivers=True)]
 
     def _put(self, kind: Kind) -> list[Stage]:
         later = [*self._deferred_writes(kind), *self._compactions()]
@@ -41,7 +42,8 @@ class DirectRoutes(Routes):
 
     def _sent(self, kind: Kind) -> list[Stage]:
         """The client sends bytes, and they are committed."""
-        return [single(self._client_nic("up")), *self._write(kind)]
+        send = self._client_nic("up")
+        return [*((single(*send),) if send else ()), *self._write(kind)]
 
     def _afterwards(self, branches: list[Branch]) -> list[Stage]:
         return [self._not_waited_for(*branches)] if branches else []
@@ -76,7 +78,7 @@ class MysqlRoutes(DirectRoutes):
 
     def _page(self, kind: Kind, stream: int) -> Branch:
         """Read a page from its volume."""
-        return (*self._read_replica(kind, stream), self._client_nic("down"))
+        return (*self._read_replica(kind, stream), *self._client_nic("down"))
 
     def _written_back(self, kind: Kind) -> list[Branch]:
         """Write a page back to its volume, without any request waiting for it."""

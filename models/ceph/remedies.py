@@ -22,7 +22,7 @@ def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
         cores = {min(n, spec.gateways.scales_to) for n in more(spec.gateways.cores)}
         yield from ({"gateways.cores": n} for n in sorted(cores) if n > spec.gateways.cores)
         if not spec.buckets.resharding.dynamic:
-            needed = math.ceil(at_end.stored.objects / at_end.workload.buckets / OBJECTS_PER_SHARD)
+            needed = math.ceil(at_end.stored.objects / at_end.workload.total_buckets / OBJECTS_PER_SHARD)
             shards = {needed, 4 * spec.buckets.shards}
             yield from ({"buckets.shards": n} for n in sorted(shards) if n > spec.buckets.shards)
     yield from ({"hosts.count": n} for n in more(spec.hosts.count))

@@ -81,7 +81,7 @@ class Routes:
         return Route(kind.name, tuple(stages), policy=self.spec.client.policy(kind.op))
 
     def _get(self, kind: Kind) -> list[Stage]:
-        out = (self._nic(None, "up"), self._client_nic("down"), self.hop)
+        out = (self._nic(None, "up"), *self._client_nic("down"), self.hop)
         return [self._accept("GET"), *self._read(kind), single(*out, self._slot(releases=True), delivers=True)]
 
     def _read(self, kind: Kind) -> list[Stage]:
@@ -146,7 +146,7 @@ class Routes:
 
     def _put(self, kind: Kind) -> list[Stage]:
         demand = self.costs.gateway_cpu("PUT")
-        arrive = (self._client_nic("up"), self._nic(None, "down"))
+        arrive = (*self._client_nic("up"), self._nic(None, "down"))
         accept = self._accept("PUT", *arrive, demand=demand.scaled(1 - _AFTER_DATA))
         return [accept, *self._index(), *self._write(kind), *self._end_of_write(demand, self._deferred_writes(kind))]
 
@@ -296,8 +296,7 @@ class Routes:
 
     def _client_time(self, op: Op) -> Branch:
         """The client's CPU time."""
-        demand = self.spec.client.cpu.get(op, NOTHING)
-        return (Visit(self.at.latency, demand),) if demand.takes_time else ()
+        return tuple(visit for visit in self.at.clients.work(op) if visit.demand.takes_time)
 
     def _slot(self, releases: bool = False) -> Visit:
         return Visit(self.at.gateway("slots"), NOTHING, releases)
@@ -308,16 +307,35 @@ class Routes:
     def _nic(self, osd: Osd | None, way: Way, parts: float = 1, local: bool = False) -> Visit:
         """Transfer of one of `parts` parts of the bytes on the NIC of an OSD's host or, without `osd`, of the gateway.
 
-        With `local`, transfers between an OSD and a gateway on the same host are left out, on average.
+        With `local`, transfers between an OSD and a gateway or client on the same host are left out, on average; so are
+        those between a gateway and a client.
         """
-        demand = self.costs.nic(self.spec.hosts.nic if osd else self.spec.gateway_nic, way)
-        remote = 1 - 1 / self.spec.hosts.count if local and self.spec.collocated else 1.0
+        spec = self.spec
+        demand = self.costs.nic(spec.hosts.nic if osd else spec.gateway_nic, way)
+        remote = 1.0
+        if osd is None:
+            remote = self._remote_to_clients
+        elif local and (spec.collocated or (spec.client.on_storage_hosts and not spec.access.via_gateways)):
+            remote = 1 - 1 / spec.hosts.count
         station = self.at.gateway(way) if osd is None else osd.up if way == "up" else osd.down
         return Visit(station, demand.scaled(remote).per_shard(parts))
 
-    def _client_nic(self, way: Way) -> Visit:
-        station = self.at.client_up if way == "up" else self.at.client_down
-        return Visit(station, self.costs.nic(self.spec.client.nic, way))
+    def _client_nic(self, way: Way) -> Branch:
+        """The transfer of all bytes on the client's NIC.
+
+        If clients run on the storage hosts, transfers to a gateway or OSD on the same host are left out, on average.
+        """
+        spec = self.spec
+        nic = spec.hosts.nic if spec.client.on_storage_hosts else spec.client.nic
+        demand = self.costs.nic(nic, way) if nic else NOTHING
+        return self.at.clients.transfer(way, demand, self._remote_to_clients)
+
+    @property
+    def _remote_to_clients(self) -> float:
+        """Fraction of the transfers between clients and the machines that they access that leave a host."""
+        spec = self.spec
+        local = spec.client.on_storage_hosts and (spec.collocated or not spec.access.via_gateways)
+        return 1 - 1 / spec.hosts.count if local else 1.0
 
 
 def _more(demand: ServiceDemand, per_byte_s: float) -> ServiceDemand:

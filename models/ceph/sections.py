@@ -8,14 +8,14 @@ from pydantic import Field
 
 from models.ceph.mechanisms.redundancy import ProtectionField
 from models.ceph.mechanisms.resharding import Resharding
-from models.client_policy import ClientPolicies
+from models.clients import ClientMachines, Nic
 from models.devices.devices import PRESETS, DeviceField
 from models.network.service_demand import Demand, ServiceDemand
 from models.prices import Price, PriceList
 from models.store_spec import Link
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
-from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
+from traces.units import Bytes, Fraction, Seconds
 from traces.workload.distributions import Lognormal, Strict
 from traces.workload.workload import Op
 
@@ -27,24 +27,15 @@ def _cpu(constant_s: float, per_byte_s: float = 0.0) -> ServiceDemand:
 
 
 ASSUMED_NVME = Basis("assumed: a Samsung PM983 3.84 TB (specification 1.0, 2018), whose bandwidths are assumed, too")
-Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10)]
 MachineCount = Annotated[int, Basis("assumed: a small cluster", 1, 10_000)]
 _QUINCY = "published: 10 nodes of EPYC 7742, Quincy, replica 3 (ceph.io, 'Reef Freeze RGW performance', 2023)"
 _KV_SYNC = Basis(f"fitted to PUTs of 4 KB; {_QUINCY}", 1e-6, 1e-3)
 
 
-class Clients(ClientPolicies):
+class Clients(ClientMachines):
     """The client machines."""
 
-    nodes: MachineCount = Field(
-        1, ge=1, description="Number of client machines, over which the clients are distributed."
-    )
-    nic: Nic = Field(3.125e9, gt=0, description="NIC bandwidth of each client machine in each direction.")
-    cpu: dict[Op, Demand] = Field(
-        {},
-        description="CPU time of the client for a request, by operation, without queueing for cores; 0 for operations "
-        "not given.",
-    )
+    nic: Nic = Field(3.125e9, ge=0, description="NIC bandwidth of each client machine in each direction; 0: no limit.")
 
 
 class Links(Link):

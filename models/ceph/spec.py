@@ -41,7 +41,7 @@ class CephSpec(StoreSpec):
     )
     access: AccessPath = Field(S3(), description="Access path of the clients; only s3 uses the gateways.")
     client: Clients = Field(
-        Clients(), description="Client machines: number, NICs, CPU times, timeout, retries, hedging."
+        Clients(), description="Client machines: number, cores, NICs, placement, CPU times, policies."
     )
     network: Links = Field(Links(), description="Network between all machines, and the rates that NICs reach.")
     gateways: Gateways = Field(Gateways(), description="RADOS gateways: number, placement, cores, CPU times, limits.")
@@ -139,9 +139,14 @@ class CephSpec(StoreSpec):
             "osd": self.osds,
             "host": self.hosts.count,
             "gateway": self.gateways.count,
-            "bucket": self.workload.buckets,
+            "bucket": self.workload.total_buckets,
         }
         for number, fault in enumerate(self.faults):
+            if isinstance(fault, HostDown) and self.client.on_storage_hosts:
+                raise ValueError(
+                    f"faults.{number}.kind: host_down also stops the clients, which run on the hosts; it is allowed "
+                    "with client.placement: own"
+                )
             if isinstance(fault, ReshardEvent | GatewayDown) and not self.access.via_gateways:
                 raise ValueError(f"faults.{number}.kind: {fault.kind} requires access s3; it is {self.access.kind}")
             for name, count in counts.items():

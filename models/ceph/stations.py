@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
 from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.spec import CephSpec
+from models.clients import ClientStations, HostStations
 from models.faults import speeds
 from models.network.discipline import Discipline
 from models.network.route import Visit
@@ -54,6 +56,7 @@ class Stations:
 
     Attributes:
         all: the stations.
+        clients: those of the client machines.
         placements, groups, scenario: those of the network.
     """
 
@@ -65,8 +68,8 @@ class Stations:
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
-        self.client_up = self._add("clients up", "client network", Discipline.PROCESSOR_SHARING, spec.client.nodes)
-        self.client_down = self._add("clients down", "client network", Discipline.PROCESSOR_SHARING, spec.client.nodes)
+        if not spec.client.on_storage_hosts:
+            self._add_clients()
         cores = spec.osd_cores
         self.host_cpus: list[int] = []
         self._parts = len(_OSD_PARTS) if spec.faults else len(_OSD_PARTS) - 1  # faults may change latencies
@@ -77,12 +80,20 @@ class Stations:
             up, down = self._nic(f"host {h}")
             for osd in range(h * hosts.drives, (h + 1) * hosts.drives):
                 self._osds[osd] = (cpu, up, down, *self._osd(osd), self.latency)[: self._parts]
+        if spec.client.on_storage_hosts:
+            self._add_clients(
+                [
+                    HostStations(cpu, *(int(i) for i in self._osds[h * hosts.drives][1:3]))
+                    for h, cpu in enumerate(self.host_cpus)
+                ]
+            )
         self.groups: tuple[Group, ...] = ()
         if spec.access.via_gateways:
             members = [self._gateway(g) for g in range(gateways.count)]
             self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32)),)
+        self.groups += self.clients.groups()
         if isinstance(spec.access, Mysql) and spec.access.log_writers:
-            turns = spec.workload.buckets * spec.access.log_writers
+            turns = spec.workload.total_buckets * spec.access.log_writers
             self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
         self.timeline = fault_timeline(spec, costs)
         self.rows = Rows(spec, self.timeline.reshards)
@@ -94,6 +105,11 @@ class Stations:
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
+
+    def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
+        """Add the client machines, whose group follows that of the gateways."""
+        group = 1 if self.spec.access.via_gateways else 0
+        self.clients = ClientStations(self.spec.client, self._take, hosts=hosts, group=group, latency=self.latency)
 
     @property
     def width(self) -> int:
@@ -166,7 +182,7 @@ class Stations:
     def _add_shards(self) -> int:
         """Add the tokens of the initial index shards, then those of each reshard; return the index of the first."""
         first = len(self.all)
-        if self.groups:
+        if self.spec.access.via_gateways:
             for shard in range(self.rows.shards):
                 self._add(f"index shard {shard}", "index shard", Discipline.POOL)
             for number in range(len(self.timeline.reshards)):
@@ -183,7 +199,7 @@ class Stations:
                 missing = self.rows.missing(stream, epoch)[:, None] > np.arange(self.decodes)
                 parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
             blocks.append(parts.astype(np.int32))
-        if self.groups:
+        if self.spec.access.via_gateways:
             tokens = (self._shards + self.rows.tokens(epoch))[:, None]
             parts = self._osds[self.rows.index(epoch)].reshape(self.rows.count, -1)
             blocks.append(np.hstack([tokens, parts]).astype(np.int32))

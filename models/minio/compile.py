@@ -35,7 +35,10 @@ def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
         drives=range(plan.first_drive, plan.first_journal),
         journals=range(plan.first_journal, plan.journals_end),
     )
-    network = Network(tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()), scenario=tuple(scenario))
+    network = Network(
+        tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()),
+        plan.groups, tuple(scenario),
+    )  # fmt: skip
     dead = [event for event in spec.faults if isinstance(event, DriveDown)]
     network = without_lost_drives(network, dead, spec.drives.parity_shards)
     requests = _requests(spec, network, trace)

@@ -40,9 +40,8 @@ def demands(spec: MinioSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
 def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     without_effect = {
-        "client.cores": spec.client.on_host or not spec.client.cpu,
         "host.cpu_caches": not spec.host.cpu_caches.cold_penalty,
         "host.garbage_collector": not spec.host.garbage_collector.mark_work,
         "host.internode": spec.host.servers == 1,
     }
-    return [path for path, is_unused in without_effect.items() if is_unused]
+    return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

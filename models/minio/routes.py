@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from models.clients import ClientStations, HostStations, Way
 from models.minio.internode import Servers
 from models.minio.sections import NOTHING, Client, Drives, Host, NetworkLink
 from models.network.discipline import Discipline
@@ -28,9 +29,8 @@ class Plan:
             setup_s=host.setup_time, caches=host.cpu_caches.of_station, age_bias=host.age_bias,
         )  # fmt: skip
         self.stations = [cores]
-        self.host_cpu = self.client_cpu = 0
-        if not client.on_host:
-            self.client_cpu = self._add(Station("client cpu", "client cpu", Discipline.SIRO, client.cores))
+        self.host_cpu = 0
+        self.clients = ClientStations(client, self._add, hosts=[HostStations(self.host_cpu)])
         self.latency = self._add(Station("network latency", "network latency", Discipline.INFINITE_SERVER))
         self.servers = Servers(host, drives, self.host_cpu, self.latency)
         self.up = self._add(Station("network up", "network", Discipline.PROCESSOR_SHARING))
@@ -45,6 +45,7 @@ class Plan:
         self.journals_end = len(self.stations)
         if drives.read_latency.takes_time or drives.write_latency.takes_time:
             self.drive_latency = self._add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
+        self.groups = self.clients.groups()
 
     def _add(self, station: Station) -> int:
         self.stations.append(station)
@@ -127,28 +128,27 @@ class Plan:
 
     def _request(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
         """The client's work, the way to the host, and the host's work; for a streamed PUT, also the stream."""
-        client_time = self.client.cpu.get(op, NOTHING)
+        visits = [*self.clients.work(op)]
         demand = self._before_response(op, inline, streamed)
         if streamed:
-            client_time = client_time.without_bytes
-        visits = [Visit(self.client_cpu, client_time)] if op in self.client.cpu else []
+            visits = [replace(visit, demand=visit.demand.without_bytes) for visit in visits]
         visits += self._latency()
         if op == "PUT" and not streamed:
-            visits += self._link(self.up)
+            visits += self._link("up")
         before = demand.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else demand
         first, *rest = self._work(before)
         requested = single(*visits, replace(first, ties=True), *rest)
-        return (requested, self._stream(op, self.up)) if op == "PUT" and streamed else (requested,)
+        return (requested, self._stream(op, "up")) if op == "PUT" and streamed else (requested,)
 
     def _before_response(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
         """Return the host's work that a request waits for, without streamed bytes."""
         demand = self.host.cpu_demand(op, inline)
         return (demand.without_bytes if streamed else demand).scaled(1 - self.host.after_response)
 
-    def _stream(self, op: Op, link: int) -> Stage:
+    def _stream(self, op: Op, way: Way) -> Stage:
         """The transfer of an object's bytes: client, link and host process them at the same time."""
-        sides = (self.host_cpu, self.host.cpu_demand(op, False)), (self.client_cpu, self.client.cpu[op])
-        visits = [*(Visit(station, demand.of_bytes) for station, demand in sides), *self._link(link)]
+        sides = Visit(self.host_cpu, self.host.cpu_demand(op, False)), *self.clients.work(op)
+        visits = [*(replace(side, demand=side.demand.of_bytes) for side in sides), *self._link(way)]
         return Stage(tuple((visit,) for visit in visits), len(visits))
 
     def _finish(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
@@ -159,13 +159,13 @@ class Plan:
 
     def _respond(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
         """The way back, for a streamed GET after the stream; and the work that follows."""
-        before = (self._stream(op, self.down),) if op == "GET" and streamed else ()
+        before = (self._stream(op, "down"),) if op == "GET" and streamed else ()
         demand = self.host.cpu_demand(op, inline)
         later = (demand.without_bytes if streamed else demand).scaled(self.host.after_response)
         # The branch that takes no time is done first, and the stage needs no other.
         after = (Stage(((Visit(self.latency, NOTHING),), self._work(later)), 1),) if later.takes_time else ()
         unlock = self.servers.unlock if op != "LIST" else ()
-        visits = [*self._latency(), *(self._link(self.down) if op == "GET" and not streamed else ())]
+        visits = [*self._latency(), *(self._link("down") if op == "GET" and not streamed else ())]
         return (*before, *unlock, *after, *((single(*visits),) if visits else ()))
 
     def _work(self, demand: ServiceDemand) -> tuple[Visit, ...]:
@@ -177,7 +177,9 @@ class Plan:
         latency_s = self.network.latency
         return [Visit(self.latency, ServiceDemand(constant=latency_s))] if latency_s else []
 
-    def _link(self, link: int) -> list[Visit]:
-        """The transfer time of the bytes on a network link."""
+    def _link(self, way: Way) -> list[Visit]:
+        """The transfer of the bytes on the client's NIC and on the network link."""
         bandwidth = self.network.bandwidth
-        return [Visit(link, ServiceDemand(per_byte=1 / bandwidth))] if bandwidth else []
+        link = self.up if way == "up" else self.down
+        shared = [Visit(link, ServiceDemand(per_byte=1 / bandwidth))] if bandwidth else []
+        return [*self.clients.transfer(way), *shared]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from models.client_policy import ClientPolicies
+from models.clients import ClientCores, ClientMachines, CoreCount, Cores
 from models.minio import presets
 from models.minio.garbage_collector import GarbageCollector
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
@@ -25,23 +25,16 @@ _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit
 _MAX_SET = 16  # maximum number of drives of an erasure set
 
 _PARITY = Basis("MinIO's default for the set size: internal/config/storageclass/storage-class.go", 0, 8)
-CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
 CacheTime = Annotated[
     Seconds,
     Basis("assumed: half of 256 KiB was evicted after 3 ms of idling on one machine, 5 to 10 ms on another", 3e-4, 0.1),
 ]
 
 
-class Client(ClientPolicies):
-    """The client machine and its policies for late and failed responses."""
+class Client(ClientMachines):
+    """The client machines and their policies for late and failed responses."""
 
-    on_host: bool = Field(False, description="Whether clients run on the store's host and use its cores.")
-    cores: CoreCount = Field(
-        8, ge=1, description="Number of cores of the client machine; without effect if clients run on the host."
-    )
-    cpu: dict[Op, Demand] = Field(
-        {}, description="CPU time of the client for a request, by operation; 0 for operations not given."
-    )
+    cores: Cores = Field(ClientCores(), description="Cores of each client machine; a bare number is their count.")
 
 
 class NetworkLink(Link):

@@ -21,7 +21,7 @@ class MinioSpec(StoreSpec):
     """A MinIO host, its clients and their workload."""
 
     store: Literal["minio"] = Field(description="Selects the model of MinIO.")
-    client: Client = Field(Client(), description="Client machine: cores, CPU times, timeout, retries, hedging.")
+    client: Client = Field(Client(), description="Client machines: number, cores, NICs, placement, CPU, policies.")
     network: NetworkLink = Field(NetworkLink(), description="Network between clients and store.")
     host: Host = Field(Host(), description="Host of MinIO: cores, CPU times by operation, processes.")
     drives: Drives = Field(Drives(), description="Drives of the host in erasure sets: number, parity, service times.")
@@ -59,10 +59,10 @@ class MinioSpec(StoreSpec):
                 raise ValueError(
                     f"faults.{number}.drive: there is no drive {drive}; allowed are 0 to {self.drives.count - 1}"
                 )
-            if isinstance(fault, MinioHostDown) and self.client.on_host:
+            if isinstance(fault, MinioHostDown) and self.client.on_storage_hosts:
                 raise ValueError(
                     f"faults.{number}.kind: host_down also stops the clients, which run on the host; it is allowed "
-                    "with client.on_host: false"
+                    "with client.placement: own"
                 )
             if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.network.bandwidth:
                 raise ValueError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from models.network.placement import key_hashes
 from models.network.route import Route
 from models.network.station import Bound, Member
 from traces.trace import Pacing, Trace
+from traces.workload.generate import group_seed
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Requests:
         arrival_s, think_s, phase: as in the Trace, shape (n,).
         pacing: when requests are issued.
         background: background load during the run.
+        group: group of clients of each request as an index into `groups`, -1: none, shape (n,); None: no groups.
+        groups: their names.
     """
 
     route: NDArray[np.int32]
@@ -36,6 +41,8 @@ class Requests:
     phase: NDArray[np.int32]
     pacing: Pacing = field(default=Pacing())
     background: tuple[Background, ...] = ()
+    group: NDArray[np.int32] | None = None
+    groups: tuple[str, ...] = ()
 
     @property
     def repeat(self) -> bool:
@@ -45,10 +52,25 @@ class Requests:
     @staticmethod
     def of(trace: Trace, route: NDArray[np.int32]) -> Requests:
         """Return the requests of a Trace, given the index of the route of each of its rows, shape (rows,)."""
-        issued = slice(trace.issued)
+        issued, groups = slice(trace.issued), trace.groups if trace.pacing.loop != "closed" else ()
         return Requests(
             route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
             trace.think_s[issued], trace.phase[issued], trace.pacing,
+            group=trace.group[issued] if groups else None, groups=groups,
+        )  # fmt: skip
+
+    @cached_property
+    def of_groups(self) -> dict[int, tuple[NDArray[np.int64], Requests]]:
+        """The rows of each group, and its requests as an open loop."""
+        assert self.group is not None
+        rows = {number: np.flatnonzero(self.group == number) for number in np.unique(self.group).tolist()}
+        return {number: (mine, self.select(mine, Pacing())) for number, mine in rows.items()}
+
+    def select(self, rows: NDArray[np.int64], pacing: Pacing) -> Requests:
+        """Return the requests of some rows with another pacing, without groups and background load."""
+        return Requests(
+            self.route[rows], self.size_bytes[rows], self.key_hash[rows], self.arrival_s[rows], self.think_s[rows],
+            self.phase[rows], pacing,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -89,6 +111,42 @@ class Sheet:
         return len(self.route)
 
 
+@dataclass(frozen=True)
+class Source:
+    """Requests that are issued in one order: those of an open loop, or of the clients of a closed loop.
+
+    Attributes:
+        name: of a group with a closed loop; otherwise empty.
+        pacing: open or closed loop.
+        rows: their rows among all requests, in order, shape (rows,).
+        requests: the same as the workload of a network.
+    """
+
+    name: str
+    pacing: Pacing
+    rows: NDArray[np.int64]
+    requests: Requests
+
+
+def sources(requests: Requests) -> tuple[Source, ...]:
+    """Return the sources of requests: all open loops as one, then each closed loop."""
+    if requests.pacing.loop != "mixed":
+        return (Source("", requests.pacing, np.arange(len(requests)), requests),)
+    assert requests.group is not None
+    is_open = np.zeros(len(requests), bool)
+    closed = []
+    for name, pacing in requests.pacing.groups:
+        mine = requests.group == (requests.groups.index(name) if name in requests.groups else -2)
+        if pacing.loop == "open":
+            is_open |= mine & (requests.arrival_s < (np.inf if pacing.duration_s is None else pacing.duration_s))
+        else:
+            rows = np.flatnonzero(mine)
+            closed.append(Source(name, pacing, rows, requests.select(rows, pacing)))
+    rows = np.flatnonzero(is_open)
+    opened = replace(requests.select(rows, Pacing()), group=requests.group[rows], groups=requests.groups)
+    return (*((Source("", Pacing(), rows, opened),) if len(rows) else ()), *closed)
+
+
 POSITIONS = 1 << 16
 """Maximum number of positions of a group's members."""
 
@@ -106,9 +164,13 @@ def bound_of(code: int) -> Bound:
 def draw_sheet(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:
     """Return the Sheet of requests `first` … `first + count - 1`: a pure function of its arguments.
 
+    The requests of each group have random numbers of their own, so that they do not depend on other groups.
+
     Each visit's demand is draw i of the visit's own stream, i the index of the request; so it depends neither on the
     chunks nor on the other visits of a network.
     """
+    if requests.groups:
+        return _draw_groups(network, requests, seed, first, count)
     rows = requests.rows(first, count)
     route = requests.route[rows]
     size, key_hash = requests.size_bytes[rows], requests.key_hash[rows]
@@ -137,6 +199,33 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         phase = (phase + lap * (last + 1 if last else 0)).astype(np.int32)
     arrival_s, think_s = requests.arrival_s[rows], requests.think_s[rows]
     return Sheet(first, route, arrival_s, think_s, phase, key_hash, first_visit, station, demand_s)
+
+
+def _draw_groups(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:
+    """Return the Sheet of requests of an open loop, drawn group by group."""
+    assert requests.group is not None and not requests.repeat
+    rows = requests.rows(first, count)
+    columns: dict[str, Any] = {
+        name: np.empty(len(rows), dtype) for name, dtype in (
+            ("route", np.int32), ("arrival_s", np.float64), ("think_s", np.float64), ("phase", np.int32),
+            ("key_hash", np.uint64), ("first_visit", np.int64),
+        )
+    }  # fmt: skip
+    station, demand_s, visits = [np.empty(0, np.int32)], [np.empty(0)], 0
+    group = requests.group[rows]
+    for number in np.unique(group).tolist():
+        mine = np.flatnonzero(group == number)
+        all_mine, own = requests.of_groups[number]
+        name = requests.groups[number] if number >= 0 else ""
+        before = int(np.searchsorted(all_mine, first))
+        sheet = draw_sheet(network, own, group_seed(seed, name), before, len(mine))
+        for column, values in columns.items():
+            values[mine] = getattr(sheet, column)
+        columns["first_visit"][mine] += visits
+        station.append(sheet.station)
+        demand_s.append(sheet.demand_s)
+        visits += len(sheet.station)
+    return Sheet(first, **columns, station=np.concatenate(station), demand_s=np.concatenate(demand_s))
 
 
 def draw_background(network: Network, background: Background, seed: int) -> Sheet:

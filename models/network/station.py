@@ -106,6 +106,11 @@ class Choice(IntEnum):
     """The one with the fewest attempts in progress; among equals the first."""
     POWER_OF_TWO = 4
     """Of two random members, the one with fewer attempts in progress (Mitzenmacher 2001)."""
+    CLIENT = 5
+    """By the number of the request's client, or of the request in an open loop: all attempts choose the same member.
+
+    The scenario does not change such a group.
+    """
 
 
 @dataclass(frozen=True)

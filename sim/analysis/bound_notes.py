@@ -13,12 +13,15 @@ from models.network.station import Bound, Choice
 from sim.analysis.service_demands import Demands
 from sim.analysis.visit_places import is_even, is_keyed, may_refuse, names_of, stations_of, targets
 
+_BY_LOAD = (Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO, Choice.CLIENT)
+"""Choices whose members do not have the same number of requests, or not by expectation."""
 _CHOICES = {
     Choice.HASH: "by the hash of its key",
     Choice.ROUND_ROBIN: "round robin",
     Choice.RANDOM: "at random",
     Choice.LEAST_OUTSTANDING: "by the fewest outstanding requests",
     Choice.POWER_OF_TWO: "by the fewer outstanding requests of two",
+    Choice.CLIENT: "by its client",
 }
 
 
@@ -76,9 +79,7 @@ def _on_groups(network: Network, routes: Sequence[Route]) -> Iterator[str]:
             order = " unless the order of requests has a pattern" if group.choice is Choice.ROUND_ROBIN else ""
             yield f"{_names(even)}: bound to one of {members} {how}; demands are spread evenly, exact{order}."
         if free:
-            moves = (
-                "" if group.choice > Choice.RANDOM else ", except for further attempts and when members join or leave"
-            )
+            moves = "" if group.choice in _BY_LOAD else ", except for further attempts and when members join or leave"
             yield (
                 f"{_names(free)}: bound to one of {members} {how}{moves}; these are treated as one station with all "
                 "their servers, which is optimistic."

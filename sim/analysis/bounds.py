@@ -170,9 +170,14 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
         demands: of that mix; None: expected demands (`mean_demands`).
 
     Raises:
-        InputError: there are no requests, those of an open loop arrive all at once, or demands cannot be calculated for
-            a feature of the network.
+        InputError: there are no requests, those of an open loop arrive all at once, groups have closed loops, or
+            demands cannot be calculated for a feature of the network.
     """
+    if requests.pacing.loop == "mixed":
+        raise InputError(
+            "workload.groups: bounds need groups with rates only, because how many requests each closed loop issues is "
+            "not known beforehand"
+        )
     mix = _Mix(network, requests, demands or mean_demands(network, requests))
     closed = mix.closed
     load = ClosedLoad("closed", mix.clients, mix.think_s) if closed else OpenLoad("open", mix.offered_ops)

@@ -90,8 +90,10 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
     network, requests = compile_spec(spec, _sampled(trace))
     bent = [station.name for station in network.stations if _is_bent(station, bool(requests.background))]
     if generated is None:
-        generated = _has_rate(trace, spec.workload.rate)
-    rate_ops = spec.workload.rate if generated else None
+        generated = _has_rate(trace, spec.workload.total_rate)
+    rate_ops = spec.workload.total_rate if generated else None
+    if trace.pacing.loop == "mixed":  # how many requests each closed loop issues is not known beforehand
+        return Capacity(None, None, None, rate_ops, bent)
     try:
         demands = mean_demands(network, requests)
     except InputError:  # a feature of the network is not supported
@@ -112,7 +114,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
 def _has_rate(trace: Trace, rate_ops: float | None) -> bool:
     """Whether the arrivals of a trace have this rate, apart from chance."""
     count = trace.issued
-    if rate_ops is None or trace.pacing.loop == "closed" or not count:
+    if rate_ops is None or trace.pacing.loop != "open" or not count:
         return False
     span_s = trace.pacing.duration_s or float(trace.arrival_s[count - 1])
     return abs(count - rate_ops * span_s) <= _DEVIATIONS * math.sqrt(count) + 1

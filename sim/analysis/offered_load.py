@@ -26,8 +26,8 @@ class OfferedLoad:
     """The load of a Run.
 
     Attributes:
-        loop: ``open`` or ``closed``.
-        clients: of a closed loop; None: open loop.
+        loop: ``open``, ``closed``, or ``mixed`` for groups of both.
+        clients: of closed loops; None: open loop.
         offered_ops: arrivals per second of an open loop; None: closed loop, whose clients wait.
         completed_ops: responses per second until the last one, failed requests included.
         errors: fraction of the requests that failed.
@@ -36,7 +36,7 @@ class OfferedLoad:
         grows: whether the backlog grows throughout the run.
     """
 
-    loop: Literal["open", "closed"]
+    loop: Literal["open", "closed", "mixed"]
     clients: int | None
     offered_ops: float | None
     completed_ops: float
@@ -56,15 +56,18 @@ def load_of(run: Run) -> OfferedLoad | None:
     if pacing.loop == "closed":
         return OfferedLoad("closed", pacing.clients, None, completed_ops, errors, count, [], False)
     arrival_s, end_s = np.sort(run.column("arrival_s")), np.sort(run.column("end_s"))
+    clients = None
+    if pacing.loop == "mixed":
+        clients = sum(each.clients for _, each in pacing.groups if each.loop == "closed")
     span_s = pacing.duration_s or float(arrival_s[-1])
     # Requests in flight when each one arrives, without itself: the minima of a quarter are among them.
     in_flight = np.arange(count) - np.searchsorted(end_s, arrival_s, side="right")
     edges_s = np.linspace(arrival_s[0], arrival_s[-1], QUARTERS + 1)[1:-1]
     quarters = [quarter for quarter in np.split(in_flight, np.searchsorted(arrival_s, edges_s)) if len(quarter)]
     return OfferedLoad(
-        "open",
-        None,
-        count / span_s if span_s else math.inf,
+        pacing.loop,
+        clients,
+        None if clients is not None else count / span_s if span_s else math.inf,
         completed_ops,
         errors,
         count,

@@ -47,7 +47,7 @@ def slow_parts(spec: Spec, trace: Trace | None = None) -> tuple[TooSlow, ...]:
     Raises:
         InputError: the spec cannot be compiled.
     """
-    offered_ops = (spec.workload.rate or 0.0) if trace is None else _offered_ops(trace)
+    offered_ops = (spec.workload.total_rate or 0.0) if trace is None else _offered_ops(trace)
     if not offered_ops:
         return ()
     return too_slow(*compile_spec(spec, sample_of(spec) if trace is None else trace), offered_ops)
@@ -55,8 +55,8 @@ def slow_parts(spec: Spec, trace: Trace | None = None) -> tuple[TooSlow, ...]:
 
 def sample_of(spec: Spec) -> Trace:
     """Return a few requests with the operations and sizes of the spec's workload, but with few keys."""
-    few = {"operations": _SAMPLE, "duration": None, "keys": UniformKeys(count=_SAMPLE)}
-    return generate(spec.workload.model_copy(update=few), 0)
+    few = spec.workload.with_fields(keys=UniformKeys(count=_SAMPLE))
+    return generate(few.limited(_SAMPLE), 0)
 
 
 def too_slow(network: Network, requests: Requests, offered_ops: float) -> tuple[TooSlow, ...]:

@@ -60,8 +60,8 @@ class LoadVerdict:
     Attributes:
         status: ``healthy``, ``near saturation`` (from 80 % of the capacity), ``saturated`` (closed loop: more clients
             only wait) or ``overloaded`` (open loop).
-        loop: ``open`` or ``closed``.
-        clients: of a closed loop; None: open loop.
+        loop: ``open``, ``closed``, or ``mixed`` for groups of both.
+        clients: of closed loops; None: open loop.
         offered_ops: arrivals per second of an open loop; None: closed loop.
         served_ops: successful responses per second; in overload, until the last response.
         errors: fraction of the requests that failed.
@@ -71,7 +71,7 @@ class LoadVerdict:
     """
 
     status: Status
-    loop: Literal["open", "closed"]
+    loop: Literal["open", "closed", "mixed"]
     clients: int | None
     offered_ops: float | None
     served_ops: float

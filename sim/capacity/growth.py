@@ -196,9 +196,13 @@ def check_growth(spec: Spec, growth: Growth) -> None:
     """
     if growth.objects is not None:
         required(store_of(spec).growth, spec, "growth", "growth: objects")
+    if growth.clients is not None and spec.workload.groups:
+        raise InputError("growth: clients: the spec's workload has groups, each with clients of its own; use rate")
+    if growth.rate is not None and any(part.rate is None for part in spec.workload.groups.values()):
+        raise InputError("growth: rate: the spec's workload has groups with closed loops, which have no rate")
     if growth.clients is not None and spec.workload.rate is not None:
         raise InputError("growth: clients: the spec's workload is an open loop, which has no clients; use rate")
-    if growth.rate is not None and growth.rate.now is None and spec.workload.rate is None:
+    if growth.rate is not None and growth.rate.now is None and spec.workload.total_rate is None:
         raise InputError("growth: rate.now: is missing, and the spec has no workload.rate either; set one of them")
     if growth.rate is not None and spec.workload.keys.kind == "write_once_read_once":
         raise InputError("growth: rate: write_once_read_once keys need a closed loop; use clients")
@@ -215,16 +219,17 @@ def with_object_size(spec: Spec, seed: int) -> Spec:
 
 def spec_at(spec: Spec, growth: Growth, scenario: Scenario, month: float) -> Spec:
     """Return the spec of the store and its load in a month."""
-    workload: dict[str, Any] = {}
+    workload = spec.workload
     change = (1 + (scenario.load_growth or 0.0)) ** month
     if growth.rate is not None:
-        workload["rate"] = (scenario.load_now or spec.workload.rate or 0.0) * change
+        workload = workload.with_rate((scenario.load_now or workload.total_rate or 0.0) * change)
     if growth.clients is not None:
-        workload["clients"] = max(1, round((scenario.load_now or spec.workload.clients) * change))
+        clients = max(1, round((scenario.load_now or workload.clients) * change))
+        workload = workload.model_copy(update={"clients": clients})
     size = None if scenario.object_bytes is None else round(scenario.object_bytes)
     if size is not None:
-        workload["object_size"] = FixedSize(size=size)
-    requested = spec.model_copy(update={"workload": spec.workload.model_copy(update=workload)})
+        workload = workload.with_fields(object_size=FixedSize(size=size))
+    requested = spec.model_copy(update={"workload": workload})
     of_store = store_of(spec).growth
     if of_store is None:
         return requested

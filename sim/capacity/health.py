@@ -177,7 +177,7 @@ def state_of(growth: Growth[Any], spec: Spec) -> dict[str, Any]:
 
 def trace_of(spec: Spec) -> Trace:
     """Return a trace of one request, for calculations that depend on the size of stored objects only."""
-    return generate(spec.workload.model_copy(update={"operations": 1, "duration": None}), 0)
+    return generate(spec.workload.limited(1), 0)
 
 
 def _with_room(growth: Growth[Any], spec: Spec, fill_fraction: float) -> Spec:
@@ -190,27 +190,27 @@ def _with_room(growth: Growth[Any], spec: Spec, fill_fraction: float) -> Spec:
 
 def _loads(spec: Spec, seed: int) -> dict[str, float]:
     """Return the load of the busiest station of each role in an open loop, without infinite servers."""
-    if spec.workload.rate is None:
+    rate_ops = spec.workload.total_rate
+    if rate_ops is None:
         return {}
     short = _short(spec)
     found = bounds(*compile_spec(short, generate(short.workload, seed)))
     loads: dict[str, float] = {}
     for row in found.stations:
         if row.max_throughput_ops and row.servers is not None:
-            load = spec.workload.rate / row.max_throughput_ops
+            load = rate_ops / row.max_throughput_ops
             loads[row.role] = max(loads.get(row.role, 0.0), load)
     return loads
 
 
 def _short(spec: Spec) -> Spec:
     """Return the spec with a workload of `_ROWS` requests."""
-    workload = spec.workload.model_copy(update={"operations": _ROWS, "duration": None})
-    return spec.model_copy(update={"workload": workload})
+    return spec.model_copy(update={"workload": spec.workload.limited(_ROWS)})
 
 
 def _concerns(slo: Slo, phase: Spec) -> bool:
     """Whether an objective applies to the workload."""
-    return slo.figure == UTILIZATION or phase.workload.mix.get(slo.subject, 0.0) > 0  # type: ignore[call-overload]
+    return slo.figure == UTILIZATION or slo.subject in phase.workload.subjects
 
 
 def _measures(spec: Spec, health_check: HealthCheck) -> Measures:

@@ -29,8 +29,7 @@ from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics.summary import Floats, describe, ops_of, too_few
-from traces.tables import OPS
+from traces.statistics.summary import Floats, describe, subjects_of, too_few
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys, WriteOnceReadOnce
 
@@ -211,7 +210,7 @@ def simulated(window: Window) -> State:
         verdict = verdict_on_run(run, capacity_of(spec, trace))
         verdicts += [] if verdict is None else [verdict]
         overloaded = verdict is not None and verdict.overloaded
-        state["ops"] |= {op: _figures(run, op, window.window_s, overloaded) for op in ops_of(run)}
+        state["ops"] |= {op: _figures(run, op, window.window_s, overloaded) for op in subjects_of(run)}
         engine = {name: engine[name] + run.info["engine"][name] for name in engine}
     worst = max(verdicts, key=lambda verdict: verdict.severity, default=None)
     return state | {"load": to_json(worst), "engine": engine}
@@ -234,7 +233,7 @@ def _figures(run: Run, op: str, window_s: float, overloaded: bool = False) -> di
     Latencies of an overloaded store have no interval.
     """
     edges_s = np.linspace(WARM_UP * window_s, window_s, BATCHES + 1)
-    requested = run.op == OPS.index(op)
+    requested = run.has(op)
     begun = requested & (run.column("arrival_s") >= edges_s[0])
     done = begun & ~run.failed
     ended = requested & ~run.failed & (run.column("end_s") >= edges_s[0]) & (run.column("end_s") <= edges_s[-1])

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.demand_sheet import Requests, Sheet, draw_background, draw_sheet
+from models.network.demand_sheet import Requests, Sheet, draw_background, draw_sheet, sources
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from traces.trace import Pacing
+from traces.workload.generate import group_seed
 
 CHUNK = 8192
 """Requests drawn at a time. With fewer, the cost of a draw in Python matters; with more, a Sheet exceeds CPU caches."""
@@ -21,6 +23,7 @@ JITTER_STREAM = 1 << 32
 """Number of the first random stream for pauses before retries; stations and groups have the low numbers."""
 
 Floats = NDArray[np.float64]
+Draw = Callable[[int, int], Sheet]
 
 
 class InvariantError(AssertionError):
@@ -46,16 +49,23 @@ class Program:
         draw: returns the Sheet of `count` requests starting at `first`; the last Sheet is shorter.
         seed: of the random numbers drawn during the run.
         pacing: when requests are issued.
+        closed: closed loops next to it: the draws and the pacing of each.
         background: all operations of each background load; their routes have no policy.
         paths: whether to record critical paths.
     """
 
     network: Network
-    draw: Callable[[int, int], Sheet]
+    draw: Draw
     seed: int
     pacing: Pacing = field(default=Pacing())
     background: tuple[Sheet, ...] = ()
     paths: bool = False
+    closed: tuple[tuple[Draw, Pacing], ...] = ()
+
+    @property
+    def loops(self) -> tuple[tuple[Draw, Pacing], ...]:
+        """The draws and the pacing of each source of requests; only the first may be an open loop."""
+        return ((self.draw, self.pacing), *self.closed)
 
     def __post_init__(self) -> None:
         for sheet in self.background:
@@ -65,14 +75,12 @@ class Program:
     @staticmethod
     def of(network: Network, requests: Requests, seed: int, paths: bool = False) -> Program:
         """Create the program for the compiled requests of a Trace."""
-        return Program(
-            network,
-            lambda first, count: draw_sheet(network, requests, seed, first, count),
-            seed,
-            requests.pacing,
-            tuple(draw_background(network, background, seed) for background in requests.background),
-            paths,
-        )
+        (draw, pacing), *closed = [
+            (partial(draw_sheet, network, source.requests, group_seed(seed, source.name)), source.pacing)
+            for source in sources(requests)
+        ]
+        background = tuple(draw_background(network, background, seed) for background in requests.background)
+        return Program(network, draw, seed, pacing, background, paths, tuple(closed))
 
 
 @dataclass(frozen=True)

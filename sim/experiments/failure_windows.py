@@ -13,8 +13,7 @@ from sim.analysis.offered_load import OfferedLoad, load_of
 from sim.replication.summaries import Replication, Replications
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics.summary import QUANTILES, Floats, ops_of, quantiles
-from traces.tables import OPS
+from traces.statistics.summary import QUANTILES, Floats, in_order, quantiles, subjects_of
 from traces.workload.workload import Workload
 
 WINDOWS = ("before", "during", "after")
@@ -128,7 +127,7 @@ def _window(run: Run, seed: int, start_s: float, end_s: float, to_the_last: bool
     ended = (end >= start_s) & (end < end_s) & ~run.failed
     kept = Replication.of(replace(run, requests=run.requests.filter(arrived), stations=None), seed)
     for op, figures in kept.summary["ops"].items():
-        mine = ended & (run.op == OPS.index(op))
+        mine = ended & (run.has(op))
         figures["throughput_ops"] = float(mine.sum()) / (end_s - start_s)
         figures["throughput_bytes"] = float(run.column("transfer_bytes")[mine].sum()) / (end_s - start_s)
     return kept
@@ -143,8 +142,8 @@ def _counts(run: Run, edges_s: Floats) -> dict[str, Counts]:
         return np.bincount(of[chosen], minlength=bins)[:bins]
 
     result = {}
-    for op in ops_of(run):
-        mine = run.op == OPS.index(op)
+    for op in subjects_of(run):
+        mine = run.has(op)
         done = mine & ~run.failed
         result[op] = Counts(count(begun, done), count(ended, done), count(begun, mine & run.failed))
     return result
@@ -159,7 +158,7 @@ def timeline(runs: Sequence[WindowedRun], times: Times) -> dict[str, dict[str, l
     """Return rates (means over the runs) and quantiles (of their merged samples) of each operation by bin."""
     width_s = np.diff(times.edges_s) * len(runs)
     result = {}
-    for op in (op for op in OPS if any(op in run.counts for run in runs)):
+    for op in in_order(op for run in runs for op in run.counts):
         mine = [run for run in runs if op in run.counts]
         parts: list[list[Floats]] = [[] for _ in width_s]
         for run in mine:

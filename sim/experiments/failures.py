@@ -144,9 +144,11 @@ def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:
                 f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(sorted(requested))}"
             )
     refused = [failure.text for failure in experiment.failures if failure.fault(spec).refuses]
-    again_s = 2 * spec.network.latency + spec.workload.think_time.mean
-    if refused and spec.workload.rate is None and not spec.client.retry.retries:
-        most = spec.workload.clients * (times.until_s - times.at_s) / (again_s or 1.0)
+    closed = [part for part in spec.workload.parts.values() if part.rate is None]
+    if refused and closed and not spec.client.retry.retries:
+        again_s = [2 * spec.network.latency + part.think_time.mean for part in closed]
+        rates = [part.clients / (s or 1.0) for part, s in zip(closed, again_s, strict=True)]
+        most = sum(rates) * (times.until_s - times.at_s)
         if most > _MOST_REFUSED:
             raise InputError(
                 f"failure {refused[0]}: clients of a closed loop issue the next request at once when one is refused, "

@@ -389,13 +389,14 @@ def _trial(
 
 def _refuse_saturated(spec: Spec, seed: int) -> None:
     """Refuse a rate that the bottleneck cannot serve: a finite run does not show that its queue grows without limit."""
-    if spec.workload.rate is None:
+    rate_ops = spec.workload.total_rate
+    if rate_ops is None:
         return
     limits = bounds(*compile_spec(spec, generate(spec.workload, seed)))
     most_ops = limits.max_throughput_ops
-    if most_ops is not None and spec.workload.rate >= most_ops:
+    if most_ops is not None and rate_ops >= most_ops:
         raise InputError(
-            f"{spec.workload.rate:.6g}/s is more than the {limits.bottleneck} can serve in the long run, which is "
+            f"{rate_ops:.6g}/s is more than the {limits.bottleneck} can serve in the long run, which is "
             f"{most_ops:.6g}/s"
         )
 

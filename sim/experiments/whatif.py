@@ -21,7 +21,6 @@ from traces.errors import InputError
 from traces.spec_file import override
 from traces.statistics.summary import QUANTILES, too_few
 from traces.workload.generate import generate
-from traces.workload.keys import WriteOnceReadOnce
 
 _TAIL = "p99"  # figure of the Pareto front for an operation without a latency objective
 
@@ -322,10 +321,8 @@ def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
 
 
 def requested_ops(spec: Spec) -> list[str]:
-    """Return the operations of a workload."""
-    if isinstance(spec.workload.keys, WriteOnceReadOnce):
-        return ["PUT", "GET"]
-    return [op for op, weight in spec.workload.mix.items() if weight]
+    """Return the operations of a workload, and those of each group such as ``backup.PUT``."""
+    return spec.workload.subjects
 
 
 def _row(

@@ -51,7 +51,8 @@ class Slo:
 
     Attributes:
         text: the objective as written.
-        subject: the operation; for a utilisation, the role of the stations, or None for all.
+        subject: the operation, or one of a group of clients such as ``backup.PUT``; for a utilisation, the role of the
+            stations, or None for all.
         figure: a name of `LATENCIES` (limit in seconds), ``throughput_ops`` (1/s), ``throughput_bytes`` (bytes/s),
             ``errors`` (fraction of the requests) or ``utilization`` (fraction of the servers).
         limit: upper limit of the figure; for a throughput, lower limit.

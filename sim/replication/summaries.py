@@ -33,8 +33,7 @@ from sim.analysis.offered_load import OfferedLoad
 from sim.analysis.verdict import LoadVerdict, verdict_of
 from traces.errors import InputError
 from traces.run import Run
-from traces.statistics.summary import QUANTILES, Floats, describe, merged_latencies, summarise, too_few
-from traces.tables import OPS
+from traces.statistics.summary import QUANTILES, Floats, describe, in_order, merged_latencies, summarise, too_few
 
 RATES = ("throughput_ops", "throughput_bytes")
 FIGURES = (*RATES, "mean", *QUANTILES)
@@ -234,7 +233,8 @@ class Replications:
     @cached_property
     def figures(self) -> dict[str, dict[str, Figure]]:
         """The figures of each operation that occurs, by the names in `FIGURES`, ``min`` and ``max``."""
-        return {op: self._figures_of(op) for op in OPS if any(op in run.summary["ops"] for run in self.runs)}
+        ops = in_order(op for run in self.runs for op in run.summary["ops"])
+        return {op: self._figures_of(op) for op in ops}
 
     def _figures_of(self, op: str) -> dict[str, Figure]:
         summaries = [run.summary["ops"].get(op, _ABSENT) for run in self.runs]

@@ -81,6 +81,9 @@ class Mistake:
             return (self.run or in_process)(self.command, folder)
 
 
+_APP = {"rate": "20/s", "object_size": "4KiB"}
+
+
 def prepared(folder: Path) -> Path:
     """Fill a folder with what the commands need: specs, a trace, Runs, and files that are none of these."""
     small = minio("workload.operations=200", "workload.clients=2")
@@ -93,12 +96,16 @@ def prepared(folder: Path) -> Path:
         "five-hosts.yaml": _ceph({"count": 5}, {"data": "ec 4+2"}),
         "rados.yaml": _ceph({"count": 2}, {"data": "replica 2"}) | {"access": "rados"},
         "ceph.yaml": _ceph({"count": 8}, {"data": "replica 3"}),
+        "groups.yaml": small | {"workload": {"duration": "1s", "groups": {"app": _APP, "backup": _APP}}},
+        "loopless.yaml": small | {"workload": {"duration": "1s", "groups": {"app": {"object_size": "1KiB"}}}},
         "bare.yaml": {"store": "minio", "workload": small["workload"], "host": {"cores": 2}, "drives": {"count": 1}},
     }
     for name, data in files.items():
         (folder / name).write_text(yaml.safe_dump(data))
     (folder / "broken.yaml").write_text("store: minio\nworkload: [1, 2\nhost: 3\n")
     (folder / "tabs.yaml").write_text("store: minio\nworkload:\n\tclients: 3\n")
+    twice = "store: minio\nworkload:\n  groups:\n    app: {rate: 1}\n    app: {rate: 2}\n"
+    (folder / "same-groups.yaml").write_text(twice)
     (folder / "twice.yaml").write_text("store: minio\nstore: ceph\n")
     shutil.copy(ROOT / "README.md", folder / "README.md")
     with contextlib.chdir(folder):
@@ -259,6 +266,30 @@ MISTAKES = [
     Mistake(
         "`--set workload.cleints=3`", "unknown field; did you mean clients?", _sim("--set", "workload.cleints=3"),
         says=("--set workload.cleints: unknown field", "did you mean clients?"), hides=("think_time", "minio.yaml"),
+    ),
+    Mistake(
+        "`--set workload.groups.ap.rate=5/s`", "no such group; did you mean app?",
+        _sim("--set", "workload.groups.ap.rate=5/s", spec="groups.yaml"),
+        says=("workload.groups.ap.rate", "'ap'", "did you mean app?"),
+    ),
+    Mistake(
+        "a group of clients without a load", "give rate or clients", _sim(spec="loopless.yaml"),
+        says=("loopless.yaml: workload: groups.app", "rate", "clients"),
+    ),
+    Mistake(
+        "two groups of the same name", "line and name", _sim(spec="same-groups.yaml"),
+        says=("same-groups.yaml: line 5", "'app'", "twice"),
+    ),
+    Mistake(
+        "an objective of a group that the workload does not have", "the workload's groups and operations",
+        _sim("--slo", "ap.GET.p99<1s", spec="groups.yaml"), says=("ap.GET", "app.GET", "backup.GET"),
+    ),
+    Mistake(
+        "`client.machines=0`", "at least 1", _sim("--set", "client.machines=0"), says=("client.machines", "1"),
+    ),
+    Mistake(
+        "`client.on_host=true`, the former name", "the present name", _sim("--set", "client.on_host=true"),
+        says=("client.on_host", "placement"),
     ),
     Mistake(
         "`hosts:` in a spec of a store that has none", "what this store's spec has instead", _sim(spec="hosts.yaml"),

@@ -95,7 +95,9 @@ def test_a_timeout_ends_every_attempt_and_retries_follow():
     assert run.column("winner").tolist() == [0, 0, 0]
     assert run.requests.column("error").to_pylist() == ["timed out"] * 3
     assert run.latency_s == pytest.approx(3 * 0.003 + 0.005 + 0.010)
-    patient = simulate(spec_of(run.info["spec"] | {"client": {"on_host": True}}, "patient"), engine="simpy")
+    patient = simulate(
+        spec_of(run.info["spec"] | {"client": {"placement": "storage_hosts"}}, "patient"), engine="simpy"
+    )
     assert patient.latency_s == pytest.approx(0.004)
     assert not patient.failed.any()
 

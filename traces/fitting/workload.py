@@ -15,7 +15,7 @@ from traces.fitting.sizes import fit_sizes
 from traces.run import Run
 from traces.spec_file import validated
 from traces.tables import GET, OPS, PUT
-from traces.trace import Trace
+from traces.trace import Trace, refuse_mixed
 from traces.workload.workload import Workload
 
 _DIGITS = 5  # significant digits of fitted figures
@@ -57,8 +57,10 @@ def fit_workload(trace: Trace, run: Run | None = None) -> Fitted:
         run: the Run of the trace; if imported from a log, it shows whether clients waited for responses.
 
     Raises:
-        InputError: the trace has no requests, or all requests of an open loop arrive at the same time.
+        InputError: the trace has no requests, all requests of an open loop arrive at the same time, or groups have
+            loops of their own.
     """
+    refuse_mixed(trace, "a fitted workload")
     if not len(trace):
         raise InputError("the trace has no requests; nothing to fit")
     loop = loop_of(trace, run)

@@ -28,7 +28,7 @@ def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[
         **({} if origin.started_at is None else {"started_at": origin.started_at}),
         "versions": versions,
         "environment": {},
-        "pacing": asdict(pacing),
+        "pacing": pacing.known(),
         "origin": asdict(origin),
         "without_latency": without_latency,
     }

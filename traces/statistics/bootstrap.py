@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
 from traces.statistics.summary import QUANTILES, Floats, latencies, quantiles
-from traces.tables import OPS
 
 Indices = NDArray[np.int64]
 
@@ -77,7 +76,7 @@ def interval(values: Floats, confidence: float) -> list[float]:
 
 def _gaps_s(run: Run, op: str) -> Floats:
     """Return the times between successful completions of an operation; their mean is 1 / throughput."""
-    issued = run.op == OPS.index(op)
+    issued = run.has(op)
     end_s = np.sort(run.column("end_s")[issued & ~run.failed])
     end_s[-1] = run.column("end_s")[issued].max()
     return np.diff(end_s, prepend=run.column("arrival_s")[issued].min())

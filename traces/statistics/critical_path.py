@@ -10,8 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.run import Run
-from traces.statistics.summary import QUANTILES, Floats, ops_of
-from traces.tables import OPS
+from traces.statistics.summary import QUANTILES, Floats, subjects_of
 
 ATTRIBUTED = {"p50": 0.05, "p90": 0.05, "p99": 0.005, "p99_9": 0.0005}
 """The quantiles whose latency is attributed, with the half-width of their band as a fraction of all ranks."""
@@ -51,7 +50,7 @@ def attribution(run: Run) -> dict[str, dict[str, Any]]:
     if run.critical_path is None:
         return {}
     path = _path(run.critical_path)
-    found = {op: _of_op(run, path, op) for op in ops_of(run)}
+    found = {op: _of_op(run, path, op) for op in subjects_of(run)}
     return {op: bands for op, bands in found.items() if bands}
 
 
@@ -62,7 +61,7 @@ def _path(table: pa.Table) -> _Path:
 
 
 def _of_op(run: Run, path: _Path, op: str) -> dict[str, Any]:
-    done = np.flatnonzero((run.op == OPS.index(op)) & ~run.failed)
+    done = np.flatnonzero(run.has(op) & ~run.failed)
     ranked = done[np.argsort(run.latency_s[done], kind="stable")]
     around = {name: _around(ranked, QUANTILES[name], half) for name, half in ATTRIBUTED.items()}
     bands = {name: _band(run, path, rows) for name, rows in around.items() if len(rows)}

@@ -6,7 +6,7 @@ Statistician 50(4), 1996): interpolated linearly between the order statistics ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,13 +45,14 @@ def summarise(run: Run) -> dict[str, Any]:
         requests of the operation, `errors` the number of those that failed. Latencies are those of successful requests,
         in seconds from the intended start; NaN if there are none. Throughput is that of successful requests over the
         operation's own window, from first intended start to last end, so that a write phase does not dilute the reads
-        after it. Operations without requests are absent.
+        after it. Operations without requests are absent. If the Run has groups of clients, the operations of all
+        requests are followed by those of each group, named ``backup.PUT``.
     """
-    return {"ops": {op: _summary(run, op) for op in ops_of(run)}, "duration_s": run.duration_s}
+    return {"ops": {op: _summary(run, op) for op in subjects_of(run)}, "duration_s": run.duration_s}
 
 
 def _summary(run: Run, op: str) -> dict[str, Any]:
-    issued = run.op == OPS.index(op)
+    issued = run.has(op)
     done = issued & ~run.failed
     window_s = float(run.column("end_s")[issued].max() - run.column("arrival_s")[issued].min())
     moved = float(run.column("transfer_bytes")[done].sum())
@@ -77,9 +78,21 @@ def ops_of(run: Run) -> list[str]:
     return [op for op, count in zip(OPS, counts, strict=True) if count]
 
 
+def subjects_of(run: Run) -> list[str]:
+    """Return the operations that occur in a Run, then those of each group of clients, such as ``backup.PUT``."""
+    of_groups = [f"{group}.{op}" for group in run.groups for op in ops_of(run)]
+    return [*ops_of(run), *(subject for subject in of_groups if run.has(subject).any())]
+
+
+def in_order(subjects: Iterable[str]) -> list[str]:
+    """Return distinct operations in the order of `OPS`: those of all requests, then those of each group."""
+    known = {subject: subject.rpartition(".") for subject in subjects}
+    return sorted(known, key=lambda subject: (known[subject][0], OPS.index(known[subject][2])))
+
+
 def latencies(run: Run, op: str) -> Floats:
     """Return the latencies of an operation's successful requests in seconds, in order of intended start."""
-    done = np.flatnonzero((run.op == OPS.index(op)) & ~run.failed)
+    done = np.flatnonzero(run.has(op) & ~run.failed)
     in_time = done[np.argsort(run.column("arrival_s")[done], kind="stable")]
     result: Floats = run.latency_s[in_time]
     return result
@@ -87,7 +100,7 @@ def latencies(run: Run, op: str) -> Floats:
 
 def merged_latencies(runs: Sequence[Run]) -> dict[str, Floats]:
     """Merge the latencies of several Runs by operation, in seconds, for quantiles over repetitions."""
-    ops = [op for op in OPS if any(op in ops_of(run) for run in runs)]
+    ops = in_order(op for run in runs for op in subjects_of(run))
     return {op: np.concatenate([latencies(run, op) for run in runs]) for op in ops}
 
 
@@ -162,7 +175,7 @@ class Timeline:
 
 def timeline(run: Run, op: str, windows: int = 100, names: Sequence[str] = ("p50", "p99")) -> Timeline:
     """Compute throughput and latency quantiles (`names` of `QUANTILES`) in equal windows over the Run's duration."""
-    done = (run.op == OPS.index(op)) & ~run.failed
+    done = run.has(op) & ~run.failed
     zero_s = float(run.column("arrival_s").min()) if len(run) else 0.0
     edges_s = np.linspace(0, run.duration_s or 1.0, windows + 1)
     width_s = edges_s[1]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.origin import Origin
-from traces.trace import Pacing, Trace
+from traces.trace import Pacing, Trace, refuse_mixed
 
 Align = Literal["start", "clock"]
 
@@ -100,7 +100,7 @@ def merge(traces: Sequence[Trace], align: Align = "start") -> Trace:
         table = _with(table, "client", pa.compute.add(client, pa.scalar(clients, pa.int32())))
         clients += int(known.max()) + 1 if len(known) else 0
         tables.append(table)
-    merged = pa.concat_tables(tables).unify_dictionaries()
+    merged = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
     order = np.argsort(merged.column("arrival_s").to_numpy(), kind="stable")
     limits = [t.pacing.duration_s for t in traces]
     known_limits = [limit + offset for limit, offset in zip(limits, offsets_s, strict=True) if limit is not None]
@@ -156,5 +156,6 @@ def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
 
 
 def _require_open(trace: Trace, what: str) -> None:
+    refuse_mixed(trace, "this transformation")
     if trace.pacing.loop != "open":
         raise InputError(f"a closed loop cannot be {what}: its requests have an order but no arrival times")

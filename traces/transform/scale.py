@@ -24,7 +24,7 @@ from traces.errors import InputError
 from traces.random_streams import stream_id, uniforms
 from traces.statistics.burstiness import Floats, dispersion
 from traces.tables import label
-from traces.trace import Trace
+from traces.trace import Trace, refuse_mixed
 from traces.transform.edit import at_times
 
 How = Literal["clone", "compress"]
@@ -52,6 +52,7 @@ def scale(trace: Trace, rate: float, how: How = "clone", seed: int = 0) -> Trace
     """
     if not 0 < rate < math.inf:
         raise InputError(f"rate is {rate:g}; a factor above 0 is needed")
+    refuse_mixed(trace, "scaling")
     if trace.pacing.loop != "open":
         raise InputError("a closed loop has no rate of its own: the store determines it; change the number of clients")
     if how == "compress":

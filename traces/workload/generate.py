@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from traces.random_streams import mixed, stream_id, uniforms
 from traces.tables import DELETE, GET, LIST, OPS, PUT, label
-from traces.trace import TRACE_SCHEMA, Pacing, Trace
+from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace
 from traces.workload.arrivals import arrival_times
 from traces.workload.distributions import Floats
 from traces.workload.keys import Indices, Keys, WriteOnceReadOnce
 from traces.workload.sizes import SizeDistribution
-from traces.workload.workload import Workload
+from traces.workload.workload import ClientGroup, Workload
 
 CYCLE = 100_000
 """Number of rows of a closed loop that has only a duration; they are repeated until it is over."""
@@ -31,9 +31,35 @@ def generate(workload: Workload, seed: int) -> Trace:
     and so on. The dictionary contains only keys that some request names. The size and bucket of an object are functions
     of the index of its key.
 
+    With groups of clients, the rows of each are those of its own workload with a seed of its own (`group_seed`), in
+    buckets called ``NAME-0`` and so on. The rows of closed loops come first, then those of open loops by arrival.
+
     Raises:
         InputError: the workload has more requests than a trace may have.
     """
+    if not workload.groups:
+        return Trace.of(*_requests(workload, seed, "bucket"), "workload")
+    found = {name: _requests(part, group_seed(seed, name), name) for name, part in workload.parts.items()}
+    ordered = sorted(found.items(), key=lambda item: item[1][1].loop == "open")
+    tables = [
+        table.append_column(GROUP_FIELD, label(np.zeros(len(table), np.int32), [name])) for name, (table, _) in ordered
+    ]
+    merged = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    merged = merged.take(np.argsort(merged.column("arrival_s").to_numpy(), kind="stable"))
+    if workload.total_rate is None:
+        groups = tuple((name, pacing) for name, (_, pacing) in found.items())
+        return Trace.of(merged, Pacing("mixed", duration_s=workload.duration, groups=groups), "workload")
+    merged = merged.slice(0, workload.operations).combine_chunks()
+    return Trace.of(merged, Pacing("open", duration_s=workload.duration), "workload")
+
+
+def group_seed(seed: int, name: str) -> int:
+    """Return the seed of a group's random numbers, which do not depend on other groups."""
+    return mixed(seed, stream_id(f"workload/groups/{name}"), 0) if name else seed
+
+
+def _requests(workload: ClientGroup, seed: int, buckets: str) -> tuple[pa.Table, Pacing]:
+    """Return the requests of one kind of clients, and their pacing."""
     if workload.rate is None:
         pacing = Pacing(
             "closed", workload.clients, workload.stagger, workload.duration, repeat=workload.operations is None
@@ -48,19 +74,19 @@ def generate(workload: Workload, seed: int) -> Trace:
     count = len(arrival_s)
     op = _operations(workload, seed, count)
     phase = op == GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
-    bucket, key, size_bytes = _objects(workload, seed, op)
+    bucket, key, size_bytes = _objects(workload, seed, op, buckets)
     ranges = _ranges(workload, seed, op, size_bytes)
     columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), bucket, key, size_bytes, *ranges]
     columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
-    return Trace.of(pa.table(columns, schema=TRACE_SCHEMA), pacing, "workload")
+    return pa.table(columns, schema=TRACE_SCHEMA), pacing
 
 
-def _think_times(workload: Workload, seed: int, count: int) -> Floats:
+def _think_times(workload: ClientGroup, seed: int, count: int) -> Floats:
     think = workload.think_time
     return think.distribution.quantile(uniforms(seed, stream_id("workload/think"), 0, count)) * think.mean
 
 
-def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
+def _operations(workload: ClientGroup, seed: int, count: int) -> NDArray[np.int32]:
     """Draw the operation of each request as an index into `OPS`."""
     if isinstance(workload.keys, WriteOnceReadOnce):
         return np.repeat(np.array([PUT, GET], dtype=np.int32), count // 2)
@@ -71,7 +97,9 @@ def _operations(workload: Workload, seed: int, count: int) -> NDArray[np.int32]:
     return operations
 
 
-def _objects(workload: Workload, seed: int, op: NDArray[np.int32]) -> tuple[pa.Array, pa.Array, NDArray[np.int64]]:
+def _objects(
+    workload: ClientGroup, seed: int, op: NDArray[np.int32], buckets: str
+) -> tuple[pa.Array, pa.Array, NDArray[np.int64]]:
     """Draw the columns bucket, key and size_bytes."""
     own = {OPS.index(name): objects for name, objects in workload.own_objects.items()}
     groups: list[tuple[str, NDArray[np.bool_], Keys, SizeDistribution]]
@@ -86,7 +114,7 @@ def _objects(workload: Workload, seed: int, op: NDArray[np.int32]) -> tuple[pa.A
         index[rows] += len(names)
         names += [begin + name for name in more]
     used, bucket = np.unique(bucket, return_inverse=True)
-    return label(bucket, [f"bucket-{b}" for b in used.tolist()]), _used(index, names), size_bytes
+    return label(bucket, [f"{buckets}-{b}" for b in used.tolist()]), _used(index, names), size_bytes
 
 
 def _named(
@@ -107,7 +135,7 @@ def _named(
     return place, index, np.concatenate([drawn, np.zeros(len(prefixes), np.int64)])[index], names
 
 
-def _ranges(workload: Workload, seed: int, op: NDArray[np.int32], size_bytes: Indices) -> tuple[pa.Array, pa.Array]:
+def _ranges(workload: ClientGroup, seed: int, op: NDArray[np.int32], size_bytes: Indices) -> tuple[pa.Array, pa.Array]:
     """Draw the columns range_start_bytes and range_bytes."""
     ranges, count = workload.ranges, len(op)
     if ranges is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
+
+from traces.errors import InputError
+from traces.suggestions import instead
 
 Loop = Literal["open loop", "closed loop"]
 
@@ -24,7 +27,7 @@ def dropped(path: str, value: Any, workload: Any, assigned: Collection[str] = ()
         assigned: paths that are assigned together with it, which stay.
     """
     section, _, name = path.rpartition(".")
-    if value is None or name not in OF_LOOP or section.rpartition(".")[2] != "workload":
+    if value is None or name not in OF_LOOP or not _is_workload(section):
         return []
     if not isinstance(workload, Mapping):
         return []
@@ -34,6 +37,30 @@ def dropped(path: str, value: Any, workload: Any, assigned: Collection[str] = ()
     return [other for other in others if f"{section}.{other}" not in assigned]
 
 
+def check_group(parts: Sequence[str], data: Mapping[str, Any]) -> None:
+    """Refuse the path of a field in a group of clients that a spec does not have.
+
+    Raises:
+        InputError: the message names the groups.
+    """
+    if list(parts[:2]) != ["workload", "groups"] or len(parts) < 4:
+        return
+    workload = data.get("workload")
+    if not isinstance(workload, Mapping):
+        return
+    groups = workload.get("groups")
+    names = [*groups] if isinstance(groups, Mapping) else []
+    if parts[2] not in names:
+        known = instead(parts[2], names) if names else "the workload has no groups"
+        raise InputError(f"{'.'.join(parts)}: there is no group {parts[2]!r}; {known}")
+
+
+def _is_workload(section: str) -> bool:
+    """Whether a path is that of a workload, or of a group of one."""
+    parts = section.split(".")
+    return parts[-1] == "workload" or parts[-3:-1] == ["workload", "groups"]
+
+
 def loop_note(data: Mapping[str, Any], path: str) -> str | None:
     """Return a note if a new value of a field switches the workload of a spec to the other loop.
 
@@ -41,15 +68,22 @@ def loop_note(data: Mapping[str, Any], path: str) -> str | None:
         data: the spec before.
         path: of the field, which may be abbreviated to its last part.
     """
-    workload, name = data.get("workload"), path.rpartition(".")[2]
-    if path not in (name, f"workload.{name}") or name not in OF_LOOP or not isinstance(workload, Mapping):
+    workload, (section, _, name) = data.get("workload"), path.rpartition(".")
+    if name not in OF_LOOP or (section and not _is_workload(section)) or not isinstance(workload, Mapping):
         return None
-    others = dropped(f"workload.{name}", 1, workload)
+    section = section or "workload"
+    if section != "workload":
+        groups = workload.get("groups")
+        workload = groups.get(section.rpartition(".")[2]) if isinstance(groups, Mapping) else None
+        if not isinstance(workload, Mapping):
+            return None
+    others = dropped(f"{section}.{name}", 1, workload)
     is_open = workload.get("rate") is not None
     if is_open == (name == "rate"):
         return None
     without = f", without {' and '.join(others)}" if others else ""
-    return f"workload.{name} makes the workload {_ARTICLES[OF_LOOP[name][0]]}{without}"
+    what = "workload" if section == "workload" else "group"
+    return f"{section}.{name} makes the {what} {_ARTICLES[OF_LOOP[name][0]]}{without}"
 
 
 _ARTICLES: dict[Loop, str] = {"open loop": "an open loop", "closed loop": "a closed loop"}

@@ -1,12 +1,14 @@
-"""The synthetic workload of a spec: operations, arrival process or clients, object sizes and keys."""
+"""The synthetic workload of a spec: operations, arrivals or clients, object sizes and keys, of one group or several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from traces.errors import InputError
 from traces.spec_file import BareKind, load_mapping, override, validated
@@ -15,9 +17,19 @@ from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
 from traces.workload.loops import OF_LOOP
-from traces.workload.sizes import SizeDistribution
+from traces.workload.sizes import FixedSize, SizeDistribution
 
 Op = Literal["GET", "PUT", "HEAD", "DELETE", "LIST"]
+
+
+def _group_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name):
+        raise ValueError(f"is not a name of a group: {name!r}; allowed are lower-case letters, digits and hyphens")
+    return name
+
+
+GroupName = Annotated[str, AfterValidator(_group_name)]
+"""A name of lower-case letters, digits and hyphens: those of the group's buckets begin with it."""
 
 
 class ThinkTime(Strict):
@@ -50,8 +62,8 @@ class Ranges(Strict):
     size: SizeDistribution = Field(description="Length of the range; smaller objects are read as a whole.")
 
 
-class Workload(Strict):
-    """The requests issued to the store: an open loop with `rate`, a closed loop without; not both."""
+class ClientGroup(Strict):
+    """The requests of clients of one kind: an open loop with `rate`, a closed loop without; not both."""
 
     rate: Annotated[PerSecond, Field(gt=0)] | None = Field(
         None, description="Mean arrival rate of an open loop; absent: a closed loop of `clients`."
@@ -94,7 +106,7 @@ class Workload(Strict):
         return mix
 
     @model_validator(mode="after")
-    def _check(self) -> Workload:
+    def _check(self) -> Self:
         of_closed = [name for name in OF_LOOP["rate"][1] if name in self.model_fields_set]
         # A section with all fields has defaults, not two loops.
         if self.rate is not None and of_closed and self.model_fields_set != set(type(self).model_fields):
@@ -102,11 +114,19 @@ class Workload(Strict):
                 f"has rate and {' and '.join(of_closed)}: open or closed loop? Give rate for an open loop, or clients "
                 "for a closed one"
             )
-        if self.operations is None and self.duration is None:
-            raise ValueError("operations and duration are both missing; give at least one of them")
+        self._check_end()
         if isinstance(self.keys, WriteOnceReadOnce):
             self._check_write_once()
         return self
+
+    def _check_end(self) -> None:
+        """A group may end with the workload."""
+
+    @property
+    def ops_of_part(self) -> list[Op]:
+        """The operations with a weight, and both of a write and a read phase."""
+        phases = ("PUT", "GET") if isinstance(self.keys, WriteOnceReadOnce) else ()
+        return [op for op in get_args(Op) if op in phases or self.mix.get(op)]
 
     def _check_write_once(self) -> None:
         if self.rate is not None:
@@ -117,6 +137,118 @@ class Workload(Strict):
             raise ValueError("keys: write_once_read_once issues PUTs and GETs only: give no mix")
         if self.own_objects:
             raise ValueError("keys: write_once_read_once reads the objects it wrote: give no own_objects")
+
+
+_NO_SIZE = FixedSize(size=0)
+"""The object size of a workload whose groups have sizes."""
+
+
+class Workload(ClientGroup):
+    """The requests issued to the store: of clients of one kind, or of several groups that run at the same time."""
+
+    model_config = ConfigDict(json_schema_extra=lambda schema: schema["required"].remove("object_size"))
+
+    groups: dict[GroupName, ClientGroup] = Field(
+        {},
+        description="Groups of clients, by name, that run at the same time, each with objects in buckets of its own; "
+        "the workload then has no other fields than `operations` (of all groups) and `duration`.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leaves_sizes_to_groups(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and data.get("groups") and "object_size" not in data:
+            return {**data, "object_size": _NO_SIZE}
+        return data
+
+    @property
+    def parts(self) -> dict[str, ClientGroup]:
+        """The groups by name, each with its end; without groups, the workload itself under the empty name."""
+        if not self.groups:
+            return {"": self}
+        return {name: group.model_copy(update=self._end_of(group)) for name, group in self.groups.items()}
+
+    def _end_of(self, group: ClientGroup) -> dict[str, Any]:
+        ends = {}
+        for name in ("operations", "duration"):
+            known = [value for value in (getattr(self, name), getattr(group, name)) if value is not None]
+            ends[name] = min(known, default=None)
+        return ends
+
+    @property
+    def total_rate(self) -> float | None:
+        """Mean arrival rate of all requests; None if some of them are of a closed loop."""
+        rates = [part.rate for part in self.parts.values()]
+        known = [rate for rate in rates if rate is not None]
+        return sum(known) if len(known) == len(rates) else None
+
+    @property
+    def ops(self) -> list[Op]:
+        """The operations that may be requested."""
+        found = {op for part in self.parts.values() for op in part.ops_of_part}
+        return [op for op in get_args(Op) if op in found]
+
+    @property
+    def subjects(self) -> list[str]:
+        """The operations of all requests, then those of each group such as ``backup.PUT``."""
+        return [*self.ops, *(f"{name}.{op}" for name, group in self.groups.items() for op in group.ops_of_part)]
+
+    @property
+    def total_buckets(self) -> int:
+        """Number of buckets of all groups."""
+        return sum(part.buckets for part in self.parts.values())
+
+    def with_rate(self, rate: float) -> Workload:
+        """Return the workload with another total rate, in which groups have the same fractions."""
+        if not self.groups:
+            return self.model_copy(update={"rate": rate})
+        factor = rate / (self.total_rate or math.nan)
+        return self._changed(lambda group: {"rate": (group.rate or 0.0) * factor})
+
+    def with_fields(self, **fields: Any) -> Workload:
+        """Return the workload with other values of fields, of all groups if there are any."""
+        return self._changed(lambda group: fields) if self.groups else self.model_copy(update=fields)
+
+    def limited(self, operations: int) -> Workload:
+        """Return the workload with this number of requests as its only end."""
+        ends = {"operations": operations, "duration": None}
+        every = self._changed(lambda group: dict.fromkeys(ends)) if self.groups else self
+        return every.model_copy(update=ends)
+
+    def _changed(self, change: Callable[[ClientGroup], dict[str, Any]]) -> Workload:
+        groups = {name: group.model_copy(update=change(group)) for name, group in self.groups.items()}
+        return self.model_copy(update={"groups": groups})
+
+    def _check_end(self) -> None:
+        if self.groups:
+            self._check_groups()
+        elif self.operations is None and self.duration is None:
+            raise ValueError("operations and duration are both missing; give at least one of them")
+
+    def _check_groups(self) -> None:
+        has_all = self.model_fields_set == set(type(self).model_fields)
+        if self.object_size == _NO_SIZE and not has_all:
+            self.model_fields_set.discard("object_size")
+        outside = self.model_fields_set - {"operations", "duration", "groups"}
+        if outside and not has_all:
+            raise ValueError(f"has groups and {' and '.join(sorted(outside))}; give such fields in each group")
+        closed = [name for name, group in self.groups.items() if group.rate is None]
+        for name, group in self.groups.items():
+            if group.rate is None and "clients" not in group.model_fields_set:
+                raise ValueError(
+                    f"groups.{name}: has neither rate nor clients; give rate for an open loop, or clients for a closed "
+                    "one"
+                )
+            if isinstance(group.keys, WriteOnceReadOnce):
+                raise ValueError(f"groups.{name}.keys: write_once_read_once is of a workload without groups")
+        if closed and self.operations is not None:
+            raise ValueError(
+                f"operations: how many of them are requests of the clients of {closed[0]} is not known beforehand; "
+                f"give duration, or groups.{closed[0]}.operations"
+            )
+        for name, part in self.parts.items():
+            if part.operations is None and part.duration is None:
+                raise ValueError(f"groups.{name}: has no end; give duration, of the workload or of the group")
 
 
 def load_workload(path: Path, assignments: Sequence[str] = ()) -> Workload:

@@ -18,8 +18,7 @@ import numpy as np
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.bootstrap import Resamples, interval, resample
-from traces.statistics.summary import QUANTILES, Floats, latencies, ops_of, quantiles, summarise
-from traces.tables import OPS
+from traces.statistics.summary import QUANTILES, Floats, in_order, latencies, ops_of, quantiles, subjects_of, summarise
 
 COMPARED = ("p50", "p90", "p95", "p99", "p99_9")
 """The quantiles to compare, if both sides have enough samples."""
@@ -141,7 +140,8 @@ def compare(
     tolerance. It *differs* if its value and its whole confidence interval are beyond the tolerance, so noise alone
     never makes a difference. It is *unsure* if its interval contains the limit, because requests are too few or too
     irregular. An operation differs if a measure differs, or if only one side has (successful) requests of it; the Runs
-    differ if an operation differs. `progress` is called with the fraction done.
+    differ if an operation differs. Groups of clients are compared if both Runs have them. `progress` is called with the
+    fraction done.
 
     Raises:
         InputError: neither Run has a request, or tolerance or confidence is out of range.
@@ -150,11 +150,12 @@ def compare(
         raise InputError(f"tolerance is {tolerance}; it must be above 0")
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
-    present = set(ops_of(a)) | set(ops_of(b))
+    found = subjects_of if a.groups and b.groups else ops_of
+    present = in_order([*found(a), *found(b)])
     if not present:
         raise InputError("neither Run has a request: there is nothing to compare")
     ops: dict[str, OpComparison] = {}
-    for op in (op for op in OPS if op in present):
+    for op in present:
 
         def advance(done: float, before: int = len(ops)) -> None:
             progress((before + done) / len(present))

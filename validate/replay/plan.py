@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
@@ -14,7 +14,7 @@ from models.client_policy import ClientPolicies
 from models.network.retry_policy import Policy
 from traces.errors import InputError
 from traces.tables import OPS, PUT
-from traces.trace import Trace
+from traces.trace import Trace, refuse_mixed
 from traces.workload.workload import Op
 from validate.replay.buckets import StoredObject
 from validate.s3.clients import DATA_PATHS, uncancellable, unsendable
@@ -144,7 +144,7 @@ class Plan:
             "requests": {op: counts[op] for op in OPS if counts[op]},
             "put_bytes": int(trace.transfer_bytes[in_time & (trace.op == PUT)].sum()),
             "duration_s": float(trace.arrival_s[in_time].max(initial=0)) / self.options.speed if open_loop else limit_s,
-            "pacing": asdict(trace.pacing),
+            "pacing": trace.pacing.known(),
             "speed": self.options.speed,
             "max_in_flight": self.workers,
             "processes": self.options.processes,
@@ -164,6 +164,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     """
     if not len(trace):
         raise InputError("the trace has no requests")
+    refuse_mixed(trace, "a replay")
     if trace.pacing.loop == "closed":
         if options.speed != 1:
             raise InputError("speed is for open loops; the speed of a closed loop follows from the store's responses")

@@ -9,7 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
@@ -142,7 +142,7 @@ def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple
         "kind": "measured",
         "floor": clock_floor(),
         "environment": environment(),
-        "pacing": asdict(trace.pacing),
+        "pacing": trace.pacing.known(),
         "speed": options.speed,
         "max_in_flight": plan.workers,
         "processes": options.processes,

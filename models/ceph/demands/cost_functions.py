@@ -89,7 +89,7 @@ class CostFunctions:
             db_bytes=float(spec.db.size) if spec.db else 0.0,
             rocks=self.rocksdb,
             memory_target_bytes=float(spec.osd.memory_target),
-            buckets=spec.workload.buckets,
+            buckets=spec.workload.total_buckets,
             shards_per_bucket=spec.buckets.shards,
             churn=spec.stored.churn,
             working_set_objects=spec.stored.working_set,

@@ -90,7 +90,7 @@ def _reshards(spec: CephSpec) -> tuple[Reshard, ...]:
     requested = [fault for fault in spec.faults if isinstance(fault, ReshardEvent)]
     result = []
     for fault in sorted(requested, key=lambda fault: fault.at):
-        entries = spec.stored.objects / spec.workload.buckets if fault.entries is None else fault.entries
+        entries = spec.stored.objects / spec.workload.total_buckets if fault.entries is None else fault.entries
         new = fault.shards or next_shards(
             entries, release, settings.rounding, settings.multisite, settings.max_shards, settings.per_shard,
             settings.min_shards,

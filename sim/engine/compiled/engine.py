@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models.network.demand_sheet import Sheet
 from sim.engine.compiled.layout import arrays_of
 from sim.engine.compiled.library import library
-from sim.engine.compiled.records import BACKGROUND, PROGRAM, RESULTS, SHEET, Fault, Status, packed
+from sim.engine.compiled.records import BACKGROUND, LOOP, PROGRAM, RESULTS, SHEET, Fault, Status, packed
 from sim.engine.outcome import CHUNK, InvariantError, Outcome, Program
 
 cancelled = threading.Event()
@@ -46,14 +46,16 @@ class _Kernel:
     """A program in the kernel while it runs; owns the memory whose addresses the kernel has."""
 
     def __init__(self, program: Program):
-        network, pacing = program.network, program.pacing
+        network = program.network
         self._functions = library()
         self._background, backgrounds = _background(program)
-        self._arrays = arrays_of(network) | {"backgrounds": backgrounds}
+        loops = _loops(program)
+        self._arrays = arrays_of(network) | {"backgrounds": backgrounds, "loops": np.array(loops, LOOP.dtype)}
+        self._sheets: dict[int, tuple[Sheet, NDArray[Any]]] = {}  # of each source, which the kernel reads
         self._program = packed(
             PROGRAM,
-            open_loop=pacing.loop == "open",
-            clients=0 if pacing.loop == "open" else pacing.clients,
+            open_loop=program.pacing.loop == "open",
+            clients=sum(loop[1] - loop[0] for loop in loops),
             classes=network.classes,
             roles=len(network.roles),
             paths=program.paths,
@@ -61,8 +63,6 @@ class _Kernel:
             position_bits=(max(len(route.visits) for route in network.routes) - 1).bit_length(),
             attempt_bits=(max(route.policy.attempts for route in network.routes) - 1).bit_length(),
             seed=program.seed,
-            stagger_s=pacing.stagger_s,
-            limit_s=math.inf if pacing.duration_s is None else pacing.duration_s,
             **self._arrays,
         )
         self._background_sheet = _sheet(self._background, is_last=True)
@@ -89,8 +89,13 @@ class _Kernel:
         """The number of requests begun."""
         return int(self._functions.kernel_begun(self._engine))
 
+    @property
+    def wanted(self) -> int:
+        """The source that needs a sheet."""
+        return int(self._functions.kernel_wanted(self._engine))
+
     def advance(self, sheet: Sheet, is_last: bool) -> Status:
-        """Execute the next sheet.
+        """Execute the next sheet of the source that needs one.
 
         Raises:
             TypeError, ValueError: the sheet is invalid.
@@ -99,6 +104,7 @@ class _Kernel:
         at = ctypes.c_int64()
         fault = self._functions.kernel_check_sheet(self._engine, record.ctypes.data, ctypes.byref(at))
         _refuse(fault, at.value + sheet.first)
+        self._sheets[self.wanted] = sheet, record
         begun_s = time.thread_time()
         status = self._functions.kernel_advance(self._engine, record.ctypes.data)
         _spent.kernel_s += time.thread_time() - begun_s
@@ -154,6 +160,18 @@ def _sheet(sheet: Sheet, is_last: bool) -> NDArray[Any]:
     return packed(SHEET, first=sheet.first, is_last=is_last, **columns)
 
 
+def _loops(program: Program) -> list[tuple[float, ...]]:
+    """Return the rows of the closed loops, whose clients are numbered one loop after the other."""
+    rows: list[tuple[float, ...]] = []
+    end = 0
+    for _, pacing in program.loops:
+        if pacing.loop == "closed":
+            limit_s = math.inf if pacing.duration_s is None else pacing.duration_s
+            rows.append((end, end + pacing.clients, pacing.stagger_s, limit_s))
+            end += pacing.clients
+    return rows
+
+
 def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
     """Return all background loads in one sheet, and the rows of each."""
     sheets = program.background
@@ -186,14 +204,15 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
         CancelledError: `cancelled` was set.
     """
     with _Kernel(program) as kernel:
-        status = Status.NEED_SHEET
+        status, drawn = Status.NEED_SHEET, [0] * len(program.loops)
         while status is Status.NEED_SHEET:
             if cancelled.is_set() and threading.current_thread() is not threading.main_thread():
                 raise CancelledError
-            begun = kernel.begun
             if progress:
-                progress(begun)
-            sheet = program.draw(begun, CHUNK)
+                progress(kernel.begun)
+            source = kernel.wanted
+            sheet = program.loops[source][0](drawn[source], CHUNK)
+            drawn[source] += len(sheet)
             status = kernel.advance(sheet, is_last=len(sheet) < CHUNK)
         if status is Status.CLOCK_RAN_BACK:
             raise InvariantError("the clock ran backwards")

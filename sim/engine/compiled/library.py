@@ -16,6 +16,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kernel_create": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p]),
     "kernel_check_sheet": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)]),
     "kernel_advance": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p]),
+    "kernel_wanted": (ctypes.c_int64, [ctypes.c_void_p]),
     "kernel_begun": (ctypes.c_int64, [ctypes.c_void_p]),
     "kernel_finish": (None, [ctypes.c_void_p]),
     "kernel_results": (None, [ctypes.c_void_p, ctypes.c_void_p]),

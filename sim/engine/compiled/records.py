@@ -129,21 +129,25 @@ GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, memb
 ACTION = Record("ActionLayout", "An entry of the scenario.",
                 (*_numbers("int64", kind="", target="", member=""),
                  *_numbers("float64", at_s="", value="")))  # fmt: skip
+LOOP = Record("LoopLayout", "The clients of a closed loop.",
+              (*_numbers("int64", first_client="", end_client=""),
+               *_numbers("float64", stagger_s="", limit_s="no request begins at this time or later")))  # fmt: skip
 BACKGROUND = Record("BackgroundLayout", "A background load: rows of the background sheet.",
                     _numbers("int64", first_row="", end_row=""))  # fmt: skip
 
-SHEET = Record("Sheet", "A chunk of requests; see models/network/demand_sheet.py.", (
-    *_numbers("int64", first="index of its first request", is_last="no request follows"),
+SHEET = Record("Sheet", "A chunk of requests of a source; see models/network/demand_sheet.py.", (
+    *_numbers("int64", first="index of its first request, within the source", is_last="no request follows"),
     Array("route", "int32"), Array("arrival_s", "float64"), Array("think_s", "float64"), Array("phase", "int32"),
     Array("key_hash", "uint64"), Array("first_visit", "int64"),
     Array("station", "int32", "below 0: bound at run time"), Array("demand_s", "float64"),
 ))  # fmt: skip
 
 PROGRAM = Record("Program", "Everything that is constant during a run.", (
-    *_numbers("int64", open_loop="", clients="", classes="of priority", roles="", paths="record critical paths",
+    *_numbers("int64", open_loop="whether the first source is one", clients="of all closed loops",
+              classes="of priority", roles="", paths="record critical paths",
               tied="some route has tied attempts", position_bits="of a token", attempt_bits="of a token"),
     Field("seed", "uint64"),
-    *_numbers("float64", stagger_s="", limit_s="no request begins at this time or later"),
+    Array("loops", LOOP, "the further sources"),
     Array("stations", STATION), Array("weights", "float64", "stations x classes"),
     Array("routes", ROUTE), Array("stages", STAGE),
     Array("branch_first_position", "int64", "within its route"),
@@ -165,7 +169,7 @@ RESULTS = Record("Results", "The results for each request, background operation 
     )),
 ))  # fmt: skip
 
-RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, ACTION, BACKGROUND, SHEET, PROGRAM, RESULTS)
+RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS)
 
 
 class Status(IntEnum):

@@ -190,7 +190,9 @@ class Attempts:
         """Return the member to which the attempt is bound; binds it first if necessary."""
         if group not in attempt.bindings:
             taken = attempt.request.taken.setdefault(group, [])
-            member = self.balancers[group].pick(attempt.request.key_hash, taken)
+            request = attempt.request
+            client = request.index if request.client < 0 else request.client
+            member = self.balancers[group].pick(request.key_hash, taken, client)
             if member < 0:
                 return -1
             taken.append(member)

@@ -24,14 +24,25 @@ class Engine:
     def __init__(self, program: Program, progress: Callable[[int], None] | None = None):
         self.scenario, self.clock, self.results = program.network.scenario, Clock(), Results(program)
         self.attempts = Attempts(program, self.clock, self.results)
-        sheets = Sheets(program, self.attempts, progress)
-        source = OpenLoop if program.pacing.loop == "open" else ClosedLoop
         before = 0
         self.sources: list[BackgroundLoad | OpenLoop | ClosedLoop] = []
         for sheet in program.background:
             self.sources.append(BackgroundLoad(program, sheet, before, self.attempts, self.clock))
             before += len(sheet)
-        self.sources.append(source(sheets, self.clock))
+        self.loop_of_client: list[ClosedLoop] = []
+        self.attempts.client_is_free = self._is_free
+        for draw, pacing in program.loops:
+            sheets = Sheets(program, draw, self.attempts, progress)
+            if pacing.loop == "open":
+                self.sources.append(OpenLoop(sheets, self.clock))
+            else:
+                loop = ClosedLoop(sheets, self.clock, pacing, len(self.loop_of_client))
+                self.loop_of_client += [loop] * pacing.clients
+                self.sources.append(loop)
+
+    def _is_free(self, client: int) -> None:
+        if client >= 0:
+            self.loop_of_client[client].is_free(client - self.loop_of_client[client].first)
 
     def run(self) -> Outcome:
         """Execute all requests."""

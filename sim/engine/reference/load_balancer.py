@@ -29,8 +29,15 @@ class LoadBalancer:
             station = self.placement[key_hash % len(self.placement), station]
         return int(station)
 
-    def pick(self, key_hash: int, taken: list[int]) -> int:
-        """Pick a present member, if possible none of `taken`; -1: none is present."""
+    def pick(self, key_hash: int, taken: list[int], client: int) -> int:
+        """Pick a present member, if possible none of `taken`; -1: none is present.
+
+        `client`: number of the request's client, or of the request in an open loop.
+        """
+        if self.group.choice is Choice.CLIENT:
+            chosen = client % len(self.group.members)
+            self.outstanding[self._name(key_hash, chosen)] += 1
+            return chosen
         members = [m for m in range(len(self.group.members)) if self.present[self._name(key_hash, m)]]
         candidates = [m for m in members if m not in taken] or members
         if not candidates:

@@ -28,6 +28,11 @@ class Results:
         self.background_end_s = [math.nan] * sum(map(len, program.background))
         self.outstanding = self.idle_with_queue = 0
 
+    @property
+    def begun(self) -> int:
+        """The number of requests begun."""
+        return len(self.start_s)
+
     def add(self, client: int) -> None:
         """Add a row for a request."""
         for column in (self.start_s, self.first_byte_s, self.end_s):

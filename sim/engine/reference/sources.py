@@ -8,17 +8,18 @@ from collections.abc import Callable
 import simpy
 
 from models.network.demand_sheet import Sheet
-from sim.engine.outcome import CHUNK, Program
+from sim.engine.outcome import CHUNK, Draw, Program
 from sim.engine.reference.attempts import Attempts
 from sim.engine.reference.requests import Request, Rows
 from sim.engine.reference.stations import Clock
+from traces.trace import Pacing
 
 
 class Sheets:
-    """The program's requests in order, drawn in chunks."""
+    """The requests of a source in order, drawn in chunks."""
 
-    def __init__(self, program: Program, attempts: Attempts, progress: Callable[[int], None] | None):
-        self.program, self.attempts, self.progress = program, attempts, progress
+    def __init__(self, program: Program, draw: Draw, attempts: Attempts, progress: Callable[[int], None] | None):
+        self.program, self.draw, self.attempts, self.progress = program, draw, attempts, progress
         self.rows: Rows
         self.first = self.end = self.next = 0
         self.exhausted = False
@@ -34,15 +35,16 @@ class Sheets:
             return not self.exhausted
         self.attempts.results.idle_with_queue += sum(server.idles_with_queue() for server in self.attempts.servers)
         if self.progress:
-            self.progress(self.next)
-        sheet = self.program.draw(self.next, CHUNK)
+            self.progress(self.attempts.results.begun)
+        sheet = self.draw(self.next, CHUNK)
         self.rows, self.first, self.end = Rows(sheet), sheet.first, sheet.first + len(sheet)
         self.exhausted = len(sheet) == 0
         return not self.exhausted
 
     def take(self, client: int) -> Request:
         """Take the next request out of the Sheet."""
-        request = Request(self.program.network.routes, self.rows, self.row, self.next, client, False)
+        index = self.attempts.results.begun
+        request = Request(self.program.network.routes, self.rows, self.row, index, client, False)
         self.attempts.results.add(client)
         self.next += 1
         return request
@@ -71,19 +73,20 @@ class OpenLoop:
 class ClosedLoop:
     """Clients, each of which takes the next request when its last one has ended."""
 
-    def __init__(self, sheets: Sheets, clock: Clock):
-        self.sheets, self.clock, self.pacing = sheets, clock, sheets.program.pacing
+    def __init__(self, sheets: Sheets, clock: Clock, pacing: Pacing, first: int):
+        """`first`: number of the first client, after those of other closed loops."""
+        self.sheets, self.clock, self.pacing, self.first = sheets, clock, pacing, first
         self.limit_s = math.inf if self.pacing.duration_s is None else self.pacing.duration_s
         self.phase = 0
         self.parked = [False] * self.pacing.clients
-        sheets.attempts.client_is_free = self._is_free
 
     def start(self) -> None:
         """Start all clients, one after the other."""
         for client in range(self.pacing.clients):
             self.clock.at(client * self.pacing.stagger_s, self._ready, client)
 
-    def _is_free(self, client: int) -> None:
+    def is_free(self, client: int) -> None:
+        """Let a client, numbered within this loop, take its next request."""
         self.clock.at(self.clock._now, self._ready, client)
 
     def _ready(self, event: simpy.Event) -> None:
@@ -100,9 +103,9 @@ class ClosedLoop:
         think_s = sheets.rows.think_s[sheets.row]
         if think_s > 0:
             if now + think_s < self.limit_s:
-                self.clock.at(now + think_s, self._issue, sheets.take(client))
+                self.clock.at(now + think_s, self._issue, sheets.take(self.first + client))
         else:
-            sheets.attempts.begin(sheets.take(client))
+            sheets.attempts.begin(sheets.take(self.first + client))
 
     def _open(self, phase: int) -> None:
         """Begin a phase: all parked clients become ready."""

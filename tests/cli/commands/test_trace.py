@@ -70,7 +70,7 @@ def test_tables_are_for_people(capsys: pytest.CaptureFixture[str], workload: Pat
     [
         (["generate", "absent.yaml"], "absent.yaml: no such file"),
         (["generate", "w.yaml", "--set", "workload.operations=-1"], "w.yaml: operations: is -1"),
-        (["generate", "w.yaml", "--set", "workload.oops=1"], "w.yaml: oops: unknown field; allowed are rate"),
+        (["generate", "w.yaml", "--set", "workload.xyz=1"], "w.yaml: xyz: unknown field; allowed are rate"),
         (["generate", "w.yaml", "--set", "workload.clients"], "write it like workload.clients=8"),
         (["generate", "w.yaml", "--seed", "-1"], "--seed"),
         (["generate", "w.yaml", "--out", "absent/t.csv"], "absent/t.csv: cannot be written"),

@@ -260,8 +260,8 @@ def test_any_cluster_is_simulated_alike_on_both_engines_or_refused_in_one_line(d
     [
         ("release=bobtail", "release"),
         ("access=nfs", "access"),
-        ("client.nodes=0", "client.nodes"),
-        ("client.nic=0", "client.nic"),
+        ("client.machines=0", "client.machines"),
+        ("client.nic=-1", "client.nic"),
         ("network.latency=-1ms", "network.latency"),
         ("network.sent=2", "network.sent"),
         ("hosts.drives=0", "hosts.drives"),

@@ -118,7 +118,7 @@ def test_head_moves_no_payload():
 
 
 def test_clients_on_the_host_share_its_cores():
-    spec = spec_of(BASE | {"client": BASE["client"] | {"on_host": True}}, "spec")
+    spec = spec_of(BASE | {"client": BASE["client"] | {"placement": "storage_hosts"}}, "spec")
     network, _ = compile_spec(spec, trace_of(["GET"], ["k"]))
     assert [s.name for s in network.stations if s.role.endswith("cpu")] == ["host cpu"]
 

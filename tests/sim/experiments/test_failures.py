@@ -253,8 +253,8 @@ def test_a_failure_that_cannot_be_is_named(failure, said):
 def test_what_would_never_end_is_refused():
     with pytest.raises(InputError, match=r"takes no time without network\.latency"):
         requested(minio(rate=None) | {"network": {}}, "drive")
-    with pytest.raises(InputError, match=r"faults\.0\.kind: host_down .* client\.on_host"):
-        requested(minio() | {"client": {"on_host": True}}, "host")
+    with pytest.raises(InputError, match=r"faults\.0\.kind: host_down .* client\.placement"):
+        requested(minio() | {"client": {"placement": "storage_hosts"}}, "host")
     with pytest.raises(InputError, match="up to"):
         requested(minio(rate=None, clients=1000, duration=60), "host")
 

@@ -34,7 +34,7 @@ RANGES = [
 
 
 def variants(*assignments: str, **settings) -> Variants:
-    data = minio("workload.rate=300/s", "workload.operations=800", "client.on_host=false", FULL, *assignments)
+    data = minio("workload.rate=300/s", "workload.operations=800", "client.placement=own", FULL, *assignments)
     return Variants(data, "small", Settings(replications=2, **settings))
 
 

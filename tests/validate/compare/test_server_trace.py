@@ -116,7 +116,7 @@ def test_shares_add_up_and_have_figures() -> None:
     assert labels_of(parts_of(run, few)) == labels_of(parts_of(run)), "of too few requests it is known"
 
 
-@pytest.mark.parametrize("more", [(), ("network.latency=0.3ms",), ("client=null",), ("client.on_host=false",)])
+@pytest.mark.parametrize("more", [(), ("network.latency=0.3ms",), ("client=null",), ("client.placement=own",)])
 def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...]) -> None:
     data = minio("workload.operations=3000", *more)
     spec = spec_of({name: value for name, value in data.items() if value is not None}, "spec")
@@ -131,7 +131,7 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
 def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     """Without them, and without CPU times, one client's latency is one sum."""
     fitted = {"host.cpu.GET.constant": 1.5e-3, "client.cpu.GET.constant": 0.6e-3}
-    spec = with_values(spec_of(minio("client.on_host=false", "workload.clients=2"), "spec"), fitted)
+    spec = with_values(spec_of(minio("client.placement=own", "workload.clients=2"), "spec"), fitted)
     trace = generate(spec.workload, seed=1)
     run, server_s = simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=5)
     run = replace(run, info=run.info | {"kind": "measured"}, trace=generate(spec.workload, seed=1))
@@ -142,7 +142,7 @@ def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     assert np.allclose(known["run"], server_s, atol=1e-6)
     with_it, without = (
         calibrate(
-            spec_of(minio("client.on_host=false"), "spec"), [("run", run)], parameters, server_s=times, anyway=True
+            spec_of(minio("client.placement=own"), "spec"), [("run", run)], parameters, server_s=times, anyway=True
         )
         for times in (known, None)
     )

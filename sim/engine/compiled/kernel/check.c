@@ -83,7 +83,7 @@ static int check_groups(const Program *p, int64_t *at)
     for (*at = 0; *at < p->groups_count; ++*at) {
         const GroupLayout *g = &p->groups[*at];
         int64_t columns = g->rows ? g->columns : p->stations_count;
-        if (!WITHIN(g->choice, CHOICE_HASH, CHOICE_POWER_OF_TWO + 1) || g->members < 1 ||
+        if (!WITHIN(g->choice, CHOICE_HASH, CHOICE_CLIENT + 1) || g->members < 1 ||
             !WITHIN(g->positions, 1, BOUND_POSITIONS + 1) || g->first_member < 0 || g->rows < 0 ||
             g->members > p->member_station_count / g->positions ||
             g->first_member > p->member_station_count - g->members * g->positions)
@@ -127,13 +127,26 @@ static int check_actions(const Program *p, int64_t *at)
     return FAULT_NONE;
 }
 
+/* Whether the closed loops do not have all clients in order, or there is no source. */
+static bool check_loops(const Program *p)
+{
+    int64_t end = 0;
+    for (const LoopLayout *loop = p->loops; loop < p->loops + p->loops_count; loop++) {
+        if (loop->first_client != end || loop->end_client < end || loop->end_client > p->clients ||
+            !is_duration(loop->stagger_s) || !(loop->limit_s >= 0))
+            return true;
+        end = loop->end_client;
+    }
+    return end != p->clients || (!p->open_loop && !p->loops_count);
+}
+
 static int check_program(const Program *p, int64_t *at)
 {
     *at = 0;
     if (p->stations_count < 1 || p->stations_count >= INT32_MAX || p->routes_count < 1 ||
         !WITHIN(p->classes, 1, 1 << 16) || !WITHIN(p->roles, 1, p->stations_count + 1) ||
         !WITHIN(p->clients, 0, INT32_MAX) || !WITHIN(p->position_bits, 0, 20) || !WITHIN(p->attempt_bits, 0, 10) ||
-        !is_duration(p->stagger_s) || !(p->limit_s >= 0) || p->positions_count >= INT32_MAX ||
+        check_loops(p) || p->positions_count >= INT32_MAX ||
         p->stages_count >= INT32_MAX || p->actions_count >= 1 << 24)
         return FAULT_COUNTS;
     if (p->weights_count != p->stations_count * p->classes)
@@ -190,10 +203,12 @@ static int check_visits(const Program *p, const Sheet *sheet, int64_t row, bool 
 static int check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
 {
     const Program *p = e->program;
-    double since_s = e->last_arrival_s;
-    int64_t phase = e->last_phase, count = sheet->route_count;
+    const Source *source = &e->sources[e->wanted];
+    bool is_open = p->open_loop && e->wanted == 0;
+    double since_s = source->last_arrival_s;
+    int64_t phase = source->last_phase, count = sheet->route_count;
     *at = 0;
-    if (sheet->first != e->next_row)
+    if (sheet->first != source->next_row)
         return FAULT_SHEET_FIRST;
     if (sheet->arrival_s_count != count || sheet->think_s_count != count ||
         sheet->phase_count != count || sheet->key_hash_count != count || sheet->first_visit_count != count ||
@@ -204,11 +219,11 @@ static int check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
         int64_t row = *at;
         if (!WITHIN(sheet->route[row], 0, p->routes_count))
             return FAULT_SHEET_ROUTE;
-        if (p->open_loop && !(sheet->arrival_s[row] >= since_s && sheet->arrival_s[row] < INFINITY))
+        if (is_open && !(sheet->arrival_s[row] >= since_s && sheet->arrival_s[row] < INFINITY))
             return FAULT_SHEET_ARRIVAL;
-        if (!p->open_loop && !is_duration(sheet->think_s[row]))
+        if (!is_open && !is_duration(sheet->think_s[row]))
             return FAULT_SHEET_THINK;
-        if (!p->open_loop && sheet->phase[row] < phase)
+        if (!is_open && sheet->phase[row] < phase)
             return FAULT_SHEET_PHASE;
         since_s = sheet->arrival_s[row];
         phase = sheet->phase[row];

@@ -151,8 +151,15 @@ static bool make_state(Engine *e)
     e->background_next = room_for(program->backgrounds_count, sizeof *e->background_next);
     e->background_end_s = room_for(background, sizeof *e->background_end_s);
     e->client_parked = room_for(program->clients, sizeof *e->client_parked);
-    if (!e->groups || !e->background_next || !e->background_end_s || !e->client_parked)
+    e->source_of_client = room_for(program->clients, sizeof *e->source_of_client);
+    e->source_count = (program->open_loop != 0) + program->loops_count;
+    e->sources = room_for(e->source_count, sizeof *e->sources);
+    if (!e->groups || !e->background_next || !e->background_end_s || !e->client_parked || !e->source_of_client ||
+        !e->sources)
         return false;
+    for (int64_t i = 0; i < program->loops_count; i++)
+        for (int64_t client = program->loops[i].first_client; client < program->loops[i].end_client; client++)
+            e->source_of_client[client] = (int32_t)(i + (program->open_loop != 0));
     for (int64_t row = 0; row < background; row++)
         e->background_end_s[row] = NAN;
     for (int64_t group = 0; group < program->groups_count; group++)
@@ -171,9 +178,9 @@ static void start(Engine *e)
         await_background(e, i);
     if (program->open_loop)
         e->arrival_number = e->inserted++;
-    else
-        for (int64_t client = 0; client < program->clients; client++)
-            push(e, (double)client * program->stagger_s, READY, client);
+    for (const LoopLayout *loop = program->loops; loop < program->loops + program->loops_count; loop++)
+        for (int64_t client = loop->first_client; client < loop->end_client; client++)
+            push(e, (double)(client - loop->first_client) * loop->stagger_s, READY, client);
 }
 
 EXPORTED void kernel_destroy(Engine *e)
@@ -196,7 +203,7 @@ EXPORTED void kernel_destroy(Engine *e)
     void *arrays[] = {
         e->stations, e->extras, e->class_queues, e->slots, e->free_slots, e->attempts, e->tokens, e->began_s,
         e->member_of_attempt, e->path_of_attempt, e->groups, e->routes, e->background_next, e->background_end_s,
-        e->client_parked, e->results.start_s, e->results.first_byte_s, e->results.end_s, e->results.path_s,
+        e->client_parked, e->source_of_client, e->sources, e->results.start_s, e->results.first_byte_s, e->results.end_s, e->results.path_s,
         e->results.client, e->results.attempts, e->results.winner, e->results.failure,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -232,27 +239,42 @@ EXPORTED Engine *kernel_create(const Program *program, const Sheet *background)
     return NULL;
 }
 
-/* Check the next sheet; returns the fault and the row that has it. */
+/* The source that needs a sheet. */
+EXPORTED int64_t kernel_wanted(const Engine *e)
+{
+    return e->wanted;
+}
+
+/* Check the next sheet of the wanted source; returns the fault and the row that has it. */
 EXPORTED int kernel_check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
 {
     return check_sheet(e, sheet, at);
 }
 
-/* Execute the next sheet, which must have been checked; returns a status. */
+/* Execute the next sheet of the wanted source, which must have been checked and must outlive the next one; returns a
+ * status. */
 EXPORTED int kernel_advance(Engine *e, const Sheet *sheet)
 {
+    Source *source = &e->sources[e->wanted];
     int64_t count = sheet->route_count;
     if (count) {
-        e->last_arrival_s = sheet->arrival_s[count - 1];
-        e->last_phase = sheet->phase[count - 1];
+        source->last_arrival_s = sheet->arrival_s[count - 1];
+        source->last_phase = sheet->phase[count - 1];
     }
-    return advance(e, sheet);
+    source->sheet = sheet;
+    if (count || sheet->is_last) {
+        e->wanted = NIL;
+        for (int64_t i = e->source_count - 1; i >= 0; i--)
+            if (!e->sources[i].sheet)
+                e->wanted = i;
+    }
+    return advance(e);
 }
 
 /* The number of requests begun. */
 EXPORTED int64_t kernel_begun(const Engine *e)
 {
-    return e->next_row;
+    return e->begun;
 }
 
 /* Update all integrals to the end, and store requests in flight in the results. */
@@ -281,7 +303,7 @@ EXPORTED void kernel_results(const Engine *e, Results *to)
     to->in_flight = e->outstanding;
     to->idle_with_queue = e->idle_with_queue;
 #define COPY(column) memcpy(to->column, from->column, (size_t)to->column##_count * sizeof *to->column)
-    if (e->next_row) {
+    if (e->begun) {
         COPY(start_s);
         COPY(first_byte_s);
         COPY(end_s);

@@ -24,35 +24,39 @@ static RARE void act(Engine *e, int64_t action)
 }
 
 /* Begin the next row's phase when no request is outstanding: all parked clients become ready. */
-static RARE void open_phase(Engine *e, int64_t phase)
+static RARE void open_phase(Engine *e, Source *source, int64_t phase)
 {
-    e->phase = phase;
-    for (int64_t client = 0; client < e->program->clients; client++) {
+    const LoopLayout *loop = loop_of(e, source);
+    source->phase = phase;
+    for (int64_t client = loop->first_client; client < loop->end_client; client++) {
         if (e->client_parked[client]) {
             e->client_parked[client] = 0;
-            push(e, e->now_s + (double)client * e->program->stagger_s, READY, client);
+            push(e, e->now_s + (double)(client - loop->first_client) * loop->stagger_s, READY, client);
         }
     }
 }
 
 /* A closed-loop client takes its next request. */
-static void ready(Engine *e, const Sheet *sheet, int64_t client)
+static void ready(Engine *e, int64_t client)
 {
-    int64_t row = e->next_row - sheet->first;
-    if (e->now_s >= e->program->limit_s || row >= sheet->route_count)
+    Source *source = &e->sources[e->source_of_client[client]];
+    const Sheet *sheet = source->sheet;
+    double limit_s = loop_of(e, source)->limit_s;
+    int64_t row = source->next_row - sheet->first;
+    if (e->now_s >= limit_s || row >= sheet->route_count)
         return;
-    if (sheet->phase[row] != e->phase) {
+    if (sheet->phase[row] != source->phase) {
         e->client_parked[client] = 1;
         if (e->outstanding == 0)
-            open_phase(e, sheet->phase[row]);
+            open_phase(e, source, sheet->phase[row]);
         return;
     }
     double think_s = sheet->think_s[row];
     if (think_s > 0) {
-        if (e->now_s + think_s < e->program->limit_s)
-            push(e, e->now_s + think_s, ISSUE, take_next(e, sheet, client));
+        if (e->now_s + think_s < limit_s)
+            push(e, e->now_s + think_s, ISSUE, take_next(e, source, client));
     } else {
-        begin(e, take_next(e, sheet, client));
+        begin(e, take_next(e, source, client));
     }
 }
 
@@ -102,7 +106,7 @@ static void depart(Engine *e, int64_t token, bool served)
 }
 
 /* Handle an event. */
-static inline void handle(Engine *e, const Sheet *sheet, int kind, int64_t argument, uint32_t detail)
+static inline void handle(Engine *e, int kind, int64_t argument, uint32_t detail)
 {
     switch (kind) {
     case DEPART_DELAY:
@@ -123,7 +127,7 @@ static inline void handle(Engine *e, const Sheet *sheet, int kind, int64_t argum
         leave(e, argument);
         break;
     case READY:
-        ready(e, sheet, argument);
+        ready(e, argument);
         break;
     case ISSUE:
         begin(e, argument);
@@ -146,8 +150,13 @@ static inline void handle(Engine *e, const Sheet *sheet, int kind, int64_t argum
 }
 
 /* Whether the next row's arrival comes before all events on the clock, by time, then by insertion. */
-static inline bool arrives_next(Engine *e, const Sheet *sheet, int64_t row)
+static inline bool arrives_next(Engine *e)
 {
+    const Source *source = &e->sources[0];
+    const Sheet *sheet = source->sheet;
+    int64_t row = source->next_row - sheet->first;
+    if (row >= sheet->route_count)
+        return false;
     if (e->events.size == 0)
         return true;
     const Entry *top = &e->events.entries[0];
@@ -155,10 +164,11 @@ static inline bool arrives_next(Engine *e, const Sheet *sheet, int64_t row)
     return arrival_s < top->time_s || (arrival_s == top->time_s && e->arrival_number < top->number);
 }
 
-static void arrive(Engine *e, const Sheet *sheet)
+static void arrive(Engine *e)
 {
-    e->now_s = sheet->arrival_s[e->next_row - sheet->first];
-    int64_t slot = take_next(e, sheet, NIL);
+    Source *source = &e->sources[0];
+    e->now_s = source->sheet->arrival_s[source->next_row - source->sheet->first];
+    int64_t slot = take_next(e, source, NIL);
     e->arrival_number = e->inserted++; /* of the next arrival, before the events that this one inserts */
     begin(e, slot);
 }
@@ -194,22 +204,23 @@ static inline __attribute__((always_inline)) void look_ahead(Engine *e)
 static bool add_slots(Engine *e);
 static bool add_results(Engine *e, int64_t requests);
 
-/* Execute events until the end or until the next Sheet is needed. */
-static int advance(Engine *e, const Sheet *sheet)
+/* Execute events until the end or until a source needs its next Sheet. */
+static int advance(Engine *e)
 {
-    int64_t count = sheet->route_count;
-    if (!add_results(e, sheet->first + count))
+    int64_t requests = e->begun;
+    for (const Source *source = e->sources; source < e->sources + e->source_count; source++)
+        requests += source->sheet ? source->sheet->first + source->sheet->route_count - source->next_row : 0;
+    if (!add_results(e, requests))
         return STATUS_OUT_OF_MEMORY;
     for (int64_t station = 0; station < e->station_count; station++)
         e->idle_with_queue += idles_with_queue(station_at(e, station));
     for (;;) {
-        int64_t row = e->next_row - sheet->first;
-        if (row >= count && !sheet->is_last)
+        if (e->wanted != NIL)
             return STATUS_NEED_SHEET;
         if (UNLIKELY(e->free_count == 0) && !add_slots(e)) /* an event takes at most one */
             return STATUS_OUT_OF_MEMORY;
-        if (e->program->open_loop && row < count && arrives_next(e, sheet, row)) {
-            arrive(e, sheet);
+        if (e->program->open_loop && arrives_next(e)) {
+            arrive(e);
         } else if (e->events.size) {
             const Entry *top = &e->events.entries[0];
             if (UNLIKELY(top->time_s < e->now_s))
@@ -218,7 +229,7 @@ static int advance(Engine *e, const Sheet *sheet)
             e->hole = true;
             if (e->slot_count >= LOOK_AHEAD_SLOTS)
                 look_ahead(e);
-            handle(e, sheet, top->kind, top->argument, top->detail);
+            handle(e, top->kind, top->argument, top->detail);
             if (e->hole)
                 fill_hole(e);
         } else {

@@ -192,6 +192,11 @@ static int64_t better_of_two(Engine *e, int64_t slot, int64_t group, bool fresh,
 /* A present member, if possible one to which no attempt of the request is bound; NIL: none is present. */
 static int64_t pick(Engine *e, int64_t slot, int64_t group)
 {
+    const GroupLayout *layout = group_layout(e, group);
+    if (layout->choice == CHOICE_CLIENT) {
+        const Slot *request = slot_at(e, slot);
+        return (request->client < 0 ? request->request : request->client) % layout->members;
+    }
     bool fresh = true;
     int64_t count = count_candidates(e, slot, group, true), place;
     if (count == 0) {
@@ -200,7 +205,7 @@ static int64_t pick(Engine *e, int64_t slot, int64_t group)
         if (count == 0)
             return NIL;
     }
-    switch (group_layout(e, group)->choice) {
+    switch (layout->choice) {
     case CHOICE_LEAST_OUTSTANDING:
         return least_outstanding(e, slot, group, fresh);
     case CHOICE_POWER_OF_TWO:

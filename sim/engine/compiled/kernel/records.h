@@ -42,6 +42,7 @@ enum { /* Choice */
     CHOICE_RANDOM = 2,
     CHOICE_LEAST_OUTSTANDING = 3,
     CHOICE_POWER_OF_TWO = 4,
+    CHOICE_CLIENT = 5,
 };
 
 enum { /* Failure */
@@ -172,6 +173,15 @@ typedef struct {
 } ActionLayout;
 _Static_assert(sizeof(ActionLayout) == 40, "ActionLayout is laid out as in Python");
 
+/* The clients of a closed loop. */
+typedef struct {
+    int64_t first_client;
+    int64_t end_client;
+    double stagger_s;
+    double limit_s; /* no request begins at this time or later */
+} LoopLayout;
+_Static_assert(sizeof(LoopLayout) == 32, "LoopLayout is laid out as in Python");
+
 /* A background load: rows of the background sheet. */
 typedef struct {
     int64_t first_row;
@@ -179,9 +189,9 @@ typedef struct {
 } BackgroundLayout;
 _Static_assert(sizeof(BackgroundLayout) == 16, "BackgroundLayout is laid out as in Python");
 
-/* A chunk of requests; see models/network/demand_sheet.py. */
+/* A chunk of requests of a source; see models/network/demand_sheet.py. */
 typedef struct {
-    int64_t first; /* index of its first request */
+    int64_t first; /* index of its first request, within the source */
     int64_t is_last; /* no request follows */
     const int32_t *route;
     int64_t route_count;
@@ -204,8 +214,8 @@ _Static_assert(sizeof(Sheet) == 144, "Sheet is laid out as in Python");
 
 /* Everything that is constant during a run. */
 typedef struct {
-    int64_t open_loop;
-    int64_t clients;
+    int64_t open_loop; /* whether the first source is one */
+    int64_t clients; /* of all closed loops */
     int64_t classes; /* of priority */
     int64_t roles;
     int64_t paths; /* record critical paths */
@@ -213,8 +223,8 @@ typedef struct {
     int64_t position_bits; /* of a token */
     int64_t attempt_bits; /* of a token */
     uint64_t seed;
-    double stagger_s;
-    double limit_s; /* no request begins at this time or later */
+    const LoopLayout *loops; /* the further sources */
+    int64_t loops_count;
     const StationLayout *stations;
     int64_t stations_count;
     const double *weights; /* stations x classes */

@@ -31,10 +31,13 @@ static int64_t take(Engine *e, const Sheet *sheet, int64_t row, bool background)
     return slot;
 }
 
-static int64_t take_next(Engine *e, const Sheet *sheet, int64_t client)
+static int64_t take_next(Engine *e, Source *source, int64_t client)
 {
-    int64_t slot = take(e, sheet, e->next_row - sheet->first, false);
-    slot_at(e, slot)->request = e->next_row++;
+    const Sheet *sheet = source->sheet;
+    int64_t slot = take(e, sheet, source->next_row++ - sheet->first, false);
+    if (source->next_row - sheet->first >= sheet->route_count && !sheet->is_last)
+        e->wanted = source - e->sources;
+    slot_at(e, slot)->request = e->begun++;
     slot_at(e, slot)->client = (int32_t)client;
     e->outstanding++;
     return slot;
@@ -139,7 +142,7 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
             if (!attempt_at(e, other)->over)
                 cancel(e, other);
     }
-    if (!e->program->open_loop)
+    if (request->client >= 0)
         push(e, e->now_s, READY, request->client);
 }
 

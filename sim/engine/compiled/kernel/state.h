@@ -152,6 +152,15 @@ typedef struct {
     LatencyBins *bins; /* of routes that hedge after a quantile */
 } Route;
 
+/* Requests that are issued in one order: the open loop, or a closed loop. */
+typedef struct {
+    const Sheet *sheet;
+    int64_t next_row; /* the next request's index */
+    double last_arrival_s; /* of the last sheet */
+    int64_t last_phase;
+    int64_t phase;
+} Source;
+
 /* The results of each request, by column. */
 typedef struct {
     double *start_s, *first_byte_s, *end_s, *path_s;
@@ -191,16 +200,23 @@ typedef struct {
     Route *routes;
     int64_t *background_next; /* the next operation of each background load */
     double *background_end_s;
+    Source *sources; /* the open loop if there is one, then the closed loops */
+    int64_t source_count;
+    int64_t wanted;  /* source that needs a sheet; NIL: none */
+    int32_t *source_of_client;
     uint8_t *client_parked;
     Columns results;
 
-    int64_t next_row; /* the next request's index */
+    int64_t begun; /* requests of all sources */
     int64_t outstanding;
-    int64_t phase;
-    double last_arrival_s; /* of the last sheet */
-    int64_t last_phase;
     int64_t idle_with_queue;
 } Engine;
+
+/* The closed loop of a source. */
+static inline const LoopLayout *loop_of(const Engine *e, const Source *source)
+{
+    return &e->program->loops[(source - e->sources) - (e->program->open_loop != 0)];
+}
 
 static inline Station *station_at(Engine *e, int64_t station)
 {
