@@ -1,10 +1,13 @@
 """Measures a live MinIO of the lab: operations x sizes x closed-loop clients, and open loads at fractions of capacity.
 
     python benchmarks/minio_sweep.py --form one-drive --out OUT [--only 'GET-4KiB-c*'] [--seconds S] [--repeats N]
+    python benchmarks/minio_sweep.py --form 4x2 --shape examples/lab/hdd.yaml --out OUT [--requests N] …
 
-Every window (one measurement of one cell) is a Run in ``OUT/FORM/CELL/REPEAT``. All cells are measured once, in random
-order, then all once more: the machine's drift hits all alike. Open loads follow at once the cell whose throughput is
-the capacity that they are shares of. Windows that are there are skipped, so a sweep that was broken off goes on.
+Every window (one measurement of one cell) is a Run in ``OUT/FORM/CELL/REPEAT``; with a shape, the store stands in a box
+and FORM has the shape's name in it. A window ends after its seconds or its requests. All cells are measured once, in
+random order, then all once more: the machine's drift hits all alike. Open loads follow at once the cell whose
+throughput is the capacity that they are fractions of. Windows that are there are skipped, so a sweep that was broken
+off goes on.
 
 A window in which other processes or the hypervisor took much of the machine is discarded and measured again, at most
 twice; then it is left out, and measured by the next call. A Run's info says under ``sweep`` what was discarded before
@@ -23,6 +26,7 @@ import fnmatch
 import json
 import os
 import random
+import re
 import shutil
 import statistics
 import sys
@@ -32,14 +36,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sweep_cells import Cell, Window, all_cells, capacity_ops, summary
+from sweep_cells import CLIENTS, OBJECTS, SIZES, Cell, Window, all_cells, capacity_ops, summary
 
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import quantiles
 from validate.lab import lab
+from validate.lab.box.accesses import drive_accesses
+from validate.lab.box.set_up import logs_of
+from validate.lab.box.shape import Shape, read_shape
 from validate.lab.minio.store import Minio
-from validate.lab.store import Store
+from validate.lab.store import Form, Store
 from validate.replay.replay import replay
 
 TRIES = 3
@@ -63,10 +70,11 @@ def main() -> int:
     """Measure what is missing, print the table; exit code 1 where windows were left out."""
     given = _arguments()
     try:
-        windows = plan(_chosen(given.only), given)
+        given.form, form = _form(given.form, given.shape)
+        windows = plan(_chosen(given.only, all_cells(given.sizes, given.clients)), given)
         left = windows if given.again else [window for window in windows if not window.finished]
         say(f"{len(windows)} windows, {len(windows) - len(left)} of them there already")
-        missing = measure_all(left, given) if left else 0
+        missing = measure_all(left, given, form) if left else 0
         rows = summary(windows)
     except InputError as error:
         say(f"error: {error}")
@@ -85,7 +93,15 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--form", choices=list(Minio.forms), default="one-drive", help="how the lab's MinIO is started")
+    parser.add_argument(
+        "--form",
+        default="one-drive",
+        help=f"{', '.join(Minio.forms)}, or hosts x drives per host such as 3x4, with the set size: 3x4/6",
+    )
+    parser.add_argument("--shape", type=Path, help="shape of a box (default: processes on loopback, plain folders)")
+    parser.add_argument("--sizes", nargs="+", choices=list(OBJECTS), default=list(SIZES), help="sizes of objects")
+    parser.add_argument("--clients", nargs="+", type=int, default=list(CLIENTS), help="closed-loop clients")
+    parser.add_argument("--requests", type=int, help="greatest number of requests in a window (default: no limit)")
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a window")
     parser.add_argument("--repeats", type=int, default=3, help="windows per configuration")
@@ -107,8 +123,19 @@ def _arguments() -> argparse.Namespace:
     return given
 
 
-def _chosen(globs: list[str] | None) -> list[Cell]:
-    cells = all_cells()
+def _form(text: str, shape: Path | None) -> tuple[str, Form]:
+    """Return the name and the form of the store."""
+    if text in Minio.forms:
+        form = Minio.forms[text]
+    elif parts := re.fullmatch(r"(\d+)x(\d+)(?:/(\d+))?", text):
+        form = Form(int(parts[2]), int(parts[1]), int(parts[3]) if parts[3] else None)
+    else:
+        raise InputError(f"--form {text!r} is neither {', '.join(Minio.forms)} nor hosts x drives such as 3x4 or 3x4/6")
+    name = text.replace("/", "-")
+    return (f"{name}-{shape.stem}" if shape else name), form
+
+
+def _chosen(globs: list[str] | None, cells: list[Cell]) -> list[Cell]:
     for glob in globs or ():
         if not any(fnmatch.fnmatchcase(cell.name, glob) for cell in cells):
             raise InputError(f"--only {glob!r} names no cell; the names are like {cells[0].name} and {cells[-1].name}")
@@ -127,15 +154,15 @@ def plan(cells: Sequence[Cell], given: argparse.Namespace) -> list[Window]:
         for first in order.sample(list(groups), len(groups)):
             for cell in (first, *order.sample(groups[first], len(groups[first]))):
                 facts = {"form": given.form, "cell": cell.name, "repeat": repeat}
-                facts |= {"seconds": given.seconds, "seed": given.seed}
+                facts |= {"seconds": given.seconds, "requests": given.requests, "seed": given.seed}
                 windows.append(Window(cell, repeat, given.out / given.form / cell.name / str(repeat), facts))
     return windows
 
 
-def measure_all(windows: Sequence[Window], given: argparse.Namespace) -> int:
+def measure_all(windows: Sequence[Window], given: argparse.Namespace, form: Form) -> int:
     """Measure the windows and write their Runs; how many were left out."""
     limits, missing = Limits(given.other_limit, given.steal_limit), 0
-    with lab_store(given.form) as store:
+    with lab_store(form, read_shape(given.shape) if given.shape else None) as store:
         began_s = time.monotonic()
         for done, window in enumerate(windows):
             capacity = _capacity(window)
@@ -164,7 +191,7 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
     Raises:
         KeyboardInterrupt: it was interrupted; nothing is written.
     """
-    trace = window.cell.trace(window.facts["seconds"], window.facts["seed"], capacity)
+    trace = window.cell.trace(window.facts["seconds"], window.facts["seed"], capacity, window.facts["requests"])
     discarded: list[dict[str, float]] = []
     for _ in range(TRIES):
         _clean(store)
@@ -172,6 +199,8 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
         run = replay(trace, store.target, progress=_settle)
         if run.info["aborted"]:
             raise KeyboardInterrupt
+        if store.box is not None:
+            run = replace(run, drive_accesses=drive_accesses(logs_of(store.box), run))
         for line in run.info["left_behind"]:
             say(f"warning: {line}")
         broken = limits.broken(run.info["cpu"])
@@ -203,10 +232,10 @@ def _settle(stage: str, done: float, total: float) -> None:
 
 
 @contextlib.contextmanager
-def lab_store(form: str) -> Iterator[Store]:
+def lab_store(form: Form, shape: Shape | None = None) -> Iterator[Store]:
     """The lab's store in that form; one that was not up is taken down afterwards."""
     running = lab.status("minio")
-    store = lab.up("minio", Minio.forms[form], say)
+    store = lab.up("minio", form, say, shape)
     try:
         yield store
     finally:

@@ -24,8 +24,11 @@ from traces.workload.workload import Workload
 
 MIXES = {"GET": {"GET": 1.0}, "PUT": {"PUT": 1.0}, "mix": {"GET": 0.7, "PUT": 0.3}}
 CLIENTS = (1, 2, 4, 8, 16, 32)
-OBJECTS = {"4KiB": 256, "32KiB": 256, "256KiB": 128, "1MiB": 64, "8MiB": 16}
+OBJECTS = {"4KiB": 256, "32KiB": 256, "64KiB": 256, "256KiB": 128, "1MiB": 64, "8MiB": 16, "16MiB": 8}
 """The sizes, and how many objects are there to be read: few, because they are written before every window."""
+
+SIZES = ("4KiB", "32KiB", "256KiB", "1MiB", "8MiB")
+"""Those of the usual matrix."""
 
 OPEN_SIZES = ("4KiB", "1MiB")
 OPEN_LOADS = (0.3, 0.6, 0.8)
@@ -53,34 +56,45 @@ class Cell:
         return f"{self.workload}-{self.size}-{f'c{self.clients}' if self.clients else f'open{100 * self.load:.0f}'}"
 
     @property
+    def order(self) -> tuple[bool, int, int, int, float]:
+        """Its place in the table."""
+        place = list(MIXES).index(self.workload), list(OBJECTS).index(self.size)
+        return not self.clients, *place, self.clients, self.load
+
+    @property
     def reference(self) -> Cell | None:
         """The cell that measures the capacity of which an open load is a share."""
         return None if self.clients else Cell(self.workload, self.size, REFERENCE_CLIENTS)
 
-    def trace(self, seconds: float, seed: int, capacity_ops: float | None) -> Trace:
+    def trace(self, seconds: float, seed: int, capacity_ops: float | None, requests: int | None = None) -> Trace:
         """The requests of a window. GETs read objects that are there before; every PUT writes an object of its own.
 
         So no read waits for the lock of an object that is being written, which on few objects it often would.
 
         Args:
             capacity_ops: operations a second; needed for an open load.
+            requests: the greatest number of them; None: no limit.
         """
         requested: dict[str, Any] = {"duration": seconds, "object_size": self.size, "mix": MIXES[self.workload]}
         requested |= {"keys": UniformKeys(count=OBJECTS[self.size])}
-        closed = {"clients": self.clients, "operations": _CYCLE}
+        closed = {"clients": self.clients, "operations": requests or _CYCLE}
         pace = closed if capacity_ops is None else {"rate": self.load * capacity_ops}
+        if requests is not None:
+            pace["operations"] = requests
         trace = generate(validated(Workload, requested | pace, self.name), seed)
         names = trace.table.column("key").to_pylist()
         for n, row in enumerate(np.flatnonzero(trace.op == OPS.index("PUT")).tolist()):
             names[row] = f"written-{n % PUT_KEYS:04d}"
         at = trace.table.column_names.index("key")
         table = trace.table.set_column(at, "key", pa.array(names).dictionary_encode())
-        return Trace.of(table, replace(trace.pacing, repeat=trace.pacing.loop == "closed"), self.name)
+        return Trace.of(
+            table, replace(trace.pacing, repeat=trace.pacing.loop == "closed" and requests is None), self.name
+        )
 
 
-def all_cells() -> list[Cell]:
+def all_cells(sizes: Sequence[str] = SIZES, clients: Sequence[int] = CLIENTS) -> list[Cell]:
     """The whole matrix, then the open loads."""
-    closed = [Cell(w, s, clients=c) for w in MIXES for s in OBJECTS for c in CLIENTS]
+    closed = [Cell(w, s, clients=c) for w in MIXES for s in sizes for c in clients]
     return closed + [Cell(w, s, load=load) for w in MIXES for s in OPEN_SIZES for load in OPEN_LOADS]
 
 
@@ -129,8 +143,7 @@ def summary(windows: Sequence[Window]) -> list[dict[str, Any]]:
         ``{"median", "spread"}``.
     """
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    cells = all_cells()
-    for window in sorted(windows, key=lambda window: cells.index(window.cell)):
+    for window in sorted(windows, key=lambda window: window.cell.order):
         if window.finished:
             for op, figures in summarise(Run.read(window.folder))["ops"].items():
                 found.setdefault((window.cell.name, op), []).append(figures)
