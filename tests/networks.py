@@ -13,18 +13,30 @@ from models.network.demand_sheet import Requests, draw_sheet
 from models.network.discipline import DISCIPLINES, Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
-from models.network.route import Route, Stage, Visit, single
+from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Bound, Caches, Choice, Group, Member, Station
 from sim.engine.outcome import Program
 from traces.random_streams import uniforms
 from traces.trace import Pacing
-from traces.workload.distributions import Deterministic, Exponential, Hyperexponential, Lognormal, SlowMode
+from traces.workload.distributions import Deterministic, Exponential, Hyperexponential, Lognormal, Occasional, SlowMode
 
 SHAPES = (
     Deterministic(), Exponential(), Lognormal(cv=1.5), Hyperexponential(cv=2), SlowMode(probability=0.1, factor=10),
+    Occasional(probability=0.5),
 )  # fmt: skip
+
+
+def claiming_once(visits: list[Visit]) -> tuple[Visit, ...]:
+    """A branch of these visits: after one that claims the stage there is no other, and no timer."""
+    first = next((i for i, visit in enumerate(visits) if visit.claims), len(visits))
+    after = (dataclasses.replace(visit, timer=False, claims=False) for visit in visits[first + 1 :])
+    return (*visits[: first + 1], *after)
+
+
+def _visit(place, demand, releases, ties, timer, claims, chance) -> Visit:
+    return Visit(place, demand, releases, ties, timer, claims, None if timer or claims else chance)
 
 
 CLASSES = 2
@@ -131,7 +143,10 @@ def networks(draw, plain: bool = False) -> Network:
     if groups:
         places.append(st.builds(Bound, group=st.integers(0, len(groups) - 1), position=st.integers(0, 1)))
     flags = st.just(False) if plain else st.booleans()
-    branch = st.lists(st.builds(Visit, st.one_of(places), demand, flags, flags), min_size=1, max_size=3).map(tuple)
+    chances = [None, Chance(0.5), Chance(0.5), Chance(0.0)]
+    chances.append(Chance(0.7, within=chances[1]))
+    visit = st.builds(_visit, st.one_of(places), demand, flags, flags, flags, flags, st.sampled_from(chances))
+    branch = st.lists(visit, min_size=1, max_size=3).map(claiming_once)
 
     @st.composite
     def stage(draw):

@@ -23,8 +23,8 @@ _MINIO: dict[str, Any] = {
             "HEAD": "0.2ms",
         },
     },
-    "host": {
-        "cores": 2,
+    "hosts": {
+        "cores": {"count": 2},
         "cpu": {
             "GET": {"constant": "0.38ms", "per_byte": "0.8ns", "distribution": {"kind": "lognormal", "cv": 0.5}},
             "PUT": {"constant": "1.9ms", "per_byte": "6ns", "distribution": {"kind": "lognormal", "cv": 0.3}},

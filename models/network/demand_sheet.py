@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from models.network.background import Background
 from models.network.network import Network
 from models.network.placement import key_hashes
-from models.network.route import Route
+from models.network.route import Chance, Route
 from models.network.station import Bound, Member
+from traces.random_streams import stream_id, uniforms
 from traces.trace import Pacing, Trace
 from traces.workload.generate import group_seed
 
@@ -94,7 +95,7 @@ class Sheet:
         first_visit: index of each request's first visit, shape (n,); visits are in the order of `Route.visits`, once
             for each attempt that its policy allows.
         station: shape (visits,); below 0: bound at run time, see `bound_code`.
-        demand_s: shape (visits,).
+        demand_s: shape (visits,); `PASSES_BY`: the request passes by.
     """
 
     first: int
@@ -147,6 +148,9 @@ def sources(requests: Requests) -> tuple[Source, ...]:
     return (*((Source("", Pacing(), rows, opened),) if len(rows) else ()), *closed)
 
 
+PASSES_BY = -1.0
+"""The demand in a Sheet of a visit that the request does not make."""
+
 POSITIONS = 1 << 16
 """Maximum number of positions of a group's members."""
 
@@ -192,6 +196,9 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         block = demand_s[at].reshape(-1, width)
         for v, (visit, stream) in enumerate(zip(drawn.visits * drawn.policy.attempts, drawn.streams, strict=True)):
             block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[selected])
+            if not visit.is_certain and visit.demand.occasion < 1:
+                block[block[:, v] == 0, v] = PASSES_BY
+        _pass_by(block, drawn, seed, first, len(rows), selected)
     phase = requests.phase[rows]
     if requests.repeat and len(requests):
         lap = np.arange(first, first + len(rows)) // len(requests)
@@ -199,6 +206,24 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         phase = (phase + lap * (last + 1 if last else 0)).astype(np.int32)
     arrival_s, think_s = requests.arrival_s[rows], requests.think_s[rows]
     return Sheet(first, route, arrival_s, think_s, phase, key_hash, first_visit, station, demand_s)
+
+
+def _pass_by(
+    block: NDArray[np.float64], route: Route, seed: int, first: int, count: int, chosen: slice | NDArray[np.int64]
+) -> None:
+    """Set the demands of visits that requests pass by, shape (requests, visits of all attempts), to `PASSES_BY`.
+
+    Each attempt decides for itself; request i takes draw i of a decision's own stream.
+    """
+    for attempt in range(route.policy.attempts if route.chances else 0):
+        made: dict[Chance, NDArray[np.bool_]] = {}
+        for number, chance in enumerate(route.chances):
+            stream = stream_id(f"chance/{route.name}/{number}" + (f"/{attempt}" if attempt else ""))
+            own = uniforms(seed, stream, first, count)[chosen] < chance.probability
+            made[chance] = own & made[chance.within] if chance.within else own
+        for v, visit in enumerate(route.visits, attempt * len(route.visits)):
+            if visit.chance is not None:
+                block[~made[visit.chance], v] = PASSES_BY
 
 
 def _draw_groups(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:

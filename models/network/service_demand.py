@@ -13,7 +13,7 @@ from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
 from traces.random_streams import uniforms
 from traces.units import Bytes, Seconds, parse_seconds
-from traces.workload.distributions import Deterministic, Shape, Strict
+from traces.workload.distributions import Deterministic, Occasional, Shape, Strict
 
 SecondsPerByte = Annotated[
     float, Unit("s/B", "2ns"), BeforeValidator(parse_seconds, json_schema_input_type=float | str)
@@ -77,6 +77,18 @@ class ServiceDemand(Strict):
     def takes_time(self) -> bool:
         """Whether a visit takes any time, given a large enough size."""
         return any((self.constant, self.per_byte, self.per_block))
+
+    @property
+    def occasion(self) -> float:
+        """Fraction of the visits that are above zero: below 1 if the distribution is `Occasional`."""
+        return self.distribution.probability if isinstance(self.distribution, Occasional) else 1.0
+
+    @property
+    def on_occasion(self) -> ServiceDemand:
+        """The demand of these visits."""
+        if not isinstance(self.distribution, Occasional):
+            return self
+        return self.scaled(1 / self.occasion).model_copy(update={"distribution": self.distribution.of})
 
     def scaled(self, fraction: float) -> ServiceDemand:
         """Return the demand of a fraction of the work."""

@@ -87,6 +87,10 @@ class Station:
             raise ValueError(f"station {self.name!r}: queue_limit and poll_s must be at least 0, poll_limit at least 1")
 
 
+NOWHERE = Station("nowhere", "nowhere", Discipline.GATE)
+"""An always open gate, which stands for a part that a visit does not have: visits there take no time."""
+
+
 @dataclass(frozen=True)
 class Member:
     """A station that depends on the request's key: column `position` of the key's row in placement table `table`."""

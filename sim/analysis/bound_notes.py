@@ -11,7 +11,7 @@ from models.network.route import Route
 from models.network.scenario import Kind
 from models.network.station import Bound, Choice
 from sim.analysis.service_demands import Demands
-from sim.analysis.visit_places import is_even, is_keyed, may_refuse, names_of, stations_of, targets
+from sim.analysis.visit_places import is_even, is_hedged, is_keyed, may_refuse, names_of, stations_of, targets
 
 _BY_LOAD = (Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO, Choice.CLIENT)
 """Choices whose members do not have the same number of requests, or not by expectation."""
@@ -157,6 +157,9 @@ def _on_branches(routes: Sequence[Route]) -> Iterator[str]:
             f"{_names(partly)}: branches that are not needed also count as work; a run that ends before they are done "
             "may have a higher throughput."
         )
+    hedged = [route for route in routes if any(is_hedged(route))]
+    if hedged:
+        yield f"{_names(hedged)}: work that begins only after a timer does not count, so the throughput is optimistic."
 
 
 def _on_worst_case(network: Network, routes: Sequence[Route], background: bool) -> Iterator[str]:

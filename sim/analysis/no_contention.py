@@ -43,9 +43,11 @@ def held_s(route: Route, visits: Sequence[int], stay_s: Floats, least_s: Floats)
     The other arguments are those of `path_s`. A token is held until a later visit to its pool that `releases`, or until
     all branches of the request are done. The total holding time does not depend on which of several tokens a visit
     returns, so takes and releases are paired in the simplest way: within a branch, else with a take of an earlier
-    stage. If not all branches are needed, a token may be taken late, and its holding time counts as 0.
+    stage. If not all branches are needed, a token may be taken late, and its holding time counts as 0. If a request
+    may pass by some of the visits and make others, the pairs are unknown.
     """
-    pairs = _pairs(route, visits)
+    together = len({(route.visits[v].chance, route.visits[v].demand.occasion == 1) for v in visits}) == 1
+    pairs = _pairs(route, visits) if together else None
     for take in visits:
         if not route.visits[take].releases:
             yield take, None if pairs is None else _between_s(route, take, pairs.get(take), stay_s, least_s)

@@ -75,8 +75,8 @@ def too_slow(network: Network, requests: Requests, offered_ops: float) -> tuple[
         for visit in network.routes[k].visits:
             station = _station(network, visit)
             if station.discipline.takes_time and not station.discipline.infinite:
-                each_s = visit.demand.mean_s(size_bytes).mean()
-                work_s[station.name] += count / len(requests) * _least_s(station, float(each_s))
+                each_s = visit.demand_if_made.mean_s(size_bytes).mean()
+                work_s[station.name] += visit.fraction * count / len(requests) * _least_s(station, float(each_s))
                 if isinstance(visit.station, Member | Bound):
                     placed_roles.add(station.role)
     return _overloaded(network, work_s, placed_roles, offered_ops)

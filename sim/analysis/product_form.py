@@ -65,7 +65,7 @@ def why_not(network: Network, requests: Requests) -> str | None:
 
 def _why_station_not(network: Network, requests: Requests, index: int) -> str | None:
     station, visits = network.stations[index], list(_visits_to(network, requests, index))
-    means = [mean for visit, sizes in visits for mean in visit.demand.mean_s(sizes).tolist()]
+    means = [mean for visit, sizes in visits for mean in visit.demand_if_made.mean_s(sizes).tolist()]
     never_busy = not any(means) and not station.batch_item_s and not station.discipline.holds_tokens
     if not visits or never_busy or station.discipline.product_form == "any":
         return None
@@ -75,7 +75,8 @@ def _why_station_not(network: Network, requests: Requests, index: int) -> str | 
         return "has a setup time"
     if station.caches:
         return "has CPU caches that cool down while idle"
-    other = next((v.demand.distribution for v, _ in visits if not isinstance(v.demand.distribution, Exponential)), None)
+    shapes = (visit.demand_if_made.distribution for visit, _ in visits)
+    other = next((shape for shape in shapes if not isinstance(shape, Exponential)), None)
     if other is not None:
         return f"has {other.kind} demands, not exponential ones"
     if not math.isclose(min(means), max(means), rel_tol=1e-12):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from models.network.demand_sheet import Requests, Sheet, draw_sheet
 from models.network.network import Network
 from models.network.route import Route, Stage, Visit
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Member
 from sim.analysis.no_contention import held_s, limited_mean, path_s
 from sim.analysis.station_work import StationWork
 from sim.analysis.supported_features import uncounted_feature
-from sim.analysis.visit_places import Places, Resource, is_done, may_refuse, stations_of
+from sim.analysis.visit_places import Places, Resource, is_done, is_hedged, may_refuse, stations_of
 from sim.engine.outcome import Floats, Program
 from traces.errors import InputError
 from traces.workload.distributions import Deterministic, Shape
@@ -62,15 +64,22 @@ class Demands:
 
 @dataclass(frozen=True)
 class _Block:
-    """Successful requests of one route: the demands of the successful attempt, shape (requests, visits)."""
+    """Successful requests of one route: the visits of the successful attempt, shape (requests, visits).
+
+    Attributes:
+        demand_s, least_s: expected and least demand, if the visit is made.
+        made: the expected number of visits: 1, 0 if the request passes by, between them if that is not known.
+        every_s, every_made: the same of all attempts, shape (requests, attempts, visits).
+    """
 
     k: int
     route: Route
     place: NDArray[np.int64]
     demand_s: Floats
     least_s: Floats
+    made: Floats
     every_s: Floats
-    """Demands of all attempts, shape (requests, attempts, visits)."""
+    every_made: Floats
 
 
 _Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
@@ -91,9 +100,10 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
     Raises:
         InputError: there are no requests, or the network has an unsupported feature.
     """
-    mean = with_service_demands(network, lambda demand: demand.model_copy(update={"distribution": Deterministic()}))
+    made = with_all_visits(network)
+    mean = with_service_demands(made, lambda demand: demand.model_copy(update={"distribution": Deterministic()}))
     least = with_service_demands(
-        network, lambda demand: demand if isinstance(demand.distribution, Deterministic) else demand.scaled(0.0)
+        made, lambda demand: demand if isinstance(demand.distribution, Deterministic) else demand.scaled(0.0)
     )
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
@@ -128,14 +138,22 @@ def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
 
 def with_service_demands(network: Network, change: Callable[[ServiceDemand], ServiceDemand]) -> Network:
     """Return the network with each service demand changed."""
+    return with_visits(network, lambda visit: replace(visit, demand=change(visit.demand)))
+
+
+def with_visits(network: Network, change: Callable[[Visit], Visit]) -> Network:
+    """Return the network with each visit changed."""
 
     def stage_of(stage: Stage) -> Stage:
-        return replace(
-            stage, branches=tuple(tuple(replace(v, demand=change(v.demand)) for v in b) for b in stage.branches)
-        )
+        return replace(stage, branches=tuple(tuple(change(visit) for visit in b) for b in stage.branches))
 
     routes = (replace(route, stages=tuple(map(stage_of, route.stages))) for route in network.routes)
     return replace(network, routes=tuple(routes))
+
+
+def with_all_visits(network: Network) -> Network:
+    """Return the network in which no request passes by a visit."""
+    return with_visits(network, lambda visit: replace(visit, demand=visit.demand_if_made, chance=None))
 
 
 class _Sums:
@@ -151,12 +169,14 @@ class _Sums:
         shape = (len(network.routes), len(self.places))
         self.present = np.zeros(len(network.routes))
         self.visits, self.total_s, self.taken = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
+        self.ever_taken = np.zeros(shape[1])
         self.held_s, self.unknown = np.zeros(shape[1]), set[int]()
         self.no_contention_s = np.zeros(shape[0])
+        self._batching: dict[int | Member | Bound, bool] = {}
 
     def demands(self, chunks: _Chunks) -> Demands:
         for sheet, least, winner in chunks():
-            self.work.add_batch_starts(*self._all(sheet, least))
+            self.work.add_batch_starts(*self._possible(sheet, least))
             for block in self._blocks(sheet, least, winner):
                 self._add(block)
         count = self.present.sum()
@@ -179,21 +199,22 @@ class _Sums:
             mean_s=self.places.evenly(self.total_s) * ~self.work.is_idle[: self.places.stations] / requested[:, None],
             requested=np.where(is_pool, self.places.certain(self.taken), visits) / count,
             low_s=low_s / count,
-            high_s=np.where(holds & (self.places.possible(self.taken) > 0), np.inf, high_s / count),
+            high_s=np.where(holds & (self.places.possible(self.ever_taken) > 0), np.inf, high_s / count),
             queueing_s=float(self.work.queueing_s / count),
             delay_s=float(self.work.delay_s / count),
             no_contention_s=self.no_contention_s / requested,
             unknown_pools=tuple(self.network.stations[k].name for k in sorted(self.unknown)),
         )
 
-    def _all(self, sheet: Sheet, least: Sheet) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """Return the places, demands and least demands of all visits of all attempts, each shape (visits,)."""
+    def _possible(self, sheet: Sheet, least: Sheet) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """Return the places, demands and least demands of visits of all attempts that may be made; shape (visits,)."""
         place = np.zeros(len(sheet.station), np.int64)
         for k, mine, at in self._rows(sheet):
             route = self.network.routes[k]
             once = self.places.of(route, sheet.station[at[:, 0]], sheet.key_hash[mine])
             place[at] = once[:, None, :]
-        return place, sheet.demand_s, least.demand_s
+        made = sheet.demand_s >= 0
+        return place[made], sheet.demand_s[made], least.demand_s[made]
 
     def _rows(self, sheet: Sheet) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
         """Yield each route, its requests, and the indices of their visits: shape (requests, attempts, visits)."""
@@ -212,23 +233,35 @@ class _Sums:
                 continue
             route, won = self.network.routes[k], at[np.arange(len(mine)), winner[mine]]
             place = self.places.of(route, sheet.station[won], sheet.key_hash[mine])
-            yield _Block(k, route, place, sheet.demand_s[won], least.demand_s[won], sheet.demand_s[at])
+            fraction = np.array([visit.fraction for visit in route.visits]) if self.expected else 1.0
+            made, every_made = (np.where(sheet.demand_s[of] >= 0, fraction, 0.0) for of in (won, at))
+            demand_s, least_s, every_s = (
+                np.maximum(times, 0.0) for times in (sheet.demand_s[won], least.demand_s[won], sheet.demand_s[at])
+            )
+            yield _Block(k, route, place, demand_s, least_s, made, every_s, every_made)
 
     def _add(self, block: _Block) -> None:
         k, places = block.k, len(self.places)
         self.present[k] += len(block.place)
-        self.visits[k] += np.bincount(block.place.ravel(), minlength=places)
-        self.total_s[k] += np.bincount(block.place.ravel(), block.demand_s.ravel(), places)
-        takes = [v for v, visit in enumerate(block.route.visits) if not visit.releases]
-        self.taken += np.bincount(block.place[:, takes].ravel(), minlength=places)
+        hedged = is_hedged(block.route)
+        usual = np.flatnonzero(~np.array(hedged))
+        place, made = block.place[:, usual].ravel(), block.made[:, usual].ravel()
+        self.visits[k] += np.bincount(place, made, places)
+        self.total_s[k] += np.bincount(place, made * block.demand_s[:, usual].ravel(), places)
+        takes = np.array([not visit.releases for visit in block.route.visits])
+        surely, ever = np.flatnonzero(takes & ~np.array(hedged)), np.flatnonzero(takes)
+        self.taken += np.bincount(block.place[:, surely].ravel(), block.made[:, surely].ravel(), places)
+        # Another attempt may make visits that the successful one passes by.
+        most = block.every_made.max(axis=1)
+        self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
         done = np.flatnonzero(is_done(self.network, block.route))
-        self.work.add_least(block.place[:, done].ravel(), block.demand_s[:, done].ravel())
+        self.work.add_least(block.place[:, done].ravel(), block.demand_s[:, done].ravel(), block.made[:, done].ravel())
         every = np.broadcast_to(block.place[:, None, :], block.every_s.shape)
-        self.work.add_most(every.ravel(), block.every_s.ravel())
+        self.work.add_most(every.ravel(), block.every_s.ravel(), block.every_made.ravel())
 
     def _add_no_contention(self, block: _Block) -> None:
-        stay_s = self.work.stay_s(block.place, block.demand_s, 0)
-        least_s = self.work.stay_s(block.place, block.least_s, 1)
+        stay_s = self.work.stay_s(block.place, block.demand_s, 0) * block.made
+        least_s = self.work.stay_s(block.place, block.least_s, 1) * (block.made == 1)
         self._add_held(block, stay_s, least_s)
         if self.expected:
             self.no_contention_s[block.k] += self._expected_no_contention_s(block, stay_s, least_s).sum()
@@ -250,9 +283,10 @@ class _Sums:
                 holds = self.work.holds[pool]
                 # Visits to other places may return tokens of this place.
                 mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
-                for _, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
+                for take, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
                     known = holds & ~mixed & (held is not None)
                     if held is not None:
+                        held = held * block.made[mine, take]
                         self.held_s += np.bincount(pool[known], held[known], len(self.places))
                     for unknown in np.unique(pool[holds & ~known]).tolist():
                         self.unknown.update(self.places.members(unknown))
@@ -271,8 +305,8 @@ class _Sums:
             return no_contention_s
         ratio = np.divide(end_s, no_contention_s, out=np.full_like(end_s, np.inf), where=no_contention_s > 0)
         cut_s = np.stack([
-            stay_s[:, v] * np.min([limited_mean(shape, ratio) for shape in self._shapes(visit)], axis=0)
-            for v, visit in enumerate(route.visits)
+            stay_s[:, v] * np.min([limited_mean(shape, ratio * made) for shape in self._shapes(visit)], axis=0)
+            for v, (visit, made) in enumerate((visit, visit.fraction) for visit in route.visits)
         ], axis=1)  # fmt: skip
         cut_path_s = path_s(route, cut_s, least_s * np.minimum(ratio, 1.0)[:, None])
         return np.maximum(cut_path_s, np.minimum(least_path_s, end_s))
@@ -287,12 +321,16 @@ class _Sums:
 
     def _shapes(self, visit: Visit) -> set[Shape]:
         """Return the possible distributions of a visit's duration: a commit may join another job's batch."""
-        shapes: set[Shape] = {visit.demand.distribution}
-        if self._commits(visit):
-            others = (v for route in self.network.routes for v in route.visits)
-            shapes |= {v.demand.distribution for v in others if self._commits(v)}
-        return shapes
+        shapes: set[Shape] = {visit.demand_if_made.distribution}
+        return shapes | self._commit_shapes if self._commits(visit) else shapes
+
+    @cached_property
+    def _commit_shapes(self) -> set[Shape]:
+        visits = (visit for route in self.network.routes for visit in route.visits)
+        return {visit.demand_if_made.distribution for visit in visits if self._commits(visit)}
 
     def _commits(self, visit: Visit) -> bool:
-        stations = stations_of(self.network, visit.station)
-        return any(self.network.stations[k].discipline.batches for k in stations)
+        if visit.station not in self._batching:
+            stations = stations_of(self.network, visit.station)
+            self._batching[visit.station] = any(self.network.stations[k].discipline.batches for k in stations)
+        return self._batching[visit.station]

@@ -57,14 +57,14 @@ class StationWork:
         np.minimum.at(self.head_s[0], where, demand_s)
         np.minimum.at(self.head_s[1], where, least_s)
 
-    def add_least(self, place: NDArray[np.int64], demand_s: Floats) -> None:
-        """Add visits that certainly take place, both shape (visits,)."""
-        spent_s = np.minimum(demand_s, self.least_item_s[place])
+    def add_least(self, place: NDArray[np.int64], demand_s: Floats, made: Floats) -> None:
+        """Add visits that certainly take place if they are `made` (expected number); all shape (visits,)."""
+        spent_s = np.minimum(demand_s, self.least_item_s[place]) * made
         self.least_s += np.bincount(place, np.where(self.is_idle[place], 0.0, spent_s), len(self.places))
 
-    def add_most(self, place: NDArray[np.int64], demand_s: Floats) -> None:
-        """Add visits that may take place, both shape (visits,)."""
-        spent_s = (np.maximum(demand_s, self.most_item_s[place]) + self.longer_s[place]) * self.works[place]
+    def add_most(self, place: NDArray[np.int64], demand_s: Floats, made: Floats) -> None:
+        """Add visits that may take place if they are `made` (expected number); all shape (visits,)."""
+        spent_s = (np.maximum(demand_s, self.most_item_s[place]) + self.longer_s[place]) * self.works[place] * made
         self.most_s += np.bincount(place, spent_s, len(self.places))
         slow_s = spent_s / self.places.slowest[place]
         self.queueing_s += slow_s[self.is_queue[place]].sum()

@@ -31,7 +31,7 @@ _COUNTED: dict[type[Any], set[str]] = {
     },
     Route: {"name", "stages", "priority", "policy"},
     Stage: {"branches", "need", "delivers"},
-    Visit: {"station", "demand", "releases", "ties"},
+    Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance"},
     Group: {"choice", "members", "table"},
     Policy: {
         "timeout_s",

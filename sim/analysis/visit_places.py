@@ -102,20 +102,37 @@ def lasting_pools(network: Network) -> frozenset[int]:
 
 
 def _comes_back(route: Route, take: int, pools_at: Sequence[Collection[int]]) -> bool:
-    """Whether a token taken at a visit is returned by its own branch or a later stage, with no other pool between."""
+    """Whether a token taken at a visit is returned by its own branch or a later stage.
+
+    There may be no other pool between, and nothing at which the branch may stop.
+    """
     stage, last = route.places[take]
+    if _may_stop_after(route.visits[take]):
+        return False
     for v in (*range(take + 1, last + 1), *(v for v, (s, _) in enumerate(route.places) if s > stage)):
         if route.visits[v].releases and route.visits[v].station == route.visits[take].station:
-            return True
-        if pools_at[v]:
+            return _is_made_with(route.visits[v], route.visits[take])
+        if pools_at[v] or _may_stop_after(route.visits[v]):
             return False
     return False
+
+
+def _is_made_with(visit: Visit, other: Visit) -> bool:
+    """Whether a request that makes the other visit certainly makes the visit."""
+    if visit.demand.occasion < 1:
+        return False
+    return visit.chance is None or (other.chance is not None and other.chance.is_within(visit.chance))
+
+
+def _may_stop_after(visit: Visit) -> bool:
+    return visit.timer or visit.claims
 
 
 def is_done(network: Network, route: Route) -> list[bool]:
     """Return whether each visit takes place in every successful attempt.
 
-    Those of branches that a stage needs do; so do those of further branches, unless they may be refused or blocked.
+    Those of branches that a stage needs do; so do those of further branches, unless they may be refused or blocked, but
+    not visits after one at which the branch may stop.
     """
     lasting = lasting_pools(network) if any(s.need < len(s.branches) for s in route.stages) else frozenset[int]()
     done: list[bool] = []
@@ -123,7 +140,19 @@ def is_done(network: Network, route: Route) -> list[bool]:
         for branch in stage.branches:
             sure = stage.need == len(stage.branches) or not any(may_stop(network, v, lasting) for v in branch)
             done += [sure] * len(branch)
-    return done
+    return [is_sure and not late for is_sure, late in zip(done, is_hedged(route), strict=True)]
+
+
+def is_hedged(route: Route) -> list[bool]:
+    """Return whether each visit takes place only if its stage still needs its branch, because it is behind a timer."""
+    hedged: list[bool] = []
+    for stage in route.stages:
+        for branch in stage.branches:
+            late = False
+            for visit in branch:
+                hedged.append(late)
+                late |= stage.need < len(stage.branches) and _may_stop_after(visit)
+    return hedged
 
 
 def is_keyed(network: Network, route: Route, group: int) -> bool:

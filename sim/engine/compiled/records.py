@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from models.network.demand_sheet import POSITIONS
+from models.network.demand_sheet import PASSES_BY, POSITIONS
 from models.network.discipline import DISCIPLINES
 from models.network.retry_policy import HEDGE_SAMPLES
 from models.network.scenario import Kind
@@ -122,7 +122,8 @@ ROUTE = Record("RouteLayout", "The stages of a request type, and its client's po
 STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
                _numbers("int64", need="", delivers="", first_branch="", end_branch=""))  # fmt: skip
 POSITION = Record("PositionLayout", "A visit's place in its route.",
-                  _numbers("int32", stage="", is_last="of its branch", releases="", ties=""))  # fmt: skip
+                  _numbers("int32", stage="", is_last="of its branch", releases="", ties="", timer="",
+                           claims=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                _numbers("int64", choice="", members="", positions="", first_member="in member_station",
                         rows="0: members are stations", columns="", first_row="in placement_station"))  # fmt: skip
@@ -219,6 +220,7 @@ _NUMBERS = {
     "BOUND_POSITIONS": POSITIONS,
     "UNBOUNDED": UNBOUNDED,
 }
+_REALS = {"PASSES_BY": PASSES_BY}
 
 
 def _codes(has: str) -> int:
@@ -235,6 +237,7 @@ def header() -> str:
         for e in ENUMS
     ]
     numbers = [f"#define {name} INT64_C({value})" for name, value in _NUMBERS.items()]
+    numbers += [f"#define {name} ({value})" for name, value in _REALS.items()]
     properties = [
         f"#define {name.upper()}(discipline) (UINT64_C({_codes(name):#x}) >> (discipline) & 1)" for name in PROPERTIES
     ]

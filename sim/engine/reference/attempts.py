@@ -11,7 +11,7 @@ from functools import partial
 
 import simpy
 
-from models.network.demand_sheet import bound_of
+from models.network.demand_sheet import PASSES_BY, bound_of
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
 from sim.engine.latency_histogram import LatencyBins
 from sim.engine.outcome import JITTER_STREAM, Failure, Program
@@ -164,16 +164,22 @@ class Attempts:
 
     def _fork(self, attempt: Attempt) -> None:
         """Start the branches of the attempt's current stage."""
-        attempt.done = attempt.failed = 0
+        attempt.done = attempt.failed = attempt.claimed = 0
         firsts = attempt.request.route.forks[attempt.stage]
         attempt.live += len(firsts)
         for position in firsts:
             self._enter(Job(attempt, position))
 
     def _enter(self, job: Job) -> None:
-        """Begin the visit at the job's position."""
+        """Begin the visit at the job's position, or the next one that the request does not pass by."""
         attempt = job.attempt
         request, visit = attempt.request, attempt.first + job.position
+        while request.demands[visit] == PASSES_BY:
+            if job.position == attempt.places[job.position][1]:
+                self._complete(job)
+                return
+            job.position += 1
+            visit += 1
         job.demand = request.demands[visit]
         station = request.stations[visit]
         if station < 0:
@@ -202,17 +208,26 @@ class Attempts:
     def leave(self, job: Job) -> None:
         """End a visit: continue with the next of its branch, or join the stage."""
         attempt = job.attempt
+        visit = attempt.visits[job.position]
+        if (visit.timer or visit.claims) and not attempt.cancelled and not self._goes_on(job, visit.claims):
+            return
         self.clock_s = self.clock._now
         if attempt.cancelled:
             self._end_branch(attempt)
             return
-        stage, last = attempt.places[job.position]
+        last = attempt.places[job.position][1]
         if self.paths:
             attempt.spent.setdefault(last, []).append((job.server.station.role, *job.server.spent(job)))
         if job.position != last:
             job.position += 1
             self._enter(job)
-            return
+        else:
+            self._complete(job)
+
+    def _complete(self, job: Job) -> None:
+        """End a branch at its last visit, and join its stage if no more branches are needed."""
+        attempt = job.attempt
+        stage, last = attempt.places[job.position]
         attempt.live -= 1
         if stage == attempt.stage and not attempt.over:
             attempt.done += 1
@@ -223,9 +238,31 @@ class Attempts:
         if attempt.live == 0:
             self._drained(attempt)
 
+    def _goes_on(self, job: Job, claims: bool) -> bool:
+        """Return whether its stage still needs a branch, and let it claim the stage; otherwise stop the branch.
+
+        A timer of an infinite server that ends in vain is not the end of a run.
+        """
+        attempt = job.attempt
+        stage, _ = attempt.places[job.position]
+        if stage != attempt.stage or attempt.over:
+            if not job.server.station.discipline.infinite:
+                self.clock_s = self.clock._now
+            self._end_branch(attempt)
+            return False
+        of = attempt.request.route.stages[stage]
+        if attempt.claimed >= of.need:
+            self.refuse(job, Failure.STATION_DOWN)
+            return False
+        if claims:
+            attempt.claimed += 1
+            if attempt.claimed == of.need and of.delivers and not attempt.request.background:
+                self.results.deliver(attempt.request, self.clock._now)
+        return True
+
     def _add_branch(self, attempt: Attempt, last: int) -> None:
         """Add the visits of the branch that ends with the visit `last` to the attempt's path."""
-        for role, waiting_s, service_s in attempt.spent[last]:
+        for role, waiting_s, service_s in attempt.spent.get(last, ()):
             at = 2 * self.roles.index(role)
             attempt.path_s[at] += waiting_s
             attempt.path_s[at + 1] += service_s

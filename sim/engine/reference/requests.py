@@ -43,11 +43,11 @@ class Request:
 
 
 class Attempt:
-    """An attempt: its current stage, and how many branches of the stage are done or have failed."""
+    """An attempt: its current stage, and how many branches of the stage are done, have failed or have claimed it."""
 
     __slots__ = (
-        "began_s", "bindings", "cancelled", "done", "failed", "first", "held", "live", "number", "over", "path_s",
-        "places", "priority", "request", "spent", "stage", "waiting",
+        "began_s", "bindings", "cancelled", "claimed", "done", "failed", "first", "held", "live", "number", "over",
+        "path_s", "places", "priority", "request", "spent", "stage", "visits", "waiting",
     )  # fmt: skip
 
     def __init__(self, request: Request, number: int, began_s: float):
@@ -55,9 +55,9 @@ class Attempt:
         # If paths are recorded: waiting and service time by role up to the current stage, and of each visit by branch.
         self.path_s: list[float] = []
         self.spent: dict[int, list[tuple[str, float, float]]] = {}
-        self.places = request.route.places
+        self.places, self.visits = request.route.places, request.route.visits
         self.first = number * request.width  # index of its first visit among those of all attempts
-        self.stage = self.done = self.failed = self.live = 0
+        self.stage = self.done = self.failed = self.claimed = self.live = 0
         self.cancelled = self.over = False
         self.waiting: dict[int, Job] = {}  # jobs in queues, by visit
         self.bindings: dict[int, int] = {}  # group: member

@@ -15,14 +15,14 @@ from models.network.demand_sheet import Requests, Sheet, draw_sheet
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
-from models.network.route import Route, Stage, Visit, single
+from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
 from sim.analysis.bound_notes import may_fail
 from sim.analysis.bounds import Between, bounds
-from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_service_demands
+from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_all_visits, with_service_demands
 from sim.analysis.supported_features import uncounted_feature
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
@@ -97,7 +97,7 @@ def assert_closed_inside(pacing: Pacing, requested: Requests, run: Outcome, foun
     # Clients start one after the other, and stop one after the other: then fewer than all of them think, or are at
     # infinite servers, while no server works.
     n, clients, phases = len(run.end_s), pacing.clients, len(np.unique(sheet.phase))
-    longest_s = np.add.reduceat(sheet.demand_s, np.sort(sheet.first_visit)).max()
+    longest_s = np.add.reduceat(np.maximum(sheet.demand_s, 0), np.sort(sheet.first_visit)).max()
     edge_s = phases * ((clients - 1) * pacing.stagger_s + requested.think_s.max() + 2 * longest_s)
     most_s, response_s = found.response_s.high, float((run.end_s - run.start_s).mean())
     if most_s is not None:
@@ -144,7 +144,7 @@ def test_undisturbed_programs_stay_inside(program, tokens):
 @settings(deadline=None, max_examples=200)
 @given(st.data(), st.integers(0, 2**32), st.booleans())
 def test_expected_demands_bound_what_leaves_nothing_to_chance(data, seed, tokens):
-    drawn = data.draw(networks())
+    drawn = with_all_visits(data.draw(networks()))
     requests = data.draw(requests_for(drawn))
     certain = with_service_demands(drawn, lambda law: law.model_copy(update={"distribution": Deterministic()}))
     groups = tuple(
@@ -172,9 +172,10 @@ def token_programs(draw) -> Program:
     )  # fmt: skip
     demand = st.builds(ServiceDemand, constant=st.sampled_from([0.5, 2.0]), distribution=st.sampled_from(SHAPES))
     pool = st.sampled_from([0, 0, 1, Member(0, 0)])
+    chances = draw(st.sampled_from([[None], [None, Chance(0.5)], [Chance(0.5)]]))
     visit = st.one_of(
         st.builds(Visit, st.sampled_from([2, 2, 2, 3]), demand),
-        st.builds(Visit, pool, st.just(ServiceDemand()), st.booleans()),
+        st.builds(Visit, pool, st.just(ServiceDemand()), st.booleans(), chance=st.sampled_from(chances)),
     )
     branch = st.lists(visit, min_size=1, max_size=5).map(tuple)
 
@@ -194,6 +195,14 @@ def token_programs(draw) -> Program:
 @given(token_programs())
 def test_random_tokens_stay_inside(program):
     assert_inside(program)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tokens_that_only_a_hedge_takes_are_held_for_an_unknown_time(seed):
+    pool, wire = Station("a", "pool", Discipline.POOL, 4), Station("wire", "network", Discipline.INFINITE_SERVER)
+    visits = single(Visit(0, ServiceDemand(), chance=Chance(0.5)), Visit(1, constant(1.0)))
+    network = Network((pool, wire), (Route("GET", (visits,), policy=Policy(hedge_after_s=0.5)),))
+    assert_inside(Program.of(network, poisson(1, 0.1, seed=1), seed))
 
 
 @pytest.mark.parametrize("clients", [1, 8, 64])
@@ -411,7 +420,7 @@ def test_background_commits_may_begin_a_batch():
 
 @dataclass(frozen=True)
 class Ageing(Station):
-    """A station with a feature that nobody knows."""
+    """A station with a feature that is unknown."""
 
     age_s: float = 0.0
 

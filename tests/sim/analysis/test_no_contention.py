@@ -1,4 +1,4 @@
-"""A request that nobody is in the way of: how long it holds tokens, and how soon it may be answered."""
+"""A request without others in its way: how long it holds tokens, and how soon it may be answered."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_tokens_held_limit_throughput():
 @pytest.mark.parametrize(
     ("stages", "held_s"),
     [
-        # Until all is done, also of branches that nobody waits for; but who is first is not what is counted on.
+        # Until all is done, also of branches that nothing waits for; but who is first is not what is counted on.
         ([single(TAKE, wire(1.0)), Stage(((wire(2.0),), (wire(3.0),)), 2)], 4.0),
         ([single(TAKE, wire(1.0)), Stage(((wire(2.0),), (wire(3.0),)), 1)], 3.0),
         # From one stage to a branch of a later one.

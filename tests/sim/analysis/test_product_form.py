@@ -224,7 +224,7 @@ def test_reasons_of_routes_and_phases():
     straight = Route("GET", (single(Visit(0, exponential)),))
     network = Network((station(Discipline.FIFO),), (straight, fork))
     requests = closed(4, 0.0, seed=1, clients=2)
-    assert why_not(network, requests) is None, "a route that nobody asks for does not matter"
+    assert why_not(network, requests) is None, "a route that is not requested does not matter"
     requests.route[2] = 1
     assert why_not(network, requests) == "stage 2 of PUT is a fork"
     requests.phase[3] = 1

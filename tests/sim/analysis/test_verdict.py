@@ -27,9 +27,9 @@ EXPONENTIAL = "{constant: 1ms, distribution: {kind: exponential}}"
 def queue(load: float, servers: int = 1, operations: int = 3000, *assignments: str) -> Spec:
     """An M/M/1 drive or M/M/c cores, with a service time of 1 ms."""
     server = (
-        ["host.cpu={GET: 0s}", f"drives.read={EXPONENTIAL}"]
+        ["hosts.cpu={GET: 0s}", f"drives.read={EXPONENTIAL}"]
         if servers == 1
-        else [f"host.cores={servers}", f"host.cpu={{GET: {EXPONENTIAL}}}"]
+        else [f"hosts.cores.count={servers}", f"hosts.cpu={{GET: {EXPONENTIAL}}}"]
     )
     workload = f"workload={{object_size: 1, rate: {load * servers * 1000}, operations: {operations}}}"
     return spec_of(minio(workload, "client.cpu={}", "drives.commit=0", *server, *assignments), "queue")

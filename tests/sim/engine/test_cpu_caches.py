@@ -95,8 +95,8 @@ def test_a_lone_get_of_minio_is_slower_after_idling():
     data = {
         "store": "minio",
         "workload": {"operations": 1, "object_size": "4KiB"},
-        "host": {
-            "cores": 2,
+        "hosts": {
+            "cores": {"count": 2},
             "cpu": {"GET": "1ms"},
             "cpu_caches": {"cold_penalty": "2ms", "warm_up": "4ms", "decay": "5ms"},
         },
@@ -104,7 +104,7 @@ def test_a_lone_get_of_minio_is_slower_after_idling():
     }
     taken_s = []
     for cold_penalty in ("2ms", "0"):
-        data["host"]["cpu_caches"]["cold_penalty"] = cold_penalty
+        data["hosts"]["cpu_caches"]["cold_penalty"] = cold_penalty
         network, requests = compile_spec(spec_of(data, "spec"), trace_of(["GET"] * 2, ["k"] * 2, arrival_s=[0.0, 0.02]))
         outcome = compiled_engine.run(Program.of(network, requests, 0))
         taken_s.append((outcome.end_s - outcome.start_s).tolist())

@@ -10,6 +10,12 @@ static inline bool is_duration(double value)
     return value >= 0 && value < INFINITY;
 }
 
+/* Whether a value is the demand of a visit: a duration, or the mark of a visit that the request passes by. */
+static inline bool is_demand(double value)
+{
+    return is_duration(value) || value == PASSES_BY;
+}
+
 static int check_stations(const Program *p, int64_t *at)
 {
     for (*at = 0; *at < p->stations_count; ++*at) {
@@ -179,7 +185,8 @@ static bool are_visits_fit(const Program *p, const Sheet *sheet)
     for (int64_t i = 0; bound && i < sheet->station_count; i++)
         fit &= is_visitable(p, sheet->station[i]);
     for (int64_t i = 0; i < sheet->demand_s_count; i++)
-        durations &= (sheet->demand_s[i] >= 0) & (sheet->demand_s[i] < INFINITY);
+        durations &=
+            ((sheet->demand_s[i] >= 0) & (sheet->demand_s[i] < INFINITY)) | (sheet->demand_s[i] == PASSES_BY);
     return !beyond && fit && durations;
 }
 
@@ -193,7 +200,7 @@ static int check_visits(const Program *p, const Sheet *sheet, int64_t row, bool 
     for (int64_t i = first; !fit && i < first + count; i++) {
         if (!is_visitable(p, sheet->station[i]))
             return FAULT_SHEET_STATION;
-        if (!is_duration(sheet->demand_s[i]))
+        if (!is_demand(sheet->demand_s[i]))
             return FAULT_SHEET_DEMAND;
     }
     return FAULT_NONE;

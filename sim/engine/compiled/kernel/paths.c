@@ -1,6 +1,7 @@
 /* Critical paths: the branches that determine the ends of a request's stages. */
 
-/* Add the visits of a branch that has just ended, by role, to the critical path of its attempt. */
+/* Add the visits of a branch that has just ended, by role, to the critical path of its attempt; not those that the
+ * request has passed by. */
 static RARE void add_branch(Engine *e, int64_t last)
 {
     int64_t attempt = attempt_of(e, last), first = last;
@@ -9,7 +10,12 @@ static RARE void add_branch(Engine *e, int64_t last)
         first--;
     for (int64_t token = first; token <= last; token++) {
         const Token *job = token_at(e, token);
-        double left_s = token < last ? token_at(e, token + 1)->since_s : e->now_s;
+        if (job->demand_s == PASSES_BY)
+            continue;
+        int64_t next = token + 1;
+        while (next <= last && token_at(e, next)->demand_s == PASSES_BY)
+            next++;
+        double left_s = next <= last ? token_at(e, next)->since_s : e->now_s;
         double stayed_s = left_s - job->since_s, waited_s, served_s;
         const StationLayout *station = layout_of(e, station_at(e, job->station));
         if (SHARES(station->discipline)) {

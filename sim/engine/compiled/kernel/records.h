@@ -12,6 +12,7 @@
 #define JITTER_STREAM INT64_C(4294967296)
 #define BOUND_POSITIONS INT64_C(65536)
 #define UNBOUNDED INT64_C(1099511627776)
+#define PASSES_BY (-1.0)
 
 enum { /* Discipline */
     DISCIPLINE_INFINITE_SERVER = 0,
@@ -148,8 +149,10 @@ typedef struct {
     int32_t is_last; /* of its branch */
     int32_t releases;
     int32_t ties;
+    int32_t timer;
+    int32_t claims;
 } PositionLayout;
-_Static_assert(sizeof(PositionLayout) == 16, "PositionLayout is laid out as in Python");
+_Static_assert(sizeof(PositionLayout) == 24, "PositionLayout is laid out as in Python");
 
 /* Alternatives bound at run time. With `rows`, members are columns of a placement table. */
 typedef struct {

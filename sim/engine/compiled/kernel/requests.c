@@ -49,9 +49,17 @@ static inline void set_timer(Engine *e, const Slot *request, double after_s, int
     push_detail(e, e->now_s + after_s, kind, which, request->life);
 }
 
-/* Begin the visit at the token's position. */
+static void end_branch(Engine *e, int64_t token, bool counts);
+
+/* Begin the visit at the token's position, or the next one that the request does not pass by. */
 static inline void enter_visit(Engine *e, int64_t token)
 {
+    for (; UNLIKELY(token_at(e, token)->demand_s == PASSES_BY); token++) {
+        if (position_of(e, token_at(e, token))->is_last) {
+            end_branch(e, token, true);
+            return;
+        }
+    }
     int64_t station = token_at(e, token)->station;
     if (UNLIKELY(station < 0)) {
         station = bind(e, token, -1 - station);
@@ -70,7 +78,7 @@ static void fork_stage(Engine *e, int64_t attempt)
     Attempt *one = attempt_at(e, attempt);
     const StageLayout *stage = stage_layout(e, one->stage);
     int32_t width = (int32_t)(stage->end_branch - stage->first_branch);
-    one->done = one->failed = 0;
+    one->done = one->failed = one->claimed = 0;
     one->live += width;
     slot_at(e, slot_of_attempt(e, attempt))->busy += width;
     for (int64_t branch = stage->first_branch; branch < stage->end_branch; branch++)
@@ -217,12 +225,42 @@ static void end_branch(Engine *e, int64_t token, bool counts)
     maybe_free(e, slot);
 }
 
+static RARE void refuse(Engine *e, int64_t token, int why);
+
+/* Whether its stage still needs a branch, which then claims the stage if `claims`; otherwise stop the branch. A timer
+ * of an infinite server that ends in vain is not the end of a run. */
+static RARE bool goes_on(Engine *e, int64_t token, bool claims)
+{
+    int64_t attempt = attempt_of(e, token);
+    Attempt *one = attempt_at(e, attempt);
+    if (position_of(e, token_at(e, token))->stage != one->stage || one->over) {
+        if (!INFINITE(station_at(e, token_at(e, token)->station)->discipline))
+            e->clock_s = e->now_s;
+        end_branch(e, token, false);
+        return false;
+    }
+    const StageLayout *stage = stage_layout(e, one->stage);
+    if (one->claimed >= stage->need) {
+        refuse(e, token, FAILURE_STATION_DOWN);
+        return false;
+    }
+    if (claims && ++one->claimed == stage->need && stage->delivers) {
+        Slot *request = slot_at(e, slot_of_attempt(e, attempt));
+        if (!request->background && isnan(request->first_byte_s))
+            request->first_byte_s = e->now_s;
+    }
+    return true;
+}
+
 /* End a visit: continue with the next of its branch, or join the stage. */
 static inline void leave(Engine *e, int64_t token)
 {
-    e->clock_s = e->now_s;
     bool cancelled = attempt_at(e, attempt_of(e, token))->cancelled;
-    if (!cancelled && !position_of(e, token_at(e, token))->is_last)
+    const PositionLayout *at = position_of(e, token_at(e, token));
+    if (UNLIKELY(at->timer | at->claims) && !cancelled && !goes_on(e, token, at->claims))
+        return;
+    e->clock_s = e->now_s;
+    if (!cancelled && !at->is_last)
         enter_visit(e, token + 1);
     else
         end_branch(e, token, !cancelled);

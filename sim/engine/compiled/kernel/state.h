@@ -113,6 +113,7 @@ typedef struct {
     double began_s;
     int32_t stage;
     int32_t done, failed; /* branches of that stage */
+    int32_t claimed;      /* likewise */
     int32_t live;         /* branches in progress */
     int32_t held;         /* tokens of pools */
     uint8_t cancelled, over;
