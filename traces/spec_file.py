@@ -126,11 +126,26 @@ def _put(place: Any, parts: Sequence[str], value: Any) -> Any:
     """Set a value, and return the mapping or list that has it."""
     for depth, part in enumerate(parts[:-1], start=1):
         at = _place(place, part, parts[: depth - 1])
-        if isinstance(place, dict) and place.get(at) is None:
-            place[at] = {}
+        if isinstance(place, dict):
+            if place.get(at) is None:
+                place[at] = {}
+            elif at == _CORES and _is_number(place[at]):
+                place[at] = {"count": place[at]}
         place = place[at]
-    place[_place(place, parts[-1], parts[:-1])] = value
+    at = _place(place, parts[-1], parts[:-1])
+    if at == _CORES and isinstance(place, dict) and isinstance(place.get(at), dict) and _is_number(value):
+        place[at]["count"] = value
+    else:
+        place[at] = value
     return place
+
+
+_CORES = "cores"
+"""A section of which a bare number is the count: it replaces only that."""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _place(container: Any, part: str, path: Sequence[str]) -> str | int:

@@ -86,12 +86,23 @@ def _show(figures: dict[str, Any], as_json: bool) -> None:
         return
     facts = Table("what", "value", box=None, pad_edge=False, show_header=False)
     for name, value in figures.items():
-        if name not in ("ops", "dispersion") and value is not None:
+        if name not in ("ops", "dispersion", "bursts", "lru_hits") and value is not None:
             _add_facts(facts, name, value)
     sizes = Table("op", "count", "mean B", "min B", "p50 B", "p90 B", "p99 B", "max B", box=None, pad_edge=False)
     for op, figure in figures["ops"].items():
         sizes.add_row(op, *map(_text, (figure["count"], *figure["size_bytes"].values())))
     stdout.print(facts, "", sizes, sep="\n")
+    if figures.get("lru_hits"):
+        hits = Table("LRU cache", "hits, of the objects", "of the bytes", "by bytes", box=None, pad_edge=False)
+        for row in figures["lru_hits"]:
+            ratios = (f"{row[name]:.4f}" for name in ("of_objects", "of_bytes", "bytes_of_bytes"))
+            hits.add_row(f"{100 * row['fraction']:.3g} % of the footprint", *ratios)
+        stdout.print("", hits, sep="\n")
+    if figures.get("bursts"):
+        peaks = Table("disjoint windows s", "peak to mean", "index of dispersion", box=None, pad_edge=False)
+        for row in figures["bursts"]:
+            peaks.add_row(*(f"{row[name]:.4g}" for name in ("window_s", "peak_to_mean", "idc")))
+        stdout.print("", peaks, sep="\n")
     if figures.get("dispersion"):
         bursts = Table("window s", "arrivals", "index of dispersion", box=None, pad_edge=False)
         for row in figures["dispersion"]:

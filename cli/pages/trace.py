@@ -14,7 +14,7 @@ from cli.tables.grid import Grid
 from cli.words import number, seconds, size
 from traces.errors import InputError
 from traces.statistics.popularity import objects_of
-from traces.statistics.reuse_distance import MOST, reuse_distances
+from traces.statistics.reuse_distance import middle, reuse_distances
 from traces.statistics.summary import tail_points
 from traces.tables import OPS
 from traces.trace import Trace
@@ -143,8 +143,7 @@ def _popularity(trace: Trace, fits: dict[str, Any]) -> go.Figure:
 def _reuse(objects: np.ndarray[Any, Any]) -> go.Figure:
     """Hit ratio of an LRU cache against its size."""
     figure = blank("Reuse: hit ratio of an LRU cache", "cache size (objects)", "hit ratio")
-    first = max((len(objects) - MOST) // 2, 0)
-    taken = objects[first : first + MOST]
+    taken = middle(objects)
     distances = np.sort(reuse_distances(taken))
     cached = np.unique(
         np.geomspace(1, max(int(distances[-1]) + 1 if len(distances) else 1, 2), _POINTS).astype(np.int64)

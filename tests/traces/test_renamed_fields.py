@@ -19,9 +19,9 @@ from validate.calibration.profile import FittedRun, Profile
 def test_a_former_name_gets_one_line_with_the_present_one() -> None:
     for path, present in (
         ("events=[]", "faults"),
-        ("host.wake=1us", "setup_time"),
+        ("hosts.wake=1us", "setup_time"),
         ("client.hedge.share=0.1", "budget"),
-        ("host.cpu.GET.later_bytes=1", "later_byte_factor"),
+        ("hosts.cpu.GET.later_bytes=1", "later_byte_factor"),
         ("workload.ranges={share: 1, size: 1KiB}", "fraction"),
     ):
         with pytest.raises(InputError, match=f"is now called {present}$"):

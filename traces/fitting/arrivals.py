@@ -3,7 +3,9 @@
 First the rate: counts in equal bins are partitioned into periods of constant rate, if that explains more than chance,
 which is estimated from the differences of neighbouring bins. The remaining process, in operational time, is Poisson,
 constant or a two-state MMPP. Whether the rate changed or bursts merely clustered is decided by BIC: the simpler
-process is chosen unless the other one explains more than its additional parameters would by chance.
+process is chosen unless the other one explains more than its additional parameters would by chance. If traces generated
+from it do not have the peaks and the dispersion of the original from 1 s to 1,000 s, bursts have more than two time
+scales, and `traces.fitting.multiscale` describes them.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traces.fitting.mmpp import Binned, fit_mmpp2
-from traces.statistics.burstiness import Floats, dispersion
-from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep
+from traces.fitting.multiscale import fit_multiscale
+from traces.statistics.burstiness import SCALES_S, Floats, bursts, dispersion
+from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep, arrival_times
 
 _BINS = 50
 _PENALTY = 4.0  # per change point, in units of ln(bins): BIC's 2 parameters (level and position), doubled
@@ -24,7 +27,15 @@ _PLACES = 400  # candidate positions of a change point between its neighbours
 _LEAST_BIN = 10  # minimum mean number of arrivals per bin
 _SIGNIFICANT = 3.5  # standard deviations beyond which dispersion is significant; assumed
 _REGULAR = 0.1  # coefficient of variation of gaps below which arrivals count as evenly spaced; assumed
-_NOTICEABLE = 0.15  # coefficient of variation of the rate below which bursts are ignored; assumed
+_NOTICEABLE = 0.02  # coefficient of variation of the rate below which bursts are ignored; assumed
+_LEAST_MULTISCALE = 1000  # arrivals, with fewer of which the scales of bursts are not known; assumed
+_SEEDS = 5
+_MANY = 100_000  # arrivals, from which on peaks and dispersion must be within `_AIM`
+_AIM = math.log(1.1)
+_GAIN = 0.8  # ratio of the errors of a multi-scale process to those of a simpler one, from which on it is preferred
+_LEAST_WINDOWS = 20  # of a scale that is compared, if there are fewer arrivals than `_MANY`
+_MOST_CHANCE = 0.6  # standard deviation of a logarithm between seeds, beyond which bursts are too rare for a process
+_CHANCE = 4.0  # standard deviations between seeds that count as chance with fewer arrivals
 
 
 def fit_arrivals(arrival_s: Floats, duration_s: float) -> Process:
@@ -38,7 +49,42 @@ def fit_arrivals(arrival_s: Floats, duration_s: float) -> Process:
     steps = rate_steps(arrival_s, duration_s)
     found = [_within(arrival_s, Profile(steps=each)) for each in ([steady] if len(steps) == 1 else [steady, steps])]
     process, profile = min(found, key=lambda one: one[0])[1:]
-    return process if len(profile.steps) == 1 else profile.model_copy(update={"within": process})
+    simple = process if len(profile.steps) == 1 else profile.model_copy(update={"within": process})
+    if len(arrival_s) < _LEAST_MULTISCALE:
+        return simple
+    error, chance = _errors(simple, arrival_s, duration_s)
+    near = error <= np.maximum(_CHANCE * chance, _AIM)
+    if len(arrival_s) < _MANY and near.all() and (chance <= _MOST_CHANCE).all():
+        return simple
+    if (error + chance <= _AIM).all():
+        return simple
+    multiscale = fit_multiscale(arrival_s, duration_s)
+    if multiscale is None:
+        return simple
+    gained = np.add(*_errors(multiscale, arrival_s, duration_s)).mean() < _GAIN * (error + chance).mean()
+    return multiscale if gained else simple
+
+
+def _errors(process: Process, arrival_s: Floats, duration_s: float) -> tuple[Floats, Floats]:
+    """Compare the peaks and the dispersion of a trace with those that a process generates.
+
+    Returns:
+        The difference of the logarithm of each figure from its mean over several seeds, and its standard deviation.
+    """
+    rate = len(arrival_s) / duration_s
+    generated = [arrival_times(process, rate, seed, None, duration_s) for seed in range(_SEEDS)]
+    few = len(arrival_s) < _MANY
+    scales = [scale for scale in SCALES_S if not few or scale * _LEAST_WINDOWS <= duration_s]
+    own, *found = (_burst_figures(times, tuple(scales)) for times in (arrival_s, *generated))
+    compared = min(len(own), *(len(each) for each in found))
+    logs = np.array([each[:compared] for each in found])
+    return np.abs(logs.mean(0) - own[:compared]), logs.std(0)
+
+
+def _burst_figures(arrival_s: Floats, scales_s: tuple[float, ...]) -> Floats:
+    """Return logarithms of peak-to-mean ratio and index of dispersion, from short windows to long ones."""
+    found = [figure for each in bursts(arrival_s, scales_s) for figure in (each.peak_to_mean, each.idc)]
+    return np.log(np.maximum(found, 0.1))
 
 
 def _within(arrival_s: Floats, profile: Profile) -> tuple[float, Poisson | Constant | Mmpp2, Profile]:

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.fitting.independence import has_sizes, is_independent
+from traces.fitting.object_sizes import object_sizes
+from traces.fitting.operations import has_order
+from traces.fitting.reuse import fit_reuse
 from traces.fitting.sizes import fit_sizes
 from traces.statistics.popularity import Indices, fit_zipf, objects_of
 from traces.tables import DELETE, GET, HEAD, LIST, OPS, PUT
@@ -46,15 +50,17 @@ def fit_objects(requested: Requested) -> tuple[dict[str, Any], list[str]]:
     """Fit ``keys``, ``object_size`` and ``own_objects`` of a workload; return them with notes on what is not fitted."""
     own = _own(requested)
     shared = ~np.isin(requested.op, [*own, DELETE, LIST])
-    notes = _left_out(requested)
+    named = ~np.isin(requested.op, [*own, LIST])
     if not shared.any():  # nothing but DELETEs and LISTs
         shared = requested.op != LIST
     if not shared.any():
-        return {"object_size": 0}, notes
-    fields = _group(requested, shared)
+        return {"object_size": 0}, _left_out(requested, in_order=False)
+    if has_order(requested.objects[named], requested.op[named]):
+        shared = named
+    fields = _group(requested, shared, named)
     if own:
-        fields["own_objects"] = {OPS[op]: _group(requested, requested.op == op) for op in own}
-    return fields, notes
+        fields["own_objects"] = {OPS[op]: _group(requested, requested.op == op, requested.op == op) for op in own}
+    return fields, _left_out(requested, in_order="classes" in fields["keys"])
 
 
 def _own(requested: Requested) -> list[int]:
@@ -76,34 +82,54 @@ def _overlap(op: NDArray[np.int32], objects: Indices, one: int) -> float:
     return float(np.isin(mine, others, assume_unique=True).mean())
 
 
-def _group(requested: Requested, rows: Rows) -> dict[str, Any]:
-    """Fit keys and sizes of the objects that the selected requests name."""
-    moving = rows & np.isin(requested.op, [GET, PUT])  # logs often lack the sizes for other operations
-    sized = moving if moving.any() else rows
-    sizes = fit_sizes(requested.size_bytes[sized], requested.objects[sized])
-    return {"object_size": sizes.model_dump(exclude_unset=True), "keys": _keys(requested.objects[rows])}
+def _group(requested: Requested, rows: Rows, named: Rows) -> dict[str, Any]:
+    """Fit keys and sizes of the objects that requests name.
+
+    Args:
+        requested: all requests.
+        rows: the requests whose keys may be independent of each other.
+        named: these and the DELETEs, which name the same objects if operations on an object have an order.
+    """
+    moving = np.isin(requested.op, [GET, PUT])  # logs often lack the sizes for other operations
+    sized = rows & moving if (rows & moving).any() else rows
+    objects, size_bytes = requested.objects, requested.size_bytes
+    ordered = has_order(objects[rows], requested.op[rows])
+    keys = _by_popularity(objects[rows])
+    sizes = fit_sizes(size_bytes[sized], objects[sized])
+    if isinstance(keys, SequentialKeys) or (
+        not ordered
+        and is_independent(objects[rows], keys)
+        and has_sizes(objects[sized], size_bytes[sized], keys, sizes)
+    ):
+        return {"object_size": sizes.model_dump(exclude_unset=True), "keys": keys.model_dump(exclude_unset=True)}
+    first = np.unique(objects[sized], return_index=True)[1]
+    sizes = object_sizes(size_bytes[sized][first])
+    known = np.where(sized, size_bytes, -1)[named]
+    reuse = fit_reuse(objects[named], requested.op[named], known, sizes)
+    return {"object_size": sizes.model_dump(exclude_unset=True), "keys": reuse.model_dump(exclude_unset=True)}
 
 
-def _keys(objects: Indices) -> dict[str, Any]:
+def _by_popularity(objects: Indices) -> SequentialKeys | UniformKeys | ZipfKeys:
+    """Fit keys in turn, or keys that are drawn independently of each other."""
     _, first, hits = np.unique(objects, return_index=True, return_counts=True)
     in_turn = objects[np.sort(first)]
     if len(hits) > 1 and (objects == np.resize(in_turn, len(objects))).all():
-        return SequentialKeys(count=_UNBOUNDED if len(hits) == len(objects) else len(hits)).model_dump()
+        return SequentialKeys(count=_UNBOUNDED if len(hits) == len(objects) else len(hits))
     zipf = fit_zipf(hits)
     if zipf.exponent == 0 and not zipf.one_hit:
-        return UniformKeys(count=zipf.count).model_dump()
+        return UniformKeys(count=zipf.count)
     one_hit = {"one_hit": zipf.one_hit} if zipf.one_hit else {}
-    return ZipfKeys(count=zipf.count, exponent=zipf.exponent, **one_hit).model_dump(exclude_unset=True)
+    return ZipfKeys(count=zipf.count, exponent=zipf.exponent, **one_hit)
 
 
-def _left_out(requested: Requested) -> list[str]:
+def _left_out(requested: Requested, in_order: bool) -> list[str]:
     """Describe what a workload cannot express about these requests."""
     notes = []
     deleted = requested.objects[requested.op == DELETE]
     others = requested.objects[~np.isin(requested.op, [DELETE, LIST])]
     shared = np.isin(deleted, others).mean() if len(deleted) else 0.0
-    if shared > 0:
-        notes.append(f"{shared:.0%} of the DELETEs name objects of other requests; those of a workload never do")
+    if shared > 0 and not in_order:
+        notes.append(f"{shared:.0%} of the DELETEs name objects of other requests; those of this workload never do")
     if (requested.op == LIST).any():
         notes.append("the prefixes of LISTs; in a workload each covers a thousand keys")
     return notes

@@ -14,16 +14,23 @@ from traces.fitting.popularity import Requested
 from traces.fitting.workload import Fitted
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
+from traces.statistics.burstiness import tick
 from traces.statistics.characteristics import figures
 from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
 
+_AIM = 1.1  # tolerance factor of peaks, dispersion, reuse and hit ratios of a long trace
+_AIM_HITS = 0.02  # difference of hit ratios that is tolerated even beyond the factor
+_LONG = 100_000  # requests; chance alone is larger than the aim in shorter traces
 _FIRM = 1.25  # tolerance factor of means and fractions; assumed
 _LOOSE = 2.0  # tolerance factor of tails and of counts of rare events; assumed
 _SIZED = ("GET", "PUT")
 _LEAST_FRACTION = 0.01  # of requests: rarer operations are not compared
 _LEAST_REUSED = 0.05
+_GAP_CV = "CV of inter-arrival times"
+_HITS = "LRU hits"
+_REUSE = "reuse distance"
 _NOTHING_S = 1e-5  # shorter think times count as 0
 
 
@@ -36,12 +43,14 @@ class FigureComparison:
         original: value of the original trace.
         generated: value of the generated trace.
         factor: tolerance factor; None if the figure is not compared.
+        absolute: difference that is tolerated even beyond the factor.
     """
 
     name: str
     original: float
     generated: float
     factor: float | None
+    absolute: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -53,12 +62,13 @@ class FigureComparison:
     @property
     def agrees(self) -> bool:
         """Whether both values agree within the tolerance; true if they are not compared."""
-        return self.factor is None or 1 / self.factor <= self.ratio <= self.factor
+        near = abs(self.generated - self.original) <= self.absolute
+        return self.factor is None or near or 1 / self.factor <= self.ratio <= self.factor
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a mapping, ready for JSON."""
         parts = {"name": self.name, "original": self.original, "generated": self.generated, "ratio": self.ratio}
-        return {**parts, "factor": self.factor, "agrees": self.agrees}
+        return {**parts, "factor": self.factor, "absolute": self.absolute, "agrees": self.agrees}
 
 
 def comparable_trace(fitted: Fitted, original: Trace, seed: int) -> Trace:
@@ -79,16 +89,34 @@ def compare_figures(original: Trace, run: Run | None, generated: Trace) -> list[
         generated: the generated trace.
     """
     of_first = figures(original, run)
+    generated = at_clock(generated, original)
     windows = np.array([row["window_s"] for row in of_first["dispersion"]])
     of_second = figures(generated, None, windows)
     chance = {op: _size_chance(original, op) for op in of_first["ops"] if op in _SIZED}
     chance |= {op: 0.0 for op in of_second["ops"] if op not in chance}
     first, second = (_flat(f, chance) for f in (of_first, of_second))
     return [
-        FigureComparison(name, value, second[name][0], factor)
+        FigureComparison(name, value, second[name][0], factor, _absolute(name))
         for name, (value, factor) in first.items()
         if name in second and math.isfinite(value)
     ]
+
+
+def _absolute(name: str) -> float:
+    """Return the difference of a figure that is tolerated even beyond its factor."""
+    if name.startswith(_HITS):
+        return _AIM_HITS
+    return 1.0 if name.startswith(_REUSE) else 0.0
+
+
+def at_clock(trace: Trace, original: Trace) -> Trace:
+    """Return the trace with arrivals rounded down to the ticks of the original's clock; unchanged if that is fine."""
+    tick_s = tick(original.arrival_s)
+    if not tick_s or trace.pacing.loop != "open":
+        return trace
+    at = trace.table.schema.get_field_index("arrival_s")
+    ticks = np.floor(trace.arrival_s / tick_s) * tick_s
+    return Trace.of(trace.table.set_column(at, trace.table.schema.field(at), pa.array(ticks)), trace.pacing)
 
 
 def as_closed(original: Trace, loop: Loop | None, seed: int) -> Trace:
@@ -117,6 +145,7 @@ def _size_chance(trace: Trace, op: str) -> float:
 def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tuple[float, float | None]]:
     """Map the name of each figure to its value and tolerance factor; `size_chance` is by operation."""
     flat: dict[str, tuple[float, float | None]] = {}
+    is_long = found["requests"] >= _LONG
     arrivals, keys, reuse = found["arrivals"], found["keys"], found["reuse"]
     if found["workers"] is not None:
         think = found["workers"]["think_s"]
@@ -125,9 +154,12 @@ def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tup
             flat[f"think time {name} (s)"] = think[name], _FIRM if think[name] > _NOTHING_S else None
     elif arrivals is not None and arrivals["rate_ops"] is not None:
         flat["rate (1/s)"] = arrivals["rate_ops"], _FIRM
-        flat["gap scv"] = arrivals["gap_scv"], None
+        flat[_GAP_CV] = math.sqrt(arrivals["gap_scv"]), _AIM if is_long else None
+        for row in found["bursts"]:
+            flat[f"peak to mean in {row['window_s']:.0f} s"] = row["peak_to_mean"], _AIM if is_long else _LOOSE
+            flat[f"dispersion in {row['window_s']:.0f} s"] = row["idc"], _AIM if is_long else _LOOSE
         for row in found["dispersion"]:
-            flat[f"dispersion in {row['window_s']:.3g} s"] = row["idc"], _LOOSE
+            flat[f"dispersion in sliding windows of {row['window_s']:.3g} s"] = row["idc"], _LOOSE
     for op, figure in found["ops"].items():
         fraction, sizes = figure["count"] / found["requests"], figure["size_bytes"]
         enough = fraction >= _LEAST_FRACTION and figure["count"] >= 100
@@ -151,7 +183,14 @@ def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tup
             f"{op} Zipf exponent": (found["popularity"][op]["exponent"], None) for op in _SIZED if op in found["ops"]
         }
         flat["fraction of repeated requests"] = reuse["fraction"], _FIRM if reuse["fraction"] > _LEAST_REUSED else None
-        for name in ("p50", "p90"):
+        for name in ("p10", "p50", "p90", "p99"):
             if reuse[name] is not None:
-                flat[f"reuse distance {name}"] = reuse[name], _LOOSE if reuse["fraction"] > _LEAST_REUSED else None
+                factor = _AIM if is_long else _LOOSE if name in ("p50", "p90") else None
+                flat[f"{_REUSE} {name}"] = reuse[name], factor if reuse["fraction"] > _LEAST_REUSED else None
+        for row in found["lru_hits"]:
+            of = f"{100 * row['fraction']:.3g} %"
+            flat[f"{_HITS}, {of} of the objects"] = row["of_objects"], _AIM
+            flat[f"{_HITS}, {of} of the bytes"] = row["of_bytes"], _AIM
+            chance = 0.0 if is_long else 3 * max(size_chance.values(), default=0.0)
+            flat[f"{_HITS} by bytes, {of} of the bytes"] = row["bytes_of_bytes"], _AIM * (1 + chance)
     return flat

@@ -14,11 +14,14 @@ from traces.fitting.popularity import Requested, fit_objects
 from traces.fitting.sizes import fit_sizes
 from traces.run import Run
 from traces.spec_file import validated
+from traces.statistics.burstiness import tick
 from traces.tables import GET, OPS, PUT
 from traces.trace import Trace, refuse_mixed
 from traces.workload.workload import Workload
 
 _DIGITS = 5  # significant digits of fitted figures
+_EXACT = 9  # of figures whose rounding errors would add up or leave their bounds
+_EXACT_FIELDS = ("duration", "shortest", "requests")
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,11 @@ def _open(trace: Trace) -> dict[str, Any]:
     limit = trace.pacing.duration_s
     if not len(at):
         raise InputError(f"no request is due within the {limit:g} s of the trace; nothing to fit")
-    # n arrivals represent n mean gaps: add half a gap on either side.
+    # n arrivals represent n mean gaps: add half a gap on either side. A coarse clock rounds down: add its last tick.
     begin, end = (0.0, limit) if limit is not None else (float(at[0]), float(at[-1]))
-    slack = 0.0 if limit is not None else (end - begin) / max(len(at) - 1, 1) / 2
-    duration = end - begin + 2 * slack
+    tick_s = tick(at) if limit is None else 0.0
+    slack = 0.0 if limit is not None or tick_s else (end - begin) / max(len(at) - 1, 1) / 2
+    duration = end - begin + 2 * slack + tick_s
     if not duration > 0:
         raise InputError("all requests arrive at the same time; the rate of the open loop is unknown")
     process = fit_arrivals(at - begin + slack, duration)
@@ -139,10 +143,10 @@ def _ranges(trace: Trace) -> dict[str, Any]:
     return {"ranges": {"fraction": fraction, "size": sizes.model_dump(exclude_unset=True)}}
 
 
-def _rounded(value: Any) -> Any:
-    """Round all figures in nested fields to `_DIGITS` significant digits."""
+def _rounded(value: Any, digits: int = _DIGITS) -> Any:
+    """Round all figures in nested fields to significant digits, of `_EXACT_FIELDS` to more."""
     if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
+        return {name: _rounded(part, _EXACT if name in _EXACT_FIELDS else _DIGITS) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(part) for part in value]
-    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+        return [_rounded(part, digits) for part in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value

@@ -11,6 +11,8 @@ import math
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, model_validator
 
 from traces.errors import InputError
@@ -23,6 +25,8 @@ from traces.workload.distributions import Floats, Strict
 MAX_REQUESTS = 200_000_000
 """Maximum number of requests of a trace: about 10 GB of columns."""
 
+_MOST_INTERVALS = 1 << 23  # of the shortest scale in a cycle
+_ROUNDING = 1e-3  # of a logarithm of durations, which a file may have rounded
 _STEPS = 4096  # per diurnal period; the rate is constant within a step
 
 
@@ -172,7 +176,99 @@ class Profile(Strict):
         return np.concatenate([zero, np.cumsum(work)]) / work.sum() * self.period_s, clock
 
 
-Process = Poisson | Constant | Mmpp2 | Diurnal | Profile
+class Multiscale(Strict):
+    """Bursts at every time scale: steps of known rate, each halved again and again into parts of random rates.
+
+    A conservative multiplicative cascade (Riedi, Crouse, Ribeiro and Baraniuk, "A multifractal wavelet model with
+    application to network traffic", IEEE Transactions on Information Theory 45(3), 1999) below a profile: the halves of
+    an interval have the fractions A and 1 - A of its arrivals, with A logistic-normal around a half.
+    """
+
+    kind: Literal["multiscale"] = Field(
+        "multiscale",
+        description="Bursts at every time scale: a rate that cycles through steps, each of which is divided into "
+        "halves of random rates, down to the shortest scale.",
+    )
+    steps: tuple[RateStep, ...] = Field(min_length=1, description="Steps in order, repeated cyclically.")
+    shortest: Annotated[Seconds, Field(gt=0)] = Field(
+        description="Shortest time scale: the rate is constant in intervals of this length, up to twice as long."
+    )
+    spread: tuple[Annotated[Fraction, Field(ge=0, le=0.99)], ...] = Field(
+        description="Variance of the difference between the rates of both halves of an interval, relative to the "
+        "square of their sum: of intervals of twice the shortest scale, four times, and so on; 0: equal halves. Longer "
+        "intervals are halved evenly."
+    )
+
+    @model_validator(mode="after")
+    def _some_level(self) -> Multiscale:
+        if not 0 < sum(step.duration * step.level for step in self.steps) < math.inf:
+            raise ValueError("the levels of the steps must be finite and not all 0")
+        if (intervals := float((2.0 ** self._halvings()).sum())) > _MOST_INTERVALS:
+            raise ValueError(
+                f"the steps have {intervals:,.0f} intervals of the shortest scale; at most {_MOST_INTERVALS:,}"
+            )
+        return self
+
+    def times(self, rate: float, seed: int, count: int) -> Floats:
+        """Return the first `count` arrival times at this mean rate (requests per second), seconds, ascending."""
+        due = _unit_times(seed, count) / rate
+        period_s = sum(step.duration for step in self.steps)
+        cycles = int(due[-1] / period_s) + 1 if count else 1
+        width, mass = self._intervals(seed, cycles)
+        zero = np.zeros(1)
+        clock = np.concatenate([zero, np.cumsum(np.tile(width, cycles))])
+        work = np.concatenate([zero, np.cumsum(mass)])
+        times: Floats = np.interp(due, work * (cycles * period_s / work[-1]), clock)
+        return times
+
+    def _halvings(self) -> NDArray[np.int64]:
+        """Return how often each step is halved, shape (steps,)."""
+        ratio = np.array([step.duration for step in self.steps]) / self.shortest
+        halvings: NDArray[np.int64] = np.floor(np.log2(np.maximum(ratio, 1.0)) + _ROUNDING).astype(np.int64)
+        return halvings
+
+    def _intervals(self, seed: int, cycles: int) -> tuple[Floats, Floats]:
+        """Return the widths of the intervals of constant rate of a cycle, and their expected arrivals in all cycles."""
+        duration = np.array([step.duration for step in self.steps])
+        work = duration * [step.level for step in self.steps]
+        halvings = self._halvings()
+        parts = 1 << halvings
+        first = np.cumsum(parts) - parts
+        mass = np.empty((cycles, int(parts.sum())))
+        for depth in np.unique(halvings).tolist():
+            chosen = np.flatnonzero(halvings == depth)
+            part = np.broadcast_to(work[chosen], (cycles, len(chosen))).reshape(-1)
+            for scale in reversed(range(depth)):
+                spread = self.spread[scale] if scale < len(self.spread) else 0.0
+                part = _halved(part, spread, seed, f"workload/arrivals/halves/{depth}/{scale}")
+            at = (first[chosen][:, None] + np.arange(1 << depth)).ravel()
+            mass[:, at] = part.reshape(cycles, -1)
+        return np.repeat(duration / parts, parts), mass.ravel()
+
+
+def _halved(mass: Floats, spread: float, seed: int, stream: str) -> Floats:
+    """Divide each interval into halves of random mass, shape (2 * intervals,)."""
+    if spread == 0:
+        return np.repeat(mass / 2, 2)
+    normal = scipy.special.ndtri(uniforms(seed, stream_id(stream), 0, len(mass)))
+    left = scipy.special.expit(_logistic_sigma(spread) * normal)
+    result: Floats = np.stack([mass * left, mass * (1 - left)], axis=1).ravel()
+    return result
+
+
+def _logistic_sigma(spread: float) -> float:
+    """Return the sigma at which the halves A = 1 / (1 + exp(-sigma Z)) have E (2 A - 1)^2 = `spread`; Z is normal."""
+    z, weight = np.polynomial.hermite_e.hermegauss(80)
+    weight = weight / weight.sum()
+    low, high = 0.0, 200.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        below = float(weight @ np.tanh(middle * z / 2) ** 2) < spread
+        low, high = (middle, high) if below else (low, middle)
+    return low
+
+
+Process = Poisson | Constant | Mmpp2 | Diurnal | Profile | Multiscale
 
 Arrivals = Annotated[Process, Field(discriminator="kind"), BareKind()]
 """An arrival process; a bare name selects one with its defaults."""

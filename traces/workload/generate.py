@@ -12,6 +12,7 @@ from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace
 from traces.workload.arrivals import arrival_times
 from traces.workload.distributions import Floats
 from traces.workload.keys import Indices, Keys, WriteOnceReadOnce
+from traces.workload.reuse import KeysInOrder, OperationsInOrder, ReuseKeys
 from traces.workload.sizes import SizeDistribution
 from traces.workload.workload import ClientGroup, Workload
 
@@ -29,7 +30,7 @@ def generate(workload: Workload, seed: int) -> Trace:
 
     Keys are called ``object-0000000000`` and so on (``put-object-…`` for objects of PUTs alone), buckets ``bucket-0``
     and so on. The dictionary contains only keys that some request names. The size and bucket of an object are functions
-    of the index of its key.
+    of the index of its key. With `ReuseKeys`, operations on one object come in their order.
 
     With groups of clients, the rows of each are those of its own workload with a seed of its own (`group_seed`), in
     buckets called ``NAME-0`` and so on. The rows of closed loops come first, then those of open loops by arrival.
@@ -74,7 +75,8 @@ def _requests(workload: ClientGroup, seed: int, buckets: str) -> tuple[pa.Table,
     count = len(arrival_s)
     op = _operations(workload, seed, count)
     phase = op == GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
-    bucket, key, size_bytes = _objects(workload, seed, op, buckets)
+    in_order = _in_order(workload, seed, op)
+    bucket, key, size_bytes = _objects(workload, seed, op, in_order, buckets)
     ranges = _ranges(workload, seed, op, size_bytes)
     columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), bucket, key, size_bytes, *ranges]
     columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
@@ -97,8 +99,32 @@ def _operations(workload: ClientGroup, seed: int, count: int) -> NDArray[np.int3
     return operations
 
 
+def _in_order(workload: ClientGroup, seed: int, op: NDArray[np.int32]) -> KeysInOrder | None:
+    """Draw keys with their places among the requests for each object, and replace the operations by those in order."""
+    if not isinstance(workload.keys, ReuseKeys):
+        return None
+    elsewhere = [LIST, *(OPS.index(name) for name in workload.own_objects)]
+    rows = np.flatnonzero(~np.isin(op, elsewhere))
+    in_order = workload.keys.in_order(seed, len(rows))
+    if workload.keys.operations is not None:
+        op[rows] = _operations_in_order(workload.keys.operations, in_order, seed)
+    return in_order
+
+
+def _operations_in_order(operations: OperationsInOrder, in_order: KeysInOrder, seed: int) -> NDArray[np.int32]:
+    """Draw the operation of each request by its place."""
+    draws = uniforms(seed, stream_id("workload/operations/in_order"), 0, len(in_order.key))
+    op = np.empty(len(draws), np.int32)
+    for place in range(4):
+        weights = operations.at(place)
+        cumulated = np.cumsum([weights.get(name, 0.0) for name in OPS])
+        rows = in_order.place == place
+        op[rows] = np.searchsorted(cumulated, draws[rows] * cumulated[-1])
+    return op
+
+
 def _objects(
-    workload: ClientGroup, seed: int, op: NDArray[np.int32], buckets: str
+    workload: ClientGroup, seed: int, op: NDArray[np.int32], in_order: KeysInOrder | None, buckets: str
 ) -> tuple[pa.Array, pa.Array, NDArray[np.int64]]:
     """Draw the columns bucket, key and size_bytes."""
     own = {OPS.index(name): objects for name, objects in workload.own_objects.items()}
@@ -109,7 +135,8 @@ def _objects(
     names: list[str] = []
     for begin, rows, keys, sizes in groups:
         group_seed = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # independent of the others
-        numbers, index[rows], size_bytes[rows], more = _named(keys, sizes, group_seed, op[rows])
+        chosen = _chosen(keys, group_seed, op[rows], None if begin else in_order)
+        numbers, index[rows], size_bytes[rows], more = _named(keys, chosen, sizes, group_seed, op[rows])
         bucket[rows] = numbers * workload.buckets
         index[rows] += len(names)
         names += [begin + name for name in more]
@@ -117,16 +144,28 @@ def _objects(
     return label(bucket, [f"{buckets}-{b}" for b in used.tolist()]), _used(index, names), size_bytes
 
 
-def _named(
-    keys: Keys, sizes: SizeDistribution, seed: int, op: NDArray[np.int32]
-) -> tuple[Floats, Indices, Indices, list[str]]:
-    """Return the bucket position (0 to 1), name index and size of each request's object, and the names."""
+def _chosen(keys: Keys, seed: int, op: NDArray[np.int32], in_order: KeysInOrder | None) -> Indices:
+    """Return the key of each request; LISTs, which have no place in an order, take the key of the request before."""
+    if in_order is not None:
+        named = np.cumsum(op != LIST) - 1
+        return in_order.key[np.maximum(named, 0)] if len(in_order.key) else np.zeros(len(op), np.int64)
     chosen = keys.choose(seed, len(op))
-    if not isinstance(keys, WriteOnceReadOnce):
+    if not isinstance(keys, WriteOnceReadOnce | ReuseKeys):
         deletes = op == DELETE  # each has a key of its own, after all others
         chosen[deletes] = keys.count + np.arange(deletes.sum())
+    return chosen
+
+
+def _named(
+    keys: Keys, chosen: Indices, sizes: SizeDistribution, seed: int, op: NDArray[np.int32]
+) -> tuple[Floats, Indices, Indices, list[str]]:
+    """Return the bucket position (0 to 1), name index and size of each request's object, and the names."""
     distinct, index = np.unique(chosen, return_inverse=True)
-    drawn = np.rint(sizes.quantile(_draws_at(seed, "workload/sizes", distinct))).astype(np.int64)
+    if isinstance(keys, ReuseKeys):
+        size = keys.sizes(seed, distinct, sizes)
+    else:
+        size = sizes.quantile(_draws_at(seed, "workload/sizes", distinct))
+    drawn = np.rint(size).astype(np.int64)
     place = _draws_at(seed, "workload/buckets", distinct)[index]
     lists = op == LIST
     prefixes, prefix = np.unique(chosen[lists] // PAGE, return_inverse=True)

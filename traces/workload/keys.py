@@ -14,6 +14,7 @@ from traces.random_streams import stream_id, uniforms
 from traces.spec_file import BareKind
 from traces.units import Fraction
 from traces.workload.distributions import Floats, Strict
+from traces.workload.reuse import ReuseKeys
 
 Indices = NDArray[np.int64]
 
@@ -116,7 +117,7 @@ class WriteOnceReadOnce(Strict):
 
 
 Keys = Annotated[
-    UniformKeys | ZipfKeys | SequentialKeys | WriteOnceReadOnce,
+    UniformKeys | ZipfKeys | SequentialKeys | ReuseKeys | WriteOnceReadOnce,
     Field(discriminator="kind"),
     BareKind(),
 ]

@@ -17,6 +17,7 @@ from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
 from traces.workload.loops import OF_LOOP
+from traces.workload.reuse import ReuseKeys
 from traces.workload.sizes import FixedSize, SizeDistribution
 
 Op = Literal["GET", "PUT", "HEAD", "DELETE", "LIST"]
@@ -50,8 +51,8 @@ class Objects(Strict):
     """Objects used by one operation only: their keys and sizes."""
 
     object_size: SizeDistribution = Field(description="Sizes of these objects; an object keeps its size.")
-    keys: Annotated[UniformKeys | ZipfKeys | SequentialKeys, Field(discriminator="kind"), BareKind()] = Field(
-        UniformKeys(), description="Which of these keys the operation's requests name."
+    keys: Annotated[UniformKeys | ZipfKeys | SequentialKeys | ReuseKeys, Field(discriminator="kind"), BareKind()] = (
+        Field(UniformKeys(), description="Which of these keys the operation's requests name.")
     )
 
 
@@ -117,6 +118,7 @@ class ClientGroup(Strict):
         self._check_end()
         if isinstance(self.keys, WriteOnceReadOnce):
             self._check_write_once()
+        self._check_operations_in_order()
         return self
 
     def _check_end(self) -> None:
@@ -127,6 +129,21 @@ class ClientGroup(Strict):
         """The operations with a weight, and both of a write and a read phase."""
         phases = ("PUT", "GET") if isinstance(self.keys, WriteOnceReadOnce) else ()
         return [op for op in get_args(Op) if op in phases or self.mix.get(op)]
+
+    def _check_operations_in_order(self) -> None:
+        keys = self.keys
+        if not isinstance(keys, ReuseKeys):
+            return
+        if keys.operations is None:
+            if self.mix.get("DELETE"):
+                raise ValueError("keys: reuse with DELETEs needs operations, which say when an object is deleted")
+            return
+        named = {op for place in range(4) for op, weight in keys.operations.at(place).items() if weight}
+        for op in sorted(named):
+            if not self.mix.get(op):  # type: ignore[call-overload]
+                raise ValueError(f"keys.operations: {op} has no weight in mix; give it one")
+            if op in self.own_objects:
+                raise ValueError(f"keys.operations: {op} has own_objects, so it is not an operation on these keys")
 
     def _check_write_once(self) -> None:
         if self.rate is not None:

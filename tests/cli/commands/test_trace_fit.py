@@ -43,13 +43,32 @@ def test_fit_writes_a_workload_similar_to_the_trace(
 ) -> None:
     out = tmp_path / "fit.yaml"
     spec = EXAMPLES / "minio.yaml"
-    result = as_json(capsys, "fit", trace, "-o", out, "--check", "--spec", spec, "--set", "host.cores=4")
+    result = as_json(capsys, "fit", trace, "-o", out, "--check", "--spec", spec, "--set", "hosts.cores.count=4")
     assert result["verdict"] == "agrees"
+    hits = next(one for one in result["comparison"] if one["name"] == "LRU hits, 10 % of the objects")
+    assert hits["agrees"] and hits["absolute"] > 0
     assert result["simulated"]["ops"]["GET"]["latency_s"]["p50"]["a"] > 0
     workload = load_workload(out)
     assert workload.rate == pytest.approx(100, rel=0.1)
     assert workload.model_dump(mode="json", exclude_unset=True) == result["workload"]
     assert out.read_text().startswith("# Fitted to t.parquet.\n")
+
+
+def test_latencies_are_compared_on_the_clock_of_the_trace(
+    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
+) -> None:
+    """Of a log in whole seconds, a hundred requests arrive at once; so must those that are generated."""
+    log = tmp_path / "log.csv"
+    table = Trace.read(trace).table
+    columns = (table.column(name).to_pylist() for name in ("arrival_s", "key"))
+    rows = (f"{int(at)},{key},65536\n" for at, key in zip(*columns, strict=True))
+    log.write_text("".join(["time,key,size\n", *rows]))
+    coarse = tmp_path / "coarse.parquet"
+    as_json(capsys, "import", log, "--columns", "time=time:s,key=key,size=size", "-o", coarse)
+    fitted = as_json(capsys, "fit", coarse, "--spec", EXAMPLES / "minio.yaml")
+    p50 = fitted["simulated"]["ops"]["GET"]["latency_s"]["p50"]
+    assert p50["a"] == pytest.approx(p50["b"], rel=0.2)
+    assert p50["b"] > 0.01, "the requests of a second wait for each other"
 
 
 def test_a_fit_for_people_shows_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,6 +77,7 @@ def test_a_fit_for_people_shows_both_sides(capsys: pytest.CaptureFixture[str]) -
     assert "clients: 16" in out
     assert "GET fraction" in out
     assert "within" in out
+    assert "aims" in out.splitlines()[-1]
 
 
 def test_info_of_a_run_and_its_page(capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_bursts_within_a_changing_rate_are_both_found() -> None:
         steps=(RateStep(duration=300, level=1), RateStep(duration=300, level=4)),
         within=Mmpp2(burst_factor=10, burst_fraction=0.1, burst_duration=0.5),
     )
-    found = fitted_process(truth, 200, 600)
+    found = fitted_process(truth, 150, 600)
     assert isinstance(found, Profile)
     assert isinstance(found.within, Mmpp2)
     assert found.steps[0].duration == pytest.approx(300, abs=15)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traces.statistics.burstiness import dispersion, lengths, tick
+from traces.statistics.burstiness import bursts, dispersion, lengths, tick
 from traces.workload.arrivals import Constant, Mmpp2, Poisson, arrival_times
 
 
@@ -33,7 +33,26 @@ def test_a_coarse_clock_is_told_by_its_tick() -> None:
     fine = arrival_times(Poisson(), 50.0, 3, None, 600.0)
     assert tick(fine) == 0
     assert tick(np.floor(fine)) == 1
-    assert lengths(np.floor(fine))[0] > 2
+    assert tick(np.sort(np.concatenate([fine, fine[:500]]))) == 0  # requests at the same time on a fine clock
+    assert (lengths(np.floor(fine)) % 1 == 0).all()
+
+
+@pytest.mark.parametrize("tick_s", [1.0, 0.1])
+def test_windows_on_a_coarse_clock_are_whole_ticks(tick_s: float) -> None:
+    arrival_s = np.floor(arrival_times(Poisson(), 5000.0, 1, None, 200.0) / tick_s) * tick_s
+    counts = dispersion(arrival_s)
+    assert len(counts.window_s)
+    assert (abs(counts.idc - 1) < 5 * counts.noise).all()
+    assert dispersion(arrival_s, np.array([1.04, 2.5])).idc == pytest.approx([1, 1], abs=0.6)
+    for each in bursts(arrival_s, (1.0, 10.0)):
+        assert each.idc == pytest.approx(1, abs=0.9)
+
+
+def test_bursts_have_the_peak_and_dispersion_of_disjoint_windows() -> None:
+    arrival_s = np.concatenate([np.arange(10) + 0.5, [4.6, 4.7, 4.8], [9.999]])
+    found = bursts(np.sort(arrival_s), (1.0, 3.0, 0.01))
+    assert [each.window_s for each in found] == [1.0, 0.01]
+    assert found[0].peak_to_mean == pytest.approx(4 / np.mean([1, 1, 1, 1, 4, 1, 1, 1, 1]))
 
 
 def test_too_few_arrivals_have_no_windows() -> None:

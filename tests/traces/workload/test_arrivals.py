@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from traces.errors import InputError
-from traces.workload.arrivals import Constant, Diurnal, Mmpp2, Poisson, Profile, RateStep, arrival_times
+from traces.workload.arrivals import Constant, Diurnal, Mmpp2, Multiscale, Poisson, Profile, RateStep, arrival_times
 
 BURSTY = Mmpp2(burst_factor=10, burst_fraction=0.2, burst_duration=0.5)
 DAILY = Diurnal(period=10, amplitude=0.9)
@@ -112,3 +112,19 @@ def test_a_profile_of_one_level_is_the_process_within() -> None:
     bursts = Mmpp2(burst_duration=0.5)
     profile = Profile(steps=(RateStep(duration=7, level=3),), within=bursts)
     assert profile.times(50.0, 4, 2000) == pytest.approx(bursts.times(50.0, 4, 2000))
+
+
+def test_the_scales_of_a_cascade_have_their_variance() -> None:
+    process = Multiscale(steps=(RateStep(duration=64, level=1),), shortest=1.0, spread=(0.1, 0.0, 0.3))
+    counts = np.histogram(arrival_times(process, 200.0, 1, None, 64_000.0), bins=64_000, range=(0, 64_000))[0]
+    for height, spread in enumerate((0.1, 0.0, 0.3, 0.0)):
+        halves = counts.reshape(-1, 2, 2**height).sum(2).astype(float)
+        total = halves.sum(1)
+        excess = ((halves[:, 0] - halves[:, 1]) ** 2 - total).sum() / (total * (total - 1)).sum()
+        assert excess == pytest.approx(spread, abs=0.01)
+
+
+def test_a_cascade_without_spread_is_a_profile() -> None:
+    steps = (RateStep(duration=3, level=1), RateStep(duration=10, level=0), RateStep(duration=2, level=5))
+    flat = Multiscale(steps=steps, shortest=0.5, spread=(0.0, 0.0))
+    assert flat.times(20.0, 1, 2000) == pytest.approx(Profile(steps=steps).times(20.0, 1, 2000))

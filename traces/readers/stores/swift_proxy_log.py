@@ -40,7 +40,7 @@ _LINE = re.compile(rf"(?:^|: )\S+ \S+ {_DATE} [A-Z]+ \S+ HTTP/\S+ \d{{3}} ")
 
 _CLIENTS_OWN = ["-", "FP", "BD", "EA"]
 """Sources of requests that stand for a client's: its own, and the objects of a form, a bulk delete and an archive,
-whose own request is not one on an object. Others are made by the proxy beside a client's (SLO: its segments)."""
+whose own request is not one on an object. The proxy makes others for a client's own (SLO: its segments)."""
 
 _SERVICES = r"^/(?:auth|info|healthcheck|endpoints)(?:/|$)"
 _ACCOUNT = r"^/(?:v1(?:\.0)?(?:/[^/]*)?(?:/|$))?"
