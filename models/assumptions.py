@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -54,18 +54,25 @@ def assumptions(spec: Spec, origins: Iterable[Origin]) -> tuple[Assumption, ...]
     Left out are values of 0 (`free_demands`), operations that the workload does not have, and what has no effect with
     the other values of the spec (`Store.unused`).
     """
-    unused, ops = store_of(spec).unused, ops_of(spec)
-    outside = (*_WITHOUT_EFFECT, *(unused(spec, ops) if unused else ()))
-    absent_ops = set(get_args(Op)) - set(ops)
     found: dict[str, Assumption] = {}
-    for origin in origins:
-        if not _counts(origin) or _is_in(origin.path, outside) or absent_ops & set(origin.path.split(".")):
+    for origin in with_effect(spec, origins):
+        if not _counts(origin):
             continue
         assumption = found.setdefault(origin.part_of, Assumption(origin.part_of, {}, {}, origin.source))
         inside = origin.path.removeprefix(origin.part_of).removeprefix(".")
         assumption.values[inside] = origin.value
         assumption.units[inside] = origin.unit
     return tuple(found.values())
+
+
+def with_effect(spec: Spec, origins: Iterable[Origin]) -> Iterator[Origin]:
+    """Yield the origins of values that may affect a forecast: not of operations that the workload does not have."""
+    unused, ops = store_of(spec).unused, ops_of(spec)
+    outside = (*_WITHOUT_EFFECT, *(unused(spec, ops) if unused else ()))
+    absent_ops = set(get_args(Op)) - set(ops)
+    for origin in origins:
+        if not _is_in(origin.path, outside) and not absent_ops & set(origin.path.split(".")):
+            yield origin
 
 
 def _counts(origin: Origin) -> bool:

@@ -34,6 +34,20 @@ Demands = Callable[[S, Collection[Op]], Mapping[str, ServiceDemand | None]]
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How far a default or a preset may be from the value of a store of which it is not known.
+
+    Attributes:
+        low, high: least and greatest value, over the assumed one.
+        source: clusters, data sheets or measurements that span the range; or "assumed" with the reason.
+    """
+
+    low: float
+    high: float
+    source: str
+
+
+@dataclass(frozen=True)
 class Effect:
     """The number of objects at which an effect begins."""
 

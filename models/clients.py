@@ -27,7 +27,7 @@ Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10)]
 CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
 MachineCount = Annotated[int, Basis("assumed: one machine", 1, 10_000)]
 
-Way = Literal["up", "down"]
+Way = Literal["up", "down", "dma"]
 
 
 class ClientCores(Strict):
@@ -93,11 +93,12 @@ class HostStations:
     cpu: int | None = None
     up: int | None = None
     down: int | None = None
+    dma: int | None = None
 
     @property
     def parts(self) -> dict[str, int]:
         """The stations by name, in order."""
-        named = {"cpu": self.cpu, "up": self.up, "down": self.down}
+        named = {"cpu": self.cpu, "up": self.up, "down": self.down, "dma": self.dma}
         return {name: station for name, station in named.items() if station is not None}
 
 
@@ -116,6 +117,7 @@ class ClientStations:
         hosts: Sequence[HostStations] = (),
         group: int = 0,
         latency: int | None = None,
+        connections: int = 1,
     ):
         """Add the stations of the first machine, or use those of the hosts.
 
@@ -125,8 +127,9 @@ class ClientStations:
             hosts: the storage hosts, for clients that run there.
             group: index of the group in `groups`.
             latency: an infinite server for the CPU time of clients without a limited number of cores.
+            connections: number of connections that together reach the rate of a client machine's NIC.
         """
-        self._client, self._add, self._latency = client, add, latency
+        self._client, self._add, self._latency, self._connections = client, add, latency, connections
         self._machines = list(hosts) if client.on_storage_hosts else [self._machine(0)]
         self._count = len(hosts) if client.on_storage_hosts else client.machines
         self._at: dict[str, int | Bound] = dict(self._machines[0].parts)
@@ -149,8 +152,10 @@ class ClientStations:
         if client.cores is not None:
             cpu = self._add(Station(f"{name} cpu", "client cpu", Discipline.SIRO, client.cores.count))
         if client.nic:
-            up = self._add(Station(f"{name} up", "client network", Discipline.PROCESSOR_SHARING))
-            down = self._add(Station(f"{name} down", "client network", Discipline.PROCESSOR_SHARING))
+            up, down = (
+                self._add(Station(f"{name} {way}", "client network", Discipline.PROCESSOR_SHARING, self._connections))
+                for way in ("up", "down")
+            )
         return HostStations(cpu, up, down)
 
     @property
@@ -169,7 +174,7 @@ class ClientStations:
         """Return the transfer of a request's bytes on the client's NIC; none if it has no limit.
 
         Args:
-            way: ``up`` from the client, ``down`` to it.
+            way: ``up`` from the client, ``down`` to it, ``dma`` between the NIC and the memory of a storage host.
             demand: of all bytes; None: at the rate of `nic`.
             remote: fraction of the transfers that leave the machine.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -92,6 +92,54 @@ class NoisyNeighbour(Degradation):
     fraction: Fraction = Field(
         gt=0, lt=1, description="Fraction of the resource that the other tenant uses; 0.5 leaves half the speed."
     )
+
+
+class HostNeighbour(NoisyNeighbour):
+    """Another tenant takes a fraction of a resource of one host."""
+
+    host: int = Field(0, ge=0, description="Number of the host, from 0; in a store with pools, counted pool by pool.")
+
+
+class SlowDrive(Degradation):
+    """A drive loses speed, and so do the commits of its journal if it has its own."""
+
+    kind: Literal["slow_drive"] = Field(description="Slow drive: a drive loses speed but returns no errors.")
+    drive: int = Field(ge=0, description="Number of the drive, counted host by host from 0.")
+    speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
+
+
+@dataclass(frozen=True)
+class SlowParts:
+    """The parts that slow drives and neighbours slow down.
+
+    Attributes:
+        drives: drives that are slow themselves, by number, host by host.
+        shared_drives: drives of hosts whose drives a neighbour uses.
+        cores, links: by host.
+    """
+
+    drives: list[Slowdown] = field(default_factory=list)
+    shared_drives: list[Slowdown] = field(default_factory=list)
+    cores: list[Slowdown] = field(default_factory=list)
+    links: list[Slowdown] = field(default_factory=list)
+
+
+def slow_parts(faults: Iterable[object], drives_per_host: int) -> SlowParts:
+    """Return what the slow drives and neighbours among the faults slow down; other faults do not matter."""
+    found = SlowParts()
+    for fault in faults:
+        if isinstance(fault, SlowDrive):
+            found.drives.append((fault.drive, fault.at, fault.end_s, fault.speed))
+        elif isinstance(fault, HostNeighbour):
+            part: Slowdown = (fault.host, fault.at, fault.end_s, 1 - fault.fraction)
+            if fault.resource == "cpu":
+                found.cores.append(part)
+            elif fault.resource == "network":
+                found.links.append(part)
+            else:
+                first = fault.host * drives_per_host
+                found.shared_drives.extend((first + drive, *part[1:]) for drive in range(drives_per_host))
+    return found
 
 
 def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Action]:

@@ -22,7 +22,7 @@ _Below = tuple[tuple[str, type[StoreSpec]], ...]
 def paths_of(form: Form) -> tuple[str, ...]:
     """Return the dotted paths of all fields of a spec, including sections.
 
-    They include elements of mappings with known keys, such as ``host.cpu.GET.constant``, and of a spec its groups of
+    They include elements of mappings with known keys, such as ``hosts.cpu.GET.constant``, and of a spec its groups of
     clients, but not elements of lists.
     """
     if not isinstance(form, BaseModel):
@@ -49,7 +49,7 @@ def resolved(form: Form, path: str, counted: bool = False) -> str:
     """Return the full path of a field.
 
     A path may be abbreviated to the end of a full path, such as ``clients`` for ``workload.clients``. If several match,
-    the one with the fewest parts is taken: ``latency`` is ``network.latency``, not ``host.internode.latency``. With
+    the one with the fewest parts is taken: ``latency`` is ``network.latency``, not ``hosts.internode.latency``. With
     `counted`, a section means its count, such as ``gateways`` for ``gateways.count``.
 
     Raises:

@@ -1,6 +1,6 @@
 """Values of a spec by their dotted paths: which can be fitted, their values, and copies with other values.
 
-A path leads through sections and mappings with known keys, such as ``host.cpu.GET.constant``, not into lists.
+A path leads through sections and mappings with known keys, such as ``hosts.cpu.GET.constant``, not into lists.
 """
 
 from __future__ import annotations
@@ -38,6 +38,18 @@ def sections_of(spec: BaseModel, path: str) -> list[Any]:
     for part in path.split(".")[:-1]:
         found.append(_part(found[-1], part))
     return found
+
+
+def parts_of(spec: BaseModel, path: str) -> list[Any]:
+    """Return the spec, the sections and mappings that an existing path leads through, and the value at its end."""
+    found = sections_of(spec, path)
+    return [*found, _part(found[-1], path.rpartition(".")[2])]
+
+
+def with_part(spec: Model, path: str, value: Any) -> Model:
+    """Return the spec with another value or section at an existing path; it is not checked."""
+    changed: Model = _with(spec, path.split("."), value)
+    return changed
 
 
 def fit_at(spec: BaseModel, path: str) -> Fit | None:
@@ -92,7 +104,7 @@ def _named(section: BaseModel | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     return iter(section.items())
 
 
-def _with(section: Any, parts: Sequence[str], value: float) -> Any:
+def _with(section: Any, parts: Sequence[str], value: Any) -> Any:
     if not parts:
         return value
     name, *rest = parts

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
-from models.capabilities import CpuModel, Demands, Growth, Remedies, S, ServerPart
+from models.capabilities import CpuModel, Demands, Growth, Remedies, S, ServerPart, Spread
 from models.faults import FaultKind
 from models.field_paths import nested_specs
 from models.missing_demands import refuse_missing_demands
@@ -62,6 +62,7 @@ class Store(Generic[S]):
         server_part: the part of a latency that its server measures.
         inline_limit_bytes: largest size of objects that are stored inline, at which the latency of PUTs has a step.
         figures: figures of published tables that follow from a spec without simulation, by name.
+        spreads: ranges of values that are assumed, by path; of a section, for all its times together.
     """
 
     name: str
@@ -77,11 +78,14 @@ class Store(Generic[S]):
     server_part: ServerPart[S] | None = None
     inline_limit_bytes: Callable[[S], int] | None = None
     figures: Mapping[str, Callable[[S], float]] = field(default_factory=dict)
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
 
 
 MODULES = {
     "minio": "models.minio.store",
     "ceph": "models.ceph.store",
+    "swift": "models.swift.store",
+    "bob": "models.bob.store",
 }
 """The modules of the stores in tailcast, by name; each has a `STORE`, and is imported when a spec names it."""
 

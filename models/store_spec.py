@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import BaseModel, Field, model_validator
 
 from models.client_policy import ClientPolicies
 from models.prices import PriceList
-from traces.field_notes import Basis
+from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
+from traces.suggestions import did_you_mean
 from traces.units import Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
@@ -28,6 +29,35 @@ class Link(Strict):
     )
 
 
+class AssumedRange(Strict):
+    """What a value that is not known may be: between `low` and `high`, or one of `values`."""
+
+    low: Annotated[float | str, Unit("", "10Gbit/s")] | None = Field(
+        None, description="Least value that the field may have, as the spec would give it."
+    )
+    high: Annotated[float | str, Unit("", "100Gbit/s")] | None = Field(
+        None, description="Greatest value that the field may have, as the spec would give it."
+    )
+    values: Annotated[tuple[bool | float | str, ...], Unit("", "[nvme, sata-ssd]")] = Field(
+        (), description="Values of which one applies, instead of `low` and `high`; all are equally likely."
+    )
+    source: str = Field(min_length=1, description="Reason for the range, such as stores or publications that span it.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        ends = [self.low, self.high].count(None)
+        if ends == 1 or bool(self.values) == (ends == 0):
+            raise ValueError("give both low and high, or a list of values")
+        return self
+
+
+def _fields(place: Any) -> Mapping[str, Any]:
+    """Return what is inside a section or a mapping."""
+    if isinstance(place, BaseModel):
+        return {name: getattr(place, name) for name in type(place).model_fields}
+    return place if isinstance(place, Mapping) else {}
+
+
 class StoreSpec(Strict):
     """The settings of a store; its compiler turns them into a Network (`models.store`).
 
@@ -40,6 +70,20 @@ class StoreSpec(Strict):
     network: Link = Field(Link(), description="Network between clients and store.")
     faults: tuple[Strict, ...] = Field((), max_length=0, description=FAULTS)
     prices: PriceList | None = Field(None, description=PRICES)
+    assumed: dict[str, AssumedRange] = Field(
+        {}, description="Ranges, by path, of values of the spec that are not known; used for the uncertainty only."
+    )
+
+    @model_validator(mode="after")
+    def _has_assumed_fields(self) -> Self:
+        for path in self.assumed:
+            place: Any = self
+            for part in path.split("."):
+                known = _fields(place)
+                if part not in known:
+                    raise ValueError(f"assumed: {path}: no such field{did_you_mean(part, known)}")
+                place = known[part]
+        return self
 
     @property
     def priced(self) -> Mapping[str, float]:

@@ -115,7 +115,9 @@ def _refuse_endless(network: Network, requests: Requests) -> None:
     for k in np.unique(requests.route):
         mine = requests.route == k
         sizes = np.unique(requests.size_bytes[mine])
-        takes_time = any((visit.demand.mean_s(sizes) > 0).all() for visit in network.routes[k].visits)
+        takes_time = any(
+            visit.fraction == 1 and (visit.demand.mean_s(sizes) > 0).all() for visit in network.routes[k].visits
+        )
         if not takes_time and not requests.think_s[mine].any():
             name = network.routes[k].name
             raise InputError(

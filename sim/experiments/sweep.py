@@ -46,8 +46,8 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A hash of the job, without prices, and of the source code."""
-        return content_key((self.spec.model_dump_json(exclude={"prices"}), self.settings))
+        """A hash of the job, without what affects no simulation, and of the source code."""
+        return content_key((self.spec.model_dump_json(exclude={"prices", "assumed"}), self.settings))
 
 
 Point = Measures | InputError

@@ -36,7 +36,7 @@ def one_drive(client_ops: float, **background: Any) -> Spec:
         {
             "store": "minio",
             "workload": {"rate": client_ops, "operations": OPERATIONS, "mix": {"GET": 1}, "object_size": "4KiB"},
-            "host": {"cpu": {"GET": 0}},
+            "hosts": {"cpu": {"GET": 0}},
             "drives": {"count": 1, "read": EXPONENTIAL},
             "background": {"loads": [load], **background},
         },
@@ -91,7 +91,7 @@ def test_an_overloaded_drive_is_shared_by_weights(scheduling, weights, of_client
 def test_background_work_raises_utilisation_as_computed(path, target):
     few = ["workload.duration=null", "workload.operations=2000", "workload.rate=500/s"]
     if path is MINIO:  # the busier its cores are, the less they have to wake and to fill their caches
-        few += ["host.setup_time=0s", "host.cpu_caches.cold_penalty=0s", "host.garbage_collector.mark_work=0s"]
+        few += ["hosts.setup_time=0s", "hosts.cpu_caches.cold_penalty=0s", "hosts.garbage_collector.mark_work=0s"]
     role = {"drives": ("drive",), "cpu": ("host cpu", "osd host cpu")}[target]
     load = f"background.loads=[{{name: scrub, rate: 400/s, demand: 500us, target: {target}, arrivals: even}}]"
     idle, idle_run = ran(load_spec(path, few))

@@ -59,8 +59,8 @@ def test_a_transfer_takes_its_time_on_the_nic_of_the_client(way):
     sets = (
         f"workload.mix={{{way}: 1}}",
         "workload.object_size=1MB",
-        "host.cpu.GET=1ms",
-        "host.cpu.PUT=1ms",
+        "hosts.cpu.GET=1ms",
+        "hosts.cpu.PUT=1ms",
         "client.cpu={}",
     )
     fast, slow = (simulate(of_minio(*sets, *more)) for more in ((), ("client.nic=100MB/s",)))
@@ -109,6 +109,7 @@ HEDGED = ("client.hedge.after=2ms", "client.hedge.budget=1")
         ("client.machines=3", "client.cores=2", "client.nic=50MB/s"),
         ("client.machines=3", "client.nic=50MB/s", "workload.rate=200/s", *HEDGED),
         ("client.placement=storage_hosts",),
+        ("hosts.count=4", "hosts.nic=50MB/s", "client.placement=storage_hosts"),
     ],
 )
 @pytest.mark.parametrize("spec", [of_minio, ceph])
@@ -145,11 +146,12 @@ def test_mistake_is_named_with_its_field(spec, assignment, field, says):
     assert f": {field}: " in message and says in message
 
 
-def test_a_host_that_fails_cannot_have_clients():
-    fault = "faults=[{kind: host_down, host: 1, at: 1s}]"
-    assert ceph(fault)
+@pytest.mark.parametrize("spec", [of_minio, ceph])
+def test_a_host_that_fails_cannot_have_clients(spec):
+    fault = ("hosts.count=4", "network.latency=1ms", "faults=[{kind: host_down, host: 1, at: 1s}]")
+    assert spec(*fault)
     with pytest.raises(InputError, match=r"faults\.0\.kind: .*client\.placement"):
-        ceph(fault, "client.placement=storage_hosts")
+        spec(*fault, "client.placement=storage_hosts")
 
 
 @pytest.mark.parametrize(

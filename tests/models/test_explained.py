@@ -32,7 +32,7 @@ def test_facts_of_a_field():
     assert latency.fitted == (1e-7, 1.0) and latency.meaning
     assert explained("minio", MINIO, "object_size").is_required
     assert "above 0" in explained("minio", MINIO, "workload.rate").allowed
-    assert "at least 1" in explained("minio", MINIO, "host.cores").allowed
+    assert "at least 1" in explained("minio", MINIO, "hosts.cores.count").allowed
     assert explained("ceph", CEPH, "gateways.cpu.GET").default["constant"] == pytest.approx(0.99e-3)
     assert explained("ceph", CEPH, "device").default == "nvme"
     assert "nvme" in explained("ceph", CEPH, "device").presets
@@ -51,12 +51,12 @@ def test_fields_of_the_same_name_are_told_apart_by_kind():
 
 def test_sections_have_fields():
     assert {"count", "read", "preset"} <= set(explained("minio", MINIO, "drives").fields)
-    assert set(explained("minio", MINIO, "host.cpu").fields) == {"GET", "PUT", "HEAD", "DELETE", "LIST"}
-    assert {"workload", "host", "drives"} <= set(explained("minio", MINIO, "").fields)
+    assert set(explained("minio", MINIO, "hosts.cpu").fields) == {"GET", "PUT", "HEAD", "DELETE", "LIST"}
+    assert {"workload", "hosts", "drives"} <= set(explained("minio", MINIO, "").fields)
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [("host.coers", "cores"), ("latncy", "latency"), ("preset", "drives.preset")]
+    ("path", "said"), [("hosts.coers", "cores"), ("latncy", "latency"), ("preset", "drives.preset")]
 )
 def test_wrong_and_ambiguous_paths_are_refused_with_candidates(path, said):
     with pytest.raises(InputError, match=said):
@@ -64,10 +64,10 @@ def test_wrong_and_ambiguous_paths_are_refused_with_candidates(path, said):
 
 
 def test_implausible_values_are_outside_of_what_stores_have():
-    spec = spec_of(minio("host.cpu.GET.constant=20s", "drives.read={per_byte: 0.05ns}"), "spec")
+    spec = spec_of(minio("hosts.cpu.GET.constant=20s", "drives.read={per_byte: 0.05ns}"), "spec")
     found = {each.path: each for each in implausible(spec)}
-    assert set(found) == {"host.cpu.GET.constant", "drives.read.per_byte"}
-    assert found["host.cpu.GET.constant"].high == 10 and found["host.cpu.GET.constant"].unit == "s"
+    assert set(found) == {"hosts.cpu.GET.constant", "drives.read.per_byte"}
+    assert found["hosts.cpu.GET.constant"].high == 10 and found["hosts.cpu.GET.constant"].unit == "s"
     assert found["drives.read.per_byte"].value == pytest.approx(20e9) and found["drives.read.per_byte"].unit == "B/s"
     deep = spec_of(minio("drives.queue_depth=8", "drives.read={per_byte: 0.5ns}"), "spec")
     assert [each.value for each in implausible(deep)] == pytest.approx([16e9])
@@ -85,7 +85,7 @@ def test_presets_are_listed_with_figures_and_fields():
     assert all(preset.source and preset.values for preset in found.values())
     nvme = found["nvme"]
     assert {"minio", "ceph"} <= set(nvme.used_by) <= set(names())
-    assert "device" in nvme.used_by["ceph"] and nvme.used_by["minio"] == ["drives.preset"]
+    assert "device" in nvme.used_by["ceph"] and nvme.used_by["minio"] == ["drives.preset", "pools.drives.preset"]
     assert nvme.drive.read_iops == pytest.approx(540_000) and nvme.drive.write_latency_s == pytest.approx(50e-6)
     assert nvme.drive.read_bytes_per_s == pytest.approx(3e9) and nvme.drive.capacity_bytes == 3_840_000_000_000
     host = {value.path: value for value in found["epyc-2-cores"].values}

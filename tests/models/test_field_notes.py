@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from models.ceph.spec import CephSpec
 from models.devices.devices import Device
-from models.minio.sections import Drives, Host
+from models.minio.sections import Drives, Hosts
 from models.network.service_demand import PlausibleBandwidth, ServiceDemand
 from models.store import MODULES, store_named
 from tests.test_words import REPLACED
@@ -172,9 +172,9 @@ def test_the_checks_find_what_is_missing() -> None:
 
 
 def test_fractions_take_percent_and_refuse_what_is_more_than_all() -> None:
-    assert Host(age_bias="15%").age_bias == Host(age_bias=0.15).age_bias == 0.15  # type: ignore[arg-type]
+    assert Hosts(age_bias="15%").age_bias == Hosts(age_bias=0.15).age_bias == 0.15  # type: ignore[arg-type]
     with pytest.raises(ValidationError, match="did you mean 15%"):
-        Host(age_bias=15)
+        Hosts(age_bias=15)
     limited = [
         path(model, name)
         for model, name, field in FIELDS

@@ -14,11 +14,11 @@ from traces.workload.generate import generate
 WORKLOAD = {"clients": 1, "operations": 100, "object_size": "4KiB", "mix": {"GET": 1, "PUT": 1}}
 BARE = {"store": "minio", "workload": WORKLOAD}
 REQUIRED = {
-    "GET": {"host.cpu.GET", "drives.read"},
-    "PUT": {"host.cpu.PUT", "drives.write", "drives.commit"},
-    "HEAD": {"host.cpu.HEAD", "drives.read"},
-    "DELETE": {"host.cpu.DELETE", "drives.commit"},
-    "LIST": {"host.cpu.LIST", "drives.read"},
+    "GET": {"hosts.cpu.GET", "drives.read"},
+    "PUT": {"hosts.cpu.PUT", "drives.write", "drives.commit"},
+    "HEAD": {"hosts.cpu.HEAD", "drives.read"},
+    "DELETE": {"hosts.cpu.DELETE", "drives.read"},
+    "LIST": {"hosts.cpu.LIST", "drives.read"},
 }
 
 
@@ -38,23 +38,23 @@ def test_each_operation_requires_its_own_demands(op):
 
 def test_the_refusal_names_presets_that_would_supply_them():
     message = refusal(BARE)
-    assert "host.preset: epyc-2-cores" in message and "nvme" in message and "\n" not in message
+    assert "hosts.preset: epyc-2-cores" in message and "nvme" in message and "\n" not in message
     data = BARE | {"drives": {"preset": "nvme"}}
     assert "drives" not in refusal(data)
-    spec = spec_of(data | {"host": {"preset": "epyc-2-cores"}}, "spec")
+    spec = spec_of(data | {"hosts": {"preset": "epyc-2-cores"}}, "spec")
     compile_spec(spec, generate(spec.workload, 0))
 
 
 def test_demands_below_a_proxy_are_named_by_their_whole_path():
     message = refusal({"store": "caching-proxy", "workload": WORKLOAD, "below": {"store": "minio"}})
-    assert message.startswith("below.host.cpu.GET, below.host.cpu.PUT, below.drives.read")
+    assert message.startswith("below.hosts.cpu.GET, below.hosts.cpu.PUT, below.drives.read")
     assert "below.drives.preset: hdd-7k2" in message
 
 
 def test_a_demand_of_0_is_accepted_and_reported():
-    spec = spec_of(minio("host.cpu.GET=0s", "network.latency=1ms"), "spec")
+    spec = spec_of(minio("hosts.cpu.GET=0s", "network.latency=1ms"), "spec")
     compile_spec(spec, generate(spec.workload, 0))
-    assert free_demands(spec) == ["network.bandwidth", "host.cpu.GET", "drives.read"]
+    assert free_demands(spec) == ["network.bandwidth", "hosts.cpu.GET", "drives.read"]
 
 
 def test_assumptions_are_defaults_that_take_time_in_this_spec():
@@ -64,8 +64,8 @@ def test_assumptions_are_defaults_that_take_time_in_this_spec():
     assert found["gateways.cpu.GET"].values == pytest.approx({"constant": 0.99e-3, "per_byte": 1.5e-9})
     assert found["gateways.cpu.GET"].units == {"constant": "s", "per_byte": "s/B"}
     assert found["network.latency"].values == {"": 50e-6}
-    assert {"device", "hosts.cores", "hosts.nic", "osd.read"} <= set(found)
-    assert not {"gateways.cores", "gateways.cpu.PUT", "osd.write", "buckets.resharding.poll"} & set(found)
+    assert {"device", "hosts.cores.count", "hosts.nic", "osd.read"} <= set(found)
+    assert not {"gateways.cores.count", "gateways.cpu.PUT", "osd.write", "buckets.resharding.poll"} & set(found)
     rados = spec_of(data | {"access": "rados"}, "spec")
     assert not any(a.path.startswith("gateways") for a in assumptions(rados, origins_of(rados, data)))
 
@@ -84,5 +84,5 @@ def test_write_once_read_once_has_both_operations():
     }
     spec = spec_of(data, "spec")
     assert set(ops_of(spec)) == {"GET", "PUT"}
-    with pytest.raises(InputError, match=r"host\.cpu\.PUT.*drives\.commit"):
+    with pytest.raises(InputError, match=r"hosts\.cpu\.PUT.*drives\.commit"):
         require_demands(spec)

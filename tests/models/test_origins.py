@@ -26,13 +26,13 @@ def kinds(found: dict[str, Origin], *paths: str) -> list[tuple[str, str]]:
 
 def test_each_value_has_one_origin_and_its_unit():
     found = origins(minio())
-    assert found["host.cpu.GET.constant"] == Origin(
-        "host.cpu.GET.constant", 0.38e-3, "s", "given", "spec.yaml", None, None, "host.cpu.GET"
+    assert found["hosts.cpu.GET.constant"] == Origin(
+        "hosts.cpu.GET.constant", 0.38e-3, "s", "given", "spec.yaml", None, None, "hosts.cpu.GET"
     )
-    assert found["host.cpu.GET.per_byte"].unit == "s/B"
+    assert found["hosts.cpu.GET.per_byte"].unit == "s/B"
     assert found["workload.object_size.size"].value == 4096 and found["workload.object_size.size"].kind == "given"
-    assert found["host.setup_time"].kind == "default"
-    assert found["host.cpu.GET.block"].kind == "default"
+    assert found["hosts.setup_time"].kind == "default"
+    assert found["hosts.cpu.GET.block"].kind == "default"
 
 
 def test_the_short_form_of_a_demand_gives_its_constant_only():
@@ -44,26 +44,26 @@ def test_the_short_form_of_a_demand_gives_its_constant_only():
 
 
 def test_overrides_and_profiles_are_over_the_file():
-    fitted = Written("host.cpu.GET.constant", 1e-3, "profile", "p.yaml", 0.9e-3, 1.2e-3)
+    fitted = Written("hosts.cpu.GET.constant", 1e-3, "profile", "p.yaml", 0.9e-3, 1.2e-3)
     other = Written("drives.commit.constant", 2e-3, "profile", "p.yaml", 1e-3, 3e-3)
-    overridden = Written("host.cpu.GET.constant", 5e-3, "set", "override")
+    overridden = Written("hosts.cpu.GET.constant", 5e-3, "set", "override")
     section = Written("network", {"latency": "1ms"}, "set", "override")
     found = origins(minio(), fitted, other, overridden, section)
-    assert kinds(found, "host.cpu.GET.constant", "network.latency") == [("set", "override")] * 2
+    assert kinds(found, "hosts.cpu.GET.constant", "network.latency") == [("set", "override")] * 2
     assert (found["drives.commit.constant"].low, found["drives.commit.constant"].high) == (1e-3, 3e-3)
-    assert found["host.cpu.GET.constant"].low is None
-    assert found["host.cpu.GET.per_byte"].kind == "given" and found["network.bandwidth"].kind == "default"
+    assert found["hosts.cpu.GET.constant"].low is None
+    assert found["hosts.cpu.GET.per_byte"].kind == "given" and found["network.bandwidth"].kind == "default"
 
 
 def test_presets_supply_what_is_not_given():
-    data = override(minio(), ["host={cores: 16, preset: epyc-2-cores, cpu: {GET: {constant: 1ms}}}"])
+    data = override(minio(), ["hosts={cores: 16, preset: epyc-2-cores, cpu: {GET: {constant: 1ms}}}"])
     found = origins(data, Written("drives", {"count": 4, "preset": "nvme", "write": "1ms"}, "set", "override"))
     preset = ("preset", "epyc-2-cores")
-    assert kinds(found, "host.cpu.GET.per_byte", "host.cpu.PUT.constant", "host.after_response") == [preset] * 3
-    assert kinds(found, "host.cpu.GET.constant", "host.preset") == [("given", "spec.yaml")] * 2
+    assert kinds(found, "hosts.cpu.GET.per_byte", "hosts.cpu.PUT.constant", "hosts.after_response") == [preset] * 3
+    assert kinds(found, "hosts.cpu.GET.constant", "hosts.preset") == [("given", "spec.yaml")] * 2
     assert kinds(found, "drives.read.per_byte", "drives.commit.constant") == [("preset", "nvme")] * 2
     assert kinds(found, "drives.write.constant", "drives.count") == [("set", "override")] * 2
-    assert found["host.quantum"].kind == "default"
+    assert found["hosts.quantum"].kind == "default"
 
 
 @pytest.mark.parametrize("device", ["nvme", {"preset": "nvme", "capacity": "1TB"}])

@@ -78,7 +78,7 @@ def test_a_copy_has_other_values_and_leaves_the_spec():
 
 
 def test_a_copy_is_the_spec_that_the_file_with_these_values_gives():
-    values = {"host.cpu.GET.constant": 0.002, "client.cpu.HEAD.constant": 0.003, "host.cpu.PUT.distribution.cv": 0.7}
+    values = {"hosts.cpu.GET.constant": 0.002, "client.cpu.HEAD.constant": 0.003, "hosts.cpu.PUT.distribution.cv": 0.7}
     written = [f"{path}={value}" for path, value in values.items() if "HEAD" not in path]
     given = spec_of(minio(*written, "client.cpu.HEAD={constant: 0.003}"), "spec")
     assert with_values(spec_of(minio(), "spec"), values) == given

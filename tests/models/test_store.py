@@ -33,9 +33,9 @@ def test_overrides_reach_every_value_of_the_workload():
 @pytest.mark.parametrize(
     ("assignment", "said"),
     [
-        ("store=swift", "store is 'swift'; allowed are minio, ceph"),
-        ("host.coers=4", "host.coers: unknown field; did you mean cores?"),
-        ("host.cores=0", "host.cores: is 0"),
+        ("store=garage", "store is 'garage'; allowed are minio, ceph, swift, bob"),
+        ("hosts.coers=4", "hosts.coers: unknown field; did you mean cores?"),
+        ("hosts.cores.count=0", "hosts.cores.count: is 0"),
         ("workload.object_size=-1", "workload.object_size: '-1' is negative|workload.object_size: -1 is negative"),
         ("drives.commit.constant=5parsecs", "drives.commit.constant: '5parsecs' has the unknown unit"),
         ("network.bandwidth=fast", "network.bandwidth: 'fast' is not a bandwidth"),

@@ -35,7 +35,7 @@ WORKLOAD: dict[str, Any] = {
     "keys": {"kind": "uniform", "count": 5000},
 }
 DISK: dict[str, Any] = {"store": "fifo-disk", "network": {"latency": WAY_S}, "disk": {"read": READ_S, "write": "6ms"}}
-MINIO: dict[str, Any] = {"store": "minio", "host": {"cores": 1, "cpu": {"GET": "4ms"}}, "drives": {"read": "2ms"}}
+MINIO: dict[str, Any] = {"store": "minio", "hosts": {"cores": 1, "cpu": {"GET": "4ms"}}, "drives": {"read": "2ms"}}
 CEPH: dict[str, Any] = {
     "store": "ceph",
     "osd": {"read": "0.3ms"},
@@ -87,11 +87,28 @@ def test_a_proxy_that_holds_nothing_adds_its_look_up(below):
 
 
 def test_what_a_proxy_holds_does_not_reach_the_store_below():
-    run = simulate(spec_of(proxy(DISK, "hits=0.3", "network.latency=0.1ms"), "test"), seed=3)
+    curve = 'cache={"size": "2MiB", "curve": {"sizes": ["1MiB", "3MiB"], "hit_ratios": [0.2, 0.4]}}'
+    run = simulate(spec_of(proxy(DISK, curve, "network.latency=0.1ms"), "test"), seed=3)
     hit = np.isclose(run.latency_s, LOOK_UP_S + 0.2e-3)
     assert hit.mean() == pytest.approx(0.3, abs=0.05)
     (visits,) = (row["visits"] for row in run.stations.to_pylist() if row["role"] == "disk")
     assert visits == len(run) - hit.sum()
+
+
+def test_a_proxy_serves_what_was_requested_shortly_before():
+    """Of uniform keys, those of the 600 objects that fit hit once the cache is full."""
+    run = simulate(spec_of(proxy(DISK, "cache.size=600KiB", "workload.object_size=1KiB"), "test"), seed=3)
+    hit = np.isclose(run.latency_s, LOOK_UP_S)
+    keys = run.trace.table.column("key").to_pylist()
+    expected = [key in list(dict.fromkeys(reversed(keys[:row])))[:600] for row, key in enumerate(keys)]
+    assert hit.tolist() == expected and 0.05 < hit.mean() < 0.12
+
+
+def test_a_larger_cache_is_a_what_if(tmp_path, capsys):
+    spec = written(tmp_path, proxy(DISK, "workload.keys.count=500"))
+    sizes = ["--vary", "cache.size=64KiB,512KiB,4MiB", "--slo", "GET.p50<2ms", "--replications", "5", "--json"]
+    _, out, _ = tailcast(capsys, "whatif", spec, *sizes)
+    assert [point["slo"]["GET.p50<2ms"] for point in json.loads(out)["points"]] == ["fail", "fail", "pass"]
 
 
 def test_the_store_below_has_the_workload_of_the_proxy():
@@ -103,7 +120,7 @@ def test_the_store_below_has_the_workload_of_the_proxy():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (proxy({"store": "swift"}), "below: store is 'swift'; allowed are minio, ceph"),
+        (proxy({"store": "garage"}), "below: store is 'garage'; allowed are minio, ceph, swift, bob"),
         (proxy(DISK, "below.disk.raed=1ms"), "below: disk.raed: unknown field; did you mean read?"),
         (fifo("faults=[{kind: host_down, at: 1s}]"), "faults.0"),
     ],
@@ -272,7 +289,7 @@ def test_stores_that_come_with_tailcast_are_registered_by_their_modules():
         store = store_named(name)
         assert (store.name, store.Spec.model_fields["store"].annotation.__args__) == (name, (name,))
         assert module.startswith("models.")
-        assert store.operations == OPERATIONS
+        assert store.operations == OPERATIONS - ({"LIST"} if name == "bob" else set())
 
 
 def test_only_they_are_in_the_published_schema():

@@ -57,7 +57,7 @@ def test_a_trace_takes_the_place_of_the_workload():
 
 def test_requests_that_take_no_time_and_never_end_are_refused():
     spec = short(
-        "host.cpu={GET: 0}",
+        "hosts.cpu={GET: 0}",
         "client.cpu={}",
         "network.latency=0",
         "workload.operations=null",
@@ -86,7 +86,7 @@ def test_run_can_be_simulated_again_from_what_it_says(tmp_path):
 def test_a_timeout_ends_every_attempt_and_retries_follow():
     # Alone, a GET takes 4 ms at the drive: one attempt is over after 3 ms, the next begins 5 ms later, then 10.
     spec = short(
-        "client.cpu={}", "host.cpu={GET: 0}", "network.latency=0", "drives.read=4ms", "workload.mix={GET: 1}",
+        "client.cpu={}", "hosts.cpu={GET: 0}", "network.latency=0", "drives.read=4ms", "workload.mix={GET: 1}",
         "workload.clients=1", "workload.operations=3", "client.timeout=3ms",
         "client.retry={retries: 2, backoff: 5ms, jitter: 0}",
     )  # fmt: skip

@@ -111,7 +111,7 @@ def test_the_limit_of_utilisation_may_be_lower():
 @pytest.mark.parametrize(
     ("gateway", "core", "cheapest", "extra"),
     [
-        (1000, 10, {"gateways.cores": 14}, 6 * 10),  # 4000 x 1.05^24 = 12,900/s want 13 cores; a process uses 14
+        (1000, 10, {"gateways.cores.count": 14}, 6 * 10),  # 4000 x 1.05^24 = 12,900/s want 13 cores; a process uses 14
         (1, 100, {"gateways.count": 2}, 1 + 8 * 100),
     ],
 )
@@ -122,7 +122,7 @@ def test_the_cheapest_change_goes_by_the_prices(gateway, core, cheapest, extra):
     best = plan(priced, growth(rate=FIVE_PER_CENT), [])["best"]
     assert (best["set"], best["cost"], best["fraction"]) == (cheapest, extra, 1.0)
     # It has as much more room as it has more cores.
-    capacity = best["set"].get("gateways.cores", 16) * 1000
+    capacity = best["set"].get("gateways.cores.count", 16) * 1000
     assert best["next"]["name"] == "rgw cpu saturated"
     assert best["next"]["month"]["likely"] == math.ceil(math.log(capacity / RATE) / math.log(1.05))
 
@@ -189,7 +189,7 @@ def test_an_objective_is_broken_in_the_first_month_in_which_it_is():
     assert limit["month"]["likely"] == first
     assessed = limit["evidence"]["months"]
     assert [at["month"] for at in assessed] == [first - 1, first]
-    assert result["best"]["set"] == {"host.cores": 3}
+    assert result["best"]["set"] == {"hosts.cores.count": 3}
     assert result["best"]["evidence"]["slos"][SLO.text]["value"] < SLO.limit
 
 

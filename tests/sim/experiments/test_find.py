@@ -111,7 +111,7 @@ def test_least_takes_the_lower_of_two_valleys():
     ("objective", "goal", "grid"),
     [
         ("GET.p99<3ms", "max workload.rate in 100/s..3400/s", range(100, 3401, 100)),
-        ("GET.p99<2ms", "min host.cores in 1..8", range(1, 9)),
+        ("GET.p99<2ms", "min hosts.cores.count in 1..8", range(1, 9)),
     ],
 )
 def test_the_limit_is_that_of_a_grid(objective, goal, grid):
@@ -167,10 +167,10 @@ def test_the_number_of_workers_changes_nothing():
 
 
 def test_a_value_that_the_spec_refuses_ends_the_search():
-    result = found(variants(), "min host.cores", "GET.p99<1s")
+    result = found(variants(), "min hosts.cores.count", "GET.p99<1s")
     assert (result.value, result.beyond) == (1, 0)
     assert "greater than or equal to 1" in result.trials[0].infeasible
-    within = found(variants(), "min host.cores in 1..4", "GET.p99<1s")
+    within = found(variants(), "min hosts.cores.count in 1..4", "GET.p99<1s")
     assert (within.value, within.beyond) == (1, None)
 
 
@@ -206,9 +206,9 @@ def test_what_cannot_be_found_is_said_in_a_line(goal, slo, message):
     ("goal", "slo", "outcome", "value", "beyond"),
     [
         ("max rate in 10..20", "GET.p99<1s", "every value meets", 20, None),
-        ("min host.cores in 2..4", "GET.p99<1s", "every value meets", 2, None),
+        ("min hosts.cores.count in 2..4", "GET.p99<1s", "every value meets", 2, None),
         ("max rate in 10..20", "GET.p99<1us", "no value meets", None, 10),
-        ("min host.cores in 1..4", "GET.p99<1us", "no value meets", None, 4),
+        ("min hosts.cores.count in 1..4", "GET.p99<1us", "no value meets", None, 4),
     ],
 )
 def test_a_limit_outside_the_range_is_an_answer(goal, slo, outcome, value, beyond):
@@ -225,7 +225,7 @@ def test_an_objective_is_needed():
 
 
 SLOW_READS = (
-    "host.cpu.GET.distribution={kind: slow_mode, probability: 0.02, factor: 40}", "host.cores=16",
+    "hosts.cpu.GET.distribution={kind: slow_mode, probability: 0.02, factor: 40}", "hosts.cores.count=16",
     "client.hedge.budget=null",
 )  # fmt: skip
 
@@ -320,7 +320,7 @@ def test_no_hedge_is_allowed_where_none_adds_so_little():
 
 
 def test_extra_load_counts_attempts():
-    base = variants("client.hedge.budget=null", "host.cores=16")
+    base = variants("client.hedge.budget=null", "hosts.cores.count=16")
     with base.simulations() as simulations:
         assert simulations([]).extra_load == 0
         assert simulations(["client.hedge.after=0"]).extra_load == pytest.approx(1)
@@ -346,7 +346,7 @@ def test_a_target_is_a_latency(target, said):
 @pytest.mark.parametrize(
     ("path", "unit"),
     [("workload.rate", "1/s"), ("client.hedge.after", "s"), ("inline_limit", "B"), ("network.bandwidth", "B/s"),
-     ("host.cores", ""), ("workload.mix.GET", "")],
+     ("hosts.cores.count", ""), ("workload.mix.GET", "")],
 )  # fmt: skip
 def test_units_of_fields(path, unit):
     assert resolved(type(spec_of(minio(), "small")), path) == path

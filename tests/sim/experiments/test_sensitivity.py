@@ -28,8 +28,8 @@ pytest.importorskip("SALib")
 
 FULL = "drives.commit={constant: 0.4ms}"
 RANGES = [
-    Range("host.cpu.GET.constant", "0.2ms", "0.8ms"), Range("network.latency", "0.01ms", "0.04ms"),
-    Range("host.cores", "2", "5"),
+    Range("hosts.cpu.GET.constant", "0.2ms", "0.8ms"), Range("network.latency", "0.01ms", "0.04ms"),
+    Range("hosts.cores.count", "2", "5"),
 ]  # fmt: skip
 
 
@@ -57,30 +57,30 @@ class _Formula(Measures):
 
 def test_a_product_of_powers_has_its_exponents_as_elasticities(monkeypatch):
     # Whole numbers too: their steps are rounded.
-    law(monkeypatch, lambda s: s.host.cpu["GET"].constant ** 0.7 * s.network.latency**0.2 / s.host.cores**0.5)
-    ranges = [*RANGES[:2], Range("host.cores", "1", "4")]
+    law(monkeypatch, lambda s: s.hosts.cpu["GET"].constant ** 0.7 * s.network.latency**0.2 / s.hosts.cores.count**0.5)
+    ranges = [*RANGES[:2], Range("hosts.cores.count", "1", "4")]
     result = sensitivity(variants(), ranges, P99, trajectories=5)
     found = {row.path: row for row in result.parameters}
-    assert list(found) == ["host.cpu.GET.constant", "host.cores", "network.latency"]
-    for path, exponent in (("host.cpu.GET.constant", 0.7), ("network.latency", 0.2), ("host.cores", -0.5)):
+    assert list(found) == ["hosts.cpu.GET.constant", "hosts.cores.count", "network.latency"]
+    for path, exponent in (("hosts.cpu.GET.constant", 0.7), ("network.latency", 0.2), ("hosts.cores.count", -0.5)):
         assert found[path].elasticity.value == pytest.approx(exponent)
         assert found[path].elasticity.low == pytest.approx(exponent)
         assert found[path].strength.value == pytest.approx(abs(exponent))
         assert found[path].spread == pytest.approx(0, abs=1e-9)
-    assert found["host.cores"].factor == pytest.approx(2)
+    assert found["hosts.cores.count"].factor == pytest.approx(2)
 
 
 def test_an_interaction_shows_as_spread(monkeypatch):
-    law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.host.cores))
+    law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.hosts.cores.count))
     found = {r.path: r for r in sensitivity(variants(), RANGES[1:] + RANGES[:1], P99).parameters}
     assert found["network.latency"].spread > 0.1 * found["network.latency"].strength.value
-    assert found["host.cpu.GET.constant"].strength.value == 0
+    assert found["hosts.cpu.GET.constant"].strength.value == 0
 
 
 def test_what_is_most_of_the_latency_is_strongest():
     result = sensitivity(variants(), RANGES[:2], Target("GET", "mean"), trajectories=4)
     strongest, other = result.parameters
-    assert strongest.path == "host.cpu.GET.constant"
+    assert strongest.path == "hosts.cpu.GET.constant"
     # Light load, mean 0.38 ms and more of CPU: its share of the latency is its elasticity.
     assert 0.4 < strongest.elasticity.low <= strongest.elasticity.high < 1.2
     assert 0 < other.elasticity.value < 0.4
@@ -91,7 +91,7 @@ def test_what_is_most_of_the_latency_is_strongest():
 
 
 def test_another_seed_draws_other_walks(monkeypatch):
-    law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.host.cores))
+    law(monkeypatch, lambda s: math.exp(1e4 * s.network.latency * s.hosts.cores.count))
     a, b = (sensitivity(variants(seed=seed), RANGES[1:], P99, trajectories=3).parameters for seed in (1, 2))
     assert not np.isclose(a[0].elasticity.value, b[0].elasticity.value, rtol=1e-6)
 
@@ -100,8 +100,8 @@ def test_another_seed_draws_other_walks(monkeypatch):
     ("ranges", "target", "message"),
     [
         (RANGES[:1], "GET.p99", "at least 2 ranges"),
-        ([RANGES[2], Range("host.cores", "2", "9")], "GET.p99", "one range per field"),
-        ([RANGES[0], Range("host.cores", "2", "3")], "GET.p99", "fewer than 4 values"),
+        ([RANGES[2], Range("hosts.cores.count", "2", "9")], "GET.p99", "one range per field"),
+        ([RANGES[0], Range("hosts.cores.count", "2", "3")], "GET.p99", "fewer than 4 values"),
         ([RANGES[0], Range("network.latency", "0", "1ms")], "GET.p99", "ascending numbers above 0"),
         (RANGES, "PUT.p99", "has no value at"),
         (RANGES, "GET.p42", "'p42' is not a latency"),
@@ -109,16 +109,16 @@ def test_another_seed_draws_other_walks(monkeypatch):
 )
 def test_what_cannot_be_screened_is_said_in_a_line(ranges, target, message):
     with pytest.raises(InputError, match=message):
-        sensitivity(variants("host.cores=2"), ranges, parse_target(target), trajectories=2)
+        sensitivity(variants("hosts.cores.count=2"), ranges, parse_target(target), trajectories=2)
 
 
 def test_what_moves_nothing_is_said(monkeypatch):
     law(monkeypatch, lambda s: 1.0)
-    with pytest.raises(InputError, match=r"none of host\.cpu\.GET\.constant, network\.latency affects it"):
+    with pytest.raises(InputError, match=r"none of hosts\.cpu\.GET\.constant, network\.latency affects it"):
         sensitivity(variants(), RANGES[:2], P99, trajectories=2)
 
 
-@pytest.mark.parametrize("text", ["host.cores", "host.cores=2", "host.cores=2..", "=2..3"])
+@pytest.mark.parametrize("text", ["hosts.cores.count", "hosts.cores.count=2", "hosts.cores.count=2..", "=2..3"])
 def test_a_range_is_two_values(text):
     with pytest.raises(InputError, match="write it like"):
         parse_range(text)
@@ -170,7 +170,7 @@ def test_the_command_searches(capsys):
     code, out, _ = told(capsys, "find", "max rate", "--slo", "GET.p99<20ms")
     assert code == 0
     assert "is the greatest workload.rate that meets the objectives" in out, "on one line, however narrow the table"
-    code, out, _ = told(capsys, "find", "min host.cores", "--slo", "GET.p99<20ms", "--json")
+    code, out, _ = told(capsys, "find", "min hosts.cores.count", "--slo", "GET.p99<20ms", "--json")
     assert json.loads(out)["value"] == 1
     code, out, _ = told(capsys, "find", "best hedge.after in 1ms..4ms", "--target", "GET.p99", "--extra-load", "0.2")
     assert code == 0
@@ -184,8 +184,8 @@ def test_the_command_searches(capsys):
         (["find", "max rate", "--target", "GET.p99"], "'min' --slo"),
         (["find", "best hedge.after"], "takes --target"),
         (["find", "most rate"], "write it like"),
-        (["sensitivity", "--vary", "host.cores=1..8"], "'--target'"),
-        (["sensitivity", "--target", "GET.p99"], "'--vary'"),
+        (["sensitivity", "--vary", "hosts.cores.count=1..8"], "--target"),
+        (["sensitivity", "--target", "GET.p99"], "--vary"),
     ],
 )
 def test_the_command_says_what_is_missing(capsys, arguments, message):

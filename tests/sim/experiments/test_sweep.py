@@ -42,7 +42,7 @@ def job(*assignments: str, settings: Settings = SETTINGS) -> Job:
 
 
 def cores(*counts: int) -> list[Job]:
-    return [job(f"host.cores={count}") for count in counts]
+    return [job(f"hosts.cores.count={count}") for count in counts]
 
 
 def question(*varied: str, slos=(), data=SMALL, settings=SETTINGS, **more) -> WhatIfExperiment:
@@ -77,7 +77,7 @@ def test_short_paths_are_found_where_they_are_clear():
     assert {path: resolved(CephSpec, path, counted=True) for path in short} == short
     assert resolved(CephSpec, "gateways") == "gateways"
     assert resolved(MinioSpec, "object_size") == "workload.object_size"  # rather than that of own_objects
-    assert resolved(MinioSpec, "host.cpu.GET.constant") in paths_of(MinioSpec)
+    assert resolved(MinioSpec, "hosts.cpu.GET.constant") in paths_of(MinioSpec)
     # What only reading the spec can tell is left to it.
     assert [resolved(CephSpec, path) for path in ("faults.0.at", "device.preset")] == ["faults.0.at", "device.preset"]
 
@@ -132,7 +132,7 @@ def test_samples_of_listed_values_take_each_equally_often():
 @pytest.mark.parametrize("counts", [(6, 6), (6, 9), (9, 3)])
 def test_differences_are_those_of_pairs(counts):
     both = [
-        replicate(partial(simulate, job(f"host.cores={n}").spec), seed=3, replications=count)
+        replicate(partial(simulate, job(f"hosts.cores.count={n}").spec), seed=3, replications=count)
         for n, count in zip((1, 2), counts, strict=True)
     ]
     kept = [Measures.from_json(json.loads(json.dumps(Measures.of(each, 3).to_json()))) for each in both]
@@ -169,11 +169,12 @@ def test_equal_points_are_simulated_once():
 
 
 def test_a_key_is_of_all_that_counts():
-    first = job("host.cores=2")
-    assert first.key == job("host.cores=2", "prices={core: 3}").key
-    others = [job("host.cores=3"), job("host.cores=2", settings=Settings(seed=4, replications=3)),
-              job("host.cores=2", settings=Settings(seed=3, replications=3, steady=True)),
-              job("host.cores=2", settings=Settings(seed=3, replications=3, precision=Precision(0.1)))]  # fmt: skip
+    first = job("hosts.cores.count=2")
+    assert first.key == job("hosts.cores.count=2", "prices={core: 3}").key
+    others = [job("hosts.cores.count=3"), job("hosts.cores.count=2", settings=Settings(seed=4, replications=3)),
+              job("hosts.cores.count=2", settings=Settings(seed=3, replications=3, steady=True)),
+              job("hosts.cores.count=2", settings=Settings(seed=3, replications=3, precision=Precision(0.1))),
+              ]  # fmt: skip
     assert len({first.key, *(other.key for other in others)}) == 5
 
 
@@ -210,7 +211,7 @@ def test_what_is_interrupted_goes_on(tmp_path, monkeypatch, found):
     assert same(sweep(jobs, cache=ResultFolder(tmp_path / "out"), progress=told.append), found)
     assert len(done) == 4
     assert told == [2, 3, 4, 5, 6]
-    again = sweep([*jobs, job("host.cores=2", "workload.clients=5")], cache=ResultFolder(tmp_path / "out"))
+    again = sweep([*jobs, job("hosts.cores.count=2", "workload.clients=5")], cache=ResultFolder(tmp_path / "out"))
     assert len(done) == 5
     assert same(again[:6], found)
 
@@ -224,11 +225,11 @@ def test_results_come_as_they_are_done():
 
 
 def test_points_have_figures_verdicts_and_differences():
-    result = whatif(question("host.cores=1,2,4", slos=["GET.p90<2ms", "host cpu.utilization<99%"]))
+    result = whatif(question("hosts.cores.count=1,2,4", slos=["GET.p90<2ms", "host cpu.utilization<99%"]))
     json.dumps(to_json(result))
-    assert (result.base, result.vary) == (0, {"host.cores": [1, 2, 4]})
+    assert (result.base, result.vary) == (0, {"hosts.cores.count": [1, 2, 4]})
     first, _, last = result.points
-    assert [point.set for point in result.points] == [{"host.cores": n} for n in (1, 2, 4)]
+    assert [point.set for point in result.points] == [{"hosts.cores.count": n} for n in (1, 2, 4)]
     assert first.slo == {"GET.p90<2ms": "fail", "host cpu.utilization<99%": "fail"}
     assert last.slo == {"GET.p90<2ms": "pass", "host cpu.utilization<99%": "pass"}
     assert (first.verdict, last.verdict) == ("fail", "pass")
@@ -244,17 +245,17 @@ def test_points_have_figures_verdicts_and_differences():
 
 
 def test_the_base_can_be_chosen():
-    result = whatif(question("host.cores=1,2", "clients=2,4", base={"host.cores": "2", "clients": "4"}))
+    result = whatif(question("hosts.cores.count=1,2", "clients=2,4", base={"hosts.cores.count": "2", "clients": "4"}))
     assert result.base == 3
     zero = result.points[3].difference.ops["GET"].latency_s["p99"]
     assert zero == Interval(0, 0, 0)
     with pytest.raises(InputError, match="no point has these values"):
-        whatif(question("host.cores=1,2", base={"host.cores": "3"}))
+        whatif(question("hosts.cores.count=1,2", base={"hosts.cores.count": "3"}))
 
 
 def test_precision_adds_replications_where_they_are_needed():
     settings = Settings(replications=3, precision=Precision(0.08, ("p50",), most=30))
-    result = whatif(question("host.cores=1,8", settings=settings))
+    result = whatif(question("hosts.cores.count=1,8", settings=settings))
     counts = [point.replications for point in result.points]
     assert min(counts) < max(counts), "else there is nothing to see here"
     assert all(point.precise or point.replications == 30 for point in result.points)
@@ -263,7 +264,7 @@ def test_precision_adds_replications_where_they_are_needed():
 
 def test_a_front_has_what_nothing_cheaper_beats():
     data = minio("workload.operations=400", "workload.clients=8", "prices={core: 10, host: 100}")
-    result = whatif(question("host.cores=1,2,3,16", "host.setup_time=0,1ms", data=data))
+    result = whatif(question("hosts.cores.count=1,2,3,16", "hosts.setup_time=0,1ms", data=data))
     at = [(point.cost, point.ops["GET"].latency_s["p99"]) for point in result.points]
     assert [cost for cost, _ in at] == [110, 110, 120, 120, 130, 130, 260, 260]
     front = result.pareto["GET"].points
@@ -274,25 +275,25 @@ def test_a_front_has_what_nothing_cheaper_beats():
 
 
 def test_a_point_that_cannot_be_is_told_and_the_others_go_on():
-    result = whatif(question("drives.count=1,4", "drives.parity=0,2"))
+    result = whatif(question("drives.count=1,4", "erasure.parity=0,2"))
     assert [sorted(point.ops) for point in result.points] == [["GET", "PUT"], [], ["GET", "PUT"], ["GET", "PUT"]]
-    assert "parity is 2" in result.points[1].error
-    with pytest.raises(InputError, match="parity is 2"):
-        whatif(question("drives.parity=2,3"))
-    with pytest.raises(InputError, match="parity is 2"):
-        whatif(question("drives.parity=0,2", base={"drives.parity": "2"}))
+    assert "parity: is 2" in result.points[1].error
+    with pytest.raises(InputError, match="parity: is 2"):
+        whatif(question("erasure.parity=2,3"))
+    with pytest.raises(InputError, match="parity: is 2"):
+        whatif(question("erasure.parity=0,2", base={"erasure.parity": "2"}))
 
 
 @pytest.mark.parametrize(
     ("varied", "slos", "said"),
     [
         ([], [], "nothing is varied"),
-        (["host.coers=1,2"], [], "did you mean"),
+        (["hosts.coers=1,2"], [], "did you mean"),
         (["coers=1,2"], [], "vary coers: no such field"),
-        (["host.cores=1,2", "host.cores=3,4"], [], "vary host.cores: is given twice"),
-        (["host.cores=1,2"], ["LIST.p99<1s"], "the workload has no LIST requests; it has GET, PUT"),
+        (["hosts.cores.count=1,2", "hosts.cores.count=3,4"], [], "vary hosts.cores.count: is given twice"),
+        (["hosts.cores.count=1,2"], ["LIST.p99<1s"], "the workload has no LIST requests; it has GET, PUT"),
         (
-            ["host.cores=1,2"],
+            ["hosts.cores.count=1,2"],
             ["rgw cpu.utilization<80%"],
             "no station has the role 'rgw cpu'; allowed are host cpu, network",
         ),
@@ -306,14 +307,16 @@ def test_questions_without_sense_are_refused_before_the_work(monkeypatch, varied
 
 def test_a_folder_has_whole_results(tmp_path):
     folder = ResultFolder(tmp_path / "out")
-    result = whatif(question("host.cores=1,2", "client.hedge.after=none,p95,10ms", slos=["GET.p99<3ms"]), cache=folder)
+    result = whatif(
+        question("hosts.cores.count=1,2", "client.hedge.after=none,p95,10ms", slos=["GET.p99<3ms"]), cache=folder
+    )
     folder.write_table("points.parquet", points_table(result))
     rows = pq.read_table(tmp_path / "out" / "points.parquet").to_pylist()
-    assert [(row["host.cores"], row["client.hedge.after"], row["op"]) for row in rows] == [
+    assert [(row["hosts.cores.count"], row["client.hedge.after"], row["op"]) for row in rows] == [
         (n, after, op) for n in (1, 2) for after in (None, "p95", "10ms") for op in ("GET", "PUT")
     ]
     for row in rows:
-        point = next(p for p in result.points if p.set["host.cores"] == row["host.cores"]
+        point = next(p for p in result.points if p.set["hosts.cores.count"] == row["hosts.cores.count"]
                      and p.set["client.hedge.after"] == row["client.hedge.after"])  # fmt: skip
         figures = point.ops[row["op"]]
         assert row["latency_p99_s"] == figures.latency_s["p99"]

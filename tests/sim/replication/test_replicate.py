@@ -114,7 +114,7 @@ def test_leaving_the_warm_up_out_takes_nothing_from_the_tail():
 
 @pytest.mark.parametrize(("loop", "names"), [(["workload.rate=250/s"], ("mean", "p50")), ([], ("throughput_ops",))])
 def test_common_random_numbers_sharpen_differences(loop, names):
-    small, large = (minio(cores, *loop) for cores in ("host.cores=2", "host.cores=3"))
+    small, large = (minio(cores, *loop) for cores in ("hosts.cores.count=2", "hosts.cores.count=3"))
     a, b = (replicate(variant, seed=1, replications=30) for variant in (small, large))
     other = replicate(large, seed=2, replications=30)
     for op in ("GET", "PUT"):
@@ -142,7 +142,7 @@ def test_impossible_precision_is_refused(requested):
 
 
 def test_what_a_simulation_refuses_is_refused_in_a_worker_too():
-    nothing = ("host.cpu={GET: 0}", "client.cpu={}", "network.latency=0")
+    nothing = ("hosts.cpu={GET: 0}", "client.cpu={}", "network.latency=0")
     endless = minio(*nothing, "workload.operations=null", "workload.duration=1s")
     for workers in (1, 2):
         with pytest.raises(InputError, match="take no time"):

@@ -97,7 +97,7 @@ def test_where_all_failed_nothing_is_kept():
         assert parse_slo(text).evaluate(measures).verdict == "fail", text
 
 
-def test_what_nobody_asked_for_is_open():
+def test_an_objective_that_was_not_given_is_open():
     judged = parse_slo("PUT.p99<1s").evaluate(measures_of([0.01] * 10, [0.01] * 10))
     assert judged.verdict == "unsure"
     assert math.isnan(judged.value)

@@ -1,0 +1,198 @@
+"""The effect of values that are not known: a band over draws from all ranges, and each range by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from models.store import Spec
+from models.uncertainty import Uncertain, Unknown
+from sim.analysis.verdict import LoadVerdict
+from sim.experiments.measures import Measures
+from sim.experiments.sweep import Job, Point, Settings, sweep
+from sim.parallel.result_cache import ResultFolder
+from sim.replication.replicate import seed_of
+from sim.replication.summaries import FIGURES
+from traces.errors import InputError
+
+MOVED = ("throughput_ops", "p99")
+"""Figures whose changes `assumed_effects` returns."""
+
+
+@dataclass(frozen=True)
+class FigureBand:
+    """A figure with the assumed values, and its median and band over the draws."""
+
+    value: float
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class UncertaintyBand:
+    """A forecast with what is not known.
+
+    Attributes:
+        level: fraction of the draws that a band contains.
+        draws: number of draws that were simulated.
+        impossible: number of draws whose values do not fit together.
+        load: the verdict on the load with the assumed values.
+        ops: the figures of each operation, as in `sim.replication.summaries.FIGURES`.
+        unknowns: what was drawn.
+    """
+
+    level: float
+    draws: int
+    impossible: int
+    load: LoadVerdict | None
+    ops: dict[str, dict[str, FigureBand]]
+    unknowns: tuple[Unknown, ...]
+
+
+@dataclass(frozen=True)
+class RangeEffect:
+    """The effect of the range of a value that is not known, while all others have their assumed values.
+
+    Attributes:
+        unknown: the value and its range.
+        ops: by operation and figure (`MOVED`), the figure over that with the assumed value, at the low and at the high
+            end of the range; of a list of values the least and the greatest; NaN if an end is not possible.
+    """
+
+    unknown: Unknown
+    ops: dict[str, dict[str, tuple[float, float]]]
+
+    @property
+    def strength(self) -> float:
+        """The largest change of any figure, as a logarithm."""
+        ratios = [ratio for figures in self.ops.values() for ends in figures.values() for ratio in ends]
+        return max((abs(math.log(ratio)) for ratio in ratios if 0 < ratio < math.inf), default=0.0)
+
+
+@dataclass(frozen=True)
+class RangeEffects:
+    """The effects of all ranges, the strongest first, and the verdict on the load with the assumed values."""
+
+    seed: int
+    replications: int
+    load: LoadVerdict | None
+    effects: list[RangeEffect]
+
+
+def band_of(samples: Sequence[float], level: float) -> tuple[float, float]:
+    """Return the ends between which this fraction of samples lies."""
+    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return low, high
+
+
+def uncertainty_band(
+    uncertain: Uncertain,
+    settings: Settings,
+    level: float,
+    *,
+    workers: int = 1,
+    progress: Callable[[int], None] = lambda done: None,
+) -> UncertaintyBand:
+    """Simulate a spec with values drawn from their ranges, each draw with a seed of its own.
+
+    Args:
+        uncertain: the spec and its unknown values.
+        settings: with the number of draws as replications.
+        level: fraction of the draws that a band contains.
+        workers: as for `sweep`.
+        progress: called with the number of simulations done, of one more than draws.
+
+    Raises:
+        InputError: the level is out of range, or the spec or all draws are not possible.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"uncertainty is {level:g}; it must be between 0 and 1, for example 80%")
+    draws = settings.replications
+    specs = [_drawn(uncertain, k, draws, settings.seed) for k in range(draws)]
+    once = replace(settings, replications=1)
+    jobs = [Job(uncertain.spec({}), once)]
+    jobs += [
+        Job(spec, replace(once, seed=seed_of(settings.seed, k))) for k, spec in enumerate(specs) if spec is not None
+    ]
+    base, *points = sweep(jobs, workers=workers, progress=progress)
+    if isinstance(base, InputError):
+        raise base
+    possible = [point for point in points if isinstance(point, Measures)]
+    if not possible:
+        raise InputError("no draw of the values that are not known is possible; narrow the ranges of assumed")
+    ops = {op: {name: _figure_band(base, possible, op, name, level) for name in FIGURES} for op in base.ops}
+    return UncertaintyBand(level, len(possible), draws - len(possible), base.verdict, ops, uncertain.unknowns)
+
+
+def assumed_effects(
+    uncertain: Uncertain,
+    settings: Settings,
+    *,
+    workers: int = 1,
+    cache: ResultFolder | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> RangeEffects:
+    """Simulate both ends of each range, or each value of a list, with the same seeds as the unchanged spec.
+
+    Raises:
+        InputError: nothing is unknown, or the unchanged spec is not possible.
+    """
+    if not uncertain.unknowns:
+        raise InputError(f"{uncertain.source}: no value is assumed; ranges of given ones belong in its section assumed")
+    ends = [unknown.values or (unknown.low, unknown.high) for unknown in uncertain.unknowns]
+    specs = [
+        _possible(uncertain, {unknown.path: value})
+        for unknown, values in zip(uncertain.unknowns, ends, strict=True)
+        for value in values
+    ]
+    jobs = [Job(spec, settings) for spec in [uncertain.spec({}), *specs] if spec is not None]
+    base, *points = sweep(jobs, workers=workers, cache=cache, progress=progress)
+    if isinstance(base, InputError):
+        raise base
+    found = iter(points)
+    at_ends = iter([None if spec is None else next(found) for spec in specs])
+    effects = [
+        _effect(unknown, base, [next(at_ends) for _ in values])
+        for unknown, values in zip(uncertain.unknowns, ends, strict=True)
+    ]
+    return RangeEffects(
+        settings.seed, settings.replications, base.verdict, sorted(effects, key=lambda effect: -effect.strength)
+    )
+
+
+def _drawn(uncertain: Uncertain, draw: int, draws: int, seed: int) -> Spec | None:
+    try:
+        return uncertain.drawn(draw, draws, seed)
+    except InputError:
+        return None
+
+
+def _possible(uncertain: Uncertain, values: dict[str, Any]) -> Spec | None:
+    try:
+        return uncertain.spec(values)
+    except InputError:
+        return None
+
+
+def _figure_band(base: Measures, points: Sequence[Measures], op: str, name: str, level: float) -> FigureBand:
+    samples = [point.interval(op, name).value for point in points]
+    known = [value for value in samples if math.isfinite(value)] or [math.nan]
+    return FigureBand(base.interval(op, name).value, float(np.median(known)), *band_of(known, level))
+
+
+def _effect(unknown: Unknown, base: Measures, points: Sequence[Point | None]) -> RangeEffect:
+    ops: dict[str, dict[str, tuple[float, float]]] = {}
+    for op in base.ops:
+        for name in MOVED:
+            assumed = base.interval(op, name).value
+            ratios = [p.interval(op, name).value / assumed if isinstance(p, Measures) else math.nan for p in points]
+            if unknown.values:
+                known = [ratio for ratio in ratios if math.isfinite(ratio)] or [math.nan]
+                ratios = [min(known), max(known)]
+            ops.setdefault(op, {})[name] = (ratios[0], ratios[-1])
+    return RangeEffect(unknown, ops)
