@@ -10,8 +10,9 @@ import numpy as np
 from models.ceph.spec import CephSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.network.route import Route, Stage, Visit
+from models.network.route import Visit
 from models.store import compile_spec, spec_of
+from sim.analysis.service_demands import with_visits
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from tests.small_traces import trace_of
@@ -28,7 +29,7 @@ _BASE: dict[str, Any] = {
     "release": "quincy",
     "workload": {"operations": 1, "object_size": "4KiB", "keys": {"kind": "uniform", "count": 1000}},
     "client": {"nic": 1e15},
-    "network": {"latency": HOP},
+    "network": {"latency": HOP, "connection_rate": 1e15, "window": 1e15},
     "hosts": {"count": 8, "drives": 2, "cores": 16, "nic": 1e15},
     "osd": {"read": READ_CPU, "write": WRITE_CPU, "commit": COMMIT, "commit_member": COMMIT_MEMBER},
     "gateways": {"cpu": CPU, "nic": 1e15},
@@ -60,18 +61,13 @@ def latency_s(spec: CephSpec, op: str, size: int = 4096, key: str = "k") -> floa
 
 
 def steady(network: Network) -> Network:
-    """The network without randomness in its demands."""
+    """The network without randomness in its demands: an occasional visit takes its time times its probability."""
 
     def visit(v: Visit) -> Visit:
-        return dataclasses.replace(v, demand=v.demand.model_copy(update={"distribution": Deterministic()}))
+        mean = v.demand.model_copy(update={"distribution": Deterministic()})
+        return dataclasses.replace(v, demand=mean.scaled(v.fraction), chance=None)
 
-    def stage(s: Stage) -> Stage:
-        return dataclasses.replace(s, branches=tuple(tuple(map(visit, branch)) for branch in s.branches))
-
-    def route(r: Route) -> Route:
-        return dataclasses.replace(r, stages=tuple(map(stage, r.stages)))
-
-    return dataclasses.replace(network, routes=tuple(map(route, network.routes)))
+    return with_visits(network, visit)
 
 
 def of_role(network: Network, values: np.ndarray, role: str) -> float:

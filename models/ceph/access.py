@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from traces.field_notes import Basis
 from traces.spec_file import BareKind
 from traces.units import Bytes, Fraction
@@ -58,6 +59,21 @@ class Rbd(Strict):
     kind: Literal["rbd"] = Field(
         "rbd", description="Blocks of RBD volumes, as in fio; the workload's object size is the block size."
     )
+    sequential: bool = Field(
+        False,
+        description="Whether the clients of a volume write consecutive blocks, which librbd merges into larger writes.",
+    )
+
+    def merged_writes(self, block_bytes: float, clients_per_volume: float) -> float:
+        """Return the mean number of writes of blocks that librbd merges into one.
+
+        Of the clients of a volume half have their writes on the way, as one, and half wait for it to merge (`simple`
+        of rbd_io_scheduler: one write of an object at a time, src/librbd/io/SimpleSchedulerObjectDispatch.cc; the half
+        is assumed). A merged write does not exceed an object.
+        """
+        if not self.sequential:
+            return 1.0
+        return max(1.0, min(clients_per_volume / 2, RGW_OBJECT_BYTES / block_bytes))
 
 
 class Mysql(Strict):

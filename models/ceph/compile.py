@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
+from models.caches import object_hits
+from models.ceph.access import Rbd
+from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.object_size import object_bytes
@@ -18,7 +21,8 @@ from models.ceph.stations import Stations
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from traces.errors import InputError
-from traces.tables import DELETE
+from traces.random_streams import stream_id, uniforms
+from traces.tables import DELETE, PUT
 from traces.trace import Trace
 from traces.workload.workload import Op
 
@@ -32,6 +36,7 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
     Raises:
         InputError: the stored objects do not fit on the OSDs, or the access path does not have an operation.
     """
+    spec = at_speed(spec)
     costs = CostFunctions(spec, object_bytes(spec, trace))
     if costs.state.fill_fraction > 1:
         raise InputError(
@@ -51,9 +56,12 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
 
 def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kind], NDArray[np.int32]]:
     """Return the kinds of requests in a Trace, and the index of each request's kind."""
-    size = trace.transfer_bytes
+    merged = _merged_writes(spec, trace)
+    size = trace.transfer_bytes * np.where(trace.op == PUT, merged, 1.0)
     whole = np.where(trace.op == DELETE, trace.size_bytes, size)
     objects = np.clip(-(-whole // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS if spec.access.cuts else 1)
+    at_gateway = _gateway_hits(spec, trace)
+    cached = object_hits(spec.osd.cache, trace, spec.osds, has_writes=False, reaches=~at_gateway)
     kinds: list[Kind] = []
     route = np.zeros(len(trace), np.int32)
     for number, op in enumerate(get_args(Op)):
@@ -62,13 +70,42 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
         for count in np.unique(objects[trace.op == number]):
             rows = np.flatnonzero((trace.op == number) & (objects == count))
             deferred = _deferred(spec, size[rows] / count, costs) if op == "PUT" else np.zeros(len(rows), bool)
-            for is_deferred in np.unique(deferred):
-                of_kind = rows[deferred == is_deferred]
+            forms = 4 * at_gateway[rows].astype(np.int8) + 2 * cached[rows] + deferred
+            for form in np.unique(forms).tolist():
+                of_kind = rows[forms == form]
                 mean = float(size[of_kind].mean())
                 chunk = spec.pools.data.chunk_bytes(round(mean / count))
                 route[of_kind] = len(kinds)
-                kinds.append(Kind(op, int(count), bool(is_deferred), chunk, mean / chunk if chunk else 1.0))
+                parts = mean / chunk if chunk else 1.0
+                kinds.append(
+                    Kind(
+                        op, int(count), bool(form & 1), chunk, parts, 0, bool(form & 2), bool(form & 4),
+                        merged if op == "PUT" else 1.0,
+                    )
+                )  # fmt: skip
     return kinds, route
+
+
+def _merged_writes(spec: CephSpec, trace: Trace) -> float:
+    """Return the mean number of writes that librbd merges into one; an open loop merges none."""
+    writes = trace.transfer_bytes[trace.op == PUT]
+    if not isinstance(spec.access, Rbd) or not len(writes) or trace.pacing.loop != "closed":
+        return 1.0
+    return spec.access.merged_writes(float(writes.mean()), trace.pacing.clients / spec.workload.total_buckets)
+
+
+def _gateway_hits(spec: CephSpec, trace: Trace) -> NDArray[np.bool_]:
+    """Return which GETs the cache of their gateway serves; requests use gateways in turn, or random ones."""
+    gateways, count = spec.gateways, len(trace)
+    if not gateways.cache.present or not spec.access.via_gateways:
+        return np.zeros(count, bool)
+    where = np.arange(count) % gateways.count
+    if gateways.balance != "round robin":
+        where = (uniforms(0, stream_id("ceph/gateways"), 0, count) * gateways.count).astype(np.int64)
+    found = np.zeros(count, bool)
+    for number in range(gateways.count):
+        found |= object_hits(gateways.cache, trace, has_writes=False, reaches=where == number)
+    return found
 
 
 def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], costs: CostFunctions) -> NDArray[np.bool_]:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 
 from models.ceph.access import Mysql
-from models.ceph.demands.cost_functions import NOTHING, fraction_of, of_size
+from models.ceph.demands.cost_functions import NOTHING, of_size
 from models.ceph.placement_rows import PARALLEL_STREAMS
 from models.ceph.rgw_routes import Branch, Kind, Routes
-from models.network.route import Stage, Visit, single
+from models.network.route import Chance, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 
 
@@ -22,12 +22,28 @@ class DirectRoutes(Routes):
     """Builds the routes of clients that access the primaries of RADOS objects directly."""
 
     def _get(self, kind: Kind) -> list[Stage]:
-        arrive = self._client_nic("down") or (Visit(self.at.latency, NOTHING),)
+        arrive = self.net.client("down") or (Visit(self.at.latency, NOTHING),)
         return [*self._begin(kind), *self._read(kind), single(*arrive, delivers=True)]
 
     def _put(self, kind: Kind) -> list[Stage]:
         later = [*self._deferred_writes(kind), *self._compactions()]
-        return [*self._begin(kind), *self._sent(kind), *self._afterwards(later)]
+        stages = [*self._sent(kind), *self._afterwards(later)]
+        if kind.merged > 1:
+            stages = [self._one_of(kind.merged, stage) for stage in stages]
+        return [*self._begin(kind), *stages]
+
+    def _one_of(self, writes: float, stage: Stage) -> Stage:
+        """The part that one of several merged writes has in a stage: its bytes, and a fraction of the constant times.
+
+        All of them wait as long as the merged write does in queues and for latencies, but for less of its service.
+        """
+        return replace(
+            stage,
+            branches=tuple(
+                tuple(visit if visit.station == self.at.latency else _one_of(writes, visit) for visit in branch)
+                for branch in stage.branches
+            ),
+        )
 
     def _head(self, kind: Kind) -> list[Stage]:
         return [*self._begin(kind), self._stat()]
@@ -42,7 +58,7 @@ class DirectRoutes(Routes):
 
     def _sent(self, kind: Kind) -> list[Stage]:
         """The client sends bytes, and they are committed."""
-        send = self._client_nic("up")
+        send = self.net.client("up")
         return [*((single(*send),) if send else ()), *self._write(kind)]
 
     def _afterwards(self, branches: list[Branch]) -> list[Stage]:
@@ -78,7 +94,7 @@ class MysqlRoutes(DirectRoutes):
 
     def _page(self, kind: Kind, stream: int) -> Branch:
         """Read a page from its volume."""
-        return (*self._read_replica(kind, stream), *self._client_nic("down"))
+        return (*self._read_replica(kind, stream), *self.net.client("down"))
 
     def _written_back(self, kind: Kind) -> list[Branch]:
         """Write a page back to its volume, without any request waiting for it."""
@@ -91,13 +107,22 @@ def _repeated(times: float, branches: Callable[[int], list[Branch]]) -> Iterable
     If `times` is not a whole number, only a fraction of the requests execute the last ones.
     """
     for number in range(math.ceil(times)):
-        change = partial(fraction_of, fraction=min(1.0, times - number))
-        yield [_branch(branch, change) for branch in branches(number % PARALLEL_STREAMS)]
+        made = branches(number % PARALLEL_STREAMS)
+        fraction = times - number
+        yield made if fraction >= 1 else _sometimes(made, Chance(fraction))
+
+
+def _sometimes(branches: list[Branch], chance: Chance) -> list[Branch]:
+    """Return the branches with visits that are made or passed by together."""
+    inner = {visit.chance: Chance(visit.chance.probability, chance) for b in branches for visit in b if visit.chance}
+    return [tuple(replace(v, chance=inner[v.chance] if v.chance else chance) for v in branch) for branch in branches]
+
+
+def _one_of(writes: float, visit: Visit) -> Visit:
+    constant = visit.demand.constant / writes
+    return replace(visit, demand=visit.demand.model_copy(update={"constant": constant}))
 
 
 def _changed(stage: Stage, change: Callable[[ServiceDemand], ServiceDemand]) -> Stage:
-    return replace(stage, branches=tuple(_branch(branch, change) for branch in stage.branches))
-
-
-def _branch(branch: Branch, change: Callable[[ServiceDemand], ServiceDemand]) -> Branch:
-    return tuple(replace(visit, demand=change(visit.demand)) for visit in branch)
+    branches = (tuple(replace(visit, demand=change(visit.demand)) for visit in branch) for branch in stage.branches)
+    return replace(stage, branches=tuple(branches))

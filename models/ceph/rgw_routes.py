@@ -5,21 +5,21 @@ completed afterwards (ceph doc/dev/radosgw/bucket_index.rst). A GET does not use
 head and stripes of 4 MiB, of which a gateway transfers 16 MiB in parallel (rgw_put_obj_min_window_size,
 src/common/options/rgw.yaml.in). A replicated or erasure-coded write waits for all members of the placement group, an
 erasure-coded read for as many chunks as there are data chunks.
-
-A transfer loads one network interface: the receiver's on the way in, the sender's on the way out, which is the
-busier of the two for each operation.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, Way
+from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, of_size
 from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.placement_rows import PARALLEL_STREAMS, Pool
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Osd, Stations
-from models.network.route import Route, Stage, Visit, single
+from models.ceph.transfers import Transfers
+from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.workload.workload import Op
 
@@ -39,6 +39,9 @@ class Kind:
         chunk_bytes: bytes of a chunk, for demands that do not follow from the size of each request.
         parts: mean number of chunks that the bytes fill; an erasure code may pad them to more.
         stream: parallel stream of its first RADOS object.
+        cached: whether the OSDs have the data in memory.
+        at_gateway: whether the gateway has the object in its cache.
+        merged: number of writes that are sent as one; chunks and RADOS objects are those of the merged write.
     """
 
     op: Op
@@ -47,6 +50,14 @@ class Kind:
     chunk_bytes: int = 0
     parts: float = 1.0
     stream: int = 0
+    cached: bool = False
+    at_gateway: bool = False
+    merged: float = 1.0
+
+    @property
+    def object_bytes(self) -> float:
+        """Mean bytes of a request in each of its RADOS objects."""
+        return self.parts * self.chunk_bytes / self.objects
 
     @property
     def windows(self) -> list[range]:
@@ -61,7 +72,8 @@ class Kind:
     def name(self) -> str:
         """Name of the route."""
         stripes = f" of {self.objects} RADOS objects" if self.objects > 1 else ""
-        return self.op + stripes + (" deferred" if self.deferred else "")
+        found = " cached" * self.cached + " cached at gateway" * self.at_gateway
+        return self.op + stripes + " deferred" * self.deferred + found
 
 
 class Routes:
@@ -72,6 +84,7 @@ class Routes:
         data = spec.pools.data
         self.width, self.data_shards, self.is_ec = data.width, data.data_shards, data.is_ec
         self.hop = Visit(stations.latency, ServiceDemand(constant=spec.network.latency))
+        self.net = Transfers(spec, costs, stations)
 
     def route(self, kind: Kind) -> Route:
         """Return the route of one kind of request."""
@@ -81,8 +94,9 @@ class Routes:
         return Route(kind.name, tuple(stages), policy=self.spec.client.policy(kind.op))
 
     def _get(self, kind: Kind) -> list[Stage]:
-        out = (self._nic(None, "up"), *self._client_nic("down"), self.hop)
-        return [self._accept("GET"), *self._read(kind), single(*out, self._slot(releases=True), delivers=True)]
+        out = (*self.net.dma_of_gateway(), self.net.gateway("up"), *self.net.client("down"), self.hop)
+        read = [] if kind.at_gateway else self._read(kind)
+        return [self._accept("GET"), *read, single(*out, self._slot(releases=True), delivers=True)]
 
     def _read(self, kind: Kind) -> list[Stage]:
         """The OSDs read the RADOS objects and send them."""
@@ -99,7 +113,8 @@ class Routes:
         """The primary reads a RADOS object and sends it."""
         osd, parts = self.at.osd(stream, 0), kind.parts
         read = Visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
-        return (*self._go(stream), read, *self._fetch(osd, kind, parts), *self._to_gateway(osd, kind))
+        dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds / kind.objects)
+        return (*self._go(stream), read, *self._fetch(osd, kind, parts), *dma, *self._to_gateway(osd, kind))
 
     def _go(self, pool: Pool, writes: bool = False) -> Branch:
         """The gates before the primary of a placement group, and the way to it."""
@@ -107,46 +122,76 @@ class Routes:
 
     def _read_shards(self, kind: Kind, streams: range) -> list[Stage]:
         """The primary fetches the chunks and sends the decoded object to the gateway."""
-        requested = self.width if self.spec.pools.fast_read else self.data_shards
-        parts = kind.parts
-        read = self._read_cpu(kind, parts)
+        read = self._read_cpu(kind, kind.parts)
         start = tuple(
             (*self._go(stream), Visit(self.at.osd(stream, 0).cpu, read.without_bytes, ties=True)) for stream in streams
         )
-        fetch = []
-        for osd, member in ((self.at.osd(stream, member), member) for stream in streams for member in range(requested)):
-            if member:
-                arrive, response = (self.hop, Visit(osd.cpu, read)), (self.hop, self._nic(osd, "up", parts))
-                fetch.append((*arrive, *self._fetch(osd, kind, parts), *response))
-            else:
-                fetch.append((Visit(osd.cpu, read.of_bytes), *self._fetch(osd, kind, parts)))
+        needed = self._chunks_reached(kind)
+        members = range(self.width if self.spec.pools.fast_read else needed)
+        if needed < self.data_shards:  # seldom the primary's own
+            members = range(1, needed + 1)
+        transferred = 1 / kind.objects + (len(members) - 2) / kind.parts  # apart from a chunk of its own
+        fetch = [self._chunk(kind, stream, member, transferred) for stream in streams for member in members]
         decode = self.spec.pools.data.decode(1, self.spec.release).per_shard(kind.objects)
+        own = 0 in members
+        at_primary = self._from_drive(kind) * own + len(members) - own  # read, and received
+        moved = at_primary / kind.parts + self.net.remote_to_osds / kind.objects
         send = tuple(
-            (*(Visit(cpu, decode) for cpu in self.at.decoders(stream)), *self._to_gateway(self.at.osd(stream, 0), kind))
+            (
+                *(Visit(cpu, decode) for cpu in self.at.decoders(stream)),
+                *self.net.dma(self.at.osd(stream, 0), moved),
+                *self._to_gateway(self.at.osd(stream, 0), kind),
+            )
             for stream in streams
         )
-        need = len(streams) * self.data_shards
+        need = len(streams) * needed
         return [Stage(start, len(start)), Stage(tuple(fetch), need), Stage(send, len(send))]
 
+    def _chunk(self, kind: Kind, stream: int, member: int, transferred: float) -> Branch:
+        """The primary reads its chunk, or another member does and sends it to the primary.
+
+        The primary encrypts or decrypts `transferred` times the bytes of the request in secure mode, too.
+        """
+        osd, parts = self.at.osd(stream, member), kind.parts
+        read = self._read_cpu(kind, parts)
+        if not member:
+            own = _more(read.of_bytes, self.costs.secure_s * transferred)
+            return Visit(osd.cpu, own), *self._fetch(osd, kind, parts)
+        dma = self.net.dma(osd, (self._from_drive(kind) + 1) / parts)
+        response = (self.hop, self.net.cluster(osd, "up", parts))
+        return (self.hop, Visit(osd.cpu, read), *self._fetch(osd, kind, parts), *dma, *response)
+
+    def _chunks_reached(self, kind: Kind) -> int:
+        """Number of data chunks of a RADOS object that a request accesses: all of them, unless optimized."""
+        if not self.spec.pools.ec_optimizations:
+            return self.data_shards
+        return self.spec.pools.data.chunks_reached(kind.object_bytes)
+
     def _fetch(self, osd: Osd, kind: Kind, parts: float) -> Branch:
-        """Read a chunk from its drive, after the database's accesses."""
-        return self._accesses(osd, self.costs.read_accesses(kind.chunk_bytes), parts)
+        """Read a chunk from its drive, after the database's accesses; from memory if it is cached."""
+        costs = self.costs
+        accesses = costs.metadata_accesses if kind.cached else costs.read_accesses(kind.chunk_bytes)
+        return self._accesses(osd, accesses, parts)
 
     def _read_cpu(self, kind: Kind, parts: float) -> ServiceDemand:
         """CPU demand of an OSD that reads a chunk, one of `parts` equal parts of the request's bytes."""
-        return _more(self.spec.osd.read, self.costs.decompress_s(kind.chunk_bytes)).per_shard(parts)
+        sent_s = self.costs.secure_s
+        return _more(self.spec.osd.read, self.costs.decompress_s(kind.chunk_bytes) + sent_s).per_shard(parts)
 
     def _accesses(self, osd: Osd, accesses: tuple[Access, ...], parts: float = 1) -> Branch:
         visits = []
         for access in accesses:
+            chance = Chance(access.fraction) if access.fraction < 1 else None
+            on_drive = access.on == "drive"
             if access.overlapping.takes_time:
-                visits.append(Visit(self.at.drive_latency(osd), access.overlapping.per_shard(parts)))
-            visits.append(Visit(osd.drive, access.exclusive.per_shard(parts)))
+                latency = self.at.drive_latency(osd) if on_drive else self.at.latency
+                visits.append(Visit(latency, access.overlapping.per_shard(parts), chance=chance))
+            visits.append(Visit(osd.drive if on_drive else osd.db, access.exclusive.per_shard(parts), chance=chance))
         return tuple(visits)
 
     def _put(self, kind: Kind) -> list[Stage]:
         demand = self.costs.gateway_cpu("PUT")
-        arrive = (*self._client_nic("up"), self._nic(None, "down"))
+        arrive = (*self.net.client("up"), self.net.gateway("down"), *self.net.dma_of_gateway())
         accept = self._accept("PUT", *arrive, demand=demand.scaled(1 - _AFTER_DATA))
         return [accept, *self._index(), *self._write(kind), *self._end_of_write(demand, self._deferred_writes(kind))]
 
@@ -167,19 +212,51 @@ class Routes:
         """The primaries receive the objects, and the chunks or replicas are committed."""
         spec = self.spec
         parts = kind.parts
-        write = spec.osd.write.per_shard(parts)
+        reached = self._chunks_reached(kind)
+        members = [*range(reached), *range(self.data_shards, self.width)] if self.is_ec else [*range(self.width)]
+        received_s = self.costs.secure_s
+        write = _more(spec.osd.write, received_s).per_shard(parts)
         encode = spec.pools.data.encode(spec.release).per_byte
-        first = _more(spec.osd.write, encode).per_shard(kind.objects)
+        sent = (len(members) - 1) * kind.objects / parts
+        first = _more(spec.osd.write, encode + received_s * (1 + sent)).per_shard(kind.objects)
         send, commit = [], []
         for stream in streams:
             primary = self.at.osd(stream, 0)
-            arrive = (*self._go(stream, writes=True), self._nic(primary, "down", kind.objects, local=True))
-            send.append((*arrive, Visit(primary.cpu, first, ties=True)))
-            for member in range(self.width):
+            arrive = (*self._go(stream, writes=True), self.net.public(primary, "down", kind.objects))
+            # Received, sent to the others, written.
+            moved = self.net.remote_to_osds / kind.objects + len(members) / parts
+            send.append((*arrive, *self.net.dma(primary, moved), Visit(primary.cpu, first, ties=True)))
+            for member in members:
                 osd = self.at.osd(stream, member)
-                arrive = (self.hop, self._nic(osd, "down", parts), Visit(osd.cpu, write)) if member else ()
+                received = (self.net.cluster(osd, "down", parts), *self.net.dma(osd, 2 / parts))
+                arrive = (self.hop, *received, Visit(osd.cpu, write)) if member else ()
                 commit.append((*arrive, *self._commit(osd, parts, kind), *((self.hop,) if member else ())))
-        return [Stage(tuple(send), len(send)), Stage(tuple(commit), len(commit)), single(self.hop)]
+        old = self._old_chunks(kind, streams, reached)
+        return [Stage(tuple(send), len(send)), *old, Stage(tuple(commit), len(commit)), single(self.hop)]
+
+    def _old_chunks(self, kind: Kind, streams: range, reached: int) -> list[Stage]:
+        """The primary reads what an overwrite leaves of the stripes that it fills in part.
+
+        These are all data chunks (ECCommon::RMWPipeline). With optimizations they are the data chunks that are not
+        written, or those that are written and the parity, whichever are fewer
+        (doc/dev/osd_internals/erasure_coding/enhancements.rst, "Parity delta writes").
+        """
+        code = self.spec.pools.data
+        stripes = code.partial_stripes(round(kind.object_bytes)) if self.spec.access.overwrites else 0.0
+        if not stripes:
+            return []
+        kept: Sequence[int] = range(self.data_shards)
+        if self.spec.pools.ec_optimizations:
+            written = [*range(reached), *range(self.data_shards, self.width)]
+            kept = min(range(reached, self.data_shards), written, key=len)
+        units = stripes * code.stripe_bytes / self.data_shards
+        received = (len(kept) - 2) / kind.parts  # from the others, apart from a chunk of its own
+        sized = partial(of_size, size_bytes=units * kind.parts)
+        read = [
+            tuple(replace(visit, demand=sized(visit.demand)) for visit in self._chunk(kind, stream, member, received))
+            for stream in streams for member in kept
+        ]  # fmt: skip
+        return [Stage(tuple(read), len(read))] if read else []
 
     def _commit(self, osd: Osd, parts: float, kind: Kind) -> Branch:
         """A chunk is made durable: in the log if it is deferred, else on the drive and then in the log.
@@ -200,8 +277,8 @@ class Routes:
     def _log(self, osd: Osd, chunk_bytes: int = 0) -> Branch:
         """A commit of RocksDB's log, or of FileStore's journal."""
         written = self.costs.log_write(chunk_bytes)
-        on_drive = (Visit(osd.drive, written),) if written.takes_time else ()
-        return (*on_drive, Visit(osd.kv, self.costs.commit(chunk_bytes)))
+        on_device = (Visit(osd.db if self.spec.db else osd.drive, written),) if written.takes_time else ()
+        return (*on_device, Visit(osd.kv, self.costs.commit))
 
     def _index(self) -> list[Stage]:
         """An operation on the bucket index shard: one at a time on its primary, committed by all its replicas."""
@@ -274,25 +351,33 @@ class Routes:
         return single(*self._go(0), Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True), *metadata, self.hop)
 
     def _list(self, kind: Kind) -> list[Stage]:
-        """All index shards of the bucket are queried, `LIST_MAX_AIO` at a time, each for its part of the keys."""
-        shards = self.spec.buckets.shards
-        entries = self.costs.listed
-        work = self.spec.osd.read.without_bytes
-        hosts = self.at.host_cpus
-        stages = [self._accept("LIST")]
-        for first in range(0, shards, LIST_MAX_AIO):
-            branches = tuple(
-                (self.hop, Visit(hosts[s % len(hosts)], work), Visit(hosts[s % len(hosts)], entries), self.hop)
-                for s in range(first, min(first + LIST_MAX_AIO, shards))
+        """All index shards of the bucket are queried, each for its part of the keys.
+
+        `LIST_MAX_AIO` queries are in progress until all are sent: a response is followed by the next query.
+        """
+        hosts, query = self.at.host_cpus, self.costs.listed
+        chains = [
+            tuple(
+                visit
+                for shard in range(first, self.spec.buckets.shards, LIST_MAX_AIO)
+                for visit in (self.hop, Visit(hosts[shard % len(hosts)], query), self.hop)
             )
-            stages.append(Stage(branches, len(branches)))
-        return [*stages, single(self.hop, self._slot(releases=True))]
+            for first in range(min(LIST_MAX_AIO, self.spec.buckets.shards))
+        ]
+        return [self._accept("LIST"), Stage(tuple(chains), len(chains)), single(self.hop, self._slot(releases=True))]
 
     def _accept(self, op: Op, *arrive: Visit, demand: ServiceDemand | None = None) -> Stage:
         """A request arrives at a gateway and is processed there."""
         visits = self._client_time(op)
         demand = self.costs.gateway_cpu(op) if demand is None else demand
-        return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), demand, ties=True))
+        key = self._key_request() if op in ("GET", "PUT") else ()
+        return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), demand, ties=True), *key)
+
+    def _key_request(self) -> Branch:
+        """The gateway waits for the key with which it encrypts or decrypts an object."""
+        gateways = self.spec.gateways
+        wait = ServiceDemand(constant=gateways.key_request)
+        return (Visit(self.at.latency, wait),) if gateways.sse and wait.takes_time else ()
 
     def _client_time(self, op: Op) -> Branch:
         """The client's CPU time."""
@@ -302,40 +387,12 @@ class Routes:
         return Visit(self.at.gateway("slots"), NOTHING, releases)
 
     def _to_gateway(self, osd: Osd, kind: Kind) -> Branch:
-        return self.hop, self._nic(osd, "up", kind.objects, local=True)
+        """A primary sends a RADOS object to the gateway or client."""
+        return self.hop, self.net.public(osd, "up", kind.objects)
 
-    def _nic(self, osd: Osd | None, way: Way, parts: float = 1, local: bool = False) -> Visit:
-        """Transfer of one of `parts` parts of the bytes on the NIC of an OSD's host or, without `osd`, of the gateway.
-
-        With `local`, transfers between an OSD and a gateway or client on the same host are left out, on average; so are
-        those between a gateway and a client.
-        """
-        spec = self.spec
-        demand = self.costs.nic(spec.hosts.nic if osd else spec.gateway_nic, way)
-        remote = 1.0
-        if osd is None:
-            remote = self._remote_to_clients
-        elif local and (spec.collocated or (spec.client.on_storage_hosts and not spec.access.via_gateways)):
-            remote = 1 - 1 / spec.hosts.count
-        station = self.at.gateway(way) if osd is None else osd.up if way == "up" else osd.down
-        return Visit(station, demand.scaled(remote).per_shard(parts))
-
-    def _client_nic(self, way: Way) -> Branch:
-        """The transfer of all bytes on the client's NIC.
-
-        If clients run on the storage hosts, transfers to a gateway or OSD on the same host are left out, on average.
-        """
-        spec = self.spec
-        nic = spec.hosts.nic if spec.client.on_storage_hosts else spec.client.nic
-        demand = self.costs.nic(nic, way) if nic else NOTHING
-        return self.at.clients.transfer(way, demand, self._remote_to_clients)
-
-    @property
-    def _remote_to_clients(self) -> float:
-        """Fraction of the transfers between clients and the machines that they access that leave a host."""
-        spec = self.spec
-        local = spec.client.on_storage_hosts and (spec.collocated or not spec.access.via_gateways)
-        return 1 - 1 / spec.hosts.count if local else 1.0
+    def _from_drive(self, kind: Kind) -> float:
+        """Fraction of the data that are read from drives."""
+        return 0.0 if kind.cached else 1 - self.spec.stored.warm
 
 
 def _more(demand: ServiceDemand, per_byte_s: float) -> ServiceDemand:

@@ -6,16 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from models.caches import Cache
 from models.ceph.mechanisms.redundancy import ProtectionField
 from models.ceph.mechanisms.resharding import Resharding
 from models.clients import ClientMachines, Nic
 from models.devices.devices import PRESETS, DeviceField
 from models.network.service_demand import Demand, ServiceDemand
 from models.prices import Price, PriceList
+from models.processors import BARE_COUNT, ProcessorCores
 from models.store_spec import Link
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
-from traces.units import Bytes, Fraction, Seconds
+from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Lognormal, Strict
 from traces.workload.workload import Op
 
@@ -30,6 +32,12 @@ ASSUMED_NVME = Basis("assumed: a Samsung PM983 3.84 TB (specification 1.0, 2018)
 MachineCount = Annotated[int, Basis("assumed: a small cluster", 1, 10_000)]
 _QUINCY = "published: 10 nodes of EPYC 7742, Quincy, replica 3 (ceph.io, 'Reef Freeze RGW performance', 2023)"
 _KV_SYNC = Basis(f"fitted to PUTs of 4 KB; {_QUINCY}", 1e-6, 1e-3)
+_LISTING = Basis(
+    "derived from cycles at 1,024 shards: 139 M a page of 5.1 entries a shard, 166 M of 8.2 (ceph pull request 30853, "
+    "2019); 3 GHz assumed",
+    1e-7,
+    1e-3,
+)
 
 
 class Clients(ClientMachines):
@@ -41,20 +49,53 @@ class Clients(ClientMachines):
 class Links(Link):
     """The network between machines.
 
-    The fractions of a NIC's rate that a host's network stack reaches with thousands of connections come from 10 nodes
-    of 100GbE and 10 clients with 4 MB objects (ceph.io, "Reef Freeze RGW performance", 2023): GETs of 50.7 GB/s, each
-    byte sent 1.9 times, are 0.77 of the rate; librbd's writes of 25 GB/s, each byte received three times, are 0.60.
+    A packet of 1,500 bytes has 1,448 of payload, after the headers of IPv4 and TCP with timestamps (RFC 791, 9293 and
+    7323), and takes the time of 1,538 on the wire: header and checksum, preamble and gap (IEEE 802.3). Published: a
+    client with 1 GbE received 94 % of its rate.
     """
 
     latency: Annotated[
         Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: one switch and kernel TCP", 5e-6, 5e-3)
     ] = Field(50e-6, description="One-way latency between two machines: wire, switches, interrupts.")
-    sent: Annotated[Fraction, Basis(f"{_QUINCY}: GETs of 50.7 GB/s, each byte sent 1.9 times", 0.3, 1)] = Field(
-        0.77, gt=0, le=1, description="Largest fraction of a NIC's rate at which a host sends."
+    payload_fraction: Annotated[
+        Fraction, Basis("frames of 1,500 bytes: 1,448 of payload in 1,538 on the wire (IEEE 802.3, RFC 7323)", 0.8, 1)
+    ] = Field(
+        1448 / 1538,
+        gt=0,
+        le=1,
+        description="Fraction of a NIC's rate that payload can take, after the framing of Ethernet, IP and TCP; jumbo "
+        "frames (9,000 bytes) have 0.99.",
     )
-    received: Annotated[
-        Fraction, Basis(f"{_QUINCY}: librbd's writes of 25 GB/s, each byte received three times", 0.3, 1)
-    ] = Field(0.60, gt=0, le=1, description="Largest fraction of a NIC's rate at which a host receives.")
+    connection_rate: Annotated[
+        BytesPerSecond, Basis("42 Gbit/s: a flow on one core (Cai et al., SIGCOMM 2021)", 2e8, 1.2e10)
+    ] = Field(
+        5.25e9,
+        gt=0,
+        description="Largest rate of one connection, which one core of a host can receive; never more than `window` in "
+        "a round trip.",
+    )
+    window: Annotated[Bytes, Basis("Linux's default: the largest of net.ipv4.tcp_rmem", 1 << 16, 1 << 30)] = Field(
+        6 << 20, gt=0, description="Bytes of a connection on the way before they are acknowledged (TCP window)."
+    )
+    secure: bool = Field(
+        False,
+        description="Whether transfers between daemons are encrypted (msgr v2 secure mode), which takes CPU time.",
+    )
+
+    def connections(self, nic_bytes_per_s: float) -> int:
+        """Return the number of connections that together reach the rate of a NIC, rounded; at least 1."""
+        rate = self.connection_rate
+        if self.latency:
+            rate = min(rate, self.window / (2 * self.latency))
+        return max(1, round(nic_bytes_per_s * self.payload_fraction / rate))
+
+
+class HostCores(ProcessorCores):
+    """The cores of an OSD host."""
+
+    count: Annotated[int, Basis("assumed: one socket", 1, 768)] = Field(
+        32, ge=1, description="Number of logical cores of each host; hyper-threads count."
+    )
 
 
 class Hosts(Strict):
@@ -64,10 +105,24 @@ class Hosts(Strict):
     drives: Annotated[int, Basis("assumed: a small cluster", 1, 106)] = Field(
         4, ge=1, description="Number of OSDs per host, each with one drive."
     )
-    cores: Annotated[int, Basis("assumed: one socket", 1, 768)] = Field(
-        32, ge=1, description="Number of logical cores per host, for its OSDs and for collocated gateways."
+    cores: Annotated[HostCores, BARE_COUNT] = Field(
+        HostCores(),
+        description="Cores of each host, for its OSDs and for collocated gateways; a bare number is their count.",
     )
     nic: Nic = Field(3.125e9, gt=0, description="NIC bandwidth of each host in each direction; 25GbE is 3.125GB/s.")
+    cluster_nic: (
+        Annotated[BytesPerSecond, Field(gt=0), Basis("assumed: one NIC for both networks", 1.25e8, 5e10)] | None
+    ) = Field(
+        None,
+        description="NIC bandwidth of each host in the cluster network, in each direction: for replicas and chunks "
+        "between OSDs; absent: they use `nic`.",
+    )
+    dma_bandwidth: Annotated[BytesPerSecond, Basis("assumed: no limit", 5e9, 1e12)] = Field(
+        0.0,
+        ge=0,
+        description="Bytes per second that NICs and drives of a host move to and from its memory (DMA), in both "
+        "directions together; 0: no limit.",
+    )
 
 
 class Database(Strict):
@@ -78,6 +133,13 @@ class Database(Strict):
     )
     size: Annotated[Bytes, Basis("assumed: 1 to 4 % of a 4 TB disk, as Ceph's documentation advises", 1 << 30)] = Field(
         64 << 30, gt=0, description="Size of the block.db of each OSD; RocksDB spills what does not fit."
+    )
+    osds_per_device: Annotated[
+        int, Basis("assumed: a device for each OSD; Ceph's documentation advises 4 to 12 hard disks to a device", 1, 24)
+    ] = Field(
+        1,
+        ge=1,
+        description="Number of OSDs of a host whose block.db is on the same device; the last device may have fewer.",
     )
 
 
@@ -102,6 +164,11 @@ class Osd(Strict):
     memory_target: Annotated[
         Bytes, Basis("Ceph's default: osd_memory_target, src/common/options/global.yaml.in", 896 << 20, 1 << 40)
     ] = Field(4 << 30, gt=0, description="Memory of an OSD (osd_memory_target), from which its caches follow.")
+    cache: Cache = Field(
+        Cache(),
+        description="Cache of data in each OSD, for reads: writes bypass it (bluestore_default_buffered_write); the "
+        "alternative to `stored.warm`.",
+    )
     read_depth: Annotated[int, Basis("assumed: the threads of an OSD on a hard disk", 1, 128)] = Field(
         4, ge=1, description="Number of queued reads from which a hard disk takes the one that it reaches first."
     )
@@ -136,10 +203,10 @@ class Gateways(Strict):
         False,
         description="Whether gateways run on the OSD hosts and share their NICs and cores; otherwise each has a host.",
     )
-    cores: Annotated[int, Basis("assumed: a small server", 1, 768)] = Field(
-        8,
-        ge=1,
-        description="Number of cores that each gateway may use; if collocated, the OSDs of its host have the others.",
+    cores: Annotated[ProcessorCores, BARE_COUNT] = Field(
+        ProcessorCores(),
+        description="Cores that each gateway may use; a bare number is their count. If collocated, they are cores of "
+        "its host, with the speed of those, and the OSDs have the others.",
     )
     scales_to: Annotated[int, Basis(f"{_QUINCY}: 13 to 15 cores used by each of 20 gateways", 1, 128)] = Field(
         14, ge=1, description="Largest number of cores that one gateway process can use; more of them stay idle."
@@ -149,10 +216,17 @@ class Gateways(Strict):
         "beast",
         description="Front end that serves HTTP: asynchronous (beast), or one thread per connection (civetweb).",
     )
-    threads: Annotated[
-        int, Basis("Ceph's default from 2018 on: rgw_thread_pool_size, src/common/options/rgw.yaml.in", 1, 10_000)
-    ] = Field(
-        512, ge=1, description="Number of connections that civetweb serves at the same time (rgw_thread_pool_size)."
+    threads: (
+        Annotated[
+            int,
+            Basis("Ceph's default of the release: rgw_thread_pool_size, src/common/options/rgw.yaml.in", 1, 10_000),
+            Field(ge=1),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="Number of connections that civetweb serves at the same time (rgw_thread_pool_size); absent: the "
+        "release's.",
     )
     max_requests: Annotated[
         int, Basis("Ceph's default: rgw_max_concurrent_requests, src/common/options/rgw.yaml.in", 1, 100_000)
@@ -168,7 +242,20 @@ class Gateways(Strict):
     balance: Literal["round robin", "random", "least outstanding", "power of two"] = Field(
         "round robin", description="Rule by which the load balancer chooses the gateway of a request."
     )
+    cache: Cache = Field(
+        Cache(),
+        description="Cache of objects in each gateway, for reads (D3N), of what was read through it: a hit takes only "
+        "CPU time of the gateway and the transfer to the client.",
+    )
     tls: bool = Field(False, description="Whether gateways encrypt connections (TLS), which takes CPU time.")
+    sse: bool = Field(
+        False,
+        description="Whether gateways encrypt objects (SSE-S3 or SSE-KMS), which takes CPU time and a key for each "
+        "request.",
+    )
+    key_request: Annotated[Seconds, Basis("assumed: a key server in the same network", 1e-4, 0.1)] = Field(
+        1e-3, ge=0, description="Time until the key server responds to a gateway (`sse`)."
+    )
     cpu: Annotated[
         dict[Op, Demand],
         Basis(
@@ -209,6 +296,11 @@ class Pools(Strict):
         False,
         description="Whether reads of an erasure-coded pool request all chunks and decode from the first that suffice.",
     )
+    ec_optimizations: bool = Field(
+        False,
+        description="Whether reads and writes of an erasure-coded pool access only the chunks that they reach, and "
+        "writes update parity (allow_ec_optimizations, since Tentacle).",
+    )
 
 
 class Buckets(Strict):
@@ -217,8 +309,17 @@ class Buckets(Strict):
     shards: Annotated[int, Basis("Ceph's default since Pacific: src/common/options/rgw.yaml.in", 1, 65521)] = Field(
         11, ge=1, le=65521, description="Number of index shards per bucket, each a serial queue of writes."
     )
+    shard_query: Annotated[
+        Seconds, Basis("published: 0.09 to 0.12 ms a read without a gateway (EPYC 7742, Reef 2023)", 1e-6, 1e-2)
+    ] = Field(0.1e-3, description="CPU time of an OSD per index shard that a LIST queries, without its entries.")
     listed_entry: Annotated[Seconds, Basis("assumed", 1e-7, 1e-3)] = Field(
         4e-6, description="CPU time of an OSD per index entry that a LIST reads."
+    )
+    gateway_query: Annotated[Seconds, _LISTING] = Field(
+        28e-6, description="CPU time of a gateway per index shard that a LIST queries, without its entries."
+    )
+    gateway_entry: Annotated[Seconds, _LISTING] = Field(
+        2.9e-6, description="CPU time of a gateway per index entry that a LIST reads, merges or drops."
     )
     resharding: Resharding = Field(
         Resharding(dynamic=False),
@@ -242,8 +343,15 @@ class Holdings(Strict):
         0.0, ge=0, le=1, description="Fraction of data reads that the caches of the OSDs serve without a drive."
     )
     churn: Fraction = Field(
-        0.0, ge=0, le=1, description="Fraction of writes that go to fragmented space, which deletes have freed."
+        0.0,
+        ge=0,
+        le=1,
+        description="Fraction of the objects that were written to space which deletes have freed, and of new writes "
+        "that go there: seeks, and several extents a chunk.",
     )
+    free_extent: (
+        Annotated[Bytes, Field(gt=0), Basis("the chunks that are stored, of which deletes leave the space")] | None
+    ) = Field(None, description="Mean size of the extents that deletes have freed; absent: a stored object's chunk.")
 
 
 class CephPrices(PriceList):

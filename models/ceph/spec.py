@@ -11,7 +11,7 @@ from models.ceph.access import S3, AccessPath
 from models.ceph.faults.faults import Fault, GatewayDown, HostDown, ReshardEvent
 from models.ceph.mechanisms.bluestore import BlueStore
 from models.ceph.mechanisms.filestore import FileStore
-from models.ceph.mechanisms.releases import Release
+from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
 from models.ceph.sections import (
     ASSUMED_NVME,
@@ -28,6 +28,7 @@ from models.ceph.sections import (
 )
 from models.devices.devices import PRESETS, DeviceField
 from models.faults import refuse_instant_failures
+from models.processors import ProcessorCores
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from traces.field_notes import Basis
 
@@ -74,8 +75,13 @@ class CephSpec(StoreSpec):
     @property
     def osd_cores(self) -> int:
         """Number of cores of a host that its OSDs have."""
-        taken = self.gateways_per_host * self.gateways.cores if self.collocated else 0
-        return self.hosts.cores - taken
+        taken = self.gateways_per_host * self.gateways.cores.count if self.collocated else 0
+        return self.hosts.cores.count - taken
+
+    @property
+    def gateway_cores(self) -> ProcessorCores:
+        """The kind of cores that gateways run on; their number is that of `gateways.cores`."""
+        return self.hosts.cores if self.collocated else self.gateways.cores
 
     @property
     def gateways_per_host(self) -> int:
@@ -93,7 +99,7 @@ class CephSpec(StoreSpec):
         gateways = self.gateways.count if self.access.via_gateways else 0
         return {
             "gateway": gateways,
-            "gateway_core": gateways * self.gateways.cores,
+            "gateway_core": gateways * self.gateways.cores.count,
             "osd_host": self.hosts.count,
             "drive": self.osds,
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
@@ -114,15 +120,18 @@ class CephSpec(StoreSpec):
     def _fits(self) -> CephSpec:
         if self.osd_cores < 1:
             raise ValueError(
-                f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores} cores each leave no core "
-                f"of a host's {self.hosts.cores} to OSDs; at most "
-                f"{(self.hosts.cores - 1) // self.gateways_per_host} are allowed"
+                f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores.count} cores each leave no "
+                f"core of a host's {self.hosts.cores.count} to OSDs; at most "
+                f"{(self.hosts.cores.count - 1) // self.gateways_per_host} are allowed"
             )
-        if self.access.overwrites and self.pools.data.is_ec:
+        if self.osd.cache.present and self.stored.warm:
+            raise ValueError("stored.warm: osd.cache.size decides which reads are served from memory; give one of them")
+        if self.access.kind == "mysql" and self.pools.data.is_ec:
             raise ValueError(
-                f"pools.data: is an erasure code; access {self.access.kind} writes parts of objects and requires "
-                "replicas, such as 'replica 3'"
+                "pools.data: is an erasure code; access mysql requires replicas, such as 'replica 3' (rbd allows both)"
             )
+        if self.pools.ec_optimizations and not since(self.release, "tentacle"):
+            raise ValueError(f"pools.ec_optimizations: require release tentacle; it is {self.release}")
         domains = self.failure_domains
         for name, width in (("data", self.pools.data.width), ("index_replicas", self.index_replicas)):
             if width > domains:

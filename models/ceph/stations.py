@@ -13,6 +13,7 @@ from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
+from models.ceph.mechanisms.releases import default
 from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.spec import CephSpec
 from models.clients import ClientStations, HostStations
@@ -28,8 +29,7 @@ _CHOICES = {
     "least outstanding": Choice.LEAST_OUTSTANDING,
     "power of two": Choice.POWER_OF_TWO,
 }
-_OSD_PARTS = ("cpu", "up", "down", "drive", "kv", "throttle", "latency")
-_GATEWAY_PARTS = ("cpu", "up", "down", "slots")
+_GATEWAY_PARTS = ("cpu", "up", "down", "slots", "dma")
 
 Table = NDArray[np.int32]
 
@@ -38,11 +38,26 @@ Table = NDArray[np.int32]
 class Osd:
     """The places of an OSD's parts: columns of the placement table, or of the member that a group binds."""
 
+    parts: tuple[str, ...]
     first: int
     group: int | None = None
 
     def __getattr__(self, part: str) -> Member | Bound:
-        return _place(self.first + _OSD_PARTS.index(part), self.group)
+        return _place(self.first + self.parts.index(part), self.group)
+
+
+def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
+    """Return the names of an OSD's stations, in the order of their columns; those of its host are shared."""
+    parts = ["cpu", "up", "down", "drive", "kv", "throttle"]
+    if spec.db:
+        parts.append("db")
+    if spec.hosts.cluster_nic:
+        parts += ["cluster_up", "cluster_down"]
+    if spec.hosts.dma_bandwidth:
+        parts.append("dma")
+    if spec.faults:  # they may change latencies
+        parts.append("latency")
+    return tuple(parts)
 
 
 class Stations:
@@ -63,30 +78,34 @@ class Stations:
     def __init__(self, spec: CephSpec, costs: CostFunctions):
         self.spec = spec
         self._depth = costs.drive.queue_depth
-        self._member_s = costs.commit_item_s
+        self._member_s = spec.osd.commit_member
         self._deferred = costs.deferred_limit
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
         if not spec.client.on_storage_hosts:
             self._add_clients()
-        cores = spec.osd_cores
+        cores = hosts.cores.effective(spec.osd_cores)
         self.host_cpus: list[int] = []
-        self._parts = len(_OSD_PARTS) if spec.faults else len(_OSD_PARTS) - 1  # faults may change latencies
+        self._names = _osd_parts(spec)
+        self._parts = len(self._names)
         self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
         for h in range(hosts.count):
             cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.SIRO, cores)
             self.host_cpus.append(cpu)
-            up, down = self._nic(f"host {h}")
-            for osd in range(h * hosts.drives, (h + 1) * hosts.drives):
-                self._osds[osd] = (cpu, up, down, *self._osd(osd), self.latency)[: self._parts]
+            of_host = self._host_links(h)
+            of_host |= {"cpu": cpu, "latency": self.latency}
+            for number, osd in enumerate(range(h * hosts.drives, (h + 1) * hosts.drives)):
+                if spec.db and number % spec.db.osds_per_device == 0:
+                    name, depth = f"host {h} db {number // spec.db.osds_per_device}", spec.db.device.queue_depth
+                    of_host["db"] = self._add(name, "db device", Discipline.FIFO, depth)
+                drive, kv, throttle = self._osd(osd)
+                mine = of_host | {"drive": drive, "kv": kv, "throttle": throttle}
+                self._osds[osd] = [mine[name] for name in self._names]
         if spec.client.on_storage_hosts:
-            self._add_clients(
-                [
-                    HostStations(cpu, *(int(i) for i in self._osds[h * hosts.drives][1:3]))
-                    for h, cpu in enumerate(self.host_cpus)
-                ]
-            )
+            names = [name for name in ("cpu", "up", "down", "dma") if name in self._names]
+            columns = self._osds[:: hosts.drives, [self._names.index(name) for name in names]]
+            self._add_clients([HostStations(**dict(zip(names, row, strict=True))) for row in columns.tolist()])
         self.groups: tuple[Group, ...] = ()
         if spec.access.via_gateways:
             members = [self._gateway(g) for g in range(gateways.count)]
@@ -108,8 +127,12 @@ class Stations:
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""
-        group = 1 if self.spec.access.via_gateways else 0
-        self.clients = ClientStations(self.spec.client, self._take, hosts=hosts, group=group, latency=self.latency)
+        spec = self.spec
+        group = 1 if spec.access.via_gateways else 0
+        self.clients = ClientStations(
+            spec.client, self._take, hosts=hosts, group=group, latency=self.latency,
+            connections=spec.network.connections(spec.client.nic),
+        )  # fmt: skip
 
     @property
     def width(self) -> int:
@@ -118,7 +141,7 @@ class Stations:
 
     def osd(self, stream: int, member: int) -> Osd:
         """Return the OSD with chunk or replica `member` of the RADOS object in a stream; member 0 is the primary."""
-        return Osd(*self._at(stream, member * self._parts))
+        return Osd(self._names, *self._at(stream, member * self._parts))
 
     @property
     def shard(self) -> Member | Bound:
@@ -127,7 +150,7 @@ class Stations:
 
     def index_osd(self, member: int) -> Osd:
         """Return an OSD of an object's bucket index shard; member 0 is the primary."""
-        return Osd(*self._at(PARALLEL_STREAMS, 1 + member * self._parts))
+        return Osd(self._names, *self._at(PARALLEL_STREAMS, 1 + member * self._parts))
 
     def drive_latency(self, osd: Osd) -> int | Member | Bound:
         """Return the station for the overlapping latency of accesses to an OSD's drive."""
@@ -157,9 +180,21 @@ class Stations:
         self.all.append(Station(name, role, discipline, servers, **more))  # type: ignore[arg-type]
         return len(self.all) - 1
 
-    def _nic(self, owner: str) -> tuple[int, int]:
-        up = self._add(f"{owner} up", "network", Discipline.PROCESSOR_SHARING)
-        return up, self._add(f"{owner} down", "network", Discipline.PROCESSOR_SHARING)
+    def _nic(self, owner: str, nic_bytes_per_s: float) -> tuple[int, int]:
+        """Add a NIC; its rate takes as many connections as it has servers, each of which has a largest rate."""
+        servers = self.spec.network.connections(nic_bytes_per_s)
+        up = self._add(f"{owner} up", "network", Discipline.PROCESSOR_SHARING, servers)
+        return up, self._add(f"{owner} down", "network", Discipline.PROCESSOR_SHARING, servers)
+
+    def _host_links(self, h: int) -> dict[str, int]:
+        """Add the NICs of a host, and what limits its DMA; return their stations by name."""
+        up, down = self._nic(f"host {h}", self.spec.hosts.nic)
+        found = {"up": up, "down": down}
+        if self.spec.hosts.cluster_nic:
+            found["cluster_up"], found["cluster_down"] = self._nic(f"host {h} cluster", self.spec.hosts.cluster_nic)
+        if self.spec.hosts.dma_bandwidth:
+            found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING)
+        return found
 
     def _osd(self, osd: int) -> tuple[int, int, int]:
         drive = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
@@ -169,15 +204,18 @@ class Stations:
 
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
-        cores = min(gateways.cores, gateways.scales_to)
+        cores = self.spec.gateway_cores.effective(min(gateways.cores.count, gateways.scales_to))
         cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
+        parts = [name for name in ("up", "down", "dma") if name in self._names]
         if self.spec.collocated:
-            up, down = (int(i) for i in self._osds[g % self.spec.hosts.count * self.spec.hosts.drives][1:3])
+            host = g % self.spec.hosts.count * self.spec.hosts.drives
+            up, down, *dma = (int(self._osds[host, self._names.index(name)]) for name in parts)
         else:
-            up, down = self._nic(f"rgw {g}")
-        slots = gateways.threads if gateways.frontend == "civetweb" else gateways.max_requests
+            up, down, *dma = self._nic(f"rgw {g}", gateways.nic)
+        threads = gateways.threads or int(default("rgw_thread_pool_size", self.spec.release))
+        slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
         limit = UNBOUNDED if gateways.queue is None else gateways.queue
-        return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit)
+        return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit), *dma
 
     def _add_shards(self) -> int:
         """Add the tokens of the initial index shards, then those of each reshard; return the index of the first."""
@@ -212,7 +250,7 @@ class Stations:
             self.scenario += gateway_outages(timeline.gateways, self.groups[0].members, not self.spec.collocated)
         if len(timeline.epochs) > 1:
             # An always open gate replaces the lost members of a placement group: visits there take no time.
-            open_gate = self._add("nobody", "osd that is down", Discipline.GATE)
+            open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)
             self._osds = np.vstack([self._osds, np.full(self._parts, open_gate, np.int32)])
             self._bind(timeline.epochs)
         if timeline.reshards or timeline.outages:
@@ -226,9 +264,7 @@ class Stations:
         if not self.spec.faults:
             return
         slow = self.timeline.slow
-        drive, kv, latency, up, down = (
-            self._osds[:, _OSD_PARTS.index(part)] for part in ("drive", "kv", "latency", "up", "down")
-        )
+        drive, kv, latency = (self._osds[:, self._names.index(part)] for part in ("drive", "kv", "latency"))
         for osd in sorted({slowdown[0] for slowdown in slow}):
             latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
         self.scenario += speeds(slow + self.timeline.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
@@ -236,8 +272,10 @@ class Stations:
             self.scenario += speeds(slow, kv.tolist())
         drives, cores = self.spec.hosts.drives, self.timeline.cores
         self.scenario += speeds(cores, self.host_cpus)
-        for way in (up, down):
-            self.scenario += speeds(self.timeline.links, way[::drives].tolist())
+        for part in ("up", "down", "cluster_up", "cluster_down"):
+            if part in self._names:
+                stations = self._osds[::drives, self._names.index(part)]
+                self.scenario += speeds(self.timeline.links, stations.tolist())
         if self.spec.collocated:
             count, hosts = self.spec.gateways.count, self.spec.hosts.count
             collocated = [

@@ -9,6 +9,7 @@ from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
 from models.ceph.remedies import REMEDIES
 from models.ceph.spec import CephSpec
+from models.ceph.spreads import SPREADS
 from models.store import Store
 
 STORE = Store(
@@ -21,4 +22,5 @@ STORE = Store(
     demands=demands,
     unused=unused,
     figures=FIGURES,
+    spreads=SPREADS,
 )

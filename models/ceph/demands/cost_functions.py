@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -14,34 +14,21 @@ from models.ceph.mechanisms.bluestore import (
     BlueStoreSettings,
     WritePlan,
     deferred_write_s,
-    kv_commit_demand,
 )
 from models.ceph.mechanisms.bucket_index import entries_per_shard
 from models.ceph.mechanisms.compaction import bursts
+from models.ceph.mechanisms.encryption import SECURE_S_PER_BYTE, gateway_work
+from models.ceph.mechanisms.fragmentation import mean_extents
 from models.ceph.mechanisms.redundancy import stripes
-from models.ceph.mechanisms.rocksdb import RocksDbOptions, place
+from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, place
 from models.ceph.spec import CephSpec
 from models.devices.devices import Device
 from models.network.service_demand import ServiceDemand
-from traces.workload.distributions import (
-    Deterministic,
-    Empirical,
-    Exponential,
-    Gamma,
-    Hyperexponential,
-    Lognormal,
-    Occasional,
-)
+from traces.workload.distributions import Lognormal
 from traces.workload.generate import PAGE
 from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
-
-Way = Literal["up", "down"]
-"""Direction of a transfer: sent by a machine, or received."""
-
-TLS_FACTOR: dict[Op, float] = {"GET": 1.40, "PUT": 1.71}
-"""CPU time of a gateway with TLS over that without, at 4 MiB (IBM Storage Ceph, published)."""
 
 _COMPACTION_BYTES = 2 << 20
 """compaction_readahead_size of bluestore_rocksdb_options: bytes that a compaction reads or writes at once."""
@@ -50,10 +37,19 @@ _LEAST_FRACTION = 1e-3  # accesses cover at least this fraction of a device
 
 @dataclass(frozen=True)
 class Access:
-    """One access to a device: the latency that overlaps with other accesses, and the exclusive time."""
+    """One access to a device.
+
+    Attributes:
+        overlapping: its latency that overlaps with other accesses.
+        exclusive: the time for which the device is busy.
+        fraction: of the requests that need the access; a cache serves the others, which pass by.
+        on: the data device of the OSD, or the device of its block.db.
+    """
 
     overlapping: ServiceDemand
     exclusive: ServiceDemand
+    fraction: float = 1.0
+    on: Literal["drive", "db"] = "drive"
 
 
 class CostFunctions:
@@ -91,7 +87,6 @@ class CostFunctions:
             memory_target_bytes=float(spec.osd.memory_target),
             buckets=spec.workload.total_buckets,
             shards_per_bucket=spec.buckets.shards,
-            churn=spec.stored.churn,
             working_set_objects=spec.stored.working_set,
         )
 
@@ -128,19 +123,17 @@ class CostFunctions:
     def read_accesses(self, chunk_bytes: int) -> tuple[Access, ...]:
         """Return the accesses to the data device for reading a chunk: lookups, and its bytes as stored."""
         cold = 1 - self.spec.stored.warm
-        stored = self._stored(chunk_bytes)
-        data = Access(
-            fraction_of(_bytes(self.drive.read_latency, stored), cold),
-            fraction_of(_bytes(self.drive.read, stored), cold),
-        )
+        stored, extents = self._stored(chunk_bytes), self.extents(chunk_bytes)
+        data = Access(_bytes(self.drive.read_latency, stored), _often(_bytes(self.drive.read, stored), extents), cold)
         return (*self.metadata_accesses, *((data,) if cold else ()))
 
     @cached_property
     def metadata_accesses(self) -> tuple[Access, ...]:
-        """Accesses to the data device for finding an object."""
+        """Accesses to block.db and the data device for finding an object."""
         if self.is_filestore:
             return self._lookups(self._file_lookups)
-        return self._lookups((1 - self.state.onode_hit_fraction) * self.state.slow_reads_per_lookup)
+        missed, state = 1 - self.state.onode_hit_fraction, self.state
+        return self._lookups(missed * state.slow_reads_per_lookup, missed * state.fast_reads_per_lookup)
 
     @property
     def target_accesses(self) -> tuple[Access, ...]:
@@ -154,30 +147,34 @@ class CostFunctions:
 
     @cached_property
     def entry_accesses(self) -> tuple[Access, ...]:
-        """Accesses to the data device for looking up a new index entry; FileStore's are assumed to be in memory."""
-        return () if self.is_filestore else self._lookups(self.state.slow_reads_per_absent_lookup)
+        """Accesses for looking up a new index entry; FileStore's are assumed to be in memory."""
+        if self.is_filestore:
+            return ()
+        return self._lookups(self.state.slow_reads_per_absent_lookup, self.state.fast_reads_per_absent_lookup)
 
     @property
     def _file_lookups(self) -> float:
         groups = max(1, self.spec.pools.pg_num * self.spec.pools.data.width // self.spec.osds)
         return self.spec.filestore.metadata_reads_per_open(self.state.shard_objects, groups)
 
-    def _lookups(self, count: float) -> tuple[Access, ...]:
-        """Return `count` small reads of the data device, on average."""
-        exclusive = of_size(self.drive.read, 4096)
-        overlapping = of_size(self.drive.read_latency, 4096)
-        whole = [Access(overlapping, exclusive)] * int(count)
-        part = count - int(count)
-        if part <= 1e-6:
-            return tuple(whole)
-        return (*whole, Access(fraction_of(overlapping, part), fraction_of(exclusive, part)))
+    def _lookups(self, slow: float, fast: float = 0.0) -> tuple[Access, ...]:
+        """Return small reads, on average `fast` of the device of block.db, then `slow` of the data device."""
+        of_db = _reads(self.spec.db.device, fast, "db") if self.spec.db else ()
+        return (*of_db, *_reads(self.drive, slow, "drive"))
 
     # Writes
 
     def plan(self, chunk_bytes: int) -> WritePlan:
         """Return BlueStore's plan for writing a chunk."""
         store = self.bluestore
-        return store.overwrite_plan(chunk_bytes) if self.spec.access.overwrites else store.write_plan(chunk_bytes)
+        if self.spec.access.overwrites:
+            return store.overwrite_plan(chunk_bytes, self._keeps_old)
+        return store.write_plan(chunk_bytes)
+
+    @property
+    def _keeps_old(self) -> bool:
+        """Whether an overwrite keeps the old data until all chunks are committed."""
+        return self.spec.access.overwrites and self.spec.pools.data.is_ec
 
     def is_deferred(self, chunk_bytes: int) -> bool:
         """Return whether the write of a chunk is acknowledged before its bytes are written to their place."""
@@ -190,9 +187,25 @@ class CostFunctions:
         """
         stored = self._stored(chunk_bytes)
         write = _bytes(self.drive.write, stored)
+        seeks = self.extents(chunk_bytes)
         if self.drive.rotational:
-            write = write.model_copy(update={"constant": write.constant * self.spec.osd.random_write_fraction})
-        return Access(_bytes(self.drive.write_latency, stored), write)
+            seeks += self._random_fraction - 1
+        return Access(_bytes(self.drive.write_latency, stored), _often(write, seeks))
+
+    @property
+    def _random_fraction(self) -> float:
+        """Fraction of a hard disk's writes of new space that need a seek: all of those to space that deletes freed."""
+        in_a_row = 1 - self.spec.osd.random_write_fraction
+        return 1 - in_a_row * (1 - self.spec.stored.churn)
+
+    def extents(self, chunk_bytes: int) -> float:
+        """Return the mean number of extents of a chunk on the data device, each of which takes an access."""
+        stored, inputs = self.spec.stored, self.state_inputs
+        if self.is_filestore or not stored.churn:
+            return 1.0
+        size = chunk_bytes * self._stored(chunk_bytes)
+        free = float(stored.free_extent or inputs.allocated_bytes_per_shard)
+        return mean_extents(size, free, inputs.alloc_unit_bytes, stored.churn)
 
     def _stored(self, chunk_bytes: int) -> float:
         """Return the bytes on the data device for each byte of a chunk: compressed, and padded to blocks."""
@@ -205,36 +218,22 @@ class CostFunctions:
         """Return the log bytes of the write of a chunk; with 0 bytes those of the metadata."""
         if self.is_filestore:
             return float(self.spec.filestore.write_plan(chunk_bytes).journal_bytes)
-        return self.plan(chunk_bytes).wal_bytes if chunk_bytes else float(METADATA_BYTES)
+        return self.plan(chunk_bytes).wal_bytes if chunk_bytes else float(METADATA_BYTES * (1 + self._keeps_old))
 
-    def commit(self, chunk_bytes: int) -> ServiceDemand:
-        """Return the kv_sync thread's demand for the first chunk of a batch."""
-        first_s, _ = self._commit_s(self.log_bytes(chunk_bytes))
-        return ServiceDemand(constant=first_s, distribution=Lognormal(cv=0.3))  # spread assumed
+    @property
+    def commit(self) -> ServiceDemand:
+        """The kv_sync thread's demand for the first transaction of a batch; each further one takes `osd.commit_member`.
 
-    @cached_property
-    def commit_item_s(self) -> float:
-        """Time in s that each further transaction adds to a batch, averaged over a PUT's: data, and index entry twice.
-
-        Of overwrites only the metadata count: only parts of an allocation unit go through the log.
+        The log's bytes load its device (`log_write`), which the OSDs of a host may share.
         """
-        pools, access = self.spec.pools, self.spec.access
-        chunks = [0] if access.overwrites else self._chunks
-        data, index = len(chunks) * pools.data.width, 2 * pools.index_replicas * access.via_gateways
-        data_bytes = pools.data.width * sum(self.log_bytes(chunk) for chunk in chunks)
-        return self._commit_s((data_bytes + index * self.log_bytes(0)) / (data + index))[1]
-
-    def _commit_s(self, log_bytes: float) -> tuple[float, float]:
         device, osd = self.log_device, self.spec.osd
-        write = device.write.model_copy(update={"constant": device.write.constant + device.write_latency.constant})
-        wal_bytes = log_bytes if self.spec.db else 0.0
-        return kv_commit_demand(write, device.flush, wal_bytes, osd.commit, osd.commit_member)
+        on_device_s = device.write.constant + device.write_latency.constant + device.flush
+        return ServiceDemand(constant=on_device_s + osd.commit + osd.commit_member, distribution=Lognormal(cv=0.3))
 
     def log_write(self, chunk_bytes: int) -> ServiceDemand:
-        """Return the demand of log bytes on the data device, if the log is there: batches save accesses, not bytes."""
-        if self.spec.db:
-            return NOTHING
-        return ServiceDemand(constant=self.log_bytes(chunk_bytes) * self.drive.write.per_byte)
+        """Return the demand of log bytes on the log's device: batches save accesses, not bytes."""
+        write = self.spec.db.device.write if self.spec.db else self.drive.write
+        return ServiceDemand(constant=self.log_bytes(chunk_bytes) * write.per_byte)
 
     @property
     def deferred_limit(self) -> int:
@@ -258,11 +257,14 @@ class CostFunctions:
         seek = disk.write_seek
         curve = seek.track, seek.root, seek.linear
         per_byte_s = 1 / float(disk.rate(np.array([disk.at]))[0])
-        apart_s = deferred_write_s(self.deferred_limit, late, curve, disk.span, disk.turn_s, per_byte_s)
+        extents = self.extents(chunk_bytes)
+        apart_s = extents * deferred_write_s(
+            self.deferred_limit, late / extents, curve, disk.span, disk.turn_s, per_byte_s
+        )
         batch_s = deferred_write_s(1, 0, curve, disk.span, disk.turn_s, per_byte_s) + disk.turn_s
         in_a_row_s = batch_s / self.deferred_limit + max(late, self.bluestore.min_alloc_bytes) * per_byte_s
         # Overwrites go to where the data were.
-        random_fraction = 1.0 if self.spec.access.overwrites else self.spec.osd.random_write_fraction
+        random_fraction = 1.0 if self.spec.access.overwrites else self._random_fraction
         mean_s = random_fraction * apart_s + (1 - random_fraction) * in_a_row_s
         if self.is_filestore:
             block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
@@ -271,23 +273,36 @@ class CostFunctions:
 
     @cached_property
     def compaction_accesses(self) -> tuple[Access, ...]:
-        """Accesses to the data device by RocksDB's flushes and compactions, per write of metadata."""
+        """Accesses by RocksDB's flushes and compactions, per write of metadata, to block.db and the data device."""
         if self.is_filestore:
             return ()
         placed = place(self.rocksdb, self.state.metadata_bytes, self.state_inputs.db_bytes)
+        of_devices = [self._compaction(self.drive, placed, "drive")]
+        if self.spec.db:
+            of_devices.insert(0, self._compaction(self.spec.db.device, placed, "db"))
+        return tuple(access for access in of_devices if access.fraction > 0)
+
+    def _compaction(self, device: Device, placed: Placement, on: Literal["drive", "db"]) -> Access:
         rate = 1.0  # bytes a second: only the ratio counts
-        moved = sum((b.read_bytes + b.write_bytes) / b.every_s for b in bursts(self.rocksdb, placed, rate) if b.on_slow)
+        made = [burst for burst in bursts(self.rocksdb, placed, rate) if burst.on_slow == (on == "drive")]
+        moved = sum((burst.read_bytes + burst.write_bytes) / burst.every_s for burst in made)
         fraction = moved * self.rocksdb.metadata_bytes_per_object / self.rocksdb.compression_ratio / _COMPACTION_BYTES
-        if fraction <= 0:
-            return ()
-        return (Access(NOTHING, fraction_of(of_size(self.drive.write, _COMPACTION_BYTES), min(fraction, 1.0))),)
+        return Access(NOTHING, of_size(device.write, _COMPACTION_BYTES), min(fraction, 1.0), on)
 
     # CPU and network
 
     def gateway_cpu(self, op: Op) -> ServiceDemand:
         """Return the CPU demand of an operation on a gateway."""
         demand = self.spec.gateways.cpu.get(op, NOTHING)
-        return demand.scaled(TLS_FACTOR.get(op, 1.0)) if self.spec.gateways.tls else demand
+        if op == "LIST":
+            buckets = self.spec.buckets
+            shards_s = buckets.shards * (buckets.gateway_query + self._listed_entries * buckets.gateway_entry)
+            demand = demand.model_copy(update={"constant": demand.constant + shards_s})
+        gateways = self.spec.gateways
+        work = gateway_work(op, tls=gateways.tls, sse=gateways.sse, secure=self.spec.network.secure)
+        return demand.model_copy(
+            update={"constant": demand.constant + work.constant_s, "per_byte": demand.per_byte + work.per_byte_s}
+        )
 
     def compress_s(self, chunk_bytes: int) -> float:
         """Return the CPU time in s per byte of an OSD for compressing a chunk."""
@@ -297,16 +312,40 @@ class CostFunctions:
         """Return the CPU time in s per byte of an OSD for decompressing a chunk."""
         return 0.0 if self.is_filestore or not chunk_bytes else self.plan(chunk_bytes).decompress_s / chunk_bytes
 
-    def nic(self, per_s: float, way: Way) -> ServiceDemand:
-        """Return the demand of bytes on a NIC of `per_s` bytes per second."""
+    @property
+    def secure_s(self) -> float:
+        """CPU time in s per byte at each end of a transfer between daemons for its encryption."""
+        return SECURE_S_PER_BYTE if self.spec.network.secure else 0.0
+
+    def nic(self, per_s: float) -> ServiceDemand:
+        """Return the demand of bytes on a NIC of `per_s` bytes per second, at the rate of one connection."""
         network = self.spec.network
-        return ServiceDemand(per_byte=1 / (per_s * (network.sent if way == "up" else network.received)))
+        return ServiceDemand(per_byte=network.connections(per_s) / (per_s * network.payload_fraction))
+
+    @property
+    def dma(self) -> ServiceDemand:
+        """Demand of bytes that a host's devices move to or from its memory."""
+        rate = self.spec.hosts.dma_bandwidth
+        return ServiceDemand(per_byte=1 / rate) if rate else NOTHING
 
     @property
     def listed(self) -> ServiceDemand:
-        """CPU demand of an index shard for its part of a LIST."""
-        entries = entries_per_shard(PAGE + 1, self.spec.buckets.shards)
-        return ServiceDemand(constant=entries * self.spec.buckets.listed_entry)
+        """CPU demand of an OSD for an index shard's part of a LIST."""
+        buckets = self.spec.buckets
+        mean_s = buckets.shard_query + self._listed_entries * buckets.listed_entry
+        return ServiceDemand(constant=mean_s, distribution=self.spec.osd.read.distribution)
+
+    @property
+    def _listed_entries(self) -> int:
+        """Number of entries that a LIST reads from each shard."""
+        return entries_per_shard(PAGE + 1, self.spec.buckets.shards, self.spec.release)
+
+
+def _reads(device: Device, count: float, on: Literal["drive", "db"]) -> tuple[Access, ...]:
+    """Return `count` small reads of a device, on average."""
+    whole = Access(of_size(device.read_latency, 4096), of_size(device.read, 4096), on=on)
+    part = count - int(count)
+    return (*(whole,) * int(count), *((replace(whole, fraction=part),) if part > 1e-6 else ()))
 
 
 def _bytes(demand: ServiceDemand, fraction: float) -> ServiceDemand:
@@ -314,18 +353,11 @@ def _bytes(demand: ServiceDemand, fraction: float) -> ServiceDemand:
     return demand.model_copy(update={"per_byte": demand.per_byte * fraction})
 
 
+def _often(demand: ServiceDemand, times: float) -> ServiceDemand:
+    """Return the demand if its bytes are moved by so many accesses."""
+    return demand.model_copy(update={"constant": demand.constant * times})
+
+
 def of_size(demand: ServiceDemand, size_bytes: float) -> ServiceDemand:
     """Return the demand of accesses of a fixed size, independent of the request's."""
     return demand.without_bytes.model_copy(update={"constant": demand.constant + demand.per_byte * size_bytes})
-
-
-def fraction_of(demand: ServiceDemand, fraction: float) -> ServiceDemand:
-    """Return the demand if only a fraction of the visits need the access."""
-    if fraction >= 1 or not demand.takes_time:
-        return demand
-    if fraction <= 0:
-        return NOTHING
-    shape = demand.distribution
-    simple = (Deterministic, Exponential, Hyperexponential, Lognormal, Gamma, Empirical)
-    of = shape if isinstance(shape, simple) else Lognormal(cv=shape.scv**0.5)
-    return demand.scaled(fraction).model_copy(update={"distribution": Occasional(probability=fraction, of=of)})

@@ -34,8 +34,13 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     without_effect = {
         "gateways": not spec.access.via_gateways,
         "gateways.nic": spec.collocated,
+        "gateways.cache": not spec.gateways.cache.present,
+        "osd.cache": not spec.osd.cache.present,
         "buckets": not spec.access.via_gateways,
+        "buckets.shard_query": "LIST" not in ops,
         "buckets.listed_entry": "LIST" not in ops,
+        "buckets.gateway_query": "LIST" not in ops,
+        "buckets.gateway_entry": "LIST" not in ops,
         "buckets.resharding": not spec.buckets.resharding.dynamic,
         "filestore": is_bluestore,
         "bluestore": not is_bluestore,

@@ -50,8 +50,6 @@ class StateInputs:
     """osd_memory_target"""
     buckets: int
     shards_per_bucket: int
-    churn: float = 0.0
-    """fraction of writes to space that a delete has freed"""
     working_set_objects: float | None = None
     """number of newest objects that reads request; None: all"""
 
@@ -76,12 +74,13 @@ class ClusterState:
     onode_hit_fraction: float
     block_cache_hit_fraction: float
     entries_per_index_shard: float
-    fragmented_fraction: float
-    """writes that need more than one extent"""
     slow_reads_per_lookup: float
     """reads of the data device to find the onode of an existing object that is not in the onode cache"""
     slow_reads_per_absent_lookup: float
     """the same for an object that does not exist yet"""
+    fast_reads_per_lookup: float
+    fast_reads_per_absent_lookup: float
+    """the same reads of block.db; 0 without one"""
     slow_write_fraction: float
     """fraction of the bytes of flushes and compactions written to the data device"""
 
@@ -114,6 +113,7 @@ def state_at(inputs: StateInputs, objects: float) -> ClusterState:
     placed = place(rocks, metadata, inputs.db_bytes)
     allocated = shard_objects * inputs.allocated_bytes_per_shard
     fill = (allocated + placed.spilled_bytes) / inputs.device_bytes
+    on_fast, has_db = placed.exchanged, inputs.db_bytes > 0
     onode_cache, block_cache = cache_bytes(inputs.memory_target_bytes)
     return ClusterState(
         objects=objects,
@@ -128,21 +128,12 @@ def state_at(inputs: StateInputs, objects: float) -> ClusterState:
         onode_hit_fraction=min(1.0, onode_cache / (read_objects * ONODE_BYTES)) if read_objects else 1.0,
         block_cache_hit_fraction=block_cache_hit_fraction(rocks, metadata, block_cache, requested),
         entries_per_index_shard=objects / (inputs.buckets * inputs.shards_per_bucket),
-        fragmented_fraction=_fragmented_fraction(inputs, fill),
         slow_reads_per_lookup=slow_reads_per_lookup(rocks, placed, block_cache, requested),
         slow_reads_per_absent_lookup=slow_reads_per_absent_lookup(rocks, placed, block_cache),
+        fast_reads_per_lookup=slow_reads_per_lookup(rocks, on_fast, block_cache, requested) if has_db else 0.0,
+        fast_reads_per_absent_lookup=slow_reads_per_absent_lookup(rocks, on_fast, block_cache) if has_db else 0.0,
         slow_write_fraction=slow_write_fraction(rocks, placed),
     )
-
-
-def _fragmented_fraction(inputs: StateInputs, fill: float) -> float:
-    """Return the fraction of writes that find no sufficiently long run of free units (assumed).
-
-    Space never used before is one run. In space that deletes have freed, each unit is free with probability
-    ``1 - fill``, so the n - 1 units after a free one are free with probability ``(1 - fill) ** (n - 1)``.
-    """
-    units = max(1.0, inputs.allocated_bytes_per_shard / inputs.alloc_unit_bytes)
-    return float(inputs.churn * (1 - max(0.0, 1 - fill) ** (units - 1)))
 
 
 def events(inputs: StateInputs, objects_low: int, objects_high: int) -> tuple[Effect, ...]:

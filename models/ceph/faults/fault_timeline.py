@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.demands.cost_functions import CostFunctions
-from models.ceph.faults.faults import GatewayDown, HostDown, NoisyNeighbourOnHost, OsdDown, ReshardEvent, SlowDrive
+from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
 from models.ceph.faults.osd_map import REPORT_S, Epoch, Outage, epochs, rebuilding_s, recovery_s
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.resharding import Reshard, reshard
 from models.ceph.placement_rows import Rows
 from models.ceph.spec import CephSpec
-from models.faults import Slowdown
+from models.faults import Slowdown, slow_parts
 from models.network.scenario import Action, Kind
 
 
@@ -66,21 +66,11 @@ def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
             ]
         if isinstance(fault, SlowDrive):
             slow.append((fault.osd, fault.at, fault.end_s, fault.speed))
-    for host, start_s, end_s, speed in _shared(spec, "drives"):
-        first = host * spec.hosts.drives
-        slow += [(osd, start_s, end_s, speed) for osd in range(first, first + spec.hosts.drives)]
-    cores, links = _shared(spec, "cpu"), _shared(spec, "network")
+    neighbours = slow_parts(spec.faults, spec.hosts.drives)
     return FaultTimeline(
-        _reshards(spec), tuple(outages), tuple(gateways), tuple(slow), tuple(rebuilding), cores, links
+        _reshards(spec), tuple(outages), tuple(gateways), (*slow, *neighbours.shared_drives), tuple(rebuilding),
+        tuple(neighbours.cores), tuple(neighbours.links),
     )  # fmt: skip
-
-
-def _shared(spec: CephSpec, resource: str) -> tuple[Slowdown, ...]:
-    """Return the slowdowns of hosts by neighbours that take a fraction of a resource."""
-    neighbours = (
-        fault for fault in spec.faults if isinstance(fault, NoisyNeighbourOnHost) and fault.resource == resource
-    )
-    return tuple((fault.host, fault.at, fault.end_s, 1 - fault.fraction) for fault in neighbours)
 
 
 def _reshards(spec: CephSpec) -> tuple[Reshard, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import Degradation, NoisyNeighbour, Outage
+from models.faults import Degradation, HostNeighbour, Outage
 from traces.field_notes import Basis, Unit
 from traces.units import Fraction, PerSecond, Seconds
 from traces.workload.distributions import Strict
@@ -95,13 +95,7 @@ class SlowDrive(Degradation):
     speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
-class NoisyNeighbourOnHost(NoisyNeighbour):
-    """Another tenant takes a fraction of an OSD host, also from the gateways on it."""
-
-    host: int = Field(0, ge=0, description="Number of the OSD host that the other tenant uses, from 0.")
-
-
 Fault = Annotated[
-    ReshardEvent | OsdDown | HostDown | GatewayDown | SlowDrive | NoisyNeighbourOnHost, Field(discriminator="kind")
+    ReshardEvent | OsdDown | HostDown | GatewayDown | SlowDrive | HostNeighbour, Field(discriminator="kind")
 ]
 """An entry of the section `faults`."""

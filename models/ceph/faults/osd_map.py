@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.redundancy import Protection
-from models.ceph.mechanisms.releases import Release, since
+from models.ceph.mechanisms.releases import Release, default, since
 
 REPORT_S = 2.0
 """Time from the end of the grace until a hung OSD is marked down (measured: 8.0 s in all with a grace of 6 s)."""
@@ -148,7 +148,7 @@ def recovery_s(
     """
     sleep_s = _RECOVERY_SLEEP_S[media]
     if since(release, "quincy") and not filestore:
-        took_s = drive_s / (0.5 if since(release, "reef") else 0.25)
+        took_s = drive_s / default("osd_mclock_recovery_fraction", release)
     elif sleep_s:
         took_s = drive_s + sleep_s * moved
     else:

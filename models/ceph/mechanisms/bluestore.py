@@ -18,8 +18,7 @@ from pydantic import Field
 
 from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, round_up, stripes
-from models.ceph.mechanisms.releases import Release, since
-from models.network.service_demand import ServiceDemand
+from models.ceph.mechanisms.releases import Release, default, since
 from traces.field_notes import Basis
 from traces.units import Bytes
 from traces.workload.distributions import Strict
@@ -91,17 +90,22 @@ class BlueStoreSettings:
             decompress_s=self.compression.decompress_s(stored),
         )
 
-    def overwrite_plan(self, chunk_bytes: int) -> WritePlan:
+    def overwrite_plan(self, chunk_bytes: int, keeps_old: bool = False) -> WritePlan:
         """Return the plan for overwriting a part of an object.
+
+        An erasure code keeps the old data as a second object, to which a chunk can be rolled back until all are
+        committed (doc/dev/osd_internals/erasure_coding/ecbackend.rst): its metadata are logged, too; the next write of
+        the placement group removes it, without a commit of its own.
 
         Less than an allocation unit is written in place after the commit, on any device (BlueStore.cc,
         _do_write_small); otherwise new units are written. Not modelled: reads of the rest of partly written blocks,
         and deferring the partial unit after whole ones.
         """
+        metadata = METADATA_BYTES * (2 if keeps_old else 1)
         if chunk_bytes >= self.min_alloc_bytes:
-            return self.write_plan(chunk_bytes)
+            return self.write_plan(chunk_bytes, metadata)
         late = float(round_up(chunk_bytes, BLOCK_BYTES))
-        return WritePlan(0.0, METADATA_BYTES + late, late, 0.0, 0.0, 0.0)
+        return WritePlan(0.0, metadata + late, late, 0.0, 0.0, 0.0)
 
     def space_amplification(self, size_bytes: int, protection: Protection) -> float:
         """Return raw space over size of an S3 object, without compression."""
@@ -132,24 +136,18 @@ class BlueStore(Strict):
     compression: Compression = Field(Compression(), description="Compression of data before they are written.")
 
     def resolved(self, release: Release, rotational: bool) -> BlueStoreSettings:
-        """Return the settings with the release's defaults; Jewel, which has no BlueStore, counts as Luminous.
+        """Return the settings with the release's defaults; Jewel, which has no BlueStore, counts as Luminous."""
 
-        min_alloc_size: HDD 64 KiB, 4 KiB since Pacific; SSD 16 KiB, 4 KiB since Octopus. prefer_deferred_size: HDD 32
-        KiB, 64 KiB since Pacific; SSD 0. max_blob_size of an HDD: 512 KiB, 64 KiB since Pacific (assumed, with ceph PR
-        39691).
-        """
-        new = since(release, "pacific")
-        if rotational:
-            alloc, defer = (4 << 10, 64 << 10) if new else (64 << 10, 32 << 10)
-        else:
-            alloc, defer = (4 << 10 if since(release, "octopus") else 16 << 10), 0
-        min_alloc = self.min_alloc_size or alloc
-        max_blob = 512 << 10 if rotational and not new else 64 << 10
+        def of_release(option: str) -> int:
+            return int(default(f"bluestore_{option}", release, rotational))
+
+        min_alloc = self.min_alloc_size or of_release("min_alloc_size")
+        defer, max_blob = of_release("prefer_deferred_size"), of_release("max_blob_size")
         return BlueStoreSettings(
             release=release,
             min_alloc_bytes=min_alloc,
             prefer_deferred_bytes=defer if self.prefer_deferred_size is None else self.prefer_deferred_size,
-            deferred_batch_ops=self.deferred_batch_ops or (64 if rotational else 16),
+            deferred_batch_ops=self.deferred_batch_ops or of_release("deferred_batch_ops"),
             max_blob_bytes=max_blob,
             compression=self.compression,
             compression_blob_bytes=self.compression.blob_bytes(release, rotational, min_alloc, max_blob),
@@ -178,19 +176,3 @@ def deferred_write_s(
     root = math.sqrt(span) * points * math.exp(math.lgamma(1.5) + math.lgamma(points) - math.lgamma(points + 1.5))
     a, b, c = seek_s
     return a + b * root + c * mean + turn_s / 2 + write_bytes * per_byte_s
-
-
-def kv_commit_demand(
-    write: ServiceDemand, flush_s: float, wal_bytes: float, fixed_s: float, member_s: float
-) -> tuple[float, float]:
-    """Return the service times in s of a kv_sync thread (a GROUP_COMMIT station): first and further members of a batch.
-
-    Args:
-        write: write demand of the log's device: the constant counts once per batch, bytes count for each member.
-        flush_s: time to make the log durable.
-        wal_bytes: log bytes of one transaction.
-        fixed_s: CPU time of a batch.
-        member_s: CPU time of each transaction.
-    """
-    member = wal_bytes * write.per_byte + member_s
-    return write.constant + flush_s + fixed_s + member, member

@@ -80,12 +80,15 @@ def next_shards(
     return min(max_shards, max(least, rounded))
 
 
-def entries_per_shard(keys: int, shards: int) -> int:
+def entries_per_shard(keys: int, shards: int, release: Release = "reef") -> int:
     """Return the entries that an ordered LIST of `keys` keys requests from each shard.
 
     An equal part and a few standard deviations: max(8, 1 + floor(n/s) + sqrt(2 n ln(s) / s)), the maximum load of n
-    balls in s bins (Raab and Steger 1998). RGW reads ahead: a page of fewer keys requests 1001.
+    balls in s bins (Raab and Steger 1998). RGW reads ahead: a page of fewer keys requests 1001. Before Nautilus, each
+    shard was asked for all of the keys (pull requests 30853 and 33675).
     """
+    if not since(release, "nautilus"):
+        return keys
     spread = math.sqrt(2 * keys * math.log(shards) / shards)
     return max(LIST_MIN_ENTRIES, int(1 + keys // shards + spread))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -10,12 +11,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from models.ceph.mechanisms.releases import Release, since
 from models.network.service_demand import ServiceDemand
 from traces.field_notes import Basis
+from traces.units import Bytes
 from traces.workload.distributions import Strict
 
 Plugin = Literal["jerasure", "isa"]
 
 STRIPE_UNIT_BYTES = 4096
-"""osd_pool_erasure_code_stripe_unit (src/common/options/global.yaml.in): a chunk is a whole number of these."""
+"""osd_pool_erasure_code_stripe_unit (src/common/options/global.yaml.in), the default of `Protection.stripe_unit`."""
 RGW_OBJECT_BYTES = 4 << 20
 """rgw_max_chunk_size and rgw_obj_stripe_size (src/common/options/rgw.yaml.in): largest size of RADOS objects."""
 
@@ -47,6 +49,11 @@ class Protection(Strict):
     plugin: Annotated[Plugin, Basis("Ceph's default of the release: osd_pool_default_erasure_code_profile")] | None = (
         Field(None, description="Library of the erasure code; absent: the release's.")
     )
+    stripe_unit: (
+        Annotated[Bytes, Basis("Ceph's default: osd_pool_erasure_code_stripe_unit"), Field(multiple_of=4096)] | None
+    ) = Field(
+        None, gt=0, description="Bytes of a chunk in a stripe of an erasure code: a multiple of 4 KiB; absent: 4 KiB."
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Protection:
@@ -54,8 +61,9 @@ class Protection(Strict):
         either = self.data is not None or self.parity is not None
         if coded != either or coded == (self.replicas is not None):
             raise ValueError(f"give either replicas, or data and parity; {_FORMS}")
-        if self.plugin is not None and not coded:
-            raise ValueError("plugin: is allowed with an erasure code only")
+        for name in ("plugin", "stripe_unit"):
+            if getattr(self, name) is not None and not coded:
+                raise ValueError(f"{name}: is allowed with an erasure code only")
         return self
 
     @property
@@ -73,6 +81,30 @@ class Protection(Strict):
         """Number of OSDs that hold a part of an object: replicas, or k + m."""
         return self.replicas or self.data_shards + (self.parity or 0)
 
+    @property
+    def stripe_bytes(self) -> int:
+        """Bytes of a stripe of an erasure code: a stripe unit of each data chunk."""
+        return self.data_shards * (self.stripe_unit or STRIPE_UNIT_BYTES)
+
+    def partial_stripes(self, size_bytes: int) -> float:
+        """Return the mean number of stripes that an overwrite fills in part, at offsets that are multiples of its size.
+
+        Their other chunks are read first: read-modify-write. 0 for whole stripes and for replicas.
+        """
+        if not self.is_ec or size_bytes % self.stripe_bytes == 0:
+            return 0.0
+        period = math.lcm(size_bytes, self.stripe_bytes)
+        starts = range(0, period, size_bytes)
+        partial = (
+            len({at // self.stripe_bytes for at in (start, start + size_bytes) if at % self.stripe_bytes})
+            for start in starts
+        )
+        return sum(partial) / len(starts)
+
+    def chunks_reached(self, size_bytes: float) -> int:
+        """Return the number of data chunks that hold so many bytes: all if they fill a stripe."""
+        return max(1, min(self.data_shards, -int(-size_bytes // (self.stripe_unit or STRIPE_UNIT_BYTES))))
+
     def chunk_bytes(self, size_bytes: int) -> int:
         """Return the bytes of each replica or chunk of a RADOS object.
 
@@ -80,7 +112,7 @@ class Protection(Strict):
         """
         if not self.is_ec:
             return size_bytes
-        return round_up(size_bytes, self.data_shards * STRIPE_UNIT_BYTES) // self.data_shards
+        return round_up(size_bytes, self.stripe_bytes) // self.data_shards
 
     def chunks_written(self, size_bytes: int, release: Release) -> int:
         """Return the number of chunks written for a RADOS object.
@@ -89,8 +121,7 @@ class Protection(Strict):
         """
         if not self.is_ec or not since(release, "tentacle"):
             return self.width
-        reached = min(self.data_shards, round_up(size_bytes, STRIPE_UNIT_BYTES) // STRIPE_UNIT_BYTES)
-        return reached + self.width - self.data_shards
+        return self.chunks_reached(size_bytes) + self.width - self.data_shards
 
     def write_amplification(self, size_bytes: int, release: Release) -> float:
         """Return the bytes of all chunks over those of the RADOS object, without BlueStore's write amplification.

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.ceph.mechanisms.releases import Release, since
+from models.ceph.mechanisms.releases import Release, default, since
 from traces.errors import InputError
 from traces.field_notes import Basis, Unit
 from traces.units import Bytes
@@ -21,7 +21,6 @@ from traces.workload.distributions import Strict
 
 Policy = Literal["rocksdb_original", "use_some_extra", "fit_to_fast"]
 
-_MIB = 1 << 20
 _GIB = 1 << 30
 _DB_FRACTION = 0.95  # of block.db that BlueStore lets RocksDB use (src/os/bluestore/BlueStore.cc)
 _LEVEL0_RESERVE = _GIB  # L0 as use_some_extra counts it, independent of the options (same file)
@@ -122,28 +121,25 @@ class RocksDbOptions:
 def rocksdb_defaults(release: Release) -> RocksDbOptions:
     """Return the default options of a release.
 
-    Memtables and levels: bluestore_rocksdb_options (src/common/options/global.yaml.in; ceph.io on RocksDB tuning, 2022,
-    and on its compression in Squid, 2.68:1). Otherwise RocksDB's own defaults: num_levels 7, L1 256 MiB, multiplier 10,
-    L0 trigger 4. Column families are sharded O(3) since Pacific (bluestore_rocksdb_cfs). The WAL's limit is 1 GiB in
-    all releases: an option since Pacific, the product of the memtables before.
+    What changed is in `releases.CHANGES`. num_levels 7 is RocksDB's own default. The WAL's limit is 1 GiB in all
+    releases: an option since Pacific, the product of the memtables before.
 
     Bytes of metadata: more than (28 GiB + 80 GB) / 54.4 million shard objects = 2024, derived from a published series
     (Luminous, 10^9 objects of 64 KB, EC 4+2, >80 GB spilled per OSD). They include all that RocksDB stored there:
     onodes, free list, logs of placement groups, and bucket indexes if they were on the same OSDs.
     """
-    squid, reef = since(release, "squid"), since(release, "reef")
     return RocksDbOptions(
-        memtables=64 if squid else 128 if reef else 4,
-        memtable_bytes=16 * _MIB if squid else 8 * _MIB if reef else 256 * _MIB,
-        merge=6 if squid else 16 if reef else 1,
-        level0_trigger=8 if reef else 4,
-        level_base_bytes=_GIB if reef else 256 * _MIB,
-        level_multiplier=8 if reef else 10,
+        memtables=int(default("max_write_buffer_number", release)),
+        memtable_bytes=int(default("write_buffer_size", release)),
+        merge=int(default("min_write_buffer_number_to_merge", release)),
+        level0_trigger=int(default("level0_file_num_compaction_trigger", release)),
+        level_base_bytes=int(default("max_bytes_for_level_base", release)),
+        level_multiplier=default("max_bytes_for_level_multiplier", release),
         levels=7,
         policy="use_some_extra" if since(release, "octopus") else "rocksdb_original",
-        compression_ratio=2.68 if squid else 1.0,
+        compression_ratio=default("rocksdb_compression_ratio", release),
         wal_bytes=_GIB,
-        column_families=3 if since(release, "pacific") else 1,
+        column_families=int(default("bluestore_rocksdb_cfs O(n)", release)),
         bloom_bits=20,  # since Luminous
         metadata_bytes_per_object=2050,
     )
@@ -180,6 +176,11 @@ class Placement:
 
     level_bytes: tuple[float, ...]
     slow_fractions: tuple[float, ...]
+
+    @property
+    def exchanged(self) -> Placement:
+        """The same with the fast device as the slow one, and the other way round."""
+        return Placement(self.level_bytes, tuple(1 - fraction for fraction in self.slow_fractions))
 
     @property
     def total_bytes(self) -> float:

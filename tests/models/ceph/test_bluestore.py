@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore, deferred_write_s, kv_commit_demand
+from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore, deferred_write_s
 from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.mechanisms.releases import RELEASES
-from models.network.service_demand import ServiceDemand
 
 KIB, MIB = 1 << 10, 1 << 20
 EC42, EC21, THREE = Protection(data=4, parity=2), Protection(data=2, parity=1), Protection(replicas=3)
@@ -259,10 +258,3 @@ def test_larger_batches_and_smaller_spans_cost_less(batch, span):
     assert deferred_write_s(batch + 1, 4096, curve, span, 8.3e-3, 1e-8) < cost
     assert deferred_write_s(batch, 4096, curve, span / 2, 8.3e-3, 1e-8) < cost
     assert math.isfinite(cost)
-
-
-def test_a_commit_flushes_once_whatever_its_members():
-    log = ServiceDemand(constant=20e-6, per_byte=1e-9)
-    first, further = kv_commit_demand(log, flush_s=1e-3, wal_bytes=18_000, fixed_s=30e-6, member_s=15e-6)
-    assert further == pytest.approx(18e-6 + 15e-6)
-    assert first == pytest.approx(20e-6 + 1e-3 + 30e-6 + further)

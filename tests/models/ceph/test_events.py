@@ -205,8 +205,8 @@ def test_dead_osd_does_nothing_and_others_take_over(pool, op):
     more = {"pools": {"data": pool, "pg_num": 64}, "workload": open_loop(mix={op: 1})}
     degraded, healthy = (drive_visits(ceph(*events, **more)) for events in ((event,), ()))
     assert degraded[0] == 0 < healthy[0]
-    # Reads ask as many OSDs as before, writes those that are left.
-    assert degraded.sum() == healthy.sum() - (healthy[0] if op == "PUT" else 0)
+    # Reads ask as many OSDs as before, writes those that are left; which of them compact is random.
+    assert degraded.sum() == pytest.approx(healthy.sum() - (healthy[0] if op == "PUT" else 0), rel=1e-4)
 
 
 def drive_visits(spec: CephSpec) -> np.ndarray:

@@ -244,7 +244,7 @@ def test_servers_that_write_one_log_at_a_time_commit_no_faster():
     [
         (["access=nfs"], "access"),
         (["access={kind: mysql, buffer_pool_hits: 1.5}"], r"access\..*buffer_pool_hits: 1.5 is 150 %"),
-        (["access=rbd", "pools.data=ec 4+2"], "pools.data: .*erasure code.*replicas"),
+        (["access=mysql", "pools.data=ec 4+2"], "pools.data: .*erasure code.*replicas"),
     ],
 )
 def test_specs_that_cannot_be_are_refused(assignments, said):

@@ -134,15 +134,6 @@ def test_caches_get_what_the_daemon_leaves_of_its_target():
     assert sum(cache_bytes(GIB / 2)) == pytest.approx(0.94 * GIB / 8)  # not below osd_memory_cache_min
 
 
-def test_fragments_need_churn_fill_and_more_than_one_unit():
-    large = replace(BILLION, allocated_bytes_per_shard=256 * KIB, churn=0.5)
-    half = 0.5 * large.device_bytes / (256 * KIB) / PER_OSD
-    assert state_at(large, half).fragmented_fraction == pytest.approx(0.5 * (1 - 0.5**3), rel=0.1)
-    assert state_at(replace(large, churn=0.0), half).fragmented_fraction == 0
-    assert state_at(replace(large, alloc_unit_bytes=256 * KIB), half).fragmented_fraction == 0
-    assert state_at(large, 10 * half).fragmented_fraction == 0.5  # nothing free in a row
-
-
 def test_a_level_that_has_some_room_on_block_db_spills_when_that_is_used_up():
     octopus = replace(BILLION, rocks=rocksdb_defaults("octopus"))
     extra = 0.95 * 80 * GB - (1 + 0.25 + 2.5 + 2 * 25) * GIB
