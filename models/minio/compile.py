@@ -1,59 +1,169 @@
-"""MinIO as stations and routes: one host, its drives in erasure sets, and the clients.
+"""MinIO as stations and routes: hosts with their drives in erasure sets, and the clients.
 
-According to MinIO's source at 7aac2a2c, a PUT sends its shards to all drives of the object's erasure set and waits for
-all of them; shards up to the inline limit are stored in `xl.meta`, so one commit makes them durable, larger ones are
-written and committed first. A GET reads from as many drives as there are data shards. Inline objects need no second
-file to be opened, so they may have another CPU demand. The bytes of other objects are streamed: client and host process
-them at the same time.
-
-Clients use several servers on the host in turn. The server that receives a request reaches the drives of the others by
-calls, which cost CPU on both sides and a network latency each way; and it locks the object on all of them.
+`routes.py` has the order of visits, `places.py` the stations of an object and a coordinator, `layout.py` the erasure
+sets, `epochs.py` and `faults.py` what fails.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from models.background import with_background
-from models.minio.degraded import without_lost_drives
-from models.minio.faults import DriveDown, changes
-from models.minio.routes import Plan
+from models.minio.cached import cached
+from models.minio.faults import MinioHostDown, RackDown, slowdowns
+from models.minio.parts import BLOCK_BYTES, METADATA_BYTES, PartDemand
+from models.minio.places import Places
+from models.minio.request import BASIC, Kind
+from models.minio.routes import routes
+from models.minio.sections import NOTHING
 from models.minio.spec import MinioSpec
+from models.minio.stations import Pool, Stations
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.network.scenario import Action
+from models.network.scenario import Kind as Change
+from traces.random_streams import stream_id, uniforms
 from traces.tables import OPS
 from traces.trace import Trace
+from traces.workload.workload import Op
+
+_MOST_ACCESSES = 32  # further ones of a shard are simulated in visits of several accesses
 
 
 def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
-    """Return the Network of a host, and the requests of a Trace on it."""
-    plan = Plan(spec.client, spec.network, spec.host, spec.drives)
-    scenario = changes(
-        spec.faults,
-        cpu=plan.host_cpu,
-        links=(plan.up, plan.down),
-        drives=range(plan.first_drive, plan.first_journal),
-        journals=range(plan.first_journal, plan.journals_end),
-    )
-    network = Network(
-        tuple(plan.stations), plan.routes(), (plan.sets(), plan.journals()),
-        plan.groups, tuple(scenario),
-    )  # fmt: skip
-    dead = [event for event in spec.faults if isinstance(event, DriveDown)]
-    network = without_lost_drives(network, dead, spec.drives.parity_shards)
-    requests = _requests(spec, network, trace)
+    """Return the Network of a cluster, and the requests of a Trace on it."""
+    stations = Stations(spec)
+    places = Places(spec, stations)
+    kinds, kind_of = _kinds(spec, stations, trace)
+    found = routes(spec, stations, places, kinds)
+    scenario = (*places.scenario, *_changes(spec, stations))
+    groups = (*places.groups, *stations.clients.groups())
+    network = Network(tuple(stations.all), found, places.tables, groups, scenario)
+    requests = _requests(spec, places, network, trace, kinds, kind_of)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
-def _requests(spec: MinioSpec, network: Network, trace: Trace) -> Requests:
-    names = {route.name: i for i, route in enumerate(network.routes)}
-    route = np.array([names[op] for op in OPS], np.int32)[trace.op]
-    inline = -(-trace.size_bytes // spec.data_shards) <= spec.inline_limit
-    for op in ("GET", "PUT"):
-        route[(trace.op == OPS.index(op)) & inline] = names[f"{op} inline"]
+def _changes(spec: MinioSpec, stations: Stations) -> list[Action]:
+    """Return the effects of faults on stations, except for failed parts, which requests avoid (`places`)."""
+    actions: list[Action] = []
+    links = (stations.up, stations.down)
+    if spec.total_hosts == 1:  # nothing takes over its work
+        for fault in spec.faults:
+            if isinstance(fault, MinioHostDown | RackDown):
+                own = [*stations.cpu, *links, *stations.drive, *stations.journal, *stations.ins, *stations.outs]
+                parts = [k for k in dict.fromkeys(map(int, own)) if k != stations.nowhere]
+                actions += [Action(Change.DOWN, station, fault.at) for station in parts]
+                if fault.back_s < math.inf:
+                    actions += [Action(Change.UP, station, fault.back_s) for station in parts]
+    return [
+        *actions,
+        *slowdowns(
+            spec.faults, cpu=stations.cpu.tolist(), links=links, ins=stations.ins.tolist(),
+            outs=stations.outs.tolist(), drives=stations.drive.tolist(), journals=stations.journal.tolist(),
+            per_host=spec.drives.count,
+        ),
+    ]  # fmt: skip
+
+
+def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
+    """Return the kinds of requests, and the index of each request's kind; those of `BASIC` come first."""
+    kinds, index = list(BASIC), {kind: number for number, kind in enumerate(BASIC)}
+    size, count = trace.size_bytes, len(trace)
+    pool = _pools(spec, stations, trace)
+    data = np.array([p.layout.data for p in stations.pools])[pool]
+    inline = -(-size // data) <= spec.inline_bytes
+    large = (size > BLOCK_BYTES) if any(p.hosts.nic for p in stations.pools) else np.zeros(count, bool)
+    replaced = np.zeros(count, bool)
+    if spec.overwrites:
+        replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
+    codes = np.zeros((count, 8), np.int64)
+    codes[:, 0], codes[:, 1] = trace.op, pool
+    moves = (trace.op == OPS.index("GET")) | (trace.op == OPS.index("PUT"))
+    codes[:, 2] = moves & inline
+    codes[:, 3] = moves & ~inline & large
+    accesses = np.ones(count, np.int64)
+    for number, each in enumerate(stations.pools):
+        get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
+        accesses[get & ~inline] = _reads(each, trace.transfer_bytes[get & ~inline])
+        accesses[put] = _writes(each, size[put], inline[put])
+    has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
+    codes[:, 4] = np.where(has_data, 1, _rounded(np.maximum(accesses, 1)))
+    codes[:, 5] = (trace.op == OPS.index("PUT")) & replaced
+    codes[:, 6], codes[:, 7] = has_metadata, has_data
+    forms, which = np.unique(codes, axis=0, return_inverse=True)
+    numbers = []
+    for op, number, is_inline, is_large, visits, *others in forms.tolist():
+        name: Op = OPS[op]  # type: ignore[assignment]
+        kind = Kind(name, number, bool(is_inline), bool(is_large), visits, *map(bool, others))
+        if kind not in index:
+            index[kind] = len(kinds)
+            kinds.append(kind)
+        numbers.append(index[kind])
+    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+
+
+def _reads(pool: Pool, size_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the reads of a shard: with direct I/O those of one block after the other, each of which is two calls."""
+    drives = pool.drives
+    if drives.direct:
+        return np.asarray(-(-size_bytes // BLOCK_BYTES), np.int64)
+    part = PartDemand.of(NOTHING, data_shards=pool.layout.data, access_bytes=drives.read_size)
+    return part.accesses(size_bytes)
+
+
+def _writes(pool: Pool, size_bytes: NDArray[np.int64], inline: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the writes of a shard."""
+    drives, data = pool.drives, pool.layout.data
+    if not drives.direct:
+        part = PartDemand.of(NOTHING, data_shards=data, access_bytes=drives.write_size)
+        return np.where(inline, 1, part.accesses(size_bytes))
+    sizes = {"data_shards": data, "access_bytes": drives.largest_write, "has_tail": True}
+    own, with_metadata = (PartDemand.of(NOTHING, **sizes, more_bytes=more) for more in (0, METADATA_BYTES))
+    return np.where(inline, with_metadata.accesses(size_bytes), own.accesses(size_bytes))
+
+
+def _rounded(accesses: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the visits that stand for these accesses: a power of two above 16, so that sizes have few routes."""
+    power = 2 ** np.ceil(np.log2(accesses)).astype(np.int64)
+    return np.minimum(np.where(accesses <= 16, accesses, power), _MOST_ACCESSES)
+
+
+def _pools(spec: MinioSpec, stations: Stations, trace: Trace) -> NDArray[np.int64]:
+    """Return the pool of each request's object: a random one, by free space."""
+    if not spec.pools:
+        return np.zeros(len(trace), np.int64)
+    from models.network.placement import key_hashes
+
+    weights = np.cumsum([1.0, *(pool.weight for pool in spec.pools)])
+    place = (key_hashes(trace) >> np.uint64(32)).astype(np.float64) / 2.0**32 * weights[-1]
+    return np.asarray(np.searchsorted(weights, place, side="right").clip(0, len(weights) - 1), np.int64)
+
+
+def _requests(
+    spec: MinioSpec, places: Places, network: Network, trace: Trace, kinds: list[Kind], kind_of: NDArray[np.int32]
+) -> Requests:
+    route = kind_of.copy()
     issued = slice(trace.issued)
-    garbage_collector = spec.host.garbage_collector
+    garbage_collector = spec.hosts.garbage_collector
     if garbage_collector.mark_work:
+        inline = np.array([kind.inline for kind in kinds])[kind_of]
+        inline |= ~np.isin(trace.op, [OPS.index("GET"), OPS.index("PUT")]) & (
+            -(-trace.size_bytes // spec.data_shards) <= spec.inline_bytes
+        )
         collecting = garbage_collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
-        route[issued][collecting] += len(names) // 2  # routes with a collection come after all others, in their order
-    return Requests.of(trace, route)
+        route[issued][collecting] += len(kinds)  # routes with a collection come after all others, in their order
+    requests = Requests.of(trace, route)
+    if places.bound or len(places.coordinators) == 1:
+        return requests
+    key_hash, rows = requests.key_hash.copy(), np.arange(len(requests))
+    of_pool = np.array([kind.pool for kind in kinds])[kind_of[issued]]
+    for pool in range(len(places.tables)):
+        mine = np.flatnonzero(of_pool == pool)
+        key_hash[mine] = places.row_hashes(pool, key_hash[mine], rows[mine])
+    return Requests(
+        requests.route, requests.size_bytes, key_hash, requests.arrival_s, requests.think_s, requests.phase,
+        requests.pacing, requests.background,
+    )  # fmt: skip

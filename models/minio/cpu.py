@@ -11,7 +11,7 @@ from models.minio.spec import MinioSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Visit
-from models.network.station import Bound, Choice
+from models.network.station import Bound, Member
 from traces.workload.workload import Op
 
 
@@ -21,15 +21,22 @@ def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, f
     for k in np.unique(requests.route).tolist():
         size = requests.size_bytes[requests.route == k]
         route = network.routes[k]
-        total_s += sum(float(visit.demand.mean_s(size).sum()) for visit in route.visits if _on_cpu(network, visit))
-        of_client = spec.client.cpu_demand(cast(Op, route.name.partition(" ")[0]))
+        total_s += sum(_cpu_fraction(network, v) * float(v.mean_s(size).sum()) for v in route.visits)
+        of_client = spec.client_cpu(cast(Op, route.name.partition(" ")[0]))
         client_s += float(of_client.mean_s(size).sum()) if of_client else 0.0
     count = max(len(requests), 1)
     return {"client": client_s / count, "server": (total_s - client_s) / count}
 
 
-def _on_cpu(network: Network, visit: Visit) -> bool:
-    at = visit.station
-    if isinstance(at, Bound) and network.groups[at.group].choice is Choice.CLIENT:
-        at = int(network.groups[at.group].members[0, at.position])
-    return isinstance(at, int | np.integer) and network.stations[at].role.endswith("cpu")
+def _cpu_fraction(network: Network, visit: Visit) -> float:
+    """Return the fraction of a visit's possible stations that are cores."""
+    where = visit.station
+    if isinstance(where, Bound):
+        group = network.groups[where.group]
+        first = int(group.members[0, where.position])
+        where = first if group.table is None else Member(group.table, first)
+    if not isinstance(where, Member):
+        return float(network.stations[where].role.endswith("cpu"))
+    stations, counts = np.unique(network.placements[where.table][:, where.position], return_counts=True)
+    on_cpu = [network.stations[k].role.endswith("cpu") for k in stations.tolist()]
+    return float((counts * on_cpu).sum() / counts.sum())

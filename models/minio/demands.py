@@ -13,7 +13,7 @@ _OF_DRIVES: dict[Op, tuple[str, ...]] = {
     "GET": ("read",),
     "PUT": ("write", "commit"),
     "HEAD": ("read",),
-    "DELETE": ("commit",),
+    "DELETE": ("read",),
     "LIST": ("read",),
 }
 
@@ -32,7 +32,7 @@ def demands(spec: MinioSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     return {
         **{f"client.cpu.{op}": spec.client.cpu.get(op, NOTHING) for op in ops},
         **network,
-        **{f"host.cpu.{op}": spec.host.cpu.get(op) for op in ops},
+        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops},
         **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
     }
 
@@ -40,8 +40,12 @@ def demands(spec: MinioSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
 def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     without_effect = {
-        "host.cpu_caches": not spec.host.cpu_caches.cold_penalty,
-        "host.garbage_collector": not spec.host.garbage_collector.mark_work,
-        "host.internode": spec.host.servers == 1,
+        "hosts.cpu_caches": not spec.hosts.cpu_caches.cold_penalty or spec.hosts.cores.shared,
+        "hosts.setup_time": spec.hosts.cores.shared,
+        "hosts.age_bias": spec.hosts.cores.shared,
+        "hosts.garbage_collector": not spec.hosts.garbage_collector.mark_work,
+        "hosts.page_cache": not spec.hosts.page_cache.present,
+        "hosts.internode": spec.hosts.count * spec.hosts.processes == 1 and not spec.pools,
+        "proxy": spec.distribution != "proxy",
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

@@ -1,32 +1,43 @@
-"""Faults of a MinIO host: failed or slow drives, failure of the host, a noisy neighbour."""
+"""Faults of a MinIO cluster: failed or slow drives, hosts, racks and links, a noisy neighbour."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import Degradation, FaultKind, NoisyNeighbour, Outage, Slowdown, speeds
-from models.network.scenario import Action, Kind
+from models.faults import Degradation, FaultKind, HostNeighbour, Outage, Slowdown, SlowDrive, slow_parts, speeds
+from models.network.scenario import Action
 from traces.field_notes import Basis
 from traces.units import Fraction, Seconds
+
+SILENT_S = 25.0
+"""Time until a host that does not respond is found: 20 to 30 s (ping every 10 s, internal/grid/connection.go)."""
+LOCK_TIMEOUT_S = 1.0
+"""How long a lock waits for a server that does not respond (internal/dsync/drwmutex.go)."""
+CALL_TIMEOUT_S = 30.0
+"""How long a call to a drive that does not respond lasts (MINIO_DRIVE_MAX_TIMEOUT)."""
+DIAL_TIMEOUT_S = 10.0
+"""How long a read of data tries to connect to a host that does not respond (rest.DefaultTimeout)."""
+_OFFLINE_AFTER_S, _PROBE_S = 20.0, 2.5
+"""Longest time until a drive with errors is taken offline, and mean time until the probe of one that is finds it back:
+every 5 s (monitorDiskWritable and monitorDiskStatus, cmd/xl-storage-disk-id-check.go)."""
 
 
 class DriveDown(Outage):
     """A drive fails; the others of its erasure set take over its work as long as they are a quorum.
 
-    When it is back it serves immediately, and has nothing to catch up on.
+    When it is back after more than 20 s, it is used again 2.5 s later, as a probe has to find it.
     """
 
     kind: Literal["drive_down"] = Field(description="Drive failure: one drive stops serving accesses.")
-    drive: int = Field(ge=0, description="Number of the drive, counted set by set from 0.")
+    drive: int = Field(ge=0, description="Number of the drive, counted host by host from 0.")
     detected_after: Annotated[Seconds, Basis("assumed: the drive returns errors at once", 0, 120)] = Field(
         0.0,
         description="Time until the failure is detected. 0: accesses fail immediately; otherwise the drive hangs, and "
-        "requests that need it wait until then (MINIO_DRIVE_MAX_TIMEOUT, by default 30 s: "
-        "internal/config/drive/drive.go).",
+        "until then each call to it takes 30 s (MINIO_DRIVE_MAX_TIMEOUT). MinIO's probe of a drive that hangs takes 35 "
+        "to 51 s (monitorDiskWritable, cmd/xl-storage-disk-id-check.go).",
     )
 
     @property
@@ -34,64 +45,128 @@ class DriveDown(Outage):
         """Time from which requests avoid the drive, or when it is back if that is earlier."""
         return min(self.at + self.detected_after, self.back_s)
 
+    @property
+    def used_s(self) -> float:
+        """Time from which requests use the drive again."""
+        return self.back_s + (_PROBE_S if self.back_s - self.at - self.detected_after > _OFFLINE_AFTER_S else 0.0)
+
 
 class MinioHostDown(Outage):
-    """The host fails: requests are refused immediately, and those in progress are lost."""
+    """A host fails: it refuses requests, and those in progress there are lost; other hosts do without its drives."""
 
-    kind: Literal["host_down"] = Field(description="Host failure: the host stops, and refuses requests.")
+    kind: Literal["host_down"] = Field(
+        description="Host failure: the process is killed, and the host refuses requests."
+    )
+    host: int = Field(0, ge=0, description="Which host, counted pool by pool from 0.")
 
 
-class MinioSlowDrive(Degradation):
-    """A drive becomes slow: its accesses, and the commits of its journal if it has its own."""
+class RackDown(Outage):
+    """All hosts of a rack fail together."""
 
-    kind: Literal["slow_drive"] = Field(description="Slow drive: one drive loses speed but returns no errors.")
-    drive: int = Field(ge=0, description="Number of the drive, counted set by set from 0.")
+    kind: Literal["rack_down"] = Field(description="Rack failure: all of its hosts fail together.")
+    rack: int = Field(0, ge=0, description="Which rack, from 0; racks have consecutive hosts.")
+
+
+class LinkDown(Outage):
+    """The link of a host is cut, so that it does not respond, and only timeouts end the wait for it."""
+
+    kind: Literal["link_down"] = Field(
+        description="Link failure: a host is silent, and only timeouts end a wait for it."
+    )
+    host: int = Field(0, ge=0, description="Which host, counted pool by pool from 0.")
+    detected_after: Annotated[
+        Seconds, Basis("ping every 10 s, dropped when the last pong is 20 s old: internal/grid/connection.go", 20, 30)
+    ] = Field(
+        SILENT_S,
+        description="Time until the other hosts do without the silent one. Until then each lock takes 1 s, and "
+        "operations wait, except that a GET waits for one connection, also afterwards: 10 s each.",
+    )
+    refused_after: Annotated[Seconds, Basis("connect timeout of obstore; boto3 has 60 s", 1, 120)] = Field(
+        5.0, description="Connect timeout of clients, after which their requests to the silent host fail."
+    )
+    accepts: bool = Field(
+        False,
+        description="Whether the silent host still accepts connections, as a process that is stopped does: then a GET "
+        "waits 30 s, and requests to the host wait until it is back.",
+    )
+
+    @property
+    def gone_s(self) -> float:
+        """Time from which requests avoid the host, or when it is back if that is earlier."""
+        return min(self.at + self.detected_after, self.back_s)
+
+
+class SlowLink(Degradation):
+    """The link of a host becomes slow, in both directions."""
+
+    kind: Literal["slow_link"] = Field(description="Slow link: the network interface of a host loses speed.")
+    host: int = Field(0, ge=0, description="Which host, counted pool by pool from 0.")
     speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
-Fault = Annotated[DriveDown | MinioHostDown | MinioSlowDrive | NoisyNeighbour, Field(discriminator="kind")]
+Fault = Annotated[
+    DriveDown | MinioHostDown | RackDown | LinkDown | SlowLink | SlowDrive | HostNeighbour,
+    Field(discriminator="kind"),
+]
 """An entry of the section `faults`."""
 
 FAULTS = {
     "drive": FaultKind("drive_down", "outage", "drive"),
-    "host": FaultKind("host_down", "outage", refuses=True),
+    "host": FaultKind("host_down", "outage", "host", refuses=True),
+    "rack": FaultKind("rack_down", "outage", "rack", refuses=True),
+    "link": FaultKind("link_down", "outage", "host"),
     "slow-drive": FaultKind("slow_drive", "slow", "drive"),
+    "slow-link": FaultKind("slow_link", "slow", "host"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
 }
 """The failures of the command `failures`, by name."""
 
 
-def changes(
-    faults: Iterable[Fault], *, cpu: int, links: Sequence[int], drives: Sequence[int], journals: Sequence[int]
+def slowdowns(
+    faults: Sequence[Fault],
+    *,
+    cpu: Sequence[int],
+    links: Sequence[int],
+    ins: Sequence[int],
+    outs: Sequence[int],
+    drives: Sequence[int],
+    journals: Sequence[int],
+    per_host: int,
 ) -> list[Action]:
-    """Return the effects of the faults on stations, except for failed drives, which requests avoid (`degraded`).
+    """Return the effects of slow parts and of neighbours on stations.
 
     Args:
         faults: in any order.
-        cpu, links, drives, journals: indices of the host's stations; all drives may have one journal.
+        cpu, ins, outs: of each host; links have no limit if `ins` has one station for all.
+        links: of the clients' network, which a neighbour takes if hosts have no limit of their own.
+        drives, journals: of each drive, host by host; drives of a host may have one journal, or none of their own.
+        per_host: number of drives of a host.
     """
-    slow: list[Slowdown] = []
-    shared: dict[str, list[Slowdown]] = {"cpu": [], "drives": [], "network": []}
-    actions: list[Action] = []
-    for fault in faults:
-        if isinstance(fault, MinioHostDown):
-            parts = (cpu, *links, *drives, *journals)
-            actions += [Action(Kind.DOWN, station, fault.at) for station in parts]
-            if fault.back_s < math.inf:
-                actions += [Action(Kind.UP, station, fault.back_s) for station in parts]
-        elif isinstance(fault, MinioSlowDrive):
-            slow.append((fault.drive, fault.at, fault.end_s, fault.speed))
-        elif isinstance(fault, NoisyNeighbour):
-            shared[fault.resource].append((0, fault.at, fault.end_s, 1 - fault.fraction))
+    slow = slow_parts(faults, per_host)
+    own_links = [(fault.host, fault.at, fault.end_s, fault.speed) for fault in faults if isinstance(fault, SlowLink)]
+    shared_links: list[Slowdown] = []
+    limited = len(set(ins)) == len(ins) and ins[0] != outs[0]
+    (own_links if limited else shared_links).extend(slow.links)
+    by_journal: dict[int, list[Slowdown]] = {}
+    if set(journals).isdisjoint(drives):
+        own = len(set(journals)) == len(drives)
+        for which, start, end, speed in [*(slow.drives if own else ()), *slow.shared_drives]:
+            by_journal.setdefault(journals[which], []).append((0, start, end, speed))
+    actions = [*speeds(slow.cores, cpu), *speeds(slow.drives + slow.shared_drives, drives)]
+    for journal, of_one in by_journal.items():
+        actions += speeds(dict.fromkeys(of_one), [journal])
+    for way in (ins, outs):
+        actions += speeds(own_links, way)
+    for link in links:
+        actions += speeds([(0, *each[1:]) for each in shared_links], [link])
+    return actions
 
-    def of_all(stations: Sequence[int], degradations: list[Slowdown]) -> list[Slowdown]:
-        return [(i, *degradation[1:]) for i in range(len(stations)) for degradation in degradations]
 
-    own_journals = slow if len(journals) == len(drives) else []
-    return [
-        *actions,
-        *speeds(shared["cpu"], [cpu]),
-        *speeds(of_all(links, shared["network"]), links),
-        *speeds(slow + of_all(drives, shared["drives"]), drives),
-        *speeds(own_journals + of_all(journals, shared["drives"]), journals),
-    ]
+def hosts_down(fault: Fault, hosts: int, racks: int) -> range:
+    """Return the hosts that a fault takes down at once; none if it has no such effect."""
+    if isinstance(fault, MinioHostDown):
+        return range(fault.host, fault.host + 1)
+    if isinstance(fault, RackDown):
+        size = hosts // racks
+        return range(fault.rack * size, (fault.rack + 1) * size)
+    return range(0)

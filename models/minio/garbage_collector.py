@@ -17,6 +17,7 @@ from pydantic import Field
 
 from models.network.route import Route, Stage, Visit
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Member
 from traces.field_notes import Basis, Unit
 from traces.tables import OPS
 from traces.units import Bytes, Seconds
@@ -87,12 +88,14 @@ class GarbageCollector(Strict):
         collections = np.floor(0.5 + np.cumsum(allocated) / self.allocation_interval)
         return np.diff(collections, prepend=0.0) > 0
 
-    def with_collections(self, routes: Sequence[Route], host_cpu: int, cores: int, instant: Visit) -> tuple[Route, ...]:
+    def with_collections(
+        self, routes: Sequence[Route], host_cpu: int | Member | Bound, cores: int, instant: Visit
+    ) -> tuple[Route, ...]:
         """Return the routes, then one more for each, for requests that begin a collection and do not wait for it.
 
         Args:
             routes: routes of requests that begin no collection.
-            host_cpu: index of the cores' station.
+            host_cpu: the cores of the host.
             cores: number of cores.
             instant: a visit that takes no time.
         """

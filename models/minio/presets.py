@@ -54,7 +54,7 @@ _HOSTS = {_EPYC.name: _EPYC}
 
 
 def hosts() -> Presets:
-    """Return the presets of the section `host`."""
+    """Return the presets of the section `hosts`."""
     return _HOSTS
 
 

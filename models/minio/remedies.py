@@ -10,7 +10,7 @@ from models.minio.spec import MinioSpec
 
 def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
     """Yield more cores, and more drives in whole erasure sets."""
-    yield from ({"host.cores": n} for n in more(spec.host.cores))
+    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
     yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
 
 

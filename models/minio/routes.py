@@ -1,185 +1,385 @@
-"""MinIO's stations and routes."""
+"""MinIO's requests as routes: in which order they visit the stations, and what they wait for.
+
+As in MinIO's source at 7aac2a2c (cmd/erasure-object.go, cmd/erasure-encode.go, cmd/erasure-decode.go). An object's
+node (its *coordinator*) is any of the cluster. A lock goes to all nodes of the set, and is waited for; so are the
+metadata of all drives, and all writes. An object's first block is received before any of it is written, and read before
+any of it is sent; the bytes of later blocks pass links, cores and drives at the same time.
+
+Stages that take no time are left out.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-import numpy as np
-
-from models.clients import ClientStations, HostStations, Way
-from models.minio.internode import Servers
-from models.minio.sections import NOTHING, Client, Drives, Host, NetworkLink
-from models.network.discipline import Discipline
+from models.minio.accesses import Accesses, small
+from models.minio.epochs import HEAL_SLEEP, HEAL_WAIT_S, MOST_HEAL_SLEEP_S
+from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand
+from models.minio.places import Places
+from models.minio.release import looks_up
+from models.minio.request import Branches, Kind, Stages
+from models.minio.sections import NOTHING
+from models.minio.spec import MinioSpec
+from models.minio.stations import Stations
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
-from models.network.station import Member, Station
-from traces.workload.workload import Op
+from traces.workload.distributions import Empirical, Occasional
+
+RETRY_S = 0.35
+"""The longest pause after a first refusal of a lock, uniform from 0: 250 ms + 100 ms (`lockRetryBackOff`)."""
+
+_LIST_VISITS = 8  # the reads of a page are simulated in as many visits to each drive
 
 
-class Plan:
-    """Numbers the stations and builds the routes."""
+def routes(spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence[Kind]) -> tuple[Route, ...]:
+    """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
+    found = [
+        Route(kind.name, _Builder(spec, stations, places, kind).stages(), policy=spec.client.policy(kind.op))
+        for kind in kinds
+    ]
+    collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
+    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
 
-    def __init__(self, client: Client, network: NetworkLink, host: Host, drives: Drives):
-        self.client, self.network, self.host, self.drives = client, network, host, drives
-        # Work on a core is shorter than a scheduler's quantum, and run queues do not keep threads in order: measured
-        # latencies under load have nearly the spread of SIRO, not that of processor sharing or FIFO.
-        cores = Station(
-            "host cpu", "host cpu", Discipline.SIRO, host.cores,
-            setup_s=host.setup_time, caches=host.cpu_caches.of_station, age_bias=host.age_bias,
+
+class _Builder(Accesses):
+    """Builds the stages of one kind of request."""
+
+    def stages(self) -> Stages:
+        """Return the stages of the kind."""
+        match self.op:
+            case "GET":
+                return self._get()
+            case "PUT":
+                return self._put()
+            case "HEAD":
+                found = (*self._hung_call(), *self._find(always=True))
+                return (*self._request(), *self._lock(), *found, *self._respond())
+            case "DELETE":
+                return self._delete()
+        return (*self._request(), *self._hung_call(), *self._walk(), *self._respond())
+
+    def _get(self) -> Stages:
+        requested = (*self._request(), *self._lock(), *self._elsewhere(), *self._hung_read())
+        if self.kind.inline:
+            read = self._part(self.read, more=METADATA_BYTES, size=self.drives.read_size)
+            latency = self._latency_of(self.drives.read_latency)
+            found = self.kind.data_cached
+            reads = self._cached(carries=True) if found else self._metadata(read, latency, carries=True)
+            fetch = Stage(reads, len(reads), delivers=True)
+            moved = self._from_drives(self.layout.size, "all", MESSAGE_BYTES)
+            return (*requested, fetch, *moved, *self._respond())
+        requested += self._find()
+        if self.drives.direct and not self.calls_nodes and not self.kind.data_cached:
+            return (*requested, *self._block_by_block(), *self._respond())
+        first, later = self._reads()
+        fetch = Stage(first, len(first), delivers=True)
+        moved = self._from_readers("first" if self.kind.large else "all", MESSAGE_BYTES)
+        return (*requested, fetch, *moved, *self._stream(later), *self._respond())
+
+    def _block_by_block(self) -> Stages:
+        """Reads of one block after the other, each when all drives have finished the block before.
+
+        While a block is read, the one before it goes to the client.
+        """
+        count, data = self.kind.accesses, self.layout.data
+        read = PartDemand.of(
+            self.read, data_shards=data, access_bytes=self.drives.read_size, visits=2 * count,
+            per_block_accesses=0 if self.drives.read_size else 2,
         )  # fmt: skip
-        self.stations = [cores]
-        self.host_cpu = 0
-        self.clients = ClientStations(client, self._add, hosts=[HostStations(self.host_cpu)])
-        self.latency = self._add(Station("network latency", "network latency", Discipline.INFINITE_SERVER))
-        self.servers = Servers(host, drives, self.host_cpu, self.latency)
-        self.up = self._add(Station("network up", "network", Discipline.PROCESSOR_SHARING))
-        self.down = self._add(Station("network down", "network", Discipline.PROCESSOR_SHARING))
-        self.first_drive = len(self.stations)
-        for d in range(drives.count):
-            self._add(Station(f"drive {d}", "drive", Discipline.FIFO, drives.queue_depth))
-        self.first_journal = len(self.stations)
-        for j in range(1 if drives.shared_journal else drives.count):
-            item_s = drives.commit_member
-            self._add(Station(f"journal {j}", "journal", Discipline.GROUP_COMMIT, batch_item_s=item_s))
-        self.journals_end = len(self.stations)
-        if drives.read_latency.takes_time or drives.write_latency.takes_time:
-            self.drive_latency = self._add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
-        self.groups = self.clients.groups()
+        latency = PartDemand.of(self.drives.read_latency, data_shards=data, visits=2 * count, per_block_accesses=2)
+        one = self._accesses(read, latency if self.drives.read_latency.takes_time else NOTHING, 2)
+        reads = [one(p) for p in range(data)]
+        sent = [(v,) for v in self._client_links("all", up=False, visits=count)] if self.streamed else []
+        sent += [(v,) for v in self._cpu_bytes("all", visits=count)] if self.streamed else []
+        stages = []
+        for number in range(count + 1):
+            parts = (reads, 0), (sent, 1)
+            branches = [b for each, behind in parts if 0 <= number - behind < count for b in each]
+            if branches:
+                stages.append(Stage(tuple(branches), len(branches), delivers=number == 0))
+        return tuple(stages)
 
-    def _add(self, station: Station) -> int:
-        self.stations.append(station)
-        return len(self.stations) - 1
+    def _put(self) -> Stages:
+        looked = self._look_up() if looks_up(self.spec.release) else ()
+        if self.kind.inline:
+            write = self._accesses(self._written(METADATA_BYTES))
+            commits = Stage(
+                tuple(
+                    self._at(p, (*self._read_again(p), *((*write(p), self._commit(p)) * self._copies)), carries=True)
+                    for p in range(self.layout.size)
+                ),
+                self.layout.size,
+            )
+            race = self._race() if looked else ()
+            moved = self._to_drives("all", self._messages(4))
+            stages = (
+                *looked,
+                *self._lock(),
+                *race,
+                *moved,
+                *self._hung_call(),
+                commits,
+                *self._clean_up(),
+                *self._heal(),
+            )
+            return (*self._request(), *stages, *self._finish())
+        write = self._accesses(self._written())
+        writes = tuple(self._at(p, (*write(p), self._commit(p)), carries=True) for p in range(self.layout.size))
+        if self.limited:
+            first, later = ("first", "later") if self.kind.large else ("all", "")
+            received = (*self._parallel(self._arrival(first)), *self._parallel(self._cpu_bytes(first)))
+            received += self._to_drives(first, self._messages(5))
+            streams = [*self._arrival(later), *self._cpu_bytes(later), *self._moves_to(later)] if later else []
+            writing = Stage((*((visit,) for visit in streams), *writes), len(streams) + len(writes))
+            received = (*looked, *received, writing)
+        elif self.streamed:
+            received = (*self._stream(()), *looked, Stage(writes, len(writes)))
+        else:
+            received = (*looked, Stage(writes, len(writes)))
+        renames = tuple(
+            self._at(p, (*self._read_again(p), *((*self._metadata_write(p), self._commit(p)) * self._copies)))
+            for p in range(self.layout.size)
+        )
+        rename = Stage(renames, len(renames))
+        committed = (*self._lock(), *self._hung_call(), rename, *self._clean_up(), *self._heal())
+        return (*self._request(), *received, *committed, *self._finish())
 
-    def sets(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-        """Return the drives of each erasure set in every rotation, because the first shard's drive varies by object."""
-        size = self.drives.set_size
-        rotations = (np.arange(size)[:, None] + np.arange(size)) % size
-        sets = np.arange(self.drives.count // size)[:, None, None] * size + rotations
-        return (self.first_drive + sets.reshape(-1, size)).astype(np.int32)
+    def _delete(self) -> Stages:
+        """DELETE: metadata are read three times, at last by each drive before it removes the object."""
+        hung, last = self._hung_call(), self._find(always=not self.spec.versioned, again=True)
+        reads = (*hung, *self._find(), *hung, *self._find(again=True), *hung, *last)
+        marker: Stages = ()
+        if self.spec.versioned:
+            size = self.layout.size
+            written = tuple(self._at(p, (*self._metadata_write(p), self._commit(p))) for p in range(size))
+            marker = (Stage(written, size),)
+        return (*self._request(), *self._lock(), *reads, *marker, *self._finish())
 
-    def journals(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-        """Return the journal of each drive in `sets`, same shape."""
-        drive = self.sets() - self.first_drive
-        return (self.first_journal + (drive * (not self.drives.shared_journal))).astype(np.int32)
+    def _walk(self) -> Stages:
+        """LIST: all drives of the cluster read the metadata of each entry of the page, and of 6 % more."""
+        read = self.read.without_bytes
+        entries = math.ceil(1.06 * self.spec.listing.entries) + 4
+        count = min(entries, _LIST_VISITS)
+        demand = read.scaled(entries / count)
+        branches = tuple(
+            (
+                *self._overlapping(pool.drives.read_latency.without_bytes.scaled(entries / count)),
+                Visit(int(drive), demand),
+            )
+            * count
+            for pool in self.stations.pools
+            for drive in self.stations.drive[pool.first_drive :][: pool.layout.hosts * pool.layout.drives]
+        )
+        if not read.takes_time:
+            branches = (branches[0][-1:],)
+        found = entries * MESSAGE_BYTES * self.spec.total_drives
+        names = PartDemand.of(self._wire, more_bytes=found, times=0)
+        moved = self._parallel([Visit(self.places.head(0, "in"), names)] if self.nic and self.calls_nodes else [])
+        way = self._way_s if self.calls_nodes else 0.0
+        call = (single(Visit(self.stations.latency, ServiceDemand(constant=way))),) if way else ()
+        return (*call, Stage(branches, len(branches)), *moved)
 
-    def routes(self) -> tuple[Route, ...]:
-        """Return a route per operation, further ones for inline GETs and PUTs, and those with garbage collections."""
-        drives = self.drives
-        size, data_shards = drives.set_size, drives.set_size - drives.parity_shards
-        read, write, commit_demand = (each or NOTHING for each in (drives.read, drives.write, drives.commit))
-        servers, at = self.servers, self.servers.at
-        find = (*servers.lock, *servers.look_up)
-        reads = tuple(at(d, *self._access(d, read, drives.read_latency, data_shards)) for d in range(size))
-        fetch = fetch_inline = Stage(reads[:data_shards], data_shards, delivers=True)
-        if servers.look_up:  # inline data come with the metadata
-            fetch_inline = Stage(reads, drives.metadata_quorum, delivers=True)
-        look = single(*self._access(0, read, drives.read_latency, 1))
-        commits = tuple(Visit(Member(1, d), commit_demand) for d in range(size))
-        commit = Stage(tuple(at(d, commits[d], shard=False) for d in range(size)), size)
-        writes = tuple(self._access(d, write, drives.write_latency, data_shards) for d in range(size))
-        write_and_commit = Stage(tuple(at(d, *writes[d], commits[d]) for d in range(size)), size)
-        get, put = self._is_streamed("GET"), self._is_streamed("PUT")
-        stages: dict[tuple[Op, str], tuple[Stage, ...]] = {
-            ("GET", ""): (
-                *self._request("GET", streamed=get),
-                *find,
-                fetch,
-                *self._respond("GET", streamed=get),
-            ),
-            ("GET", " inline"): (*self._request("GET", True), *servers.lock, fetch_inline, *self._respond("GET", True)),
-            ("PUT", ""): (
-                *self._request("PUT", streamed=put),
-                *find,
-                *servers.unlock,
-                write_and_commit,
-                *servers.lock,
-                commit,
-                *servers.clean_up,
-                *self._finish("PUT", streamed=put),
-            ),
-            ("PUT", " inline"): (
-                *self._request("PUT", True),
-                *find,
-                *servers.unlock,
-                *servers.lock_anew,
-                write_and_commit,
-                *servers.clean_up,
-                *self._finish("PUT", True),
-            ),
-            ("HEAD", ""): (*self._request("HEAD"), *find, look, *self._respond("HEAD")),
-            ("DELETE", ""): (*self._request("DELETE"), *find, commit, *self._finish("DELETE")),
-            ("LIST", ""): (*self._request("LIST"), *servers.look_up, look, *self._respond("LIST")),
-        }
-        routes = [Route(op + kind, s, policy=self.client.policy(op)) for (op, kind), s in stages.items()]
-        instant = Visit(self.latency, NOTHING)
-        return self.host.garbage_collector.with_collections(routes, self.host_cpu, self.host.cores, instant)
+    # Locks and metadata.
 
-    def _access(
-        self, position: int, exclusive: ServiceDemand, latency: ServiceDemand, shards: int
-    ) -> tuple[Visit, ...]:
-        """An access to the drive at a position of the set, which moves one of `shards` parts of the bytes."""
-        overlapping = (Visit(self.drive_latency, latency.per_shard(shards)),) if latency.takes_time else ()
-        return (*overlapping, Visit(Member(0, position), exclusive.per_shard(shards)))
+    def _lock(self) -> Stages:
+        """A lock on all nodes of the set, or the release that a request waits for."""
+        if not self.calls_nodes:
+            return ()
+        bare, way = self.call.without_bytes, self._way_s
+        lockers = self.layout.lockers
+        if not bare.takes_time:
+            visits = [
+                Visit(self.places.locker(self.kind.pool, lockers - 1, "way"), ServiceDemand(constant=way))
+            ] * bool(way)
+        else:
+            visits = []
+        branches = tuple(self._call(bare, partial(self.places.locker, self.kind.pool, n)) for n in range(lockers))
+        if bare.takes_time:
+            first = 1 if self.own and not self.mixed else 0  # the coordinator locks its own part in the process
+            stages: Stages = (Stage(branches[first:], lockers - first),) if lockers > first else ()
+        else:
+            stages = (single(*visits),) if visits else ()
+        return (*stages, *self._hung_lock())
 
-    def _is_streamed(self, op: Op) -> bool:
-        """Return whether client and host process an object's bytes at the same time: if the spec has CPU of both."""
-        return op in self.client.cpu and op in self.host.cpu
+    def _hung_lock(self) -> Stages:
+        """Timeouts of lock servers that are silent."""
+        return tuple(self._hung(n, "lock", h.lock_s, "back") for n, h in enumerate(self.places.hangs) if h.lock_s)
 
-    def _request(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
-        """The client's work, the way to the host, and the host's work; for a streamed PUT, also the stream."""
-        visits = [*self.clients.work(op)]
-        demand = self._before_response(op, inline, streamed)
-        if streamed:
-            visits = [replace(visit, demand=visit.demand.without_bytes) for visit in visits]
-        visits += self._latency()
-        if op == "PUT" and not streamed:
-            visits += self._link("up")
-        before = demand.scaled(1 - self.host.after_commit) if op in ("PUT", "DELETE") else demand
-        first, *rest = self._work(before)
-        requested = single(*visits, replace(first, ties=True), *rest)
-        return (requested, self._stream(op, "up")) if op == "PUT" and streamed else (requested,)
+    def _hung_read(self) -> Stages:
+        """Timeouts of reads with data from parts that hang."""
+        return tuple(self._hung(n, "read", h.read_s, "back") for n, h in enumerate(self.places.hangs))
 
-    def _before_response(self, op: Op, inline: bool, streamed: bool) -> ServiceDemand:
-        """Return the host's work that a request waits for, without streamed bytes."""
-        demand = self.host.cpu_demand(op, inline)
-        return (demand.without_bytes if streamed else demand).scaled(1 - self.host.after_response)
+    def _hung_call(self) -> Stages:
+        """Timeouts of other calls to parts that hang."""
+        return tuple(self._hung(n, "call", h.call_s, "call end") for n, h in enumerate(self.places.hangs))
 
-    def _stream(self, op: Op, way: Way) -> Stage:
-        """The transfer of an object's bytes: client, link and host process them at the same time."""
-        sides = Visit(self.host_cpu, self.host.cpu_demand(op, False)), *self.clients.work(op)
-        visits = [*(replace(side, demand=side.demand.of_bytes) for side in sides), *self._link(way)]
-        return Stage(tuple((visit,) for visit in visits), len(visits))
+    def _hung(self, number: int, part: str, timeout_s: float, end: str) -> Stage:
+        place = partial(self.places.hang, self.kind.pool, number)
+        return Stage(((Visit(place(part), ServiceDemand(constant=timeout_s)),), (Visit(place(end), NOTHING),)), 1)
 
-    def _finish(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
-        """The host's remaining work after a commit, and the response."""
-        rest = self._before_response(op, inline, streamed).scaled(self.host.after_commit)
-        stages = (single(*self._work(rest)),) if rest.takes_time else ()
-        return (*stages, *self._respond(op, inline, streamed))
-
-    def _respond(self, op: Op, inline: bool = False, streamed: bool = False) -> tuple[Stage, ...]:
-        """The way back, for a streamed GET after the stream; and the work that follows."""
-        before = (self._stream(op, "down"),) if op == "GET" and streamed else ()
-        demand = self.host.cpu_demand(op, inline)
-        later = (demand.without_bytes if streamed else demand).scaled(self.host.after_response)
+    def _unlock(self) -> Stages:
+        """The release of a lock, which no request waits for: it only loads cores."""
+        if not self.calls_nodes or not self.call.without_bytes.takes_time:
+            return ()
         # The branch that takes no time is done first, and the stage needs no other.
-        after = (Stage(((Visit(self.latency, NOTHING),), self._work(later)), 1),) if later.takes_time else ()
-        unlock = self.servers.unlock if op != "LIST" else ()
-        visits = [*self._latency(), *(self._link("down") if op == "GET" and not streamed else ())]
-        return (*before, *unlock, *after, *((single(*visits),) if visits else ()))
+        return tuple(Stage(((self.instant,), *stage.branches), 1) for stage in self._lock()[:1])
+
+    def _look_up(self) -> Stages:
+        """The search for the object before a PUT: only one that exists has metadata to read."""
+        found = self._find() if self.kind.overwrites else self._calls(self.call.without_bytes)
+        return (*self._lock(), *self._elsewhere(), *self._hung_call(), *found, *self._unlock())
+
+    def _find(self, always: bool = False, again: bool = False) -> Stages:
+        """Metadata of all drives of the set; with `always` also if reads take no time, or `again` by a request."""
+        demand = small(self.read)
+        if self.kind.metadata_cached or (again and self.pool.hosts.page_cache.present):
+            return self._calls(self.call.without_bytes)
+        if not always and not demand.takes_time and not self.drives.read_latency.takes_time:
+            return self._calls(self.call.without_bytes)
+        reads = self._metadata(demand, latency=small(self.drives.read_latency))
+        return (Stage(reads, len(reads)),)
+
+    def _elsewhere(self) -> Stages:
+        """Calls to the drives of the other pools, which do not have the object, so there is nothing to read."""
+        bare = self.call.without_bytes
+        branches = tuple(
+            self._call(bare, partial(self.places.other, self.kind.pool, p))
+            for p in range(self.places.others(self.kind.pool))
+        )
+        if not bare.takes_time:
+            branches = branches[-1:]
+        branches = tuple(branch for branch in branches if branch)
+        return (Stage(branches, len(branches)),) if branches else ()
+
+    def _calls(self, demand: ServiceDemand) -> Stages:
+        """Calls to all drives of the set that take only the time of a call."""
+        if not self.calls_nodes:
+            return ()
+        branches = tuple(self._at(p, ()) for p in range(self.own, self.layout.size))
+        if not demand.takes_time:
+            branches = branches[-1:]  # all take the same time
+        branches = tuple(branch for branch in branches if branch)
+        return (Stage(branches, len(branches)),) if branches else ()
+
+    def _race(self) -> Stages:
+        """The pause of a PUT whose lock is refused, because the release of its first one is in progress."""
+        fraction = self.hosts.internode.lock_conflict_fraction
+        if not fraction or not self.calls_nodes:
+            return ()
+        pause = Occasional(probability=fraction, of=Empirical(probabilities=(0, 1), values=(0, 1)))
+        demand = ServiceDemand(constant=fraction * RETRY_S / 2, distribution=pause)
+        return (single(Visit(self.stations.latency, demand)),)
+
+    def _clean_up(self) -> Stages:
+        """The removal of the temporary directory on all drives; of an overwritten object's data before."""
+        once = self._calls(self.call.without_bytes)
+        return once * 2 if self.kind.overwrites else once
+
+    def _heal(self) -> Stages:
+        """The attempt to heal an object that a write missed drives of, which no request waits for.
+
+        A node makes its attempts one after the other, and pauses after each. All other drives read the object's
+        metadata twice, with inline data the second time; drives that are back by then are written to. There is one
+        attempt, so what was missed earlier stays missing until it is read or scanned; but an attempt waits for a part
+        that hangs. The accesses are one after the other here.
+        """
+        if not self.places.loses_drives:
+            return ()
+        pool, drives, inline = self.kind.pool, self.drives, self.kind.inline
+        metadata = small(self.read)
+        whole = self._part(self.read, more=METADATA_BYTES, size=drives.read_size) if inline else metadata
+        written = self._written(METADATA_BYTES if inline else 0)
+        once_s = metadata.constant + whole.constant + written.constant + self.commit.constant
+        pause_s = min(HEAL_SLEEP * once_s, MOST_HEAL_SLEEP_S)
+        positions = range(self.layout.size)
+        visits = [Visit(self.places.heal_wait, ServiceDemand(constant=HEAL_WAIT_S))]
+        visits += [Visit(self.places.hang(pool, n, "back"), NOTHING) for n in range(len(self.places.hangs))]
+        visits.append(Visit(self.places.head_place(pool, "healer"), ServiceDemand(constant=once_s + pause_s)))
+        visits += [Visit(self.places.heal(pool, p, "reads"), demand) for demand in (metadata, whole) for p in positions]
+        for p in positions:
+            place = self.places.heal(pool, p, "writes")
+            visits += [Visit(place, written)] * getattr(written, "visits", 1) + [Visit(place, self.commit)]
+        return (Stage(((self.instant,), tuple(visits)), 1),)
+
+    # The client's side, and the coordinator's own work.
+
+    def _request(self) -> Stages:
+        """The client's work, the way to the coordinator, and its work before it reaches for drives."""
+        op, pool = self.op, self.kind.pool
+        own = self._of_client()
+        visits = [replace(v, demand=v.demand.without_bytes) for v in own] if self.streamed else [*own]
+        visits += self._latency()
+        links = self._client_links("all", up=True) if op == "PUT" and not self.streamed else []
+        if not self.limited and self.spec.distribution != "proxy":
+            visits, links = [*visits, *links], []
+        if self.spec.distribution == "proxy":
+            cpu = self.spec.proxy.cpu
+            visits += [Visit(self.stations.proxy_cpu, cpu)] if cpu.takes_time else []
+            visits += self._latency()
+        if self.places.bound:
+            if self.places.connect_s:
+                visits.append(
+                    Visit(self.places.head_place(pool, "connect"), ServiceDemand(constant=self.places.connect_s))
+                )
+            visits.append(Visit(self.places.head_place(pool, "entry"), NOTHING))
+        if self.hosts.requests_max is not None:
+            visits.append(Visit(self.places.head_place(pool, "slots"), NOTHING))
+        demand = self._before_response()
+        before = demand.scaled(1 - self.hosts.after_commit) if op in ("PUT", "DELETE") else demand
+        first, *rest = self._work(before)
+        work = [replace(first, ties=True), *rest]
+        if self.hosts.tls.takes_time:
+            tls = self.hosts.at_speed(self.hosts.tls)
+            work.append(Visit(first.station, tls if op in ("GET", "PUT") else tls.without_bytes))
+        if self.places.bound:
+            quorum = "writes" if op in ("PUT", "DELETE") else "reads"
+            work.append(Visit(self.places.head_place(pool, quorum), NOTHING))
+        if not links:
+            return (single(*visits, *work),)
+        sent = (single(*visits),) if visits else ()
+        return (*sent, *self._parallel(links), single(*work))
+
+    def _before_response(self) -> ServiceDemand:
+        """Return the coordinator's work that a request waits for, without streamed bytes."""
+        demand = self.hosts.cpu_demand(self.op, self.kind.inline)
+        return (demand.without_bytes if self.streamed else demand).scaled(1 - self.hosts.after_response)
+
+    def _stream(self, later: Branches) -> Stages:
+        """The transfer of an object's bytes: client, links, host and further reads take place at the same time."""
+        visits = [*self._cpu_bytes("all"), *self._client_links("all", up=self.op == "PUT")]
+        if self.op == "GET" and self.kind.large:
+            visits += self._shards_of_readers("later", 0)
+        if not self.streamed or not (visits or later):
+            return ()
+        return (Stage((*((visit,) for visit in visits), *later), len(visits) + len(later)),)
+
+    def _finish(self) -> Stages:
+        """The coordinator's remaining work after a commit, and the response."""
+        rest = self._before_response().scaled(self.hosts.after_commit)
+        return (*((single(*self._work(rest)),) if rest.takes_time else ()), *self._respond())
+
+    def _respond(self) -> Stages:
+        """The way back, and the work that follows."""
+        demand = self.hosts.cpu_demand(self.op, self.kind.inline)
+        later = (demand.without_bytes if self.streamed else demand).scaled(self.hosts.after_response)
+        # The branch that takes no time is done first, and the stage needs no other.
+        after = (Stage(((self.instant,), self._work(later)), 1),) if later.takes_time else ()
+        unlock = self._unlock() if self.op != "LIST" else ()
+        links = self._client_links("all", up=False) if self.op == "GET" and not self.streamed else []
+        response = []
+        if self.places.bound and self.stations.nodes > 1:
+            response = [Visit(self.places.head_place(self.kind.pool, "response"), NOTHING)]
+        ways = self._latency() * (2 if self.spec.distribution == "proxy" else 1)
+        if self.limited or self.spec.distribution == "proxy":
+            visits = [*response, *ways]
+            return (*unlock, *after, *self._parallel(links), *((single(*visits),) if visits else ()))
+        visits = [*response, *ways, *links]
+        return (*unlock, *after, *((single(*visits),) if visits else ()))
 
     def _work(self, demand: ServiceDemand) -> tuple[Visit, ...]:
-        """Work on the host's cores in scheduling quanta, between which other jobs are served."""
-        quanta = max(1, math.ceil(demand.constant / self.host.quantum)) if self.host.quantum else 1
-        return (Visit(self.host_cpu, demand.scaled(1 / quanta)),) * quanta
-
-    def _latency(self) -> list[Visit]:
-        latency_s = self.network.latency
-        return [Visit(self.latency, ServiceDemand(constant=latency_s))] if latency_s else []
-
-    def _link(self, way: Way) -> list[Visit]:
-        """The transfer of the bytes on the client's NIC and on the network link."""
-        bandwidth = self.network.bandwidth
-        link = self.up if way == "up" else self.down
-        shared = [Visit(link, ServiceDemand(per_byte=1 / bandwidth))] if bandwidth else []
-        return [*self.clients.transfer(way), *shared]
+        """Work on the coordinator's cores in scheduling quanta, between which other jobs are served."""
+        quanta = max(1, math.ceil(demand.constant / self.hosts.quantum)) if self.hosts.quantum else 1
+        return (Visit(self.places.head(self.kind.pool, "cpu"), demand.scaled(1 / quanta)),) * quanta

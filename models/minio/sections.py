@@ -1,30 +1,36 @@
-"""The sections of a MinIO spec: clients, the network, the host and its drives."""
+"""The sections of a MinIO spec: clients, the network, hosts, drives, erasure sets and the proxy."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from models.clients import ClientCores, ClientMachines, CoreCount, Cores
+from models.caches import Cache
+from models.clients import ClientCores, ClientMachines, CoreCount
+from models.clients import Cores as CoresOfClient
 from models.minio import presets
 from models.minio.garbage_collector import GarbageCollector
+from models.minio.layout import MAX_SET, default_parity
+from models.minio.release import has_fixed_parity
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.network.station import Caches
 from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
 from models.store_spec import Link
-from traces.field_notes import Basis
+from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
-from traces.units import BytesPerSecond, Fraction, Seconds
+from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
+DIRECT_WRITE_BYTES = 1 << 20
 _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
-_MAX_SET = 16  # maximum number of drives of an erasure set
 
 _PARITY = Basis("MinIO's default for the set size: internal/config/storageclass/storage-class.go", 0, 8)
+_ACCESS = Basis("assumed: one access for a shard", 4096, 1 << 26)
+_NIC = Basis("assumed: no limit", 1.25e8, 5e10)
 CacheTime = Annotated[
     Seconds,
     Basis("assumed: half of 256 KiB was evicted after 3 ms of idling on one machine, 5 to 10 ms on another", 3e-4, 0.1),
@@ -34,7 +40,9 @@ CacheTime = Annotated[
 class Client(ClientMachines):
     """The client machines and their policies for late and failed responses."""
 
-    cores: Cores = Field(ClientCores(), description="Cores of each client machine; a bare number is their count.")
+    cores: CoresOfClient = Field(
+        ClientCores(), description="Cores of each client machine; a bare number is their count."
+    )
 
 
 class NetworkLink(Link):
@@ -63,6 +71,24 @@ class Internode(Strict):
     )
 
 
+class Cores(Strict):
+    """The cores of a host."""
+
+    count: CoreCount = Field(8, ge=1, description="Number of cores that MinIO may use on a host.")
+    speed: Annotated[
+        float, Unit("", "1.3"), Basis("assumed: that of the cores on which times were measured", 0.2, 5)
+    ] = Field(1.0, gt=0, description="Speed of a core: CPU times of the server are divided by it.")
+    shared: bool = Field(
+        False,
+        description="Whether all hosts of the pool use the same `count` cores, because they are virtual machines, "
+        "containers or a box on one machine. Work takes equal parts of them then, whatever its length.",
+    )
+
+
+def _as_cores(value: Any) -> Any:
+    return {"count": value} if isinstance(value, int | str) else value
+
+
 class HostCaches(Strict):
     """CPU cache warm-up: idle cores lose their caches to power states and to other processes."""
 
@@ -78,15 +104,42 @@ class HostCaches(Strict):
         return Caches(self.cold_penalty, self.warm_up, self.decay) if self.cold_penalty else None
 
 
-class Host(Strict):
-    """The machine that MinIO runs on."""
+class Hosts(Strict):
+    """The machines that MinIO runs on, which are identical."""
 
-    cores: CoreCount = Field(8, ge=1, description="Number of cores that MinIO may use.")
+    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
+        1, ge=1, description="Number of machines in the pool."
+    )
+    cores: Annotated[Cores, BeforeValidator(_as_cores)] = Field(
+        Cores(), description="Cores of a host; a bare number is their count."
+    )
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC] = Field(
+        0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
+    )
+    racks: Annotated[int, Basis("assumed: one rack", 1, 100)] = Field(
+        1, ge=1, description="Number of racks; each has as many hosts, in order of their numbers."
+    )
+    requests_max: Annotated[int, Basis("MinIO's limit follows from its memory: 6,400 a host with 128 GiB")] | None = (
+        Field(
+            None,
+            ge=1,
+            description="Most requests in progress in the whole cluster (MINIO_API_REQUESTS_MAX), divided among hosts; "
+            "further ones are refused with 429 (before 2024-08-17 they wait). Absent: no limit.",
+        )
+    )
+    tls: Demand = Field(
+        NOTHING, description="CPU time of TLS for a request, in addition to `cpu`; per-byte times apply to its body."
+    )
     setup_time: Annotated[Seconds, Fit(1e-7, 0.01, "s")] = Field(
         0.0, description="Setup time: additional service time on a core that was idle, due to interrupts."
     )
     cpu_caches: HostCaches = Field(
         HostCaches(), description="CPU cache warm-up: additional CPU time on cores that were idle."
+    )
+    page_cache: Cache = Field(
+        Cache(),
+        description="Page cache of each host, which reads pass through. Writes do so in a cluster of one drive; others "
+        "use direct I/O, except for an xl.meta of up to 4 KiB.",
     )
     quantum: Annotated[Seconds, Basis("assumed: work is never divided", 1e-4, 0.1)] = Field(
         0.0,
@@ -125,10 +178,10 @@ class Host(Strict):
     garbage_collector: GarbageCollector = Field(
         GarbageCollector(), description="Garbage collector of MinIO's Go runtime, which takes cores from requests."
     )
-    servers: int = Field(
-        1, ge=1, description="Number of MinIO processes, each with an equal part of the drives of every erasure set."
+    processes: Annotated[int, Basis("assumed: one process a host, as MinIO recommends", 1, 16)] = Field(
+        1, ge=1, description="Number of MinIO processes of a host, each with an equal part of its drives."
     )
-    internode: Internode = Field(Internode(), description="Calls between the servers, if there are several.")
+    internode: Internode = Field(Internode(), description="Calls between server processes, if there are several.")
     preset: str | None = Field(
         None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
     )
@@ -148,18 +201,19 @@ class Host(Strict):
     def cpu_demand(self, op: Op, inline: bool) -> ServiceDemand:
         """Return the server CPU demand of an operation."""
         if inline and (op == "GET" or op == "PUT") and op in self.inline_cpu:
-            return self.inline_cpu[op]
-        return self.cpu.get(op, NOTHING)
+            return self.at_speed(self.inline_cpu[op])
+        return self.at_speed(self.cpu.get(op, NOTHING))
+
+    def at_speed(self, demand: ServiceDemand) -> ServiceDemand:
+        """Return a CPU demand at the speed of the cores."""
+        return demand if self.cores.speed == 1 else demand.scaled(1 / self.cores.speed)
 
 
 class Drives(Strict):
-    """The drives of the host, which are identical."""
+    """The drives of the hosts, which are identical."""
 
     count: Annotated[int, Basis("one folder, as `minio server /data`", 1, 400)] = Field(
-        1, ge=1, description="Number of drives of the host, divided into erasure sets of at most 16."
-    )
-    parity: Annotated[int, _PARITY] | None = Field(
-        None, ge=0, description="Number of parity shards of an object; absent: MinIO's default for the set size."
+        1, ge=1, description="Number of drives of each host."
     )
     queue_depth: Annotated[int, Basis("assumed: one access at a time, as a disk with one arm", 1, 1024)] = Field(
         1, ge=1, description="Number of accesses that a drive serves at the same time."
@@ -187,7 +241,24 @@ class Drives(Strict):
         0.0, description="Time added to a commit by each write after the first."
     )
     shared_journal: bool = Field(
-        False, description="Whether all drives are folders of one file system, whose journal their commits share."
+        False, description="Whether all drives of a host are folders of one file system, whose journal they share."
+    )
+    commit_in: Literal["journal", "queue"] = Field(
+        "journal",
+        description="Where commits are served: by a journal, which makes all waiting ones durable together and writes "
+        "the metadata of objects; or one by one in the drive's queue, after a write of the metadata.",
+    )
+    direct: bool = Field(
+        False,
+        description="Whether each read and write call of MinIO reaches the drive, as with direct I/O: two reads for "
+        "each block of 1 MiB, writes of up to 1 MiB, and one for the end of a file that is not a multiple of 4 KiB. "
+        "False: the page cache reads ahead and collects writes, so a shard is one access.",
+    )
+    read_size: Annotated[Bytes, _ACCESS] = Field(
+        0, description="Largest read; a larger shard takes several, each with the constant time. 0: no limit."
+    )
+    write_size: Annotated[Bytes, _ACCESS] = Field(
+        0, description="Largest write; a larger shard takes several, each with the constant time. 0: no limit."
     )
     preset: str | None = Field(
         None, description="Name of a device, which supplies the times of reads, writes and commits."
@@ -196,43 +267,69 @@ class Drives(Strict):
     @model_validator(mode="before")
     @classmethod
     def _from_preset(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "parity" in data:
+            raise ValueError("parity is now in the section erasure: erasure.parity")
         return with_preset(data, presets.drives)
 
     @property
-    def set_size(self) -> int:
-        """Number of drives of an erasure set: the largest divisor of the count that is at most 16."""
-        return max(size for size in range(1, _MAX_SET + 1) if self.count % size == 0)
+    def largest_write(self) -> int:
+        """Largest write of a shard's file; 0: no limit (ODirectPoolLarge, internal/ioutil)."""
+        return self.write_size or (DIRECT_WRITE_BYTES if self.direct else 0)
 
-    @property
-    def parity_shards(self) -> int:
-        """Parity shards of an object (default: internal/config/storageclass/storage-class.go of MinIO)."""
+
+class Erasure(Strict):
+    """The erasure sets of a pool."""
+
+    set_size: Annotated[int, Basis("MinIO's choice: the largest divisor up to 16, symmetric to the hosts")] | None = (
+        Field(
+            None,
+            ge=1,
+            le=MAX_SET,
+            description="Number of drives of an erasure set (MINIO_ERASURE_SET_DRIVE_COUNT); absent: MinIO's choice.",
+        )
+    )
+    parity: Annotated[int, _PARITY] | None = Field(
+        None, ge=0, description="Number of parity shards of an object; absent: MinIO's default for the set size."
+    )
+
+    def parity_of(self, size: int, release: str) -> int:
+        """Return the number of parity shards in a set of this size."""
         if self.parity is not None:
             return self.parity
-        size = self.set_size
-        return 0 if size == 1 else 1 if size <= 3 else 2 if size <= 5 else 3 if size <= 7 else 4
-
-    @property
-    def metadata_quorum(self) -> int:
-        """Number of drives whose metadata a GET or HEAD waits for (getObjectFileInfo in cmd/erasure-object.go)."""
-        data_shards = self.set_size - self.parity_shards
-        return data_shards + (2 * data_shards == self.set_size)
-
-    @model_validator(mode="after")
-    def _parity_fits(self) -> Drives:
-        if self.parity_shards > self.set_size // 2:
-            raise ValueError(
-                f"parity is {self.parity}; an erasure set of {self.set_size} allows 0 to {self.set_size // 2}"
-            )
-        return self
+        return default_parity(size) if has_fixed_parity(release) else size // 2
 
 
-PRESETS_OF[Host] = presets.hosts
+class FurtherPool(Strict):
+    """A further server pool of the cluster."""
+
+    hosts: Hosts = Field(Hosts(), description="Hosts of the pool; CPU times and calls are those of the first pool.")
+    drives: Drives = Field(Drives(), description="Drives of each host of the pool.")
+    erasure: Erasure = Field(Erasure(), description="Size of its sets, and parity of objects in it.")
+    weight: Annotated[float, Unit("", "2"), Basis("assumed: equal free space")] = Field(
+        1.0,
+        gt=0,
+        description="Free space of the pool, as a multiple of that of the first pool: new objects go to a "
+        "random pool by free space.",
+    )
+
+
+class Proxy(Strict):
+    """A load balancer between clients and hosts, without effect unless `distribution` is proxy."""
+
+    cores: CoreCount = Field(8, ge=1, description="Number of cores of the load balancer.")
+    cpu: Demand = Field(NOTHING, description="CPU time of the proxy for a request; per-byte times apply to its body.")
+    nic: Annotated[BytesPerSecond, _NIC] = Field(
+        0.0, ge=0, description="Bandwidth of the proxy's network interface in each direction; 0: no limit."
+    )
+
+
+PRESETS_OF[Hosts] = presets.hosts
 PRESETS_OF[Drives] = presets.drives
 
 
 class MinioPrices(PriceList):
-    """Prices of the parts of a MinIO host; parts without a price cost nothing."""
+    """Prices of the parts of a MinIO cluster; parts without a price cost nothing."""
 
-    host: Price = Field(0.0, description="Price of the host without cores and drives.")
-    core: Price = Field(0.0, description="Price of each core of the host.")
-    drive: Price = Field(0.0, description="Price of each drive of the host.")
+    host: Price = Field(0.0, description="Price of each host without cores and drives.")
+    core: Price = Field(0.0, description="Price of each core of the hosts.")
+    drive: Price = Field(0.0, description="Price of each drive of the hosts.")

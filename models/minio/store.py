@@ -6,9 +6,11 @@ from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
 from models.minio.faults import FAULTS
+from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
 from models.minio.spec import MinioSpec
+from models.minio.spreads import SPREADS
 from models.store import Store
 
 STORE = Store(
@@ -21,5 +23,7 @@ STORE = Store(
     unused=unused,
     cpu=cpu_s,
     server_part=SERVER_PART,
-    inline_limit_bytes=lambda spec: spec.inline_limit * spec.data_shards,
+    inline_limit_bytes=lambda spec: spec.inline_bytes * spec.data_shards,
+    figures=FIGURES,
+    spreads=SPREADS,
 )

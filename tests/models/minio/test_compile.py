@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio.sections import Drives
+from models.minio.layout import default_parity, set_size
 from models.minio.spec import MinioSpec
 from models.network.retry_policy import NO_POLICY, Policy
 from models.store import compile_spec, spec_of
@@ -19,7 +19,7 @@ BASE = {
     "workload": {"operations": 1, "object_size": "4KiB"},
     "client": {"cpu": {"PUT": "1ms", "GET": "2ms"}},
     "network": {"latency": "10ms", "bandwidth": "1MB/s"},
-    "host": {
+    "hosts": {
         "cpu": {"PUT": {"constant": "3ms", "per_byte": "1ns"}, "GET": "4ms", "HEAD": "5ms", "DELETE": 0, "LIST": 0}
     },
     "drives": {"read": {"constant": "7ms", "per_byte": "10ns"}, "write": {"per_byte": "20ns"}, "commit": "100ms"},
@@ -59,7 +59,7 @@ def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
     data = BASE | {
         "client": {"cpu": {op: {"constant": "1ms", "per_byte": per_byte_s["client"]} for op in ("GET", "PUT")}},
         "network": {"bandwidth": 1 / per_byte_s["link"]},
-        "host": {"cpu": {op: {"constant": "2ms", "per_byte": per_byte_s["host"]} for op in ("GET", "PUT")}},
+        "hosts": {"cpu": {op: {"constant": "2ms", "per_byte": per_byte_s["host"]} for op in ("GET", "PUT")}},
         "drives": FREE,
     }
     small, large = 100_000, 10_000_000
@@ -70,12 +70,12 @@ def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
 
 
 def test_requests_do_not_wait_for_work_after_the_response():
-    spec = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5, "after_response": 0.4}}, "spec")
-    plain = spec_of(BASE | {"host": BASE["host"] | {"after_commit": 0.5}}, "spec")
+    spec = spec_of(BASE | {"hosts": BASE["hosts"] | {"after_commit": 0.5, "after_response": 0.4}}, "spec")
+    plain = spec_of(BASE | {"hosts": BASE["hosts"] | {"after_commit": 0.5}}, "spec")
     for op, size in (("PUT", 4096), ("PUT", 1_000_000), ("GET", 4096), ("HEAD", 4096)):
         (later, network), (whole, _) = alone(spec, op, size), alone(plain, op, size)
         cpu = [station.role for station in network.stations].index("host cpu")
-        demand = spec.host.cpu_demand(op, inline=size == 4096)
+        demand = spec.hosts.cpu_demand(op, inline=size == 4096)
         after_s = 0.4 * float((demand if size == 4096 else demand.without_bytes).mean_s(np.array([size]))[0])
         assert after_s > 0
         assert whole.end_s[0] - later.end_s[0] == pytest.approx(after_s)
@@ -83,14 +83,14 @@ def test_requests_do_not_wait_for_work_after_the_response():
 
 
 def test_inline_objects_have_their_own_cpu_demand():
-    host = BASE["host"] | {"inline_cpu": {"GET": {"constant": "1ms", "per_byte": "2ns"}}}
+    host = BASE["hosts"] | {"inline_cpu": {"GET": {"constant": "1ms", "per_byte": "2ns"}}}
     limit = 128 * 1024
-    plain, own = spec_of(BASE, "spec"), spec_of(BASE | {"host": host}, "spec")
+    plain, own = spec_of(BASE, "spec"), spec_of(BASE | {"hosts": host}, "spec")
     faster = [alone(plain, "GET", n)[0].end_s[0] - alone(own, "GET", n)[0].end_s[0] for n in (limit, limit + 1)]
     assert faster == pytest.approx([0.004 - 0.001 - limit * 2e-9, 0])
     assert alone(own, "PUT", limit)[0].end_s[0] == alone(plain, "PUT", limit)[0].end_s[0]
-    with pytest.raises(InputError, match=r"host.inline_cpu"):
-        spec_of(BASE | {"host": BASE["host"] | {"inline_cpu": {"HEAD": "1ms"}}}, "spec")
+    with pytest.raises(InputError, match=r"hosts.inline_cpu"):
+        spec_of(BASE | {"hosts": BASE["hosts"] | {"inline_cpu": {"HEAD": "1ms"}}}, "spec")
 
 
 def test_inline_limit_counts_per_shard():
@@ -100,13 +100,15 @@ def test_inline_limit_counts_per_shard():
     assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1 - 256 * 1024e-9, abs=4e-6)
 
 
-def test_put_goes_to_all_drives_and_get_to_those_with_data():
+def test_put_goes_to_all_drives_and_get_to_all_for_metadata_and_to_some_for_data():
     spec = with_drives(count=4)
     put, network = alone(spec, "PUT", 4096)
     get, _ = alone(spec, "GET", 4096)
     drives = [i for i, s in enumerate(network.stations) if s.role == "drive"]
     assert put.visits[drives].tolist() == [1, 1, 1, 1]
-    assert sorted(get.visits[drives].tolist()) == [0, 0, 1, 1]
+    assert get.visits[drives].tolist() == [1, 1, 1, 1]  # inline data come with the metadata
+    large, _ = alone(spec, "GET", 1_000_000)
+    assert sorted(large.visits[drives].tolist()) == [1, 1, 2, 2]
     half = 4096 / 2
     assert get.first_byte_s[0] == pytest.approx(0.002 + 0.010 + 0.004 + 0.007 + half * 10e-9)
     assert get.end_s[0] == pytest.approx(get.first_byte_s[0] + 0.010 + 4096e-6)
@@ -114,7 +116,7 @@ def test_put_goes_to_all_drives_and_get_to_those_with_data():
 
 def test_head_moves_no_payload():
     outcome, _ = alone(with_drives(), "HEAD", 10**9)
-    assert outcome.end_s[0] == pytest.approx(0.010 + 0.005 + 0.007 + 0.010)
+    assert outcome.end_s[0] == pytest.approx(0.010 + 0.005 + 0.007 + 1024 * 10e-9 + 0.010)
 
 
 def test_clients_on_the_host_share_its_cores():
@@ -134,7 +136,7 @@ def test_objects_spread_over_erasure_sets_and_over_the_drives_of_a_set():
     outcome = compiled_engine.run(Program.of(network, requests, 0))
     drives = [i for i, s in enumerate(network.stations) if s.role == "drive"]
     reads = outcome.visits[drives]
-    assert reads.sum() == n * 12
+    assert reads.sum() == n * 16
     assert reads.min() > 0.9 * reads.mean()
 
 
@@ -143,13 +145,13 @@ def test_objects_spread_over_erasure_sets_and_over_the_drives_of_a_set():
     [(1, 1, 0), (2, 2, 1), (4, 4, 2), (6, 6, 3), (8, 8, 4), (16, 16, 4), (24, 12, 4), (17, 1, 0)],
 )
 def test_sets_and_parity_are_those_of_minio(count, size, parity):
-    drives = Drives(count=count)
-    assert (drives.set_size, drives.parity_shards) == (size, parity)
+    found = set_size(count, 1)
+    assert (found, default_parity(found)) == (size, parity)
 
 
 def test_parity_that_does_not_fit_is_refused():
-    with pytest.raises(InputError, match=r"drives: parity is 3; an erasure set of 4 allows 0 to 2"):
-        with_drives(count=4, parity=3)
+    with pytest.raises(InputError, match=r"erasure.parity: is 3; an erasure set of 4 drives allows 0 to 2"):
+        spec_of(BASE | {"drives": BASE["drives"] | {"count": 4}, "erasure": {"parity": 3}}, "spec")
 
 
 def policies(client: dict[str, object]) -> dict[str, Policy]:
@@ -174,7 +176,7 @@ def test_timeouts_and_retries_are_of_all_operations_and_hedges_of_reads():
     others = Policy(**retried, retry_budget=0.2)
     reads = Policy(**retried, retry_budget=0.2, hedge_after_s=0.03, hedge_budget=0.1, cancels=False)
     assert given.pop("GET") == given.pop("GET inline") == reads
-    assert given == dict.fromkeys(["PUT", "PUT inline", "HEAD", "DELETE", "LIST"], others)
+    assert given == dict.fromkeys(["PUT", "PUT inline", "HEAD", "DELETE"], others)
 
 
 def test_operations_that_are_retried_and_hedged_can_be_named():
@@ -209,10 +211,10 @@ def test_mistakes_in_policies_are_named(client, said):
 
 
 def test_long_work_lets_others_onto_the_core_between_its_slices():
-    host = BASE["host"] | {"cores": 1, "quantum": "0.5ms", "cpu": {"PUT": "3ms", "GET": "0.4ms"}, "after_commit": 0}
+    host = BASE["hosts"] | {"cores": 1, "quantum": "0.5ms", "cpu": {"PUT": "3ms", "GET": "0.4ms"}, "after_commit": 0}
     ends_s = {}
     for slice_ in ("0.5ms", 0):
-        data = {"store": "minio", "workload": BASE["workload"], "host": host | {"quantum": slice_}, "drives": FREE}
+        data = {"store": "minio", "workload": BASE["workload"], "hosts": host | {"quantum": slice_}, "drives": FREE}
         network, requests = compile_spec(
             spec_of(data, "spec"), trace_of(["PUT", "GET"], ["k", "l"], size_bytes=4096, arrival_s=[0.0, 0.0001])
         )
@@ -225,5 +227,5 @@ def test_long_work_lets_others_onto_the_core_between_its_slices():
 
 
 def test_a_slice_is_no_instant():
-    with pytest.raises(InputError, match=r"host.quantum: is 1e-06 s; allowed are 0 and 0.0001 s or more"):
-        spec_of(BASE | {"host": BASE["host"] | {"quantum": "1us"}}, "spec")
+    with pytest.raises(InputError, match=r"hosts.quantum: is 1e-06 s; allowed are 0 and 0.0001 s or more"):
+        spec_of(BASE | {"hosts": BASE["hosts"] | {"quantum": "1us"}}, "spec")

@@ -30,7 +30,7 @@ def host(cores: int, **garbage_collector) -> MinioSpec:
         {
             "store": "minio",
             "workload": {"operations": 1, "object_size": "4KiB"},
-            "host": {"cores": cores, "cpu": {"GET": "1ms"}, "garbage_collector": COLLECTOR | garbage_collector},
+            "hosts": {"cores": cores, "cpu": {"GET": "1ms"}, "garbage_collector": COLLECTOR | garbage_collector},
             "drives": {"read": 0},
             "inline_limit": 99,
         },
@@ -101,11 +101,11 @@ def test_without_a_cost_there_is_no_collection():
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        ({"mark_work": "-1ms"}, "host.garbage_collector.mark_work"),
-        ({"allocation_interval": 0}, "host.garbage_collector.allocation_interval"),
-        ({"allocations": {"GET": {"per_byte": -1}}}, "host.garbage_collector.allocations.GET.per_byte"),
-        ({"allocations": {"COPY": {}}}, "host.garbage_collector.allocations"),
-        ({"inline_allocations": {"HEAD": {}}}, "host.garbage_collector.inline_allocations"),
+        ({"mark_work": "-1ms"}, "hosts.garbage_collector.mark_work"),
+        ({"allocation_interval": 0}, "hosts.garbage_collector.allocation_interval"),
+        ({"allocations": {"GET": {"per_byte": -1}}}, "hosts.garbage_collector.allocations.GET.per_byte"),
+        ({"allocations": {"COPY": {}}}, "hosts.garbage_collector.allocations"),
+        ({"inline_allocations": {"HEAD": {}}}, "hosts.garbage_collector.inline_allocations"),
     ],
 )
 def test_wrong_values_are_named(wrong, field):
