@@ -1,0 +1,1 @@
+"""Bob, a replicated blob store: nodes, virtual disks, blobs behind the page cache."""

@@ -1,0 +1,87 @@
+"""Bob as stations and routes: nodes on hosts, their drives behind the page cache, and the clients.
+
+`routes.py` has the order of visits, `places.py` the stations of a coordinator and a virtual disk, and what fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.background import with_background
+from models.bob.places import Places, epochs_of
+from models.bob.routes import Kind, Routes
+from models.bob.spec import BobSpec
+from models.bob.stations import Stations, slowdowns
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from traces.random_streams import stream_id, uniforms
+from traces.tables import OPS
+from traces.trace import Trace
+from traces.workload.workload import Op
+
+_HEADER_BYTES = 64  # of a record, and its key (estimate)
+
+OPERATIONS: tuple[Op, ...] = ("GET", "PUT", "HEAD", "DELETE")
+"""The operations that Bob serves: it has no listing."""
+
+
+def compile(spec: BobSpec, trace: Trace) -> tuple[Network, Requests]:
+    """Return the Network of a cluster, and the requests of a Trace on it."""
+    put = trace.op == OPS.index("PUT")
+    mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
+    limit = spec.drives.dirty_limit
+    dirty_objects = max(spec.vdisks.replicas, int(limit / max(mean_bytes, 1.0))) if limit else 0
+    stations = Stations(spec, dirty_objects, int(len(epochs_of(spec)) > 1))
+    places = Places(spec, stations)
+    requests = Requests.of(trace, np.zeros(len(trace), np.int32))
+    key_hash = places.row_hashes(requests.key_hash)
+    kinds, route = _kinds(spec, places, trace, key_hash)
+    builder = Routes(spec, stations, places)
+    network = Network(
+        tuple(stations.all),
+        tuple(builder.route(kind) for kind in kinds),
+        (places.table,),
+        (*places.groups, *stations.clients.groups()),
+        (*places.scenario, *slowdowns(spec, stations)),
+    )
+    requests = replace(requests, key_hash=key_hash, route=route)
+    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def _kinds(
+    spec: BobSpec, places: Places, trace: Trace, key_hash: NDArray[np.uint64]
+) -> tuple[list[Kind], NDArray[np.int32]]:
+    """Return the kinds of requests, and the index of each request's kind; the usual one of each operation is first."""
+    op = trace.op[slice(trace.issued)]
+    count = len(op)
+    local = places.local.ravel()[key_hash.astype(np.int64)]
+    finds, reads = np.isin(op, [OPS.index("GET"), OPS.index("HEAD")]), op == OPS.index("GET")
+    closed = finds & (uniforms(0, stream_id("bob/closed"), 0, count) < closed_fraction(spec, trace))
+    cached = reads & (uniforms(0, stream_id("bob/cached"), 0, count) < spec.drives.cached)
+    kinds = [Kind(name) for name in OPERATIONS]
+    index = {kind: number for number, kind in enumerate(kinds)}
+    forms, which = np.unique(np.stack([op, local, closed, cached], axis=1).astype(int), axis=0, return_inverse=True)
+    numbers = []
+    for code, *flags in forms.tolist():
+        name: Op = OPS[code]  # type: ignore[assignment]
+        kind = Kind(name, *map(bool, flags))
+        if kind not in index:
+            index[kind] = len(kinds)
+            kinds.append(kind)
+        numbers.append(index[kind])
+    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+
+
+def closed_fraction(spec: BobSpec, trace: Trace) -> float:
+    """Return the fraction of objects that are in closed blobs, if each is as likely to be read."""
+    if spec.stored.closed is not None:
+        return spec.stored.closed
+    held = spec.stored.objects / spec.vdisks.count
+    if not held:
+        return 0.0
+    mean_bytes = float(trace.size_bytes.mean()) if len(trace) else 0.0
+    limit = min(spec.blobs.max_records, max(1, int(spec.blobs.max_size / (mean_bytes + _HEADER_BYTES))))
+    return held // limit * limit / held

@@ -1,0 +1,199 @@
+"""Where the visits of a request take place: a table with a row for each node that it may arrive at, and virtual disk.
+
+The node at which a request arrives (its *coordinator*) has its own copy or not, and calls the other nodes that have
+one. A block of columns is an epoch, in which some hosts are killed or silent; the present one is chosen when an attempt
+begins. In the place of what a request does not visit there is an open gate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.bob.faults import HostDown, LinkDown
+from models.bob.spec import BobSpec
+from models.bob.stations import Stations, replicas_of
+from models.network.discipline import Discipline
+from models.network.scenario import Action, Kind
+from models.network.station import NOWHERE, Bound, Choice, Group, Member, Station
+
+_HEAD = ("name", "entry", "writes", "cpu", "in", "out", "drive", "blob", "dirty")
+_NODE = (
+    "timeout", "lost", "absent", "caller", "way", "own in", "own out", "in", "out", "cpu", "drive", "blob", "dirty",
+)  # fmt: skip
+_OTHER = ("caller", "way", "cpu")
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The state of a cluster from a time on.
+
+    Attributes:
+        at_s: its beginning.
+        dead: hosts whose nodes are known to be unreachable.
+        silent: hosts whose nodes do not respond.
+        cut: hosts that no client reaches.
+    """
+
+    at_s: float = 0.0
+    dead: frozenset[int] = frozenset()
+    silent: frozenset[int] = frozenset()
+    cut: frozenset[int] = frozenset()
+
+
+def epochs_of(spec: BobSpec) -> tuple[Epoch, ...]:
+    """Return the epochs that the faults of a spec divide a run into."""
+    spans: list[tuple[float, float, str, int]] = []
+    for fault in spec.faults:
+        if isinstance(fault, HostDown):
+            spans.append((fault.at, fault.back_s, "dead", fault.host))
+        elif isinstance(fault, LinkDown):
+            found_s = min(fault.at + fault.detected_after, fault.back_s)
+            spans.append((fault.at, found_s, "silent", fault.host))
+            spans.append((found_s, fault.back_s, "dead", fault.host))
+            spans.append((fault.at, fault.back_s, "cut", fault.host))
+    times = sorted({0.0, *(t for start, end, *_ in spans for t in (start, end) if t < math.inf)})
+
+    def now(t: float, state: str) -> frozenset[int]:
+        return frozenset(host for start, end, what, host in spans if what == state and start <= t < end)
+
+    return tuple(Epoch(t, *(now(t, state) for state in ("dead", "silent", "cut"))) for t in times)
+
+
+class Places:
+    """The placement table of a spec, and the places of visits in it.
+
+    Attributes:
+        table, groups, scenario: those of the network.
+        coordinators: nodes at which requests arrive.
+        local: whether a coordinator has a copy of a virtual disk, shape (coordinators, vdisks).
+    """
+
+    def __init__(self, spec: BobSpec, stations: Stations):
+        self.spec, self.stations = spec, stations
+        self.epochs = epochs_of(spec)
+        self.bound = len(self.epochs) > 1
+        self.coordinators = 1 if spec.distribution == "single" else spec.total_nodes
+        self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
+        self.local = np.array([[c in copies for copies in self.copies] for c in range(self.coordinators)])
+        self.scenario = [Action(Kind.DOWN, stations.refused)] * self.bound
+        self._unreachable = {
+            fault.host: self._gate(fault) for fault in spec.faults if isinstance(fault, LinkDown) and fault.back_at
+        }
+        blocks: list[NDArray[np.int32]] = []
+        for number, epoch in enumerate(self.epochs):
+            name = stations.nowhere
+            if self.bound:
+                name = stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE))
+                self._change(number, epoch, name, blocks)
+            rows = [
+                [name, *self._row(c, vdisk, epoch)]
+                for c in range(self.coordinators)
+                for vdisk in range(spec.vdisks.count)
+            ]
+            blocks.append(np.array(rows, np.int32))
+        self.table = np.column_stack(blocks)
+        width = blocks[0].shape[1]
+        columns = np.arange(width * len(blocks), dtype=np.int32).reshape(-1, width)
+        self.groups: tuple[Group, ...] = (Group(Choice.HASH, columns, 0),) if self.bound else ()
+
+    def head(self, part: str) -> Member | Bound:
+        """Return a part of the coordinator, or of its own copy."""
+        return self._place(_HEAD.index(part))
+
+    def node(self, position: int, part: str) -> Member | Bound:
+        """Return a part of another node with a copy."""
+        return self._place(len(_HEAD) + position * len(_NODE) + _NODE.index(part))
+
+    def other(self, position: int, part: str) -> Member | Bound:
+        """Return a part of a call to any other node."""
+        first = len(_HEAD) + self.spec.vdisks.replicas * len(_NODE)
+        return self._place(first + position * len(_OTHER) + _OTHER.index(part))
+
+    def row_hashes(self, key_hash: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return what selects the row of each request, same shape: coordinators take turns."""
+        vdisks = np.uint64(self.spec.vdisks.count)
+        turn = np.arange(len(key_hash), dtype=np.uint64) % np.uint64(self.coordinators)
+        return np.asarray(turn * vdisks + key_hash % vdisks, np.uint64)
+
+    def _place(self, column: int) -> Member | Bound:
+        return Bound(0, column) if self.bound else Member(0, column)
+
+    def _host(self, node: int) -> int:
+        return node % self.spec.hosts.count
+
+    def _row(self, coordinator: int, vdisk: int, epoch: Epoch) -> list[int]:
+        """Return the columns of a coordinator and a virtual disk, without the name of the epoch."""
+        stations, none, spec = self.stations, self.stations.nowhere, self.spec
+        host, copies = self._host(coordinator), self.copies[vdisk]
+        is_local = coordinator in copies
+        remotes = [node for node in copies if node != coordinator]
+        lost = [node for node in remotes if self._host(node) in epoch.dead | epoch.silent]
+        alive = len(remotes) - len(lost) + is_local
+        support = [
+            node
+            for node in range(spec.total_nodes)
+            if node not in copies and node != coordinator and self._host(node) not in epoch.dead | epoch.silent
+        ]
+        missing = max(0, spec.quorum - alive)
+        aliens = support[:missing]
+        entry = none
+        if host in epoch.cut:
+            entry = self._unreachable.get(host, stations.refused)
+        elif host in epoch.dead:
+            entry = stations.refused
+        found = [
+            entry, stations.refused if missing > len(aliens) else none,
+            int(stations.cpu[host]), int(stations.ins[host]), int(stations.outs[host]),
+            *(self._copy(coordinator, vdisk) if is_local else [none] * 3),
+        ]  # fmt: skip
+        # A copy that fails is not waited for: its branch fails if the others are enough, or else is done at once.
+        enough = len(remotes) - len(lost) >= min(spec.quorum, len(remotes))
+        for position in range(spec.vdisks.replicas):
+            node = remotes[position] if position < len(remotes) else None
+            silent = node is not None and self._host(node) in epoch.silent
+            fails = none
+            if node in lost:
+                fails = stations.refused
+                node = aliens.pop(0) if aliens else None
+            found += [
+                stations.timeout if silent else none,
+                fails if enough else none,
+                fails,
+                *(self._call(coordinator, node) if node is not None else [none] * 7),
+                *(self._copy(node, vdisk) if node is not None else [none] * 3),
+            ]
+        for node in range(spec.total_nodes):
+            if node != coordinator:
+                down = self._host(node) in epoch.dead | epoch.silent
+                call = self._call(coordinator, node)
+                found += [none] * 3 if down else [call[0], call[1], call[6]]
+        return found
+
+    def _copy(self, node: int, vdisk: int) -> list[int]:
+        stations, host = self.stations, self._host(node)
+        drive = stations.drive[host, vdisk % self.spec.drives.count]
+        return [int(drive), int(stations.blob[vdisk, node]), int(stations.dirty[host])]
+
+    def _call(self, caller: int, node: int) -> list[int]:
+        """Return caller, way, links of the caller's host and of the node's, and the node's cores."""
+        stations, own, host = self.stations, self._host(caller), self._host(node)
+        none = stations.nowhere
+        links = [stations.ins[own], stations.outs[own], stations.ins[host], stations.outs[host]]
+        way = none if own == host else stations.latency
+        return [int(stations.cpu[own]), way, *(none if own == host else int(k) for k in links), int(stations.cpu[host])]
+
+    def _change(self, number: int, epoch: Epoch, name: int, before: list[NDArray[np.int32]]) -> None:
+        if number:
+            self.scenario.append(Action(Kind.LEAVE, 0, epoch.at_s, member=int(before[-1][0, 0])))
+            self.scenario.append(Action(Kind.LEAVE, 0, 0.0, member=name))
+            self.scenario.append(Action(Kind.JOIN, 0, epoch.at_s, member=name))
+
+    def _gate(self, fault: LinkDown) -> int:
+        gate = self.stations.add(Station(f"host {fault.host} is silent", "silent part", Discipline.GATE))
+        self.scenario.append(Action(Kind.SHUT, gate, fault.at))
+        self.scenario.append(Action(Kind.OPEN, gate, fault.back_s))
+        return gate

@@ -1,0 +1,133 @@
+"""The sections of a Bob spec: hosts with their nodes, drives with the page cache, virtual disks, blobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from models.bob import presets
+from models.clients import CoreCount
+from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.presets import PRESETS_OF, with_preset
+from models.prices import Price, PriceList
+from traces.field_notes import Basis, Unit
+from traces.fit_bounds import Fit
+from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
+from traces.workload.distributions import Strict
+from traces.workload.workload import Op
+
+NOTHING = ServiceDemand()
+
+_EXAMPLE = "Bob's example configuration: config-examples/node.yaml"
+_CODE = "Bob's default: bob-common/src/configs/node.rs"
+
+
+class Internode(Strict):
+    """A call from one node to another by gRPC, whose message has the whole object."""
+
+    call: Demand = Field(NOTHING, description="CPU time of a call on each of its two sides; per-byte: of the object.")
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
+        0.0, description="One-way latency between two nodes, without queueing."
+    )
+
+
+class Hosts(Strict):
+    """The machines that Bob runs on, which are identical."""
+
+    preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
+    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
+        1, ge=1, description="Number of machines of the cluster."
+    )
+    nodes: Annotated[int, Basis("assumed: one node on each host", 1, 100)] = Field(
+        1, ge=1, description="Number of Bob's nodes on each machine, which share its cores and drives."
+    )
+    cores: CoreCount = Field(8, ge=1, description="Number of cores of a machine, which its nodes use.")
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10)] = Field(
+        0.0, ge=0, description="Bandwidth of a machine's network interface in each direction; 0: no limit."
+    )
+    cpu: dict[Op, Demand] = Field({}, description="CPU time of a node for a request of a client, by operation.")
+    internode: Internode = Field(Internode(), description="Calls from node to node.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.hosts)
+
+
+class Drives(Strict):
+    """The drives of each host behind its page cache, which receives what nodes write."""
+
+    preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
+    count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
+        1, ge=1, description="Number of drives of a host."
+    )
+    queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
+        1, ge=1, description="Number of accesses that a drive serves at the same time."
+    )
+    read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None, description="Service time of reading a record that the page cache does not have."
+    )
+    write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None, description="Service time of writing records back from the page cache, for which no client waits."
+    )
+    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
+    cached: Annotated[Fraction, Basis("assumed: cold reads", 0, 1)] = Field(
+        0.0, ge=0, le=1, description="Fraction of reads that the page cache serves."
+    )
+    append: Demand = Field(NOTHING, description="Time for which a record locks its blob: a copy to the page cache.")
+    index: Demand = Field(NOTHING, description="Time of a look-up in the index file of a closed blob; 0: cached.")
+    dirty_limit: Annotated[Bytes, Basis("assumed: no limit; Linux's default is 20 % of the memory")] = Field(
+        0, description="Bytes in a host's page cache that are not written back; further writes wait. 0: no limit."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.drives)
+
+
+class VirtualDisks(Strict):
+    """Virtual disks: a key belongs to one of them, which is on as many nodes as there are replicas."""
+
+    count: Annotated[int, Basis("assumed: 64", 1, 4096)] = Field(
+        64, ge=1, le=4096, description="Number of virtual disks, to which keys belong by their remainder."
+    )
+    replicas: Annotated[int, Basis("assumed: one copy", 1, 16)] = Field(
+        1, ge=1, le=16, description="Number of nodes with a copy of each virtual disk."
+    )
+
+
+class Blobs(Strict):
+    """Blobs: files to which records are appended until they are full, and then closed."""
+
+    max_size: Annotated[Bytes, Field(gt=0), Basis(f"{_CODE}, 1 GB", 1 << 20, 1 << 40)] = Field(
+        1_000_000_000, description="Size at which a blob is closed."
+    )
+    max_records: Annotated[int, Basis(_CODE, 100, 10**9)] = Field(
+        1_000_000, ge=1, description="Number of records at which a blob is closed."
+    )
+
+
+class Stored(Strict):
+    """The objects that the store holds before the run."""
+
+    objects: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty store", 1, 1e12)] = Field(
+        0.0, ge=0, description="Number of objects before the run, over all virtual disks."
+    )
+    closed: Annotated[Fraction, Basis("derived from the number of objects")] | None = Field(
+        None,
+        description="Fraction of reads whose object is in a closed blob, with an index on the drive; absent: by the "
+        "number of objects.",
+    )
+
+
+class BobPrices(PriceList):
+    """The prices of the parts of a Bob cluster."""
+
+    host: Price = Field(0.0, description="Price of each host without drives.")
+    drive: Price = Field(0.0, description="Price of each drive of the hosts.")
+
+
+PRESETS_OF[Hosts] = presets.hosts
+PRESETS_OF[Drives] = presets.drives

@@ -1,0 +1,87 @@
+"""The spec of a Bob cluster: hosts with nodes, drives, virtual disks, quorum, and the clients."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from models.background import BackgroundWork
+from models.bob.faults import Fault
+from models.bob.sections import Blobs, BobPrices, Drives, Hosts, Stored, VirtualDisks
+from models.clients import ClientMachines
+from models.faults import NoisyNeighbour, refuse_instant_failures
+from models.store_spec import FAULTS, PRICES, StoreSpec
+from traces.field_notes import Basis
+from traces.units import Seconds
+
+MOST_NODES = 64
+
+
+class BobSpec(StoreSpec):
+    """A Bob cluster, its clients and their workload."""
+
+    store: Literal["bob"] = Field(description="Selects the model of Bob.")
+    client: ClientMachines = Field(
+        ClientMachines(), description="Client machines: number, cores, NICs, CPU times, policies."
+    )
+    hosts: Hosts = Field(Hosts(), description="Hosts of Bob: number, nodes, cores, network interfaces, CPU times.")
+    drives: Drives = Field(Drives(), description="Drives of each host behind its page cache: service times.")
+    vdisks: VirtualDisks = Field(VirtualDisks(), description="Virtual disks: number, and copies of each.")
+    quorum: Annotated[int, Basis("Bob's example configuration", 1, 16)] = Field(
+        1, ge=1, le=16, description="Number of copies that a PUT waits for; of other nodes' as many, if there are."
+    )
+    operation_timeout: Annotated[Seconds, Field(gt=0), Basis("Bob's example configuration", 0.01, 600)] = Field(
+        3.0, description="Time limit of a call to another node."
+    )
+    distribution: Annotated[Literal["round_robin", "single"], Basis("assumed: clients use the nodes in turn")] = Field(
+        "round_robin", description="At which node a request arrives: in turn, or always at the first one."
+    )
+    blobs: Blobs = Field(Blobs(), description="Blobs: size and number of records at which one is closed.")
+    stored: Stored = Field(Stored(), description="Objects that the store holds before the run.")
+    background: BackgroundWork = Field(BackgroundWork(), description="Background work, such as an index dump.")
+    faults: tuple[Fault, ...] = Field((), description=FAULTS)
+    prices: BobPrices | None = Field(None, description=PRICES)
+
+    @property
+    def priced(self) -> dict[str, float]:
+        """The amount of each part in `prices`."""
+        return {"host": self.hosts.count, "drive": self.hosts.count * self.drives.count}
+
+    @property
+    def total_nodes(self) -> int:
+        """Number of nodes of all hosts."""
+        return self.hosts.count * self.hosts.nodes
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> BobSpec:
+        """Check that there are nodes for all replicas."""
+        nodes = self.total_nodes
+        if nodes > MOST_NODES:
+            raise ValueError(f"hosts.count: there are {nodes} nodes (hosts.count x hosts.nodes); at most {MOST_NODES}")
+        if self.vdisks.replicas > nodes:
+            raise ValueError(f"vdisks.replicas is {self.vdisks.replicas}; there are {nodes} nodes")
+        if self.quorum > self.vdisks.replicas:
+            raise ValueError(f"quorum is {self.quorum}; at most vdisks.replicas, {self.vdisks.replicas}")
+        if self.client.on_storage_hosts:
+            raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        return self
+
+    @model_validator(mode="after")
+    def _events_fit(self) -> BobSpec:
+        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
+        most = {"drive": self.hosts.count * self.drives.count, "host": self.hosts.count}
+        for number, fault in enumerate(self.faults):
+            for part, count in most.items():
+                which = getattr(fault, part, 0)
+                if which >= count:
+                    raise ValueError(
+                        f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}"
+                    )
+            if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.hosts.nic:
+                raise ValueError(
+                    f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic"
+                )
+            if fault.kind in ("host_down", "link_down"):
+                refuse_instant_failures(self.workload, self.network.latency, fault.kind)
+        return self

@@ -1,0 +1,79 @@
+"""The stations of a Bob cluster: cores, links, drives, the page cache, blobs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.bob.spec import BobSpec
+from models.clients import ClientStations
+from models.faults import slow_parts, speeds
+from models.network.discipline import Discipline
+from models.network.scenario import Action
+from models.network.station import NOWHERE, Station
+
+
+class Stations:
+    """Numbers the stations of a spec.
+
+    Attributes:
+        all: the stations.
+        nowhere: see `NOWHERE`.
+        refused: a dead station, at which requests and calls fail.
+        latency, timeout: infinite servers.
+        cpu, ins, outs, dirty: of each host; the last has a token for each object that is not written back.
+        drive: of each host and drive, shape (hosts, drives).
+        blob: of each virtual disk and node: its active blob, shape (vdisks, nodes).
+    """
+
+    def __init__(self, spec: BobSpec, dirty_objects: int, client_group: int):
+        self.all: list[Station] = []
+        infinite, sharing = Discipline.INFINITE_SERVER, Discipline.PROCESSOR_SHARING
+        self.nowhere = self.add(NOWHERE)
+        self.refused = self.add(Station("refused", "refused", infinite))
+        self.latency = self.add(Station("network latency", "network latency", infinite))
+        self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
+        self.timeout = self.add(Station("timeout", "timeout", infinite))
+        self.clients = ClientStations(spec.client, self.add, group=client_group)
+        hosts, drives = range(spec.hosts.count), range(spec.drives.count)
+        cores = spec.hosts.cores
+        self.cpu = np.array([self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores)) for h in hosts])
+        self.ins, self.outs, self.dirty = (np.full(spec.hosts.count, self.nowhere) for _ in range(3))
+        for h in hosts:
+            if spec.hosts.nic:
+                self.ins[h] = self.add(Station(f"host {h} in", "host network", sharing))
+                self.outs[h] = self.add(Station(f"host {h} out", "host network", sharing))
+            if dirty_objects:
+                station = Station(f"host {h} dirty pages", "page cache", Discipline.POOL, dirty_objects)
+                self.dirty[h] = self.add(station)
+        depth = spec.drives.queue_depth
+        self.drive = np.array([
+            [self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, depth)) for d in drives] for h in hosts
+        ])  # fmt: skip
+        self.blob = np.full((spec.vdisks.count, spec.total_nodes), self.nowhere)
+        if spec.drives.append.takes_time:
+            for vdisk, node in np.ndindex(self.blob.shape):
+                if node in replicas_of(spec, vdisk):
+                    name = f"node {node} vdisk {vdisk} blob"
+                    self.blob[vdisk, node] = self.add(Station(name, "blob", Discipline.FIFO))
+
+    def add(self, station: Station) -> int:
+        """Add a station, and return its index."""
+        self.all.append(station)
+        return len(self.all) - 1
+
+
+def replicas_of(spec: BobSpec, vdisk: int) -> list[int]:
+    """Return the nodes with a copy of a virtual disk; successive nodes are on different hosts."""
+    nodes = spec.total_nodes
+    return [(vdisk + copy) % nodes for copy in range(spec.vdisks.replicas)]
+
+
+def slowdowns(spec: BobSpec, stations: Stations) -> list[Action]:
+    """Return the effects of slow drives and of neighbours on stations."""
+    slow = slow_parts(spec.faults, spec.drives.count)
+    return [
+        *speeds(slow.cores, stations.cpu.tolist()),
+        *speeds(slow.drives + slow.shared_drives, stations.drive.ravel().tolist()),
+        *speeds(slow.links, stations.ins.tolist()),
+        *speeds(slow.links, stations.outs.tolist()),
+    ]

@@ -1,0 +1,66 @@
+"""The registry entry of Bob, with its demands and remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from models.bob.compile import OPERATIONS, compile
+from models.bob.faults import FAULTS
+from models.bob.spec import BobSpec
+from models.capabilities import Remedies, SpecChange, more
+from models.network.service_demand import ServiceDemand
+from models.store import Store
+from traces.workload.workload import Op
+
+
+def demands(spec: BobSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
+    """Return the demands that requests with these operations visit, by path.
+
+    CPU times, reads that are not all cached, and writes must be given, as None says.
+    """
+    found: dict[str, ServiceDemand | None] = {
+        **{f"client.cpu.{op}": spec.client.cpu.get(op, ServiceDemand()) for op in ops},
+        "network.latency": ServiceDemand(constant=spec.network.latency),
+        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops},
+    }
+    if spec.total_nodes > 1:
+        found["hosts.internode.call"] = spec.hosts.internode.call
+    if "GET" in ops and spec.drives.cached < 1:
+        found["drives.read"] = spec.drives.read
+    if {"GET", "HEAD"} & set(ops) and (spec.stored.closed or spec.stored.objects):
+        found["drives.index"] = spec.drives.index
+    if "PUT" in ops:
+        found["drives.write"] = spec.drives.write
+    if {"PUT", "DELETE"} & set(ops):
+        found["drives.append"] = spec.drives.append
+    return found
+
+
+def unused(spec: BobSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec."""
+    silent = any(fault.kind == "link_down" for fault in spec.faults)
+    without_effect = {
+        "hosts.internode": spec.total_nodes == 1,
+        "operation_timeout": not silent,
+        "blobs": not spec.stored.objects or spec.stored.closed is not None,
+    }
+    return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]
+
+
+def changes(spec: BobSpec, at_end: BobSpec) -> Iterator[SpecChange]:
+    """Yield more hosts, cores and drives."""
+    yield from ({"hosts.count": n} for n in more(spec.hosts.count))
+    yield from ({"hosts.cores": n} for n in more(spec.hosts.cores))
+    yield from ({"drives.count": n} for n in more(spec.drives.count))
+
+
+STORE = Store(
+    "bob",
+    BobSpec,
+    compile,
+    operations=frozenset(OPERATIONS),
+    faults=FAULTS,
+    remedies=Remedies(changes),
+    demands=demands,
+    unused=unused,
+)

@@ -1,0 +1,1 @@
+"""OpenStack Swift: proxies, rings, object and container servers, and their drives."""

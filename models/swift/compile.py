@@ -1,0 +1,99 @@
+"""Swift as stations and routes: proxies, and storage hosts with their drives in rings.
+
+`routes.py` has the order of visits, `places.py` the servers of an object and a container, `ring.py` the placement,
+`epochs.py` and `faults.py` what fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.background import with_background
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.placement import key_hashes
+from models.swift.epochs import epochs_of
+from models.swift.places import Places
+from models.swift.routes import Kind, Routes
+from models.swift.spec import SwiftSpec
+from models.swift.stations import Stations, slowdowns
+from traces.random_streams import stream_id, uniforms
+from traces.tables import OPS
+from traces.trace import Trace
+from traces.workload.workload import Op
+
+_SUFFIXES = 4096  # directories of a partition, by the last digits of the hash of an object's name
+_MOST_ACCESSES = 32  # further ones are simulated in visits of several accesses
+_MOST_CONTAINERS = 4096
+
+BASIC = (Kind("GET"), Kind("PUT", directories=3), Kind("HEAD"), Kind("DELETE"), Kind("LIST"))
+"""The kinds that every network has."""
+
+
+def compile(spec: SwiftSpec, trace: Trace) -> tuple[Network, Requests]:
+    """Return the Network of a cluster, and the requests of a Trace on it."""
+    container, containers = _containers(spec, trace)
+    groups = 2 * (len(epochs_of(spec)) > 1) + (spec.proxies.count > 1)
+    stations = Stations(spec, containers, groups)
+    places = Places(spec, stations, containers)
+    kinds, kind_of = _kinds(spec, trace)
+    builder = Routes(spec, stations, places)
+    routes = tuple(builder.route(kind) for kind in kinds)
+    scenario = (*places.scenario, *slowdowns(spec, stations))
+    network_groups = (*places.groups, *stations.clients.groups())
+    network = Network(tuple(stations.all), routes, places.tables, network_groups, scenario)
+    requests = Requests.of(trace, kind_of)
+    requests = replace(requests, key_hash=places.row_hashes(requests.key_hash, container[slice(trace.issued)]))
+    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def _containers(spec: SwiftSpec, trace: Trace) -> tuple[NDArray[np.int64], int]:
+    """Return the number of the container database of each request, and how many there are."""
+    buckets = trace.table.column("bucket").combine_chunks()
+    codes = np.unique(buckets.indices.to_numpy(zero_copy_only=False), return_inverse=True)[1].astype(np.int64)
+    shards = spec.containers.shards
+    shard = (key_hashes(trace) >> np.uint64(32)).astype(np.int64) % shards
+    count = min(_MOST_CONTAINERS, (int(codes.max(initial=0)) + 1) * shards)
+    return (codes * shards + shard) % count, count
+
+
+def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
+    """Return the kinds of requests, and the index of each request's kind; those of `BASIC` come first."""
+    kinds, index = list(BASIC), {kind: number for number, kind in enumerate(BASIC)}
+    drives, data = spec.drives, spec.data_pieces
+    get, put = (trace.op == OPS.index(op) for op in ("GET", "PUT"))
+    accesses, directories = np.ones(len(trace), np.int64), np.ones(len(trace), np.int64)
+    accesses[get] = _accesses(trace.transfer_bytes[get], data, drives.read_size)
+    if drives.write_size:
+        accesses[put] = _accesses(trace.size_bytes[put], data, drives.write_size)
+    directories[put] = _directories(spec, int(put.sum()))
+    codes = np.stack([trace.op.astype(np.int64), accesses, directories], axis=1)
+    forms, which = np.unique(codes, axis=0, return_inverse=True)
+    numbers = []
+    for op, visits, synced in forms.tolist():
+        name: Op = OPS[op]  # type: ignore[assignment]
+        kind = Kind(name, visits, synced)
+        if kind not in index:
+            index[kind] = len(kinds)
+            kinds.append(kind)
+        numbers.append(index[kind])
+    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+
+
+def _accesses(size_bytes: NDArray[np.int64], pieces: int, access_bytes: int) -> NDArray[np.int64]:
+    """Return the visits that stand for the accesses to a piece: a power of two above 16, so that there are few."""
+    accesses = np.maximum(-(-size_bytes // (pieces * access_bytes)), 1)
+    power = 2 ** np.ceil(np.log2(accesses)).astype(np.int64)
+    return np.minimum(np.where(accesses <= 16, accesses, power), _MOST_ACCESSES)
+
+
+def _directories(spec: SwiftSpec, count: int) -> NDArray[np.int64]:
+    """Return the directories that each PUT syncs: that of the object, of a new name its parent, and once more that of a
+    new suffix. The partition exists."""
+    u = uniforms(0, stream_id("swift/names"), 0, count)
+    per_partition = spec.stored.objects / 2.0**spec.ring.part_power
+    new_suffix = (1 - spec.overwrites) * (1 - 1 / _SUFFIXES) ** per_partition
+    return np.where(u < new_suffix, 3, np.where(u < 1 - spec.overwrites, 2, 1)).astype(np.int64)

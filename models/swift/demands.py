@@ -1,0 +1,51 @@
+"""The service demands that a Swift spec must give for the operations of its workload."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from models.network.service_demand import ServiceDemand
+from models.swift.spec import SwiftSpec
+from traces.workload.workload import Op
+
+_OF_DRIVES: dict[Op, tuple[str, ...]] = {"GET": ("read",), "PUT": ("write", "sync"), "DELETE": ("sync",)}
+
+
+def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
+    """Return the demands that requests with these operations visit, by path.
+
+    Those of proxies, hosts and drives must be given, as None says. A client without CPU times, a network without
+    latency, cached metadata and databases without lock times take no time.
+    """
+    drives = dict.fromkeys(f"drives.{name}" for op in ops for name in _OF_DRIVES.get(op, ()))
+    found: dict[str, ServiceDemand | None] = {
+        **{f"client.cpu.{op}": spec.client.cpu.get(op, ServiceDemand()) for op in ops},
+        "network.latency": ServiceDemand(constant=spec.network.latency),
+        "network.internal_latency": ServiceDemand(constant=spec.network.internal_latency),
+        **{f"proxies.cpu.{op}": spec.proxies.cpu.get(op) for op in ops},
+        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops},
+        **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
+    }
+    if {"GET", "HEAD"} & set(ops):
+        found["drives.lookup"] = spec.drives.lookup
+    if {"PUT", "DELETE"} & set(ops):
+        found |= {"hosts.update_cpu": spec.hosts.update_cpu, "containers.update": spec.containers.update}
+    if "LIST" in ops:
+        found["containers.list"] = spec.containers.list
+    return found
+
+
+def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec."""
+    reads, writes = {"GET", "HEAD"} & set(ops), {"PUT", "DELETE"} & set(ops)
+    fails = any(fault.kind in ("drive_frozen", "link_down") for fault in spec.faults)
+    without_effect = {
+        "proxies.concurrency_timeout": not (spec.proxies.concurrent_gets and reads),
+        "proxies.post_quorum_timeout": not writes,
+        "proxies.conn_timeout": not fails,
+        "proxies.node_timeout": not fails,
+        "proxies.error_suppression_interval": not fails,
+        "containers.timeout": not (writes and fails),
+        "hosts.workers": bool(spec.hosts.servers_per_port),
+    }
+    return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

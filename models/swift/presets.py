@@ -1,0 +1,81 @@
+"""Presets of Swift's proxies, storage hosts and drives."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from models.network.service_demand import ServiceDemand
+from models.presets import Preset, Presets
+
+_SYNCED_BYTES = 4096  # of a sync (assumed): the inode, and the block of the journal
+
+_SOURCE = (
+    "Swift 2.30.1 (Debian 12) on two cores of an AMD EPYC (virtual machine), measured: CPU time of each process for "
+    "requests of 4 KiB and 1 MiB. DELETE and LIST: estimates."
+)
+
+_PROXY = Preset(
+    "swift-2.30-proxy",
+    _SOURCE,
+    {
+        "cpu": {
+            "GET": {"constant": 3.7e-3, "per_byte": 5e-9},
+            "PUT": {"constant": 6.5e-3, "per_byte": 11e-9},
+            "HEAD": {"constant": 2.9e-3},
+            "DELETE": {"constant": 6e-3},
+            "LIST": {"constant": 4e-3},
+        }
+    },
+)
+_HOST = Preset(
+    "swift-2.30-host",
+    _SOURCE,
+    {
+        "cpu": {
+            "GET": {"constant": 2.9e-3, "per_byte": 4e-9},
+            "PUT": {"constant": 5e-3, "per_byte": 5.7e-9},
+            "HEAD": {"constant": 2e-3},
+            "DELETE": {"constant": 4e-3},
+            "LIST": {"constant": 4e-3},
+        },
+        "update_cpu": {"constant": 2e-3},
+    },
+)
+
+
+def proxies() -> Presets:
+    """Return the presets of the section `proxies`."""
+    return {_PROXY.name: _PROXY}
+
+
+def hosts() -> Presets:
+    """Return the presets of the section `hosts`."""
+    return {_HOST.name: _HOST}
+
+
+@cache
+def drives() -> Presets:
+    """Return the presets of the section `drives`: one for each device."""
+    from models.devices.devices import DEVICE_PRESETS, Device  # imports scipy; few specs need it
+
+    def sync(device: Device) -> ServiceDemand:
+        write, latency = device.write, device.write_latency
+        constant_s = write.constant + write.per_byte * _SYNCED_BYTES + latency.constant + device.flush
+        varies = latency if latency.takes_time else write
+        return ServiceDemand(constant=constant_s, distribution=varies.distribution)
+
+    return {
+        name: Preset(
+            name,
+            f"{preset.source} A sync: one durable write of 4 KiB (assumed).",
+            {
+                "queue_depth": preset.device.queue_depth,
+                "read": preset.device.read,
+                "write": preset.device.write,
+                "read_latency": preset.device.read_latency,
+                "write_latency": preset.device.write_latency,
+                "sync": sync(preset.device),
+            },
+        )
+        for name, preset in DEVICE_PRESETS.items()
+    }

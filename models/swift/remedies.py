@@ -1,0 +1,20 @@
+"""Remedies for a Swift cluster: changes of its spec after which it may meet its objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from models.capabilities import Remedies, SpecChange, more
+from models.swift.spec import SwiftSpec
+
+
+def changes(spec: SwiftSpec, at_end: SwiftSpec) -> Iterator[SpecChange]:
+    """Yield hedged reads, more proxies, and more drives on each host."""
+    if not spec.proxies.concurrent_gets:
+        yield {"proxies.concurrent_gets": True}
+    yield from ({"proxies.count": n} for n in more(spec.proxies.count))
+    yield from ({"drives.count": n} for n in more(spec.drives.count))
+
+
+REMEDIES = Remedies(changes)
+"""Changes of a Swift cluster; moving partitions to new drives costs nothing."""

@@ -1,0 +1,358 @@
+"""Swift's requests as routes: in which order they visit the stations, and what they wait for.
+
+As in Swift's source at d57c078e (swift/proxy/controllers/obj.py and base.py, swift/obj/server.py and diskfile.py). A
+worker process of an object server blocks while it reads or writes data, so it is held meanwhile; it syncs files and
+directories in threads. The bytes of a PUT pass links and drives at the same time; those of a GET are sent after they
+have been read.
+
+Stages that take no time are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from models.network.route import Route, Stage, Visit, single
+from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Member
+from models.swift.places import Places
+from models.swift.sections import NOTHING
+from models.swift.spec import SwiftSpec
+from models.swift.stations import Stations
+from traces.workload.workload import Op
+
+MESSAGE_BYTES = 4096
+"""Bytes of a small write: the invalidated hash of a suffix."""
+
+_BEFORE = 0.5  # fraction of an object server's work on a PUT before it responds with 100 Continue (assumed)
+_OPENING_WAYS = 3  # one-way latencies until a server has a request, with the handshake of its connection
+
+Place = Callable[[str], Member | Bound]
+Stages = tuple[Stage, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of request, which has a route of its own.
+
+    Attributes:
+        accesses: to each drive for the bytes of an object's piece.
+        directories: directories that a PUT syncs.
+    """
+
+    op: Op
+    accesses: int = 1
+    directories: int = 1
+
+    @property
+    def name(self) -> str:
+        """Name of the route, which also selects its random numbers."""
+        return self.op + "".join([
+            f" {self.accesses} accesses" * (self.accesses > 1),
+            {1: "", 2: " new name", 3: " new suffix"}[self.directories],
+        ])  # fmt: skip
+
+
+class Routes:
+    """Builds the route of each kind of request."""
+
+    def __init__(self, spec: SwiftSpec, stations: Stations, places: Places):
+        self.spec, self.stations, self.places = spec, stations, places
+        self.hosts, self.proxies, self.drives = spec.hosts, spec.proxies, spec.drives
+        self.read, self.write, self.sync = (
+            each or NOTHING for each in (self.drives.read, self.drives.write, self.drives.sync)
+        )
+
+    def route(self, kind: Kind) -> Route:
+        """Return the route of a kind of request."""
+        match kind.op:
+            case "PUT":
+                stages = self._put(kind)
+            case "DELETE":
+                stages = self._delete()
+            case "LIST":
+                stages = self._list()
+            case _:
+                stages = self._get(kind)
+        return Route(kind.name, stages, policy=self.spec.client.policy(kind.op))
+
+    # Reads.
+
+    def _get(self, kind: Kind) -> Stages:
+        """GET or HEAD: the first server in order, or as many as there are data fragments; with timers, further ones."""
+        needed, count = self.spec.data_pieces, self.spec.data_pieces + self.places.hedged
+        hedged = count > needed
+        size = needed if kind.op == "GET" else 1
+        branches = []
+        for position in range(count):
+            at = self._reader(position)
+            later = max(0, position + 1 - needed - self.proxies.concurrent_ec_extra_requests)
+            visits = [self._hedge(later)] if later else []
+            visits += self._timeouts(at)
+            visits += [Visit(at("absent"), NOTHING)] if self.places.bound else []
+            visits += self._opening(at)
+            visits += self._opened(kind, at, size)
+            if hedged:
+                visits[-1] = replace(visits[-1], claims=True)
+            if kind.op == "GET":
+                visits += self._further_reads(kind, at, size) * (kind.accesses - 1)
+            branches.append(tuple(visits))
+        fetch = Stage(tuple(branches), needed, delivers=True)
+        moved = self._parallel(self._sent(kind)) if kind.op == "GET" else ()
+        return (*self._request(kind.op, "reads"), fetch, *moved, *self._respond())
+
+    def _opened(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
+        """The work of an object server until it responds, with the first bytes of the object."""
+        cpu, reads = self._cpu(kind.op), self.read.takes_time or self.drives.read_latency.takes_time
+        visits = [Visit(at("cpu"), cpu.without_bytes)] if cpu.without_bytes.takes_time else []
+        if self.drives.lookup.takes_time:
+            visits.append(Visit(at("drive"), self.drives.lookup))
+        if kind.op == "GET":
+            visits += self._access(kind, at, self.read, self.drives.read_latency, pieces) if reads else []
+            visits += self._bytes_of(kind, at, pieces)
+        return [*self._held(at, visits or [self._instant]), *self._answered(at)]
+
+    def _further_reads(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
+        visits = self._access(kind, at, self.read, self.drives.read_latency, pieces)
+        return self._held(at, [*visits, *self._bytes_of(kind, at, pieces)])
+
+    def _sent(self, kind: Kind) -> list[Visit]:
+        """The bytes of an object on their way to the client: of hedged reads, those of the first servers in order."""
+        visits = []
+        if self.hosts.nic:
+            pieces = self.spec.data_pieces
+            wire = ServiceDemand(per_byte=1 / (self.hosts.nic * pieces))
+            visits += [Visit(self.places.read(p, "out"), wire) for p in range(pieces)]
+        if self.proxies.nic:
+            wire = ServiceDemand(per_byte=1 / self.proxies.nic)
+            visits += [Visit(self.places.proxy(part), wire) for part in ("in", "out")]
+        visits += self.stations.clients.transfer("down")
+        visits += self._proxy_bytes(kind.op)
+        return visits
+
+    # Writes.
+
+    def _put(self, kind: Kind) -> Stages:
+        pieces = self._pieces
+        connect = [
+            (
+                *self._timeouts(at),
+                *self._opening(at),
+                *self._held(at, [Visit(at("cpu"), self._cpu("PUT").without_bytes.scaled(_BEFORE))]),
+                *self._answered(at),
+            )
+            for at in pieces
+        ]
+        received = self._received(kind)
+        stages = (*self._request("PUT", "writes"), Stage(tuple(connect), len(connect)), *self._parallel(received))
+        rest = self._cpu("PUT").without_bytes.scaled(1 - _BEFORE)
+        synced = [self._synced(kind, number, at, rest) for number, at in enumerate(pieces)]
+        if self.spec.ring.erasure is None:
+            return (*stages, self._awaited(synced), *self._respond())
+        # A second round: fragments become visible once enough of them are durable.
+        renamed = [
+            (*self._on_threads(at, [Visit(at("drive"), self.sync)]), *self._way(at), *self._updated(number, at))
+            for number, at in enumerate(pieces)
+        ]
+        return (*stages, self._awaited(synced), self._awaited(renamed), *self._respond())
+
+    def _received(self, kind: Kind) -> list[Visit | tuple[Visit, ...]]:
+        """The bytes of an object on links and in object servers, which write them if the page cache does not."""
+        data, pieces = self.spec.data_pieces, self._pieces
+        branches: list[Visit | tuple[Visit, ...]] = [*self.stations.clients.transfer("up"), *self._proxy_bytes("PUT")]
+        if self.proxies.nic:
+            once = ServiceDemand(per_byte=1 / self.proxies.nic)
+            branches.append(Visit(self.places.proxy("in"), once))
+            branches.append(Visit(self.places.proxy("out"), once.scaled(len(pieces) / data)))
+        if self.hosts.nic:
+            wire = ServiceDemand(per_byte=1 / (self.hosts.nic * data))
+            branches += [Visit(at("in"), wire) for at in pieces]
+        for at in pieces:
+            writes = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else []
+            visits = self._held(at, [*writes, *self._bytes_of(kind, at, data)]) * kind.accesses
+            if visits:
+                branches.append(tuple(visits))
+        return branches
+
+    def _synced(self, kind: Kind, number: int, at: Place, rest: ServiceDemand) -> tuple[Visit, ...]:
+        """The syncs of a piece's file and directories, and in its server the row of the container."""
+        data = self.spec.data_pieces
+        file = (
+            []
+            if self._through
+            else self._access(replace(kind, accesses=1), at, self.write, self.drives.write_latency, data)
+        )
+        syncs = Visit(at("drive"), self.sync)
+        visits = [*file, syncs, *self._invalidated(at), *([syncs] * kind.directories)]
+        updated = self._updated(number, at) if self.spec.ring.erasure is None else ()
+        worked = self._held(at, [Visit(at("cpu"), rest)]) if rest.takes_time else []
+        return (*self._on_threads(at, visits), *worked, *updated, *self._answered(at))
+
+    def _delete(self) -> Stages:
+        """DELETE: a tombstone in the place of the object, which is a file without data."""
+        branches = []
+        for number, at in enumerate(self._pieces):
+            syncs = Visit(at("drive"), self.sync)
+            visits = [*self._timeouts(at), *self._opening(at)]
+            visits += self._held(at, [Visit(at("cpu"), self._cpu("DELETE"))])
+            visits += self._on_threads(at, [syncs, *self._invalidated(at), syncs])
+            branches.append((*visits, *self._updated(number, at), *self._answered(at)))
+        return (*self._request("DELETE", "writes"), self._awaited(branches), *self._respond())
+
+    def _awaited(self, branches: Sequence[tuple[Visit, ...]]) -> Stage:
+        """A stage that waits for all servers, or for a quorum of them and some time more.
+
+        The time is counted from the beginning of the stage, before the quorum has responded.
+        """
+        late = Visit(self.stations.timer, ServiceDemand(constant=self.proxies.post_quorum_timeout), timer=True)
+        graces = tuple(
+            (*([Visit(self.places.grace(number), NOTHING)] if self.places.bound else []), late)
+            for number in range(len(branches) - self.spec.write_quorum)
+        )
+        return Stage((*branches, *graces), len(branches))
+
+    def _updated(self, number: int, at: Place) -> tuple[Visit, ...]:
+        """The update of a container's replica by the object server of one piece; the first pieces have one each."""
+        containers = self.spec.containers
+        if number >= containers.replicas:
+            return ()
+
+        def of(part: str) -> Member | Bound:
+            return self.places.update(number, part)
+
+        visits = []
+        if self.places.bound:
+            limit = min(containers.timeout, self.proxies.conn_timeout)
+            visits.append(Visit(of("conn timeout"), ServiceDemand(constant=limit)))
+        visits += self._opening(of)
+        cpu = self.hosts.update_cpu
+        visits += [Visit(of("cpu"), cpu)] if cpu.takes_time else []
+        visits += [Visit(of("database"), containers.update)] if containers.update.takes_time else []
+        return tuple(visits)
+
+    # Listings.
+
+    def _list(self) -> Stages:
+        """LIST: the container's database, and that of the shard of the prefix."""
+        stages = []
+        for _ in range(1 + (self.spec.containers.shards > 1)):
+            visits = self._opening(lambda part: self.places.update(0, part))
+            visits.append(Visit(self.places.update(0, "cpu"), self._cpu("LIST")))
+            if self.spec.containers.list.takes_time:
+                visits.append(Visit(self.places.update(0, "database"), self.spec.containers.list))
+            stages.append(single(*visits))
+        stages[-1] = replace(stages[-1], delivers=True)
+        return (*self._request("LIST", None), *stages, *self._respond())
+
+    # Parts of all requests.
+
+    def _request(self, op: Op, quorum: str | None) -> Stages:
+        """The client's work, the way to a proxy, and its work before it calls other servers."""
+        own = self.stations.clients.work(op)
+        visits = [replace(v, demand=v.demand.without_bytes) for v in own]
+        visits += self._latency()
+        if any(fault.kind == "proxy_down" for fault in self.spec.faults):
+            visits.append(Visit(self.places.proxy("entry"), NOTHING))
+        cpu = self.proxies.cpu.get(op, NOTHING).without_bytes
+        visits.append(Visit(self.places.proxy("cpu"), cpu, ties=True))
+        if self.places.bound and quorum:
+            visits.append(Visit(self.places.head(quorum), NOTHING))
+        return (single(*visits),)
+
+    def _respond(self) -> Stages:
+        way = self._latency()
+        return (single(*way),) if way else ()
+
+    def _latency(self) -> list[Visit]:
+        latency_s = self.spec.network.latency
+        return [Visit(self.stations.latency, ServiceDemand(constant=latency_s))] if latency_s else []
+
+    def _proxy_bytes(self, op: Op) -> list[Visit]:
+        """The work of proxy and client on an object's bytes."""
+        cpu = self.proxies.cpu.get(op, NOTHING).of_bytes
+        visits = [Visit(self.places.proxy("cpu"), cpu)] if cpu.takes_time else []
+        return [*visits, *(
+            replace(v, demand=v.demand.of_bytes) for v in self.stations.clients.work(op) if v.demand.of_bytes.takes_time
+        )]  # fmt: skip
+
+    # Parts of a call to a server.
+
+    @property
+    def _pieces(self) -> list[Place]:
+        return [self._writer(position) for position in range(self.spec.pieces)]
+
+    def _writer(self, position: int) -> Place:
+        return lambda part: self.places.write(position, part)
+
+    def _reader(self, position: int) -> Place:
+        return lambda part: self.places.read(position, part)
+
+    def _hedge(self, later: int) -> Visit:
+        delay = ServiceDemand(constant=later * self.proxies.concurrency_timeout)
+        return Visit(self.stations.timer, delay, timer=True)
+
+    def _timeouts(self, at: Place) -> list[Visit]:
+        """The wait for another server that is silent."""
+        if not self.places.bound:
+            return []
+        limits = {"conn timeout": self.proxies.conn_timeout, "node timeout": self.proxies.node_timeout}
+        return [Visit(at(part), ServiceDemand(constant=limit)) for part, limit in limits.items()]
+
+    def _opening(self, at: Place) -> list[Visit]:
+        """The latency of a new connection, a request on it, and its response."""
+        latency_s = self.spec.network.internal_latency
+        return [Visit(at("latency"), ServiceDemand(constant=(_OPENING_WAYS + 1) * latency_s))] if latency_s else []
+
+    def _way(self, at: Place) -> list[Visit]:
+        """The latency of a further message on a connection, and its response."""
+        latency_s = self.spec.network.internal_latency
+        return [Visit(at("latency"), ServiceDemand(constant=2 * latency_s))] if latency_s else []
+
+    def _answered(self, at: Place) -> list[Visit]:
+        """The gates that hold back the response of a server that is silent by now."""
+        return [Visit(at(gate), NOTHING) for gate in self.places.answers()]
+
+    @property
+    def _instant(self) -> Visit:
+        return Visit(self.stations.latency, NOTHING)
+
+    def _held(self, at: Place, visits: Sequence[Visit]) -> list[Visit]:
+        """Visits during which a worker process of the object server does nothing else."""
+        if not visits:
+            return []
+        return [Visit(at("worker"), NOTHING), *visits, Visit(at("worker"), NOTHING, releases=True)]
+
+    def _on_threads(self, at: Place, visits: Sequence[Visit]) -> list[Visit]:
+        """Visits in a thread of the object server."""
+        return [Visit(at("threads"), NOTHING), *visits, Visit(at("threads"), NOTHING, releases=True)]
+
+    def _cpu(self, op: Op) -> ServiceDemand:
+        return self.hosts.cpu.get(op, NOTHING)
+
+    def _bytes_of(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
+        """The work of an object server on the bytes of one access."""
+        cpu = self._cpu(kind.op).of_bytes
+        return [Visit(at("cpu"), cpu.scaled(1 / (pieces * kind.accesses)))] if cpu.takes_time else []
+
+    def _access(self, kind: Kind, at: Place, demand: ServiceDemand, latency: ServiceDemand, pieces: int) -> list[Visit]:
+        """An access to the drive with a part of a piece's bytes."""
+        parts = pieces * kind.accesses
+        visits = [Visit(self.stations.drive_latency, latency.per_shard(parts))] if latency.takes_time else []
+        return [*visits, Visit(at("drive"), demand.per_shard(parts))]
+
+    def _invalidated(self, at: Place) -> list[Visit]:
+        """The note that a suffix has changed (hashes.invalid), which is not synced: an access only without a cache."""
+        if not self._through:
+            return []
+        small = self.write.without_bytes
+        return [Visit(at("drive"), small)]
+
+    @property
+    def _through(self) -> bool:
+        """Whether data are written through to the drive."""
+        return bool(self.drives.write_size)
+
+    def _parallel(self, branches: Sequence[Visit | tuple[Visit, ...]]) -> Stages:
+        chains = tuple(branch if isinstance(branch, tuple) else (branch,) for branch in branches)
+        return (Stage(chains, len(chains)),) if chains else ()

@@ -1,0 +1,132 @@
+"""The stations of a Swift cluster: proxies, cores, object server processes, drives, databases, links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.clients import ClientStations
+from models.faults import slow_parts, speeds
+from models.network.discipline import Discipline
+from models.network.scenario import Action, Kind
+from models.network.station import NOWHERE, Station
+from models.swift.faults import ProxyDown
+from models.swift.ring import Table
+from models.swift.spec import SwiftSpec
+
+PROXY_PARTS = ("cpu", "in", "out", "entry")
+"""The stations of a proxy, in the order of a member of its group."""
+
+
+class Stations:
+    """Numbers the stations of a spec.
+
+    Attributes:
+        all: the stations.
+        latency: infinite servers: network, drive latency, timeouts, the timers of hedged reads and of writes.
+        proxies: parts of each proxy (`PROXY_PARTS`), shape (proxies, parts).
+        cpu, ins, outs: of each host.
+        drive, worker, threads: of each drive: itself, its object server processes, and their threads.
+        database: of each container and replica, if updates or listings take time; shape (containers, replicas).
+        nowhere: see `NOWHERE`.
+        refused: a dead station, at which requests fail.
+    """
+
+    def __init__(self, spec: SwiftSpec, containers: int, client_group: int):
+        self.all: list[Station] = []
+        infinite = Discipline.INFINITE_SERVER
+        self.nowhere = self.add(NOWHERE)
+        self.latency = self.add(Station("network latency", "network latency", infinite))
+        self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
+        self.timeout = self.add(Station("timeout", "timeout", infinite))
+        self.timer = self.add(Station("timer", "timer", infinite))
+        self.refused = self.add(Station("refused", "refused", infinite))
+        self.clients = ClientStations(spec.client, self.add, group=client_group)
+        self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
+        hosts = range(spec.hosts.count)
+        self.cpu = self._next(spec.hosts.count)
+        for h in hosts:
+            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores))
+        self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
+        if spec.hosts.nic:
+            sharing = Discipline.PROCESSOR_SHARING
+            for h in hosts:
+                self.ins[h] = self.add(Station(f"host {h} in", "host network", sharing))
+                self.outs[h] = self.add(Station(f"host {h} out", "host network", sharing))
+        names = [f"host {h} drive {d}" for h in hosts for d in range(spec.drives.count)]
+        self.drive = self._next(len(names))
+        for name in names:
+            self.add(Station(name, "drive", Discipline.FIFO, spec.drives.queue_depth))
+        self.worker, self.threads = (self._servers(spec, names, part) for part in ("processes", "threads"))
+        shape = containers, spec.containers.replicas
+        self.database = np.full(shape, self.nowhere, np.int32)
+        if spec.containers.update.takes_time or spec.containers.list.takes_time:
+            for index in np.ndindex(shape):
+                name = f"container {index[0]} database {index[1]}"
+                self.database[index] = self.add(Station(name, "database", Discipline.FIFO))
+
+    def add(self, station: Station) -> int:
+        """Add a station, and return its index."""
+        self.all.append(station)
+        return len(self.all) - 1
+
+    def _next(self, count: int) -> Table:
+        """Return the indices of the stations that are added next."""
+        return np.arange(len(self.all), len(self.all) + count, dtype=np.int32)
+
+    def _proxy(self, spec: SwiftSpec, number: int) -> list[int]:
+        name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
+        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores))
+        into = out = self.nowhere
+        if spec.proxies.nic:
+            into = self.add(Station(f"{name} in", "proxy network", Discipline.PROCESSOR_SHARING))
+            out = self.add(Station(f"{name} out", "proxy network", Discipline.PROCESSOR_SHARING))
+        fails = any(isinstance(fault, ProxyDown) and fault.proxy == number for fault in spec.faults)
+        entry = self.add(Station(f"{name} entry", "proxy entry", Discipline.INFINITE_SERVER)) if fails else self.nowhere
+        return [cpu, into, out, entry]
+
+    def _servers(self, spec: SwiftSpec, names: Sequence[str], part: str) -> Table:
+        """Return the processes that serve each drive, or their threads: pools of tokens."""
+        hosts, per_drive = spec.hosts, spec.hosts.servers_per_port
+        tokens = (per_drive or hosts.workers) * (hosts.threads if part == "threads" else 1)
+        found: list[int] = []
+        for number, name in enumerate(names):
+            if not per_drive and number % spec.drives.count:
+                found.append(found[-1])
+                continue
+            where = name if per_drive else name.partition(" drive")[0]
+            role = "object server" if part == "processes" else "object server threads"
+            found.append(self.add(Station(f"{where} object server {part}", role, Discipline.POOL, tokens)))
+        return np.array(found, np.int32)
+
+
+def slowdowns(spec: SwiftSpec, stations: Stations) -> list[Action]:
+    """Return the effects of slow drives and of neighbours on stations."""
+    slow = slow_parts(spec.faults, spec.drives.count)
+    return [
+        *speeds(slow.cores, stations.cpu.tolist()),
+        *speeds(slow.drives + slow.shared_drives, stations.drive.tolist()),
+        *speeds(slow.links, stations.ins.tolist()),
+        *speeds(slow.links, stations.outs.tolist()),
+    ]
+
+
+def failed_proxies(spec: SwiftSpec, stations: Stations, group: int | None) -> list[Action]:
+    """Return the failures of proxies, and when the load balancer leaves them out; `group` is that of the proxies."""
+    actions: list[Action] = []
+    entry = PROXY_PARTS.index("entry")
+    for fault in spec.faults:
+        if not isinstance(fault, ProxyDown):
+            continue
+        for part in (entry, PROXY_PARTS.index("cpu")):
+            station = int(stations.proxies[fault.proxy, part])
+            actions.append(Action(Kind.DOWN, station, fault.at))
+            if fault.back_s < float("inf"):
+                actions.append(Action(Kind.UP, station, fault.back_s))
+        seen_s = fault.at + fault.detected_after
+        if group is not None and seen_s < fault.back_s:
+            actions.append(Action(Kind.LEAVE, group, seen_s, member=fault.proxy))
+            if fault.back_s < float("inf"):
+                actions.append(Action(Kind.JOIN, group, fault.back_s, member=fault.proxy))
+    return actions
