@@ -12,7 +12,7 @@ BUILD := $(BIN)/python -m sim.engine.compiled.build
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench minio box clean
+.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench minio ceph swift box clean
 
 demo: .venv/ready
 	$(BIN)/tailcast demo --force
@@ -58,6 +58,10 @@ bench: .venv/ready
 # A live MinIO for the demo and the live tests: some ten minutes of compiling, once.
 minio: .venv/ready
 	$(BIN)/tailcast lab install minio
+
+# Ceph and Swift from Debian's packages for the live tests; where they cannot be had, these are skipped.
+ceph swift: .venv/ready
+	-$(BIN)/tailcast lab install $@
 
 # The programs that stores in a box need; where they cannot be had, the tests of boxes say so and are skipped.
 box: .venv/ready

@@ -29,6 +29,15 @@ _FIRST = next(iter(STORES))
 
 NameArgument = Annotated[str, typer.Argument(metavar="STORE", help=f"The store: {', '.join(STORES)}.")]
 
+StartedArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STORE",
+        help=f"The store: {', '.join(STORES)} (default: the one that is up).",
+        show_default=False,
+    ),
+]
+
 
 @app.command()
 def up(
@@ -42,6 +51,22 @@ def up(
     ] = None,
     set_size: Annotated[
         int | None, typer.Option("--set-size", min=1, help="Drives of an erasure set (default: the store chooses).")
+    ] = None,
+    gateways: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of gateways (proxies) that take the requests, each a host of its own, of a store that has "
+            "them (default: one).",
+        ),
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="SERVER.NAME=VALUE",
+            help="Option of the store's own configuration, such as proxy.concurrent_gets=true; repeatable.",
+        ),
     ] = None,
     shape: Annotated[
         Path | None,
@@ -60,7 +85,8 @@ def up(
 
     Example: tailcast lab up minio --hosts 4 --drives 2 --shape examples/lab/hdd.yaml
     """
-    form = _form(kind_of(name), drives, hosts, set_size)
+    form = _form(kind_of(name), drives, hosts, set_size, gateways)
+    given = dict(_option(text) for text in options or ())
     read = None
     if shape is not None:
         from validate.lab.box.shape import read_shape
@@ -71,17 +97,18 @@ def up(
     store_before = lab.status(name)
     already = store_before is not None and store_before.ready
     with _lines(f"{name}: starting") as progress:
-        store = lab.up(name, form, progress, read, seed)
+        store = lab.up(name, form, progress, read, seed, given)
     end_faults(store, lambda fault: fault.effect == "killed")  # its servers run again
     _print(store, "is already up" if already else "is up", json)
 
 
 @app.command()
-def down(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
+def down(name: StartedArgument = None, json: JsonOption = False) -> None:
     """Stop the store and remove its data.
 
     Example: tailcast lab down minio
     """
+    name = name or _started()
     left = lab.is_left(name)
     stopped = lab.down(name)
     if json:
@@ -95,11 +122,12 @@ def down(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
 
 
 @app.command()
-def status(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
+def status(name: StartedArgument = None, json: JsonOption = False) -> None:
     """Say whether the store is up, and where.
 
     Example: tailcast lab status minio
     """
+    name = name or _started()
     store = lab.status(name)
     if store is not None:
         _print(store, "is up", json)
@@ -201,11 +229,25 @@ def anatomy(
     pages.write(lambda path: write_anatomy_page(found, path, run.name))
 
 
-def _form(kind: StoreKind, drives: int | None, hosts: int | None, set_size: int | None) -> Form:
+def _started() -> str:
+    """Return the store that is up, or else of which something is left; the first one of all if there is none."""
+    store = lab.running()
+    return store.name if store is not None else next(filter(lab.is_left, STORES), _FIRST)
+
+
+def _form(kind: StoreKind, drives: int | None, hosts: int | None, set_size: int | None, gateways: int | None) -> Form:
     """Return the requested form; without hosts and drives, the first of the store's usual ones."""
-    if drives is None and hosts is None:
-        return next(iter(kind.forms.values()))._replace(set_size=set_size)
-    return Form(drives or 1, hosts or 1, set_size)
+    form = next(iter(kind.forms.values()))
+    if drives is not None or hosts is not None:
+        form = form._replace(drives=drives or 1, hosts=hosts or 1)
+    return form._replace(set_size=set_size, gateways=form.gateways if gateways is None else gateways)
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name.strip() and equals):
+        raise InputError(f"--option {text!r}: is not SERVER.NAME=VALUE, such as proxy.concurrent_gets=true")
+    return name.strip(), value.strip()
 
 
 def _facts(store: Store) -> dict[str, Any]:
@@ -214,9 +256,16 @@ def _facts(store: Store) -> dict[str, Any]:
         "up": True,
         "endpoint_url": store.endpoint_url,
         **store.facts,
-        "pid": store.nodes[0].pid,
+        "pid": store.entrances[0].pid,
         "nodes": [
-            {"host": i, "endpoint_url": n.endpoint_url, "pid": n.pid, "up": n.alive} for i, n in enumerate(store.nodes)
+            {
+                "host": i,
+                "endpoint_url": n.endpoint_url,
+                "pid": n.pid,
+                "up": n.alive,
+                **({"role": store.form.role(i)} if store.form.gateways else {}),
+            }
+            for i, n in enumerate(store.nodes)
         ],
         "faults": [fault.to_json() for fault in in_force(store)],
         "version": store.version,

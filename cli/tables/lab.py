@@ -19,8 +19,9 @@ def lab_lines(store: Store, faults: Sequence[Staged]) -> Iterator[str]:
     drives = store.form.drives
     for host, node in enumerate(store.nodes):
         first, last = host * drives, (host + 1) * drives - 1
-        numbers = f"drive {first}" if drives == 1 else f"drives {first} to {last}"
-        yield f"host {host}: {node.endpoint_url}, {f'PID {node.pid}' if node.alive else 'ended'}, {numbers}"
+        role = store.form.role(host)
+        part = role if role != "host" else f"drive {first}" if drives == 1 else f"drives {first} to {last}"
+        yield f"host {host}: {node.endpoint_url}, {f'PID {node.pid}' if node.alive else 'ended'}, {part}"
     yield from _box_lines(store)
     for staged in faults:
         since = datetime.fromtimestamp(staged.began_at).strftime("%H:%M:%S")

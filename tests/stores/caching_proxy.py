@@ -1,4 +1,4 @@
-"""A store of the tests: a proxy that holds the most popular objects, in front of any other store."""
+"""A store of the tests: a proxy with a cache of objects, in front of any other store."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
+from models.caches import Cache, object_hits
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
@@ -20,15 +21,13 @@ from models.store_spec import StoreSpec
 from traces.trace import Trace
 from traces.workload.workload import Op
 
-_PARTS = 1 << 20  # of all keys, by hash
-
 
 class CachingProxySpec(StoreSpec):
     """A proxy and the store below it, whose workload and clients are those of the proxy."""
 
     store: Literal["caching-proxy"]
     lookup: Demand = ServiceDemand()
-    hits: float = Field(0.0, ge=0, le=1, description="fraction of the keys that the proxy holds")
+    cache: Cache = Cache()
     below: AnySpec
 
     @model_validator(mode="before")
@@ -53,8 +52,7 @@ def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
         for route, op in zip(network.routes, ops, strict=True)
     ]
     hit = Route(f"GET hit {proxy}", (look_up, single(way, delivers=True)), policy=policies["GET"])
-    gets = [i for i, op in enumerate(ops) if op == "GET"]
-    hits = np.isin(requests.route, gets) & (requests.key_hash % np.uint64(_PARTS) < spec.hits * _PARTS)
+    hits = object_hits(spec.cache, trace)[: trace.issued]
     stations = (
         Station(f"proxy {proxy}", "proxy", Discipline.INFINITE_SERVER),
         Station(f"network of proxy {proxy}", "network", Discipline.INFINITE_SERVER),

@@ -20,7 +20,7 @@ import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from traces.errors import InputError
 from traces.tables import atomic_file
@@ -45,6 +45,7 @@ def up(
     progress: Progress = lambda line: None,
     shape: Shape | None = None,
     seed: int = 0,
+    options: Mapping[str, str] | None = None,
 ) -> Store:
     """Start a store, or return the one that runs already; installs the server where it is missing.
 
@@ -56,15 +57,17 @@ def up(
         progress: called with a line now and then.
         shape: of the links and drives of a box; None: servers on loopback, drives are plain folders.
         seed: selects the random numbers of the box's drives.
+        options: of the store's own configuration (default: none).
 
     Raises:
-        InputError: there is no such store, it cannot have the form, a store runs that is another one or in another
-            form or shape, the server cannot be installed, the machine cannot have a box, or the store does not become
-            healthy in time.
+        InputError: there is no such store, it cannot have the form or an option, a store runs that is another one or in
+            another form or shape, the server cannot be installed, the machine cannot have a box, or the store does not
+            become healthy in time.
     """
     kind = kind_of(name)
     form = form or next(iter(kind.forms.values()))
-    kind.check(form)
+    options = options or {}
+    kind.check(form, options)
     with _locked():
         store = running()
         if store is None or not store.ready:
@@ -72,7 +75,8 @@ def up(
                 _remove(store.folder)  # its start was broken off
             if shape is not None:
                 require(progress)
-            return _begin(kind, form, kind.find() or kind.install(progress), shape, seed)
+            wanted = _Wanted(kind, form, shape, seed, options)
+            return _begin(wanted, kind.find() or kind.install(progress))
         if (store.name, store.form) != (name, form):
             raise InputError(
                 f"{store.name} is up with {store.form}, not {name} with {form}; "
@@ -83,6 +87,8 @@ def up(
                 f"{store.name} is up with {'plain folders' if store.box is None else 'another shape or seed'}; "
                 f"first stop it: tailcast lab down {store.name}"
             )
+        if store.options != options:
+            raise InputError(f"{store.name} is up with other options; first stop it: tailcast lab down {store.name}")
         if store.box is not None:
             set_up.mend(store.box)
             set_up.end_start(store.box)
@@ -122,9 +128,10 @@ def status(name: str) -> Store | None:
     try:
         state = json.loads((_folder(kind) / "state.json").read_text())
         urls = state["endpoint_urls"]
-        form, box = Form(state["drives"], len(urls), state["set_size"]), state["box"]
+        further = state["gateways"], state["monitors"]
+        form, box = Form(state["drives"], len(urls) - sum(further), state["set_size"], *further), state["box"]
         store = _store(kind.name, form, state["version"], _folder(kind), urls, box and _box(_folder(kind), form, box))
-        store = replace(store, ready=state["ready"])
+        store = replace(store, ready=state["ready"], options=state["options"])
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return store if (store := refreshed(store)).alive else None
@@ -132,8 +139,9 @@ def status(name: str) -> Store | None:
 
 def _box(folder: Path, form: Form, state: Mapping[str, Any]) -> Box:
     """Return the box that a state describes."""
-    network = Network(prefix_of(folder), state["subnet"], form.hosts)
-    return Box(folder, network, Shape.model_validate(state["shape"]), form.drives, state["seed"], state["delays"])
+    network = Network(prefix_of(folder), state["subnet"], form.host_count)
+    shape = Shape.model_validate(state["shape"])
+    return Box(folder, network, shape, form.drives, state["seed"], state["delays"], form.hosts)
 
 
 def _store(name: str, form: Form, version: str, folder: Path, urls: Sequence[str], box: Box | None) -> Store:
@@ -165,19 +173,26 @@ def _folder(kind: StoreKind) -> Path:
     return _lab_folder() / kind.name
 
 
-def _mark(store: Store, node: Node) -> str:
-    """What the processes of a node are marked by."""
-    return f"{store.folder} {node.endpoint_url}"
+def _mark(store: Store, node: Node, name: str) -> str:
+    """What the processes of a server are marked by."""
+    return f"{store.folder} {node.endpoint_url} {name}".rstrip()
 
 
-def _log(store: Store, node: Node) -> Path:
-    return store.folder / f"server-{[one.endpoint_url for one in store.nodes].index(node.endpoint_url) + 1}.log"
+def server_log(store: Store, host: int, name: str = "") -> Path:
+    """Return the file with what a server of a host prints."""
+    return store.folder / f"server-{host + 1}{f'-{name}' if name else ''}.log"
 
 
 def refreshed(store: Store) -> Store:
     """Return the store with the processes that its nodes have now."""
-    found = processes.marked(_mark(store, node) for node in store.nodes)
-    return replace(store, nodes=tuple(replace(n, processes=found[_mark(store, n)]) for n in store.nodes))
+    found = processes.by_mark(store.folder)
+
+    def current(node: Node) -> Node:
+        alone = _mark(store, node, "")
+        own = {mark[len(alone) + 1 :]: each for mark, each in found.items() if f"{mark} ".startswith(f"{alone} ")}
+        return replace(node, processes=processes.by_age(own.values()), running=frozenset(own))
+
+    return replace(store, nodes=tuple(map(current, store.nodes)))
 
 
 @contextlib.contextmanager
@@ -193,47 +208,64 @@ def _locked() -> Iterator[None]:
         raise InputError(f"{error.filename or folder}: the lab cannot be kept there: {error.strerror}") from error
 
 
-def _begin(kind: StoreKind, form: Form, program: Path, shape: Shape | None, seed: int) -> Store:
+class _Wanted(NamedTuple):
+    """A store that is to be started."""
+
+    kind: StoreKind
+    form: Form
+    shape: Shape | None
+    seed: int
+    options: Mapping[str, str]
+
+    def store(self, version: str, urls: Sequence[str], box: Box | None) -> Store:
+        """Return the store that is not ready yet."""
+        store = _store(self.kind.name, self.form, version, _folder(self.kind), urls, box)
+        return replace(store, options=self.options)
+
+
+def _begin(wanted: _Wanted, program: Path) -> Store:
     """Start a new store; if it does not become healthy, nothing is left of it."""
-    folder = _folder(kind)
+    folder = _folder(wanted.kind)
     _remove(folder)  # of a store that died
     folder.mkdir(mode=0o700)
-    version = kind.version(program)
+    version = wanted.kind.version(program)
     _write_credentials(folder)
     try:
-        if shape is None:
-            urls = [f"http://127.0.0.1:{port}" for port in _free_ports(form.hosts)]
-            store = _store(kind.name, form, version, folder, urls, None)
+        if wanted.shape is None:
+            urls = [f"http://127.0.0.1:{port}" for port in _free_ports(wanted.form.host_count)]
+            store = wanted.store(version, urls, None)
             _write_state(store)
         else:
-            store = _boxed(kind, form, version, shape, seed)
-        return _start(kind, store, program)
+            store = _boxed(wanted, version, wanted.shape)
+        return _start(wanted.kind, store, program)
     except BaseException:
         _remove(folder)
         raise
 
 
-def _boxed(kind: StoreKind, form: Form, version: str, shape: Shape, seed: int) -> Store:
+def _boxed(wanted: _Wanted, version: str, shape: Shape) -> Store:
     """Make a box for a store whose servers are not started yet."""
-    folder = _folder(kind)
+    folder, form = _folder(wanted.kind), wanted.form
     while True:
-        box = Box(folder, network_of(folder, form.hosts), shape, form.drives, seed)
-        urls = [box.endpoint_url(host) for host in range(form.hosts)]
-        _write_state(_store(kind.name, form, version, folder, urls, box))
+        network = network_of(folder, form.host_count)
+        box = Box(folder, network, shape, form.drives, wanted.seed, hosts=form.hosts)
+        urls = [box.endpoint_url(host) for host in range(form.host_count)]
+        _write_state(wanted.store(version, urls, box))
         try:
             box = set_up.make(box)
-        except FileExistsError:  # another lab has taken these addresses meanwhile
+        except FileExistsError:  # another lab has taken the addresses meanwhile
             set_up.remove(folder)
             continue
-        store = _store(kind.name, form, version, folder, urls, box)
+        store = wanted.store(version, urls, box)
         _write_state(store)
         return store
 
 
 def _write_credentials(folder: Path) -> None:
+    """Write new credentials; the access key has the form ``account:user`` of Swift, which other stores take, too."""
     credentials = os.open(folder / "credentials", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(credentials, "w") as file:
-        keys = f"aws_access_key_id = tc{secrets.token_hex(8)}\naws_secret_access_key = {secrets.token_urlsafe(30)}\n"
+        keys = f"aws_access_key_id = tc:{secrets.token_hex(8)}\naws_secret_access_key = {secrets.token_urlsafe(30)}\n"
         file.write(f"[{PROFILE}]\n{keys}")
 
 
@@ -243,6 +275,9 @@ def _write_state(store: Store) -> None:
         "name": store.name,
         "drives": store.form.drives,
         "set_size": store.form.set_size,
+        "gateways": store.form.gateways,
+        "monitors": store.form.monitors,
+        "options": dict(store.options),
         "version": store.version,
         "endpoint_urls": [node.endpoint_url for node in store.nodes],
         "box": None if store.box is None else store.box.to_json(),
@@ -266,13 +301,14 @@ def _start(kind: StoreKind, store: Store, program: Path) -> Store:
     Raises:
         InputError: a server ended or it took too long; with the last lines of its log.
     """
-    start_servers(kind, store, program, range(store.form.hosts))
+    started = start_servers(kind, store, program, range(store.form.host_count))
     limit_s = time.monotonic() + _HEALTHY_WITHIN_S
     while (unready := kind.unready(store := refreshed(store))) is not None:
-        ended = next((node for node in store.nodes if not node.alive), None)
-        if ended is not None or time.monotonic() > limit_s:
-            what = f"was not healthy within {_HEALTHY_WITHIN_S:.0f} s" if ended is None else "ended at once"
-            raise InputError(f"{store.name} {what}; its log ends: {_last_lines(_log(store, ended or unready))}")
+        ended = [(host, name) for host, name in started if name not in store.nodes[host].running]
+        if ended or time.monotonic() > limit_s:
+            what = "ended at once" if ended else f"was not healthy within {_HEALTHY_WITHIN_S:.0f} s"
+            logs = [server_log(store, *server) for server in ended] or _logs(store, unready)
+            raise InputError(f"{store.name} {what}; its log ends: {_last_lines(logs[0])}")
         time.sleep(_POLL_S)
     if store.box is not None:
         set_up.end_start(store.box)
@@ -282,17 +318,27 @@ def _start(kind: StoreKind, store: Store, program: Path) -> Store:
     return store
 
 
-def start_servers(kind: StoreKind, store: Store, program: Path, hosts: Container[int]) -> None:
-    """Start the servers of some hosts, unless they run; waits for none of them."""
+def start_servers(kind: StoreKind, store: Store, program: Path, hosts: Container[int]) -> list[tuple[int, str]]:
+    """Start the servers of some hosts, unless they run; return those that were started: host and name."""
     numbers = {node.endpoint_url: number for number, node in enumerate(store.nodes)}
+    started: list[tuple[int, str]] = []
 
-    def spawn(node: Node, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def spawn(node: Node, command: Sequence[str], environment: Mapping[str, str], name: str = "") -> None:
         host = numbers[node.endpoint_url]
-        if host in hosts and not node.alive:
+        if host in hosts and name not in node.running:
             there = command if store.box is None else store.box.network.entered(host, command)
-            processes.start(_mark(store, node), there, environment, _log(store, node))
+            processes.start(_mark(store, node, name), there, environment, server_log(store, host, name))
+            started.append((host, name))
 
     kind.start(program, store, spawn)
+    return started
+
+
+def _logs(store: Store, node: Node) -> list[Path]:
+    """Return the logs of a node's servers, the one written last first."""
+    first = server_log(store, [one.endpoint_url for one in store.nodes].index(node.endpoint_url))
+    found = [first, *first.parent.glob(f"{first.stem}-*.log")]
+    return sorted(found, key=lambda log: log.stat().st_mtime if log.exists() else 0.0, reverse=True)
 
 
 def _last_lines(log: Path) -> str:

@@ -48,6 +48,20 @@ def marked(marks: Iterable[str]) -> dict[str, tuple[psutil.Process, ...]]:
     return {mark: tuple(sorted(each, key=_age)) for mark, each in found.items()}
 
 
+def by_mark(folder: Path) -> dict[str, tuple[psutil.Process, ...]]:
+    """The processes whose marks begin with a folder, by their mark."""
+    found: dict[str, tuple[psutil.Process, ...]] = {}
+    for process in of_folder(folder):
+        mark = _mark_of(process)
+        found[mark] = (*found.get(mark, ()), process)
+    return found
+
+
+def by_age(groups: Iterable[Iterable[psutil.Process]]) -> tuple[psutil.Process, ...]:
+    """All processes of groups, the oldest first."""
+    return tuple(sorted((process for group in groups for process in group), key=_age))
+
+
 def of_folder(folder: Path) -> list[psutil.Process]:
     """The processes whose marks begin with a folder, whichever they are."""
     beginning = f"{folder} "
@@ -69,7 +83,9 @@ def _mark_of(process: psutil.Process) -> str:
 
 
 def _age(process: psutil.Process) -> tuple[float, int]:
-    return process.create_time(), process.pid
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.create_time(), process.pid
+    return 0.0, process.pid
 
 
 def is_alive(process: psutil.Process) -> bool:

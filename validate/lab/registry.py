@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from traces.errors import InputError
 from traces.suggestions import instead
+from validate.lab.ceph.store import Ceph
 from validate.lab.minio.store import Minio
 from validate.lab.store import StoreKind
+from validate.lab.swift.store import Swift
 
-STORES: dict[str, StoreKind] = {kind.name: kind for kind in (Minio(),)}
+_KINDS: tuple[StoreKind, ...] = (Minio(), Ceph(), Swift())
+
+STORES = {kind.name: kind for kind in _KINDS}
 
 
 def kind_of(name: str) -> StoreKind:

@@ -29,13 +29,17 @@ def recording(target: Target, wanted: bool) -> Iterator[RequestTrace | None]:
 
 
 def _begun(target: Target) -> RequestTrace:
-    """The trace of the target's kind of store; where that is not known, of the first kind that it may be."""
+    """The trace of the target's kind of store; if that is not known, of the first kind that has one for it.
+
+    Raises:
+        InputError: none has; it says why the first kind has none.
+    """
     kinds = STORES.values() if target.store is None else (kind_of(target.store),)
-    refusal = InputError("the store does not tell of its requests")
+    refusals: list[InputError] = []
     for kind in kinds:
         if kind.request_trace is not None:
             try:
                 return kind.request_trace(target)
             except InputError as error:
-                refusal = error
-    raise refusal
+                refusals.append(error)
+    raise refusals[0] if refusals else InputError("the store does not tell of its requests")

@@ -59,7 +59,7 @@ def check(store: Store, fault: LabFault) -> None:
         InputError: there is no such part, or it is not one that the lab controls.
     """
     where = f"fault {fault.text!r}"
-    count = store.form.drive_count if fault.part == "drive" else store.form.hosts
+    count = store.form.drive_count if fault.part == "drive" else store.form.host_count
     if fault.number >= count:
         allowed = f"0 to {count - 1}" if count > 1 else "0"
         raise InputError(f"{where}: {store.name} has no {fault.part} {fault.number}; allowed are {allowed}")
@@ -190,8 +190,8 @@ def _set_rate(store: Store, host: int, faults: Sequence[LabFault]) -> float:
     normal = math.inf if nic is None else nic.rate
     rate = min([normal, *(normal * f.fraction if f.fraction is not None else f.bytes_per_s or normal for f in faults)])
     if rate < math.inf:
-        burst = _LEAST_BURST_BYTES if nic is None else nic.burst
-        nic = NicShape(rate=rate, burst=burst)
+        burst = 0 if nic is None else round(nic.burst * rate / nic.rate)  # it lasts as long as that of the normal rate
+        nic = NicShape(rate=rate, burst=max(burst, _LEAST_BURST_BYTES))
     network.limit(box.network, [host], nic, box.shape.delay if box.delays == "netem" else 0.0)
     return time.time()
 

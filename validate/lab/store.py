@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import configparser
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import psutil
 
 from traces.errors import InputError
-from validate.lab.box.box import Box
+from validate.lab.box.box import Box, drive_folder
 from validate.lab.faults import LabFault
 from validate.lab.processes import is_alive, of_folder
 from validate.s3.account import Target
@@ -26,19 +26,40 @@ Progress = Callable[[str], None]
 class Form(NamedTuple):
     """The hosts of a store and their drives.
 
+    Hosts are numbered from 0: those with drives, then gateways, then monitors.
+
     Attributes:
-        drives: of each host.
+        drives: of each host that has drives.
+        hosts: number of hosts with drives.
         set_size: number of drives of an erasure set, for stores that let one choose; None: the store chooses.
+        gateways: number of hosts without drives that take the clients' requests; 0: those with drives take them.
+        monitors: number of hosts without drives that clients do not reach.
     """
 
     drives: int = 1
     hosts: int = 1
     set_size: int | None = None
+    gateways: int = 0
+    monitors: int = 0
 
     @property
     def drive_count(self) -> int:
         """Number of drives of all hosts."""
         return self.drives * self.hosts
+
+    @property
+    def host_count(self) -> int:
+        """Number of all hosts, with drives and without."""
+        return self.hosts + self.gateways + self.monitors
+
+    @property
+    def entrances(self) -> range:
+        """The hosts that take the clients' requests."""
+        return range(self.hosts, self.hosts + self.gateways) if self.gateways else range(self.hosts)
+
+    def role(self, host: int) -> str:
+        """What a host is: ``host`` (with drives), ``gateway`` or ``monitor``."""
+        return "host" if host < self.hosts else "gateway" if host < self.hosts + self.gateways else "monitor"
 
     def host_of(self, drive: int) -> int:
         """Return the host of a drive; drives are numbered from 0, host by host."""
@@ -47,7 +68,8 @@ class Form(NamedTuple):
     def __str__(self) -> str:
         drives = f"{self.drives} drive{'s' if self.drives > 1 else ''}"
         sets = f" in sets of {self.set_size}" if self.set_size is not None else ""
-        return (f"{drives} on each of {self.hosts} hosts" if self.hosts > 1 else drives) + sets
+        gateways = f", {self.gateways} gateway{'s' if self.gateways > 1 else ''}" if self.gateways else ""
+        return (f"{drives} on each of {self.hosts} hosts" if self.hosts > 1 else drives) + sets + gateways
 
 
 class Credentials(NamedTuple):
@@ -59,16 +81,19 @@ class Credentials(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """A server of a store.
+    """The servers of a host of a store.
 
     Attributes:
-        processes: the one that was started, and those it has started in turn; empty where there is none.
+        endpoint_url: of its server, or of the first of them.
+        processes: those that were started, and those they have started in turn; empty where there is none.
         listens_at: host and port that its server is to listen at, where that is not `address`: a proxy is between.
+        running: names of its servers that run; a server that is the only one of its host has none.
     """
 
     endpoint_url: str
     processes: tuple[psutil.Process, ...] = ()
     listens_at: str = ""
+    running: frozenset[str] = frozenset()
 
     @property
     def address(self) -> str:
@@ -101,6 +126,7 @@ class Store:
         folder: holds its data, logs, credentials and state.
         box: its links and drives; None if it is on loopback and plain folders.
         ready: whether it has once been ready; if not, it is starting, or its start was broken off.
+        options: of the store's own configuration, as given.
     """
 
     name: str
@@ -110,11 +136,17 @@ class Store:
     nodes: tuple[Node, ...]
     box: Box | None = None
     ready: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def entrances(self) -> tuple[Node, ...]:
+        """The nodes that take the clients' requests."""
+        return tuple(self.nodes[host] for host in self.form.entrances)
 
     @property
     def endpoint_url(self) -> str:
-        """The first node's."""
-        return self.nodes[0].endpoint_url
+        """That of the first node that takes requests."""
+        return self.entrances[0].endpoint_url
 
     @property
     def credentials_file(self) -> Path:
@@ -130,7 +162,7 @@ class Store:
 
     def drive_folder(self, host: int, drive: int) -> Path:
         """Return the folder that the server of a host uses as one of its drives, from 0."""
-        return self.folder / "data" / f"h{host}" / f"d{drive}"
+        return drive_folder(self.folder, host, drive)
 
     def contents(self, host: int, drive: int) -> Path:
         """Return the folder that has the contents of a drive; reading it is no access to the drive."""
@@ -141,26 +173,29 @@ class Store:
         """Return the store as a target of requests that all go to one of its hosts.
 
         Raises:
-            InputError: there is no such host.
+            InputError: there is no such host, or it takes no requests.
         """
-        if not 0 <= host < self.form.hosts:
-            raise InputError(f"{self.name} has no host {host}; allowed are 0 to {self.form.hosts - 1}")
+        if host not in (entrances := self.form.entrances):
+            raise InputError(
+                f"{self.name} has no host {host} that takes requests; allowed are {entrances[0]} to {entrances[-1]}"
+            )
         url = self.nodes[host].endpoint_url
         return replace(self.target, endpoint_url=url, node_urls=(url,), lab=self.facts | {"requests_to": host})
 
     @property
     def target(self) -> Target:
-        """The store as a target of requests, with the processes and the endpoints of all its nodes."""
+        """The store as a target of requests, with the processes of all its nodes and the endpoints for requests."""
         pids = tuple(process.pid for node in self.nodes for process in node.processes)
-        urls = tuple(node.endpoint_url for node in self.nodes)
+        urls = tuple(node.endpoint_url for node in self.entrances)
         where = (self.endpoint_url, PROFILE, self.credentials_file)
         devices = () if self.box is None else tuple({process.pid for process in of_folder(self.folder)} - {*pids})
         return Target(*where, pids, urls, self.version, self.name, self.facts, devices)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Its hosts and drives, and the shape of its box, as a Run records them."""
+        """Its hosts and drives, the shape of its box and its options, as a Run records them."""
         box = self.box
+        further = {"gateways": self.form.gateways, "options": dict(self.options)}
         return {
             "hosts": self.form.hosts,
             "drives_per_host": self.form.drives,
@@ -168,6 +203,7 @@ class Store:
             "shape": None if box is None else box.shape.model_dump(mode="json", exclude_unset=True),
             "seed": None if box is None else box.seed,
             "delays": None if box is None else box.delays or None,
+            **{name: value for name, value in further.items() if value},
         }
 
     @property
@@ -176,8 +212,11 @@ class Store:
         return any(node.alive for node in self.nodes)
 
 
-Spawn = Callable[[Node, Sequence[str], Mapping[str, str]], None]
-"""Starts a node's process with a command and an environment, unless the node runs already."""
+class Spawn(Protocol):
+    """Starts a server of a node, unless that runs already, or is not to run."""
+
+    def __call__(self, node: Node, command: Sequence[str], environment: Mapping[str, str], name: str = "") -> None:
+        """Start it with a command and an environment; servers of the same node have different names."""
 
 
 class RequestTrace(Protocol):
@@ -205,6 +244,8 @@ class StoreKind(Protocol):
         request_trace: begins to record the requests of a target; None where the store does not tell of them. Raises
             `InputError` where the target refuses, or is another store.
         trace_format: the format of that record, as `traces.readers.registry` names it; None where there is none.
+        file_name: the name of a file on a drive without what differs between objects, for stores whose files are not
+            named by objects; None for the others.
         fault_event: the entry of the section `faults` of its model's spec for a fault that began at `at` s and lasted
             until `until` s (None: to the end); None if the model has no such fault. None where it has none at all.
     """
@@ -215,10 +256,11 @@ class StoreKind(Protocol):
     forms: Mapping[str, Form]
     request_trace: Callable[[Target], RequestTrace] | None
     trace_format: str | None
+    file_name: Callable[[str], str] | None
     fault_event: FaultEvent | None
 
-    def check(self, form: Form) -> None:
-        """Check that the store can be started in a form.
+    def check(self, form: Form, options: Mapping[str, str]) -> None:
+        """Check that the store can be started in a form, with options of its own configuration.
 
         Raises:
             InputError: it cannot; the message names what is allowed.
@@ -242,7 +284,13 @@ class StoreKind(Protocol):
         """What the program says of itself in a line; empty where it says nothing."""
 
     def start(self, program: Path, store: Store, spawn: Spawn) -> None:
-        """Start the nodes of a store that do not run, on its data, with its credentials; waits for none of them."""
+        """Start the servers of a store that do not run, on its data, with its credentials.
+
+        Waits for none of them unless others need it.
+
+        Raises:
+            InputError: a server that others need does not begin to run.
+        """
 
     def unready(self, store: Store) -> Node | None:
         """A node that cannot be used yet; None where the whole store can."""

@@ -6,6 +6,8 @@ which has the errors as a status and a text without credentials. Time stamps are
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import math
 import re
@@ -165,7 +167,9 @@ class Account:
             read_timeout=timeout_s,
             s3={"addressing_style": "path"},
         )
-        return self.session.client("s3", endpoint_url=endpoint_url, region_name=self.region, config=config)
+        client = self.session.client("s3", endpoint_url=endpoint_url, region_name=self.region, config=config)
+        client.meta.events.register("before-sign.s3.DeleteObjects", _add_digest)
+        return client
 
     def explain(self, error: Exception) -> str:
         """Return one line on an error, without credentials, signatures or the queries of URLs."""
@@ -179,6 +183,13 @@ class Account:
         for secret in self._secrets:
             text = _without(secret, text)
         return text
+
+
+def _add_digest(request: Any, **_: Any) -> None:
+    """Add the MD5 digest of the body, which AWS no longer needs and Swift's s3api (2.30) does."""
+    request.headers["Content-MD5"] = base64.b64encode(
+        hashlib.md5(request.data, usedforsecurity=False).digest()
+    ).decode()
 
 
 def _without(secret: str, text: str) -> str:

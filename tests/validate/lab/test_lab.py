@@ -232,7 +232,7 @@ def test_bad_input_is_one_clear_line(
         with pytest.raises(InputError, match=allowed):
             lab.up("minio", Form(*form))
     with pytest.raises(SystemExit) as ended:
-        main(["lab", "up", "ceph"])
+        main(["lab", "up", "absent"])
     assert ended.value.code == 2 and "minio" in capsys.readouterr().err
     monkeypatch.setenv("TAILCAST_MINIO", "/absent/minio")
     with pytest.raises(InputError, match="/absent/minio"):

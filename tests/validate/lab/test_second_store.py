@@ -31,9 +31,10 @@ class StubS3:
     forms: Mapping[str, Form] = {"one": Form(1), "two": Form(1, 2)}
     request_trace = None
     trace_format = None
+    file_name = None
     fault_event = None
 
-    def check(self, form: Form) -> None:
+    def check(self, form: Form, options: Mapping[str, str]) -> None:
         if form.drives != 1:
             raise InputError(f"the stub has one drive per host, not {form.drives}")
 
@@ -183,3 +184,23 @@ def test_its_own_trace_is_not_asked_of_another_store(stub_s3_kind: None) -> None
         pass
     with recording(target, False) as nothing:
         assert nothing is None
+
+
+def test_gateways_take_the_requests_and_options_are_recorded(tailcast, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    given = ("--hosts", "2", "--gateways", "1", "--option", "proxy.workers=2")
+    up = tailcast("lab", "up", "stub-s3", *given)
+    assert [node["role"] for node in up["nodes"]] == ["host", "host", "gateway"]
+    assert up["endpoint_url"] == up["nodes"][2]["endpoint_url"] and up["options"] == {"proxy.workers": "2"}
+    assert up == tailcast("lab", "status") == tailcast("lab", "up", "stub-s3", *given), "status is that of what is up"
+    assert "other options" in tailcast("lab", "up", "stub-s3", "--hosts", "2", "--gateways", "1", code=2)["error"]
+    assert "SERVER.NAME=VALUE" in tailcast("lab", "up", "stub-s3", "--option", "workers", code=2)["error"]
+    trace, out = tmp_path / "trace.parquet", tmp_path / "run"
+    trace_of(["PUT", "GET"] * 5, ["k"] * 10, arrival_s=[i / 50 for i in range(10)]).write(trace)
+    tailcast("replay", str(trace), "--lab", "--out", str(out))
+    run = Run.read(out)
+    assert run.info["lab"]["gateways"] == 1 and run.info["lab"]["options"] == {"proxy.workers": "2"}
+    assert run.info["nodes"] == 1 and not run.failed.any()
+    refused = tailcast("replay", str(trace), "--lab", "--host", "0", "--out", str(tmp_path / "other"), code=2)
+    assert "no host 0 that takes requests; allowed are 2 to 2" in refused["error"]
+    assert [one["fault"] for one in tailcast("lab", "fault", "host 2 killed")["faults"]] == ["host 2 killed"]
+    assert tailcast("lab", "down") == {"name": "stub-s3", "up": False, "stopped": True}

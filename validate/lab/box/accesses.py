@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -117,12 +117,14 @@ def read_access_log(path: Path, from_ns: int = 0, to_ns: int = 2**63 - 1) -> lis
     return found
 
 
-def drive_accesses(logs: Sequence[DriveLog], run: Run) -> pa.Table:
+def drive_accesses(logs: Sequence[DriveLog], run: Run, file_name: Callable[[str], str] | None = None) -> pa.Table:
     """Return the accesses of drives during a Run, in the order of arrival, as a table of `DRIVE_ACCESS_SCHEMA`.
 
     Args:
         logs: those of all drives of the store.
         run: measured, with the calendar time of its time 0.
+        file_name: the name of a file that belongs to no object, without what varies (default: without identifiers and
+            numbers).
 
     Raises:
         InputError: a log cannot be read, or the Run does not record its time 0.
@@ -136,7 +138,7 @@ def drive_accesses(logs: Sequence[DriveLog], run: Run) -> pa.Table:
     rows: list[tuple[Any, ...]] = []
     for log in logs:
         accesses = read_access_log(log.path, zero_ns, zero_ns + round((last_s + _AFTER_S) * 1e9))
-        for access, (file, owner) in zip(accesses, _owners(accesses, requests), strict=True):
+        for access, (file, owner) in zip(accesses, _owners(accesses, requests, file_name or _general), strict=True):
             at_s = (access.arrival_ns - zero_ns) * 1e-9
             rows.append((
                 log.host, log.drive, access.kind, file, access.offset, access.bytes, at_s,
@@ -229,7 +231,9 @@ class _Requests:
         return int(self._sum_of_rows[last]) if last >= 0 and self._in_progress[last] == 1 else None
 
 
-def _owners(accesses: Sequence[Access], requests: _Requests) -> list[tuple[str, _Object | None]]:
+def _owners(
+    accesses: Sequence[Access], requests: _Requests, general: Callable[[str], str]
+) -> list[tuple[str, _Object | None]]:
     """Return for each access of a drive the name of its file, without what varies, and the object it belongs to."""
     final: dict[str, str] = {}  # from here on in time, the last name of what is now called so
     inside: dict[str, set[tuple[str, str]]] = defaultdict(set)  # objects whose files came from a folder
@@ -244,16 +248,20 @@ def _owners(accesses: Sequence[Access], requests: _Requests) -> list[tuple[str, 
                     inside[folder].add((owner.bucket, owner.key))
         path = _renamed(access.path, final)
         found.append((path, requests.object_of(path)))
-    return [_file_and_owner(*each, created, inside) for each in reversed(found)]
+    return [_file_and_owner(*each, created, inside, general) for each in reversed(found)]
 
 
 def _file_and_owner(
-    path: str, owner: _Object | None, created: set[str], inside: Mapping[str, set[tuple[str, str]]]
+    path: str,
+    owner: _Object | None,
+    created: set[str],
+    inside: Mapping[str, set[tuple[str, str]]],
+    general: Callable[[str], str],
 ) -> tuple[str, _Object | None]:
     """Return the name of a file, and the object it belongs to; a new folder belongs to the only object inside."""
     if owner is None:
         objects = inside.get(path, ()) if path in created else ()
-        return _general(path), _Object(*next(iter(objects)), "") if len(objects) == 1 else None
+        return general(path), _Object(*next(iter(objects)), "") if len(objects) == 1 else None
     if owner.key is None:  # of another object, or the bucket itself
         return _general(owner.rest.rpartition("/")[2]) or "(bucket)", owner
     return _general(owner.rest) or "(object)", owner

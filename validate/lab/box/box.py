@@ -10,15 +10,21 @@ from validate.lab.box.network import PORT, Network
 from validate.lab.box.shape import Shape
 
 
+def drive_folder(folder: Path, host: int, drive: int) -> Path:
+    """Return the folder that the server of a host uses as one of its drives, from 0, in a store's folder."""
+    return folder / "data" / f"h{host}" / f"d{drive}"
+
+
 @dataclass(frozen=True)
 class Box:
     """The links and drives of a store's hosts.
 
     Attributes:
         folder: of the store.
-        drives: number of drives of each host.
+        drives: number of drives of each host that has drives.
         seed: selects the random numbers of the drives.
         delays: what adds the delay of the shape: ``netem``, ``proxy``, or nothing.
+        hosts: number of hosts that have drives, the first ones of the network; None: all.
     """
 
     folder: Path
@@ -27,6 +33,11 @@ class Box:
     drives: int
     seed: int = 0
     delays: str = ""
+    hosts: int | None = None
+
+    def mount_point(self, host: int, drive: int) -> Path:
+        """Return the folder at which the server of a host finds one of its drives."""
+        return drive_folder(self.folder, host, drive)
 
     @property
     def control_folder(self) -> Path:
@@ -57,7 +68,7 @@ class Box:
             "subnet": self.network.subnet,
             "namespaces": list(self.network.namespaces),
             "client_link": self.network.client_link,
-            "mounts": [str(self.folder / "data" / f"h{h}" / f"d{d}") for h, d in self.places],
+            "mounts": [str(self.mount_point(*place)) for place in self.places],
             "shape": self.shape.model_dump(mode="json", exclude_unset=True),
             "drives": self.drives,
             "seed": self.seed,
@@ -67,4 +78,5 @@ class Box:
     @property
     def places(self) -> list[tuple[int, int]]:
         """The host of each drive, and its number there."""
-        return [(host, drive) for host in range(self.network.hosts) for drive in range(self.drives)]
+        hosts = self.network.hosts if self.hosts is None else self.hosts
+        return [(host, drive) for host in range(hosts) for drive in range(self.drives)]

@@ -21,6 +21,7 @@ import psutil
 
 from traces.errors import InputError
 from validate.lab import processes
+from validate.lab.box.packages import install_packages
 from validate.lab.box.quantile_table import demand_line
 from validate.lab.box.shape import DriveShape
 from validate.lab.store import Progress
@@ -61,11 +62,7 @@ def install(progress: Progress = lambda line: None) -> Path:
     Raises:
         InputError: something is missing that cannot be installed, or the program does not compile.
     """
-    if missing() and os.geteuid() == 0 and (apt := shutil.which("apt-get")):
-        progress(f"installing {' '.join(_PACKAGES)}")
-        quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-        command = [apt, "install", "-y", "-q", *_PACKAGES]
-        subprocess.run(command, env=os.environ | quiet, capture_output=True, check=False)
+    install_packages(_PACKAGES, missing, progress)
     if lacking := missing():
         raise InputError(f"drives of known service time need {'; '.join(lacking)}")
     return build()
@@ -301,6 +298,7 @@ def configuration_of(drive: Drive) -> str:
         f"queue_depth {shape.queue_depth}",
         f"max_read {shape.max_read}",
         f"max_write {shape.max_write}",
+        f"page_cache {shape.page_cache}",
     ]
     lines += [demand_line(kind, demand) for kind, demand in shape.demands().items() if demand.takes_time]
     if (disk := shape.disk) is not None:

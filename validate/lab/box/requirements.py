@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from traces.errors import InputError
 from validate.lab.box import drives
+from validate.lab.box.packages import install_packages
 
 _PACKAGES = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}
 """The Debian package of each program for networks."""
@@ -25,11 +26,11 @@ def require(progress: Callable[[str], None] = lambda line: None) -> None:
         raise InputError(f"a box needs Linux; this is {sys.platform}")
     lacking = [] if os.geteuid() == 0 else ["root"]
     if missing_programs():
-        lacking += _install(sorted(set(missing_programs().values())), progress)
+        install_packages(sorted(set(missing_programs().values())), missing_programs, progress)
+        lacking += [f"{program} (apt: {package})" for program, package in missing_programs().items()]
     if not lacking and (reason := _no_namespaces()):
         lacking.append(reason)
     if drives.missing() and not lacking:
-        progress("installing what the drives need")
         try:
             drives.install(progress)
         except InputError as error:
@@ -43,19 +44,6 @@ def require(progress: Callable[[str], None] = lambda line: None) -> None:
 def missing_programs() -> dict[str, str]:
     """Return the programs for networks that are missing, with their packages."""
     return {program: package for program, package in _PACKAGES.items() if shutil.which(program) is None}
-
-
-def _install(packages: list[str], progress: Callable[[str], None]) -> list[str]:
-    """Install packages; return the programs that are still missing."""
-    if os.geteuid() == 0 and shutil.which("apt-get") is not None:
-        progress(f"installing {' '.join(packages)}")
-        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        install = ["apt-get", "install", "-y", "-q", *packages]
-        for command in (install, ["apt-get", "update", "-q"], install):  # the lists of packages may be absent
-            if not missing_programs():
-                break
-            subprocess.run(command, capture_output=True, check=False, env=environment)
-    return [f"{program} (apt: {package})" for program, package in missing_programs().items()]
 
 
 def _no_namespaces() -> str | None:

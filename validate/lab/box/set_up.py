@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from traces.errors import InputError
+from traces.run import Run
 from validate.lab import processes
 from validate.lab.box import drives, network, proxy
-from validate.lab.box.accesses import DriveLog
+from validate.lab.box.accesses import DriveLog, drive_accesses
 from validate.lab.box.box import Box
 from validate.lab.box.drives import Drive
 from validate.lab.box.network import PORT
@@ -25,8 +27,8 @@ _KILLED_WITHIN_S = 10.0
 def drives_of(box: Box) -> list[Drive]:
     """Return the drives of a box, host by host."""
     result = []
-    for number, (host, drive) in enumerate(box.places):
-        mount_point = box.folder / "data" / f"h{host}" / f"d{drive}"
+    for number, place in enumerate(box.places):
+        mount_point = box.mount_point(*place)
         seed = box.seed * len(box.places) + number
         backing, control = box.backing(mount_point), box.control_folder
         result.append(Drive(backing, mount_point, control, f"drive-{number}", box.shape.drives, seed))
@@ -36,6 +38,18 @@ def drives_of(box: Box) -> list[Drive]:
 def logs_of(box: Box) -> list[DriveLog]:
     """Return the access logs of the drives."""
     return [DriveLog(*place, drive.log) for place, drive in zip(box.places, drives_of(box), strict=True)]
+
+
+def with_accesses(box: Box, run: Run, file_name: Callable[[str], str] | None = None) -> Run:
+    """Return a Run that was measured on a box, with the accesses of its drives.
+
+    Args:
+        file_name: the name of a file without what differs between objects, if files are not named by objects.
+
+    Raises:
+        InputError: a log cannot be read, or the Run does not record its time 0.
+    """
+    return replace(run, drive_accesses=drive_accesses(logs_of(box), run, file_name))
 
 
 def make(box: Box) -> Box:

@@ -76,6 +76,10 @@ class DriveShape(Strict):
         MOST_PER_REQUEST_BYTES, description="Largest write in one access; longer ones are split into several."
     )
 
+    page_cache: Bytes = Field(
+        0, ge=0, description="Size of the page cache before each drive, LRU by pages of 4 KiB; 0: none."
+    )
+
     @model_validator(mode="after")
     def _is_complete(self) -> DriveShape:
         given = [name for name in ("read", "write") if getattr(self, name) is not None]

@@ -91,7 +91,7 @@ def arguments(binary: Path, store: Store, node: Node) -> list[str]:
     consecutive drives, are spread over the hosts.
     """
     command = [str(binary), "server", "--quiet", "--address", node.bind_address]
-    drives, hosts, _ = store.form
+    drives, hosts = store.form.drives, store.form.hosts
     if hosts > 1:
         places = [(host, drive) for drive in range(drives) for host in range(hosts)]
         return command + [f"http://{store.nodes[h].address}{quote(str(store.drive_folder(h, d)))}" for h, d in places]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from traces.errors import InputError
 from validate.lab.minio import program
 from validate.lab.minio.admin_trace import AdminTrace
 from validate.lab.minio.erasure_sets import chosen_set_size, set_size_of
@@ -23,10 +24,15 @@ class Minio:
     forms: Mapping[str, Form] = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(1, 4)}
     request_trace: Callable[[Target], RequestTrace] | None = AdminTrace
     trace_format: str | None = "minio-trace"
+    file_name: Callable[[str], str] | None = None
     fault_event: FaultEvent | None = staticmethod(fault_event)
 
-    def check(self, form: Form) -> None:
+    def check(self, form: Form, options: Mapping[str, str]) -> None:
         set_size_of(form)
+        if form.gateways:
+            raise InputError("a MinIO has no gateways: its hosts take requests")
+        if options:
+            raise InputError(f"option {next(iter(options))}: a MinIO of the lab takes no options")
 
     def find(self) -> Path | None:
         return program.find()

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -41,7 +41,7 @@ KIND = "stub-s3"
 class StubInABox(StubS3):
     """The stub, with drives that it does not use."""
 
-    def check(self, form: Form) -> None:
+    def check(self, form: Form, options: Mapping[str, str]) -> None:
         """Take any number of hosts and drives."""
 
 

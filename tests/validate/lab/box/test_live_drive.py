@@ -80,6 +80,7 @@ def test_service_times_are_the_draws_of_the_distribution(mount: Mount) -> None:
             assert found == pytest.approx(expected * 1e9, abs=1), kind
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("depth", [1, 3])
 def test_accesses_are_served_in_the_order_of_arrival_at_most_so_many_at_a_time(mount: Mount, depth: int) -> None:
     drive = mount(shape_of(read={"constant": "3ms", "distribution": GAMMA}, queue_depth=depth))
@@ -418,3 +419,49 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"cc.*pkg-config"):
         build()
+
+
+# The page cache
+
+
+def test_the_page_cache_has_the_most_recent_pages(mount: Mount) -> None:
+    drive = mount(shape_of(page_cache=4 * 4096))
+    for name in "abc":
+        (drive.mount_point / name).write_bytes(bytes(2 * 4096))  # writes pass through the cache: it has b and c
+
+    def reads(name: str, direct: bool = False) -> list[str]:
+        before = len(accesses(drive, "read", "cached_read"))
+        file = os.open(drive.mount_point / name, os.O_RDONLY | (os.O_DIRECT if direct else 0))
+        with mmap.mmap(-1, 2 * 4096) as buffer:
+            assert os.preadv(file, [buffer], 0) == 2 * 4096
+        os.close(file)
+        return [row["kind"] for row in accesses(drive, "read", "cached_read")[before:]]
+
+    assert [reads(name) for name in "cbacb"] == [["cached_read"], ["cached_read"], ["read"], ["read"], ["read"]]
+    assert [reads(name) for name in "cb"] == [["cached_read"]] * 2
+    assert [reads("a", direct=True), reads("a"), reads("b")] == [["read"], ["read"], ["cached_read"]]
+    assert all(row["service_ns"] == 0 for row in accesses(drive, "cached_read"))
+
+
+def test_the_page_cache_forgets_direct_writes_and_files_that_are_gone(mount: Mount) -> None:
+    drive = mount(shape_of(page_cache=1 << 20))
+    path = drive.mount_point / "f"
+
+    def kind() -> str:
+        with path.open("rb", buffering=0) as file:
+            file.read(4096)
+        return str(accesses(drive, "read", "cached_read")[-1]["kind"])
+
+    path.write_bytes(bytes(4096))
+    assert kind() == "cached_read"
+    file = os.open(path, os.O_WRONLY | os.O_DIRECT)
+    with mmap.mmap(-1, 4096) as buffer:
+        os.pwritev(file, [buffer], 0)
+    os.close(file)
+    assert [kind(), kind()] == ["read", "cached_read"]
+    path.unlink()
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT)  # it may get the same inode
+    with mmap.mmap(-1, 4096) as buffer:
+        os.pwritev(file, [buffer], 0)
+    os.close(file)
+    assert kind() == "read"

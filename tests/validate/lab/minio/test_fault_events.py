@@ -34,7 +34,10 @@ ALONE = replace(STORE, form=Form(4, 1), nodes=STORE.nodes[:1])
             {"kind": "drive_down", "drive": 0, "detected_after": DRIVE_TIMEOUT_S, "at": 1.0, "back_at": 4.0},
         ),
         (LabFault("link", 1, "cut"), {"kind": "link_down", "host": 1, "at": 1.0, "back_at": 4.0}),
-        (LabFault("host", 1, "paused"), {"kind": "link_down", "host": 1, "at": 1.0, "back_at": 4.0}),
+        (
+            LabFault("host", 1, "paused"),
+            {"kind": "link_down", "host": 1, "at": 1.0, "back_at": 4.0, "accepts": True},
+        ),
         (
             LabFault("link", 1, "limited", fraction=0.1),
             {"kind": "slow_link", "host": 1, "speed": 0.1, "at": 1.0, "until": 4.0},
@@ -67,8 +70,28 @@ def test_a_limit_without_a_rate_has_no_event():
 
 
 @pytest.mark.parametrize("fault", [LabFault("drive", 3, "slow", factor=5.0), LabFault("drive", 3, "frozen")])
-def test_a_spec_takes_the_events(fault):
+def test_a_spec_of_one_host_takes_the_events(fault):
     spec = spec_of(minio("drives.count=4", "network.latency=0.1ms"), "spec")
     event = fault_event(ALONE, fault, 1.0, 4.0)
+    assert event is not None
+    assert with_faults(spec, [event], "a Run").faults[-1].model_dump(exclude_unset=True) == event
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        LabFault("drive", 3, "slow", factor=5.0),
+        LabFault("drive", 3, "errors"),
+        LabFault("drive", 3, "frozen"),
+        LabFault("link", 1, "cut"),
+        LabFault("link", 1, "limited", fraction=0.1),
+        LabFault("host", 1, "paused"),
+        LabFault("host", 1, "killed"),
+    ],
+)
+def test_a_spec_of_a_cluster_takes_the_events(fault):
+    hosts = ("hosts.count=2", "drives.count=2", "hosts.nic=12.5MB/s")
+    spec = spec_of(minio(*hosts, "client.placement=own", "network.latency=0.1ms"), "spec")
+    event = fault_event(STORE, fault, 1.0, 4.0)
     assert event is not None
     assert with_faults(spec, [event], "a Run").faults[-1].model_dump(exclude_unset=True) == event

@@ -17,6 +17,7 @@
 
 #include "access_log.h"
 #include "mechanism.h"
+#include "page_cache.h"
 #include "queue.h"
 
 enum {
@@ -36,6 +37,7 @@ struct sequence {
 struct handle {
     int fd;
     char *path; /* when it was opened */
+    uint64_t inode;
     double address;
     pthread_mutex_t mutex;
     struct sequence reads, writes;
@@ -204,15 +206,27 @@ static int fs_rmdir(const char *path)
     OPERATION(RMDIR, path, NULL, rmdir(backed(path, &buffer)));
 }
 
+/* Drop what the page cache has of a file that loses its only name. */
+static void forget(const char *path)
+{
+    struct backing_path buffer;
+    struct stat attributes;
+    if (lstat(backed(path, &buffer), &attributes) == 0 && S_ISREG(attributes.st_mode) && attributes.st_nlink == 1)
+        page_cache_drop(attributes.st_ino, 0, attributes.st_size);
+}
+
 static int fs_unlink(const char *path)
 {
     struct backing_path buffer;
+    forget(path);
     OPERATION(UNLINK, path, NULL, unlink(backed(path, &buffer)));
 }
 
 static int fs_rename(const char *from, const char *to, unsigned flags)
 {
     struct backing_path buffer, new_buffer;
+    if (flags == 0)
+        forget(to);
     OPERATION(RENAME, from, to,
               renameat2(AT_FDCWD, backed(from, &buffer), AT_FDCWD, backed(to, &new_buffer), flags));
 }
@@ -325,6 +339,7 @@ static int opened(const char *path, int flags, mode_t mode, struct fuse_file_inf
     }
     handle->path = name;
     handle->fd = fd;
+    handle->inode = attributes.st_ino;
     handle->address = disk.present ? place_of(attributes.st_ino, file_system.seed) : 0;
     pthread_mutex_init(&handle->mutex, NULL);
     info->fh = (uintptr_t)handle;
@@ -400,6 +415,17 @@ static int moved(struct handle *handle, enum kind kind, void *data, size_t size,
     return result;
 }
 
+/* Read what the page cache has, which takes no time. */
+static int found(struct handle *handle, void *data, size_t size, off_t offset)
+{
+    struct access access = {.kind = CACHED_READ, .bytes = (int64_t)size};
+    queue_pass(&access);
+    ssize_t length = pread(handle->fd, data, size, offset);
+    int result = length < 0 ? -errno : (int)length;
+    log_access(&access, handle->path, NULL, offset, false, result < 0 ? -result : 0);
+    return result;
+}
+
 static int fs_read(const char *path, char *data, size_t size, off_t offset, struct fuse_file_info *info)
 {
     (void)path;
@@ -412,7 +438,15 @@ static int fs_read(const char *path, char *data, size_t size, off_t offset, stru
     struct access access;
     if (left <= 0) /* the end of the file is known to the file system: free, and not logged */
         return wait_for(&access, READ);
-    return moved(handle, READ, data, left < (off_t)size ? (size_t)left : size, offset, rest);
+    size_t length = left < (off_t)size ? (size_t)left : size;
+    if (info->flags & O_DIRECT)
+        return moved(handle, READ, data, length, offset, rest);
+    if (page_cache_has(handle->inode, offset, (int64_t)length))
+        return found(handle, data, length, offset);
+    int result = moved(handle, READ, data, length, offset, rest);
+    if (result > 0)
+        page_cache_load(handle->inode, offset, result);
+    return result;
 }
 
 static int synced(struct handle *handle)
@@ -437,6 +471,10 @@ static int fs_write(const char *path, const char *data, size_t size, off_t offse
             return result;
         written += (size_t)result;
     }
+    if (info->flags & O_DIRECT)
+        page_cache_drop(handle->inode, offset, (int64_t)written);
+    else
+        page_cache_load(handle->inode, offset, (int64_t)written);
     if (info->flags & (O_SYNC | O_DSYNC)) { /* flags of the file or of this write */
         int failed = synced(handle);
         if (failed)

@@ -3,7 +3,7 @@
  *     drive CONFIGURATION MOUNT_POINT
  *
  * The configuration has a line for each setting, its name first:
- *     backing PATH, log PATH, socket PATH, seed N, queue_depth N, max_read BYTES, max_write BYTES
+ *     backing PATH, log PATH, socket PATH, seed N, queue_depth N, max_read BYTES, max_write BYTES, page_cache BYTES
  *     demand KIND CONSTANT PER_BYTE LATER_BYTE_FACTOR PER_BLOCK BLOCK STREAM QUANTILE ...
  *     disk TURN OUTER INNER OVERHEAD CAPACITY AT SPAN DEPTH and 3 figures of each seek curve, read and write
  * in s, bytes and bytes/s. A kind without a demand takes no time.
@@ -22,6 +22,7 @@
 #include "control.h"
 #include "file_system.h"
 #include "mechanism.h"
+#include "page_cache.h"
 #include "queue.h"
 #include "service_time.h"
 
@@ -88,6 +89,8 @@ static bool parse_setting(const char *name, const char *text)
         return (file_system.max_read = (unsigned)number) > 0;
     if (strcmp(name, "max_write") == 0)
         return (file_system.max_write = (unsigned)number) > 0;
+    if (strcmp(name, "page_cache") == 0)
+        return number >= 0 && page_cache_init(number) == 0;
     if (strcmp(name, "demand") == 0)
         return parse_demand(text);
     return strcmp(name, "disk") == 0 && parse_disk(text);

@@ -5,7 +5,7 @@
 
 const char *const KIND_NAMES[KINDS] = {
     "read", "write", "fsync", "create", "open", "stat", "readdir", "mkdir", "rmdir", "unlink", "rename", "link",
-    "truncate", "allocate", "setattr", "getxattr", "setxattr",
+    "truncate", "allocate", "setattr", "getxattr", "setxattr", "cached_read",
 };
 
 struct demand demands[KINDS];
