@@ -24,8 +24,9 @@ from models.spec_values import value_at
 from models.store import spec_of
 from traces.spec_file import load_mapping, override
 from validate.calibration.parameters import Parameter
-from validate.reference.cases import DURATION, Case, Row, case_named
+from validate.reference.cases import Case, case_named
 from validate.reference.forecast import duration_s, forecast
+from validate.reference.rows import DURATION, Row
 
 Floats = NDArray[np.float64]
 
@@ -51,35 +52,37 @@ STAGES = {
             "GET",
             (
                 Parameter("network.latency", 1e-5, 5e-4),
-                Parameter("host.inline_cpu.GET.constant", 5e-5, 2e-3),
+                Parameter("hosts.inline_cpu.GET.constant", 5e-5, 2e-3),
                 # At the inline limit an object inside xl.meta is no slower to read than one with a file of its own.
-                Parameter("host.inline_cpu.GET.per_byte", 1e-9, 5.3e-9),
-                Parameter("host.cpu.GET.constant", 5e-5, 2e-3),
-                Parameter("host.cpu.GET.per_byte", 1e-9, 2e-8),
+                Parameter("hosts.inline_cpu.GET.per_byte", 1e-9, 5.3e-9),
+                Parameter("hosts.cpu.GET.constant", 5e-5, 2e-3),
+                Parameter("hosts.cpu.GET.per_byte", 1e-9, 2e-8),
             ),
             {},
         ),
         Stage(
             "PUT",
             (
-                Parameter("host.cpu.PUT.constant", 5e-5, 2e-3),
-                Parameter("host.inline_cpu.PUT.per_byte", 1e-9, 2e-8),
-                Parameter("host.cpu.PUT.per_byte", 1e-9, 2e-8),
-                Parameter("host.cpu.PUT.later_byte_factor", 0.05, 1.0),
+                Parameter("hosts.cpu.PUT.constant", 5e-5, 2e-3),
+                Parameter("hosts.inline_cpu.PUT.per_byte", 1e-9, 2e-8),
+                Parameter("hosts.cpu.PUT.per_byte", 1e-9, 2e-8),
+                Parameter("hosts.cpu.PUT.later_byte_factor", 0.05, 1.0),
                 Parameter("drives.commit.constant", 2e-4, 5e-3),
                 Parameter("drives.commit_member", 1e-5, 1e-3),
             ),
-            {"host.inline_cpu.PUT.constant": "host.cpu.PUT.constant"},
+            {"hosts.inline_cpu.PUT.constant": "hosts.cpu.PUT.constant"},
         ),
     ),
     "minio-hdd-s3bench": (
         Stage(
-            "GET", (Parameter("host.cpu.GET.constant", 1e-4, 1e-2), Parameter("host.cpu.GET.per_byte", 1e-11, 1e-8)), {}
+            "GET",
+            (Parameter("hosts.cpu.GET.constant", 1e-4, 1e-2), Parameter("hosts.cpu.GET.per_byte", 1e-11, 1e-8)),
+            {},
         ),
         Stage(
             "PUT",
             (
-                Parameter("host.cpu.PUT.constant", 1e-4, 1e-2),
+                Parameter("hosts.cpu.PUT.constant", 1e-4, 1e-2),
                 Parameter("drives.commit.constant", 1e-3, 1e-1),
                 Parameter("drives.commit_member", 1e-5, 1e-2),
             ),

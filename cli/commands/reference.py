@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
-from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, WorkersOption, fraction
+from cli.options import (
+    ForceOption,
+    JsonOption,
+    OutOption,
+    ProfileOption,
+    SeedOption,
+    SetOption,
+    UncertaintyOption,
+    WorkersOption,
+    fraction,
+)
 from cli.outputs import check_file_output
+from cli.parse.spec import spec_mapping
 from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
+from traces.errors import InputError
 from traces.tables import atomic_file
-from validate.reference.cases import CASES, DURATION, case_named
+from validate.calibration.profile import Profile
+from validate.reference.cases import CASES, Case, UserTable, case_named
 from validate.reference.forecast import forecast
+from validate.reference.rows import DURATION, is_steady
 
 app = typer.Typer(help="Predict published measurements of real stores.", no_args_is_help=True)
 
@@ -47,8 +62,21 @@ def list_(as_json: JsonOption = False) -> None:
 @app.command()
 def run(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of a case; see 'tailcast reference list'.", show_default=False)
-    ],
+        str | None,
+        typer.Argument(metavar="NAME", help="Name of a case; see 'tailcast reference list'.", show_default=False),
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option("--spec", metavar="SPEC.yaml", help="Instead of a case: spec of the store (default: none)."),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table",
+            metavar="ROWS.csv",
+            help="Table of published figures of that store; columns are paths of the spec and figures (default: none).",
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Exit with 1 if the median error exceeds the tolerance, or a statement fails."),
@@ -59,13 +87,17 @@ def run(
             "--tolerance",
             metavar="FRACTION",
             parser=fraction,
-            help="Allowed relative error, such as 10% (default: that of the case).",
+            help="Allowed relative error, such as 10% (default: that of the case, or 20%).",
         ),
     ] = None,
     replications: Annotated[
         int | None,
-        typer.Option("--replications", min=1, help="Replications per row (default: 20, or 1 if each is long)."),
+        typer.Option(
+            "--replications", min=1, help="Simulations per row (default: 20; 1 if no row has the duration of a run)."
+        ),
     ] = None,
+    uncertainty: UncertaintyOption = None,
+    profile: ProfileOption = None,
     workers: WorkersOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
@@ -73,24 +105,25 @@ def run(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict the published measurements of a case.
+    """Predict the published measurements of a case, or those of a table with a spec.
 
     Example: tailcast reference run ceph-nvme-quincy
     """
     check_file_output(out, force)
-    case = case_named(name)
+    case = _case(name, spec, table, profile)
     allowed = case.tolerance if tolerance is None else tolerance
     warn_if_slow()
     if workers is None:
         workers = (
-            len(os.sched_getaffinity(0)) if case.steady else 1
+            len(os.sched_getaffinity(0)) if is_steady(case.rows) else 1
         )  # short simulations finish before worker processes have started
-    with progress(f"predicting {name}", 1.0) as update:
+    with progress(f"predicting {case.name}", 1.0) as update:
         result = forecast(
             case,
             assignments=assignments or (),
             seed=seed or 0,
             replications=replications,
+            uncertainty=uncertainty,
             workers=workers,
             progress=update,
         )
@@ -107,19 +140,35 @@ def run(
         print_grid(_grid(result))
         for label, part in (("all rows", "all"), ("fitted", "used_in_fit"), ("held out", "held_out")):
             stdout.print(_sentence(label, result["error"][part]), markup=False)
+        if "uncertainty" in result:
+            stdout.print(_coverage(result["uncertainty"]), markup=False)
         for statement in result["statements"]:
             verdict = "holds" if statement["holds"] else "FAILS"
             stdout.print(f"{verdict}: {statement['text']}", markup=False, soft_wrap=True)
             stdout.print(f"       {statement['evidence']}", markup=False, soft_wrap=True)
+        for note in result["notes"]:
+            stdout.print(f"note: {note}", markup=False, soft_wrap=True)
     if check and not (within and all_hold):
         raise typer.Exit(1)
 
 
+def _case(name: str | None, spec: Path | None, table: Path | None, profile: Path | None) -> Case | UserTable:
+    """Return the case that is named, or the table with its spec."""
+    if name is not None and (spec or table or profile):
+        raise InputError(f"{name}: a case has its own spec and table; leave out --spec, --table and --profile")
+    if name is not None:
+        return case_named(name)
+    if spec is None or table is None:
+        raise InputError("give NAME of a case (see 'tailcast reference list'), or both --spec and --table")
+    written = () if profile is None else Profile.read(profile).written(profile.name)
+    return UserTable.read(spec, spec_mapping(spec, profile), table, written)
+
+
 def _grid(result: dict[str, Any]) -> Grid:
     """Measured and predicted values of the rows, with a column for each setting that distinguishes them."""
-    tail = any(_TAIL in row["measured"] for row in result["rows"])
     varied = _distinguishing_settings(result["rows"])
     only = result["error"]["figure"]
+    tail = only is not None and any(_TAIL in row["measured"] for row in result["rows"])
     rows = []
     for row in result["rows"]:
         cells = [row["set"].get(path, "") for path in varied] + [row["op"] + (_FITTED if row["used_in_fit"] else "")]
@@ -127,14 +176,22 @@ def _grid(result: dict[str, Any]) -> Grid:
         for name in (only,) if only else measured:
             write = seconds if name == DURATION else number
             figures = [write(measured[name]), write(predicted[name]), percent(math.log(ratio[name]))]
+            figures += [_band_text(row, name, write)] if "band" in row else []
             figures += [f"{measured[_TAIL]:.0f} / {predicted[_TAIL]:.0f}"] if tail else []
             rows.append([*cells, *([] if only else [_SHORT.get(name, name.replace("_", " "))]), *figures])
     columns = [path.split(".", 1)[-1].replace("_", " ") for path in varied] + ["op", *([] if only else ["measure"])]
     labels = len(columns)
-    columns += ["measured", "predicted", "error", *(["p99 ms"] if tail else [])]
+    columns += ["measured", "predicted", "error"]
+    columns += [*(["band"] if "uncertainty" in result else []), *(["p99 ms"] if tail else [])]
     what = "durations" if only == DURATION else "throughput and latency"
     title = f"{result['name']}: {what}{' and p99, measured / predicted' if tail else ''}; {_FITTED.strip()}: fitted"
     return Grid(title, columns, rows, labels=labels)
+
+
+def _band_text(row: dict[str, Any], name: str, write: Callable[[float], str]) -> str:
+    """Format a band, with a mark if the published figure is outside."""
+    low, high = row["band"][name]
+    return f"{write(low)} … {write(high)}{'' if row['covered'][name] else ' (outside)'}"
 
 
 def _distinguishing_settings(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -148,6 +205,14 @@ def _distinguishing_settings(rows: Sequence[dict[str, Any]]) -> list[str]:
                 found.append(path)
                 break
     return found
+
+
+def _coverage(found: dict[str, Any]) -> str:
+    """Say how many published figures the bands cover."""
+    return (
+        f"{found['level']:.0%} bands over {found['draws']} draws of {len(found['unknowns'])} values that are not "
+        f"known: {found['covered']} of {found['figures']} figures of rows not fitted are inside"
+    )
 
 
 def _sentence(label: str, error: dict[str, Any]) -> str:

@@ -2,52 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from models.origins import Written
+from models.store import spec_of
 from traces.errors import InputError
+from traces.spec_file import load_mapping
 from traces.suggestions import instead
+from validate.reference.rows import Row, read_rows, rows_of
 
 DATA = Path(__file__).resolve().parent
 SPECS = DATA.parent.parent / "examples"
 """Folder of the specs of the cases; a row's settings override their values."""
-
-DURATION = "duration_s"
-"""The only figure that is evaluated if a row has it, because the others follow from it."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One published row.
-
-    Attributes:
-        table: the published table.
-        op: the operation; a description if the row is about none.
-        settings: the row's values by path in the spec, as in `traces.spec_file.override`.
-        used_in_fit: whether values of the spec were fitted to the row.
-        measured: the published figures by name (`validate.reference.figures`).
-        remark: further information from the source, or inferred.
-    """
-
-    table: str
-    op: str
-    settings: Mapping[str, str]
-    used_in_fit: bool
-    measured: Mapping[str, float]
-    remark: str = ""
-
-    @property
-    def assignments(self) -> tuple[str, ...]:
-        """The settings in the form of `traces.spec_file.override`."""
-        return tuple(f"{path}={value}" for path, value in self.settings.items())
-
-    @property
-    def evaluated(self) -> tuple[str, ...]:
-        """The figures from which the error of a prediction is computed."""
-        return (DURATION,) if DURATION in self.measured else tuple(self.measured)
 
 
 def spec_file(name: str) -> Path:
@@ -71,20 +41,12 @@ class Case:
         source: the source, with hardware and software.
         tolerance: claimed maximum of the median error, as a fraction.
         spec_name: the spec among the examples; several cases may be of one cluster.
-        steady: whether the published figures are from long runs; if so, the initial part of a simulation is left out,
-            and one simulation with many requests is enough.
     """
 
     name: str
     source: str
     tolerance: float
     spec_name: str
-    steady: bool = False
-
-    @property
-    def replications(self) -> int:
-        """Number of simulations per row."""
-        return 1 if self.steady else 20
 
     @property
     def spec(self) -> Path:
@@ -95,29 +57,60 @@ class Case:
         """
         return spec_file(self.spec_name)
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """The mapping of the spec."""
+        return load_mapping(self.spec)
+
+    @property
+    def written(self) -> tuple[Written, ...]:
+        """A case has no profile."""
+        return ()
+
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The published rows in order.
+        """The published rows in order."""
+        return read_rows(DATA / f"{self.name}.csv")
 
-        In the file, the columns between ``table`` and ``op`` are paths in the spec (an empty cell sets nothing), those
-        after ``used_in_fit`` are figures with units in their names (an empty cell: not published).
+
+@dataclass(frozen=True)
+class UserTable:
+    """A table of a user and the spec that predicts its rows.
+
+    Attributes:
+        spec: the file of the spec.
+        data: its mapping, with the values of a profile if there is one.
+        table: the file of the table.
+        rows: its rows.
+        written: the values of the profile.
+        tolerance: as of a `Case`.
+    """
+
+    spec: Path
+    data: Mapping[str, Any]
+    table: Path
+    rows: tuple[Row, ...]
+    written: tuple[Written, ...] = ()
+    tolerance: float = 0.2
+
+    @staticmethod
+    def read(spec: Path, data: Mapping[str, Any], table: Path, written: tuple[Written, ...] = ()) -> UserTable:
+        """Read a table.
+
+        Raises:
+            InputError: the spec or the table is not valid.
         """
-        with (DATA / f"{self.name}.csv").open(newline="") as file:
-            reader = csv.DictReader(file)
-            columns = list(reader.fieldnames or ())
-            paths = columns[1 : columns.index("op")]
-            figures = columns[columns.index("used_in_fit") + 1 :]
-            return tuple(
-                Row(
-                    line["table"],
-                    line["op"],
-                    {path: line[path] for path in paths if line[path]},
-                    line["used_in_fit"] == "yes",
-                    {name: float(line[name]) for name in figures if line[name]},
-                    line.get("remark", ""),
-                )
-                for line in reader
-            )
+        return UserTable(spec, data, table, rows_of(table, data, spec_of(data, str(spec)), str(spec)), written)
+
+    @property
+    def name(self) -> str:
+        """The name of the table."""
+        return self.table.stem
+
+    @property
+    def source(self) -> str:
+        """The file of the table."""
+        return str(self.table)
 
 
 _RED_HAT = "Red Hat, Dell EMC and Intel, object store series, 2019"
@@ -145,12 +138,47 @@ CASES = (
         "reference/minio-hdd-s3bench",
     ),
     Case(
+        "minio-nvme8",
+        "MinIO on 8 hosts with 8 NVMe drives and 100 Gbit/s each (i3en.24xlarge), 8 client machines, s3-benchmark: "
+        "MinIO, S3 benchmark on NVMe, 2019",
+        0.2,
+        "minio/nvme-8x8",
+    ),
+    Case(
+        "rustfs-3node",
+        "RustFS 1.0.1, a store built like MinIO, on 3 virtual machines with 2 drives each, warp on one of them: bytes "
+        "on links and drives for each byte stored, means of the machines over the process of warp (some 10 % too low); "
+        "github.com/Maaz-Ali-Baig/masters-thesis-s3-evaluation, perf-rustfs-vm-3node-20261010",
+        0.15,
+        "reference/rustfs-3node",
+    ),
+    Case(
+        "swift-criterion",
+        "OpenStack Swift with s3api in a container, and a client in Rust on the same machine: means and outliers by "
+        "criterion, one request after the other, 2024",
+        0.15,
+        "swift/criterion",
+    ),
+    Case(
+        "bob-one-host",
+        "Bob 2.1 alpha in docker on one host with an NVMe drive, 1 and 2 nodes, quorum 1: medians and means by "
+        "criterion, one request after the other, 2024",
+        0.15,
+        "bob/one-host",
+    ),
+    Case(
+        "bob-minio-same-host",
+        "MinIO behind nginx on the host of bob-one-host, 2 and 4 folders of its drive as drives: medians and means by "
+        "criterion, one request after the other, 2024",
+        0.15,
+        "bob/minio-same-host",
+    ),
+    Case(
         "ceph-nvme-quincy",
         "Ceph Quincy on 10 nodes with 60 PM983 and 20 gateways, replica 3, 200 hsbench processes of 64 threads; "
         "ceph.io, Reef Freeze Part 2: RGW Performance, 2023",
         0.2,
         "ceph/nvme-quincy",
-        steady=True,
     ),
     Case(
         "ceph-redhat-rgw",
@@ -158,35 +186,78 @@ CASES = (
         "parts 1 to 4",
         0.2,
         "ceph/redhat-112-hdd",
-        steady=True,
     ),
     Case(
         "ceph-redhat-resharding",
         f"the same cluster, a bucket that grows and is resharded, or was sharded before; {_RED_HAT}, part 4",
         0.2,
         "ceph/redhat-112-hdd",
-        steady=True,
     ),
     Case(
         "ceph-redhat-compression",
         f"5 nodes with NVMe, compression under RBD volumes: fio and MySQL; {_RED_HAT}, part 5",
         0.2,
         "ceph/rbd-fio",
-        steady=True,
     ),
     Case(
         "ceph-redhat-filestore",
         f"the cluster of hard disks compared with FileStore on 210 disks (RHCS 2.0, 2017); {_RED_HAT}, part 6",
         0.2,
         "ceph/redhat-112-hdd",
-        steady=True,
     ),
     Case(
         "ceph-redhat-billion",
         f"the cluster of hard disks filled with a billion objects of 64 KB; {_RED_HAT}, part 7",
         0.2,
         "ceph/billion-objects",
-        steady=True,
+    ),
+    Case(
+        "ceph-nvme-squid",
+        "Ceph 19.2.0 on 4 and 12 nodes with 24 NVMe drives each, replicas and erasure codes, with and without TLS, "
+        "elbencho; ceph.io, Benchmarking performance with Ceph object storage, parts 2 and 3, 2025",
+        0.2,
+        "ceph/nvme-squid",
+    ),
+    Case(
+        "ceph-hdd-quincy",
+        "Quincy on 8 nodes with 192 hard disks, EC 4+2, COSBench with five sizes side by side: new, aged, one node "
+        "stopped; ceph.io, Putting Reef to the test, 2023",
+        0.2,
+        "ceph/hdd-quincy",
+    ),
+    Case(
+        "ceph-filestore-firefly",
+        "Firefly on 2 nodes with FileStore, one client with 1GbE, COSBench through librados; ZHAW ICCLab, Ceph and "
+        "Swift on small clusters, 2014",
+        0.2,
+        "ceph/filestore-firefly",
+    ),
+    Case(
+        "ceph-rbd-ec-squid",
+        "Ceph 19.2.3 on one node with 8 OSDs, RBD on EC 4+2, fio on 16 volumes; ceph.io, CBT benchmarks, 2025",
+        0.2,
+        "ceph/rbd-ec-squid",
+    ),
+    Case(
+        "ceph-rbd-reef-cpu",
+        "Reef on 5 nodes with 30 PM983, OSDs bound to 2 to 20 CPU threads a drive, RBD with fio; ceph.io, 1 or 2 OSDs "
+        "per NVMe, 2023",
+        0.2,
+        "ceph/rbd-reef-cpu",
+    ),
+    Case(
+        "ceph-3vm-tentacle",
+        "Ceph 20.2.4 on 3 virtual machines with one vCPU each, PUTs of 1 MiB with warp; "
+        "github.com/Maaz-Ali-Baig/masters-thesis-s3-evaluation, 2026",
+        0.2,
+        "ceph/3vm-tentacle",
+    ),
+    Case(
+        "ceph-rocksdb-pacific",
+        "Ceph 16.2.9 with one OSD on one PM983, replica 1, objects of 4 KiB, two tunings of RocksDB; ceph.io, RocksDB "
+        "tuning deep dive, 2022",
+        0.2,
+        "ceph/rocksdb-pacific",
     ),
     Case(
         "ceph-resharding-2026",
@@ -194,7 +265,6 @@ CASES = (
         "RGW improved resharding, 2026",
         0.2,
         "ceph/nvme-quincy",
-        steady=True,
     ),
 )
 """All cases."""

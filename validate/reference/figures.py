@@ -5,23 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.store import Spec, store_of
+from models.store import Spec, names, store_named, store_of
 from traces.errors import InputError
 from traces.run import Run
-from traces.tables import OPS
 
 Floats = NDArray[np.float64]
 
 SETTLING_FRACTION = 0.3
 """Fraction of the time until the last request is issued that is left out of the figures of a settled store."""
 
-_QUANTILE = re.compile(r"latency_(?:p(\d\d)|(min)|(max))_ms")
-_CORES = {"rgw_cores": "rgw cpu", "osd_cores": "osd host cpu"}
+ALL = "all"
+"""In place of an operation: the requests of all operations."""
+
+_LATENCY = re.compile(r"latency_(?:p(\d\d(?:_\d+)?)|(min)|(max)|(mean))_(s|ms|us)")
+_PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6}
+_CORES = {"rgw_cores": "rgw cpu", "osd_cores": "osd host cpu", "host_cores": "host cpu", "client_cores": "client cpu"}
+_BYTES = {"bytes": 1.0, "mb": 1e6, "mib": 2.0**20, "gb": 1e9, "gib": 2.0**30}
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,32 @@ class _Sample:
         return float(self.mine.sum()) / self.took_s
 
     @property
-    def latency_ms(self) -> Floats:
-        ordered: Floats = np.sort(self.run.latency_s[self.mine & ~self.run.failed]) * 1000
+    def latency_s(self) -> Floats:
+        ordered: Floats = np.sort(self.run.latency_s[self.mine & ~self.run.failed])
         return ordered
 
-    def quantile_ms(self, percent: int) -> float:
-        ordered = self.latency_ms
-        return float(ordered[min(percent * len(ordered) // 100, len(ordered) - 1)])
+    @property
+    def first_byte_s(self) -> Floats:
+        mine = self.mine & ~self.run.failed
+        waited: Floats = (self.run.column("first_byte_s") - self.run.column("arrival_s"))[mine]
+        return waited
+
+    def outliers(self) -> tuple[float, float]:
+        """Return the percentages of requests that are slow by Tukey's fences: mildly, and severely.
+
+        The fences are 1.5 and 3 interquartile ranges above the third quartile.
+        """
+        latency = self.latency_s
+        low, high = np.quantile(latency, (0.25, 0.75))
+        mild, severe = (100 * float((latency > high + k * (high - low)).mean()) for k in (1.5, 3.0))
+        return mild - severe, severe
+
+    def quantile_s(self, percent: Fraction) -> float:
+        ordered = self.latency_s
+        return float(ordered[min(int(percent * len(ordered) / 100), len(ordered) - 1)])
+
+    def throughput(self, unit_bytes: float) -> float:
+        return self.bytes_per_s / unit_bytes
 
     def cores(self, role: str) -> float:
         """Return CPU time per request on stations of a role, times requests per second."""
@@ -68,40 +92,70 @@ class _Sample:
 _OF_RUN: Mapping[str, Callable[[_Sample], float]] = {
     "duration_s": lambda sample: sample.took_s,
     "throughput_ops": lambda sample: sample.ops,
-    "throughput_mib_per_s": lambda sample: sample.bytes_per_s / 2**20,
-    "throughput_gb_per_s": lambda sample: sample.bytes_per_s / 1e9,
+    **{f"throughput_{name}_per_s": partial(_Sample.throughput, unit_bytes=unit) for name, unit in _BYTES.items()},
     "index_visits": lambda sample: sample.visits("index shard"),
-    "latency_mean_ms": lambda sample: float(sample.latency_ms.mean()),
+    "first_byte_mean_ms": lambda sample: 1e3 * float(sample.first_byte_s.mean()),
+    "mild_outliers_percent": lambda sample: sample.outliers()[0],
+    "severe_outliers_percent": lambda sample: sample.outliers()[1],
     **{name: partial(_Sample.cores, role=role) for name, role in _CORES.items()},
 }
+
+
+def is_figure(name: str) -> bool:
+    """Whether this is the name of a figure, of a Run or of any store's spec."""
+    of_specs = (known for store in names() for known in store_named(store).figures)
+    return name in _OF_RUN or _LATENCY.fullmatch(name) is not None or name in of_specs
+
+
+def units_per_request(name: str, mean_bytes: float) -> float:
+    """Return a throughput in its unit, such as ``throughput_gb_per_s``, for one request per second of `mean_bytes`."""
+    unit = _BYTES.get(name.removeprefix("throughput_").removesuffix("_per_s"))
+    return 1.0 if unit is None else mean_bytes / unit
+
+
+def of_stations(name: str) -> bool:
+    """Whether a figure needs the stations of a Run."""
+    return name in _CORES or name == "index_visits"
+
+
+def figure_names() -> tuple[str, ...]:
+    """Return the names of the figures of a Run, with some of the latencies, which may be of any quantile."""
+    return (*_OF_RUN, *(f"latency_{name}_ms" for name in ("mean", "min", "p50", "p90", "p95", "p99", "p99_9", "max")))
 
 
 def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
     """Return a figure of an operation in a Run, by its name in a `Row`.
 
-    ``duration_s``: from the first start to the last end; ``throughput_ops``, ``throughput_mib_per_s``,
-    ``throughput_gb_per_s`` (1e9 bytes); ``latency_mean_ms``, ``latency_min_ms``, ``latency_p25_ms`` and so on,
-    ``latency_max_ms``; ``rgw_cores`` and ``osd_cores``: busy cores of all gateways and of all OSDs; ``index_visits``:
-    visits per request to bucket index shards. The last three are for Runs of one operation.
+    ``duration_s``: from the first start to the last end; ``throughput_ops``; ``throughput_bytes_per_s``, also with
+    ``mb``, ``mib``, ``gb`` or ``gib``; ``latency_mean_ms``, ``latency_min_ms``, ``latency_p25_ms``,
+    ``latency_p99_9_ms`` and so on, ``latency_max_ms``, also with ``_s`` or ``_us``; ``first_byte_mean_ms``;
+    ``mild_outliers_percent``, ``severe_outliers_percent``: Tukey's classes of slow requests; ``rgw_cores``,
+    ``osd_cores``, ``host_cores`` and ``client_cores``: busy cores of all stations of a role; ``index_visits``: visits
+    per request to bucket index shards. The last five are for Runs of one operation.
 
     The quantile p of n latencies is defined as in s3bench: the one of rank floor(p n), counted from 0, so that p99 of
     256 is the third largest.
 
     Args:
+        op: the operation, also of a group such as ``backup.PUT``; `ALL`: those of all operations.
         steady: use only requests that end after the store has settled and before clients run out of requests.
 
     Raises:
         InputError: the Run has no request of the operation, or is too short to settle.
     """
     sample = _steady(run, op) if steady else _whole(run, op)
-    quantile = _QUANTILE.fullmatch(name)
-    if quantile:
-        return sample.quantile_ms(0 if quantile[2] else 100 if quantile[3] else int(quantile[1]))
-    return _OF_RUN[name](sample)
+    latency = _LATENCY.fullmatch(name)
+    if latency is None:
+        return _OF_RUN[name](sample)
+    percent, least, greatest, _, unit = latency.groups()
+    if percent or least or greatest:
+        rank = Fraction(percent.replace("_", ".")) if percent else Fraction(0 if least else 100)
+        return sample.quantile_s(rank) * _PER_S[unit]
+    return float(sample.latency_s.mean()) * _PER_S[unit]
 
 
 def _of(run: Run, op: str) -> NDArray[np.bool_]:
-    mine: NDArray[np.bool_] = run.op == OPS.index(op)
+    mine: NDArray[np.bool_] = np.ones(len(run), bool) if op == ALL else run.has(op)
     if not mine.any():
         raise InputError(f"the workload has no {op}; with keys: write_once_read_once it has PUT and GET")
     return mine

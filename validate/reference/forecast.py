@@ -2,66 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from models.store import Spec, load_spec
+from models.origins import Written, origins_of
+from models.store import Spec, spec_of
+from models.uncertainty import Unknown, uncertain
+from sim.experiments.uncertainty import band_of
+from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
-from validate.reference.cases import DURATION, Case, Row, spec_file
+from traces.errors import InputError
+from traces.spec_file import load_mapping, override
+from validate.reference.by_case import statements_of
+from validate.reference.cases import Case, UserTable, spec_file
 from validate.reference.figures import figure, figures_of_spec
-from validate.reference.redhat import statements_of
+from validate.reference.nic_limits import nic_notes
+from validate.reference.rows import DURATION, Row, is_steady
 from validate.reference.statements import Statement, Variant
 
 RANGE = (0.05, 0.95)
 """Quantiles over the replications that are the ends of a figure's range."""
 
+_REPLICATIONS = 20
+"""Number of simulations per row of a store that is not settled."""
+
 Samples = dict[str, list[float]]
 
 
 def forecast(
-    case: Case,
+    case: Case | UserTable,
     *,
     assignments: Sequence[str] = (),
     seed: int = 0,
     replications: int | None = None,
+    uncertainty: float | None = None,
     workers: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
-    """Predict all rows of a case.
+    """Predict all rows of a case, or of a user's table.
 
     Args:
-        case: the case to predict.
+        case: the rows to predict, with their spec.
         assignments: changes of the spec in addition to each row's settings.
         seed: seed of all simulations.
-        replications: number of simulations per row, with different seeds; None: that of the case.
+        replications: number of simulations per row, with different seeds; None: 20, or one of a settled store. With
+            `uncertainty`, the number of draws (None: 20).
+        uncertainty: fraction of the draws of the values that are not known that a band contains; None: no draws. The
+            k-th draw of a value is the same in all rows.
         workers: number of processes.
         progress: called with the fraction done.
 
     Returns:
         ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "remark",
         "measured", "predicted", "range", "ratio"}], "error": {"figure", "all", "used_in_fit", "held_out"},
-        "statements": [{"text", "part", "holds", "evidence"}]}``.
+        "statements": [{"text", "part", "holds", "evidence"}], "notes": [str]}``.
+        `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted /
         `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted /
         measured, all by figure. Errors are exp(|log ratio|) - 1 of the evaluated figures: ``{"rows", "median",
-        "worst"}``, null without rows; `figure` is null if more than one figure is evaluated.
+        "worst"}``, null without rows; `figure` is null if more than one figure is evaluated. `notes` name published
+        throughputs that need more than the NICs of the spec. With `uncertainty`, rows have a `band` and what of it is
+        `covered` by figure, and there is ``"uncertainty": {"level", "draws", "covered", "figures", "unknowns"}`` with
+        the numbers of evaluated figures of the rows that were not fitted.
 
     Raises:
         InputError: the spec is missing, or an assignment is invalid.
     """
-    count = case.replications if replications is None else replications
+    if uncertainty is not None and not 0 < uncertainty < 1:
+        raise InputError(f"uncertainty is {uncertainty:g}; it must be between 0 and 1, for example 80%")
+    repeated = _REPLICATIONS if replications is None else replications
+    count = 1 if is_steady(case.rows) and (replications is None or uncertainty) else repeated
     seeds = tuple(seed_of(seed, k) for k in range(count))
     wanted = [Variant(row.assignments, row.op, tuple(row.measured)) for row in case.rows]
-    statements = statements_of(case.name)
+    statements = statements_of(case.name) if isinstance(case, Case) else ()
     wanted += [variant for statement in statements for variant in statement.variants.values()]
-    samples = _samples(case, wanted, tuple(assignments), seeds, workers, progress)
-    pairs = [(row, _row_result(row, samples[i])) for i, row in enumerate(case.rows)]
-    found = iter(samples[len(case.rows) :])
+    draws = _Draws(seed, 0 if uncertainty is None else repeated)
+    samples, unknowns = _samples(case, wanted, tuple(assignments), seeds, draws, workers, progress)
+    pairs = [(row, _row_result(row, samples[i].nominal)) for i, row in enumerate(case.rows)]
+    found = iter(each.nominal for each in samples[len(case.rows) :])
     evaluated = {name for row in case.rows for name in row.evaluated}
     error = {
         "figure": evaluated.pop() if len(evaluated) == 1 else None,
@@ -69,7 +91,8 @@ def forecast(
         "used_in_fit": _error([(row, result) for row, result in pairs if row.used_in_fit]),
         "held_out": _error([(row, result) for row, result in pairs if not row.used_in_fit]),
     }
-    return {
+    notes = nic_notes(case.data, str(case.spec), case.rows, assignments, [found["predicted"] for _, found in pairs])
+    result = {
         "name": case.name,
         "source": case.source,
         "spec": case.spec.name,
@@ -77,7 +100,15 @@ def forecast(
         "rows": [result for _, result in pairs],
         "error": error,
         "statements": [_checked(statement, found) for statement in statements],
+        "notes": notes,
     }
+    if uncertainty is None:
+        return result
+    for (row, of_row), each in zip(pairs, samples, strict=False):
+        of_row |= _row_band(row, each.drawn, uncertainty)
+    covered = [of_row["covered"][name] for row, of_row in pairs if not row.used_in_fit for name in row.evaluated]
+    counts = {"covered": sum(covered), "figures": len(covered)}
+    return result | {"uncertainty": {"level": uncertainty, "draws": repeated, **counts, "unknowns": to_json(unknowns)}}
 
 
 def duration_s(spec: Spec, op: str, seed: int) -> float:
@@ -86,51 +117,100 @@ def duration_s(spec: Spec, op: str, seed: int) -> float:
 
 
 @dataclass(frozen=True)
-class _Job:
-    """Figures from the same simulations, and the seeds of those."""
+class _Draws:
+    """Seed and number of the draws of values that are not known."""
 
-    spec: Path
-    assignments: tuple[str, ...]
+    seed: int
+    count: int
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """The figures of simulations with the assumed values, and of draws of them."""
+
+    nominal: Samples
+    drawn: Samples
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Figures from the same simulations, and the seeds of those; `known`: paths whose values are published or set."""
+
+    data: Mapping[str, Any]
+    source: str
+    written: tuple[Written, ...]
+    known: tuple[str, ...]
     seeds: tuple[int, ...]
+    draws: _Draws
     steady: bool
     wanted: tuple[Variant, ...]
 
 
 def _samples(
-    case: Case,
+    case: Case | UserTable,
     wanted: Sequence[Variant],
     assignments: tuple[str, ...],
     seeds: tuple[int, ...],
+    draws: _Draws,
     workers: int,
     progress: Callable[[float], None] | None,
-) -> list[Samples]:
-    """Return the wanted figures in order; equal settings are simulated once."""
-    same_settings: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+) -> tuple[list[_Figures], list[Unknown]]:
+    """Return the wanted figures in order, and what is not known; equal settings are simulated once."""
+    same_settings: dict[tuple[str | None, tuple[str, ...]], list[int]] = {}
     for i, one in enumerate(wanted):
-        same_settings.setdefault((one.spec_name or case.spec_name, (*one.assignments, *assignments)), []).append(i)
-    jobs = [
-        _Job(spec_file(name), given, seeds, case.steady, tuple(wanted[i] for i in mine))
-        for (name, given), mine in same_settings.items()
-    ]
-    found: dict[int, Samples] = {}
+        same_settings.setdefault((one.spec_name, (*one.assignments, *assignments)), []).append(i)
+    files = {name: case.spec if name is None else spec_file(name) for name, _ in same_settings}
+    data = {name: case.data if name is None else load_mapping(file) for name, file in files.items()}
+    steady, rows = is_steady(case.rows), set(range(len(case.rows)))
+    jobs = []
+    for (name, given), mine in same_settings.items():
+        known = tuple(assignment.partition("=")[0] for assignment in given)
+        written = tuple(each for each in case.written if each.path not in known)
+        own_draws = draws if rows & set(mine) else _Draws(0, 0)
+        whole, source = override(data[name], given), str(files[name])
+        jobs.append(_Job(whole, source, written, known, seeds, own_draws, steady, tuple(wanted[i] for i in mine)))
+    found: dict[int, _Figures] = {}
+    unknowns: dict[str, Unknown] = {}
     with process_map(min(workers, len(jobs))) as mapping:
-        for mine, samples in zip(same_settings.values(), mapping(_predicted, jobs), strict=True):
+        for mine, (samples, of_job) in zip(same_settings.values(), mapping(_predicted, jobs), strict=True):
             found.update(zip(mine, samples, strict=True))
+            unknowns = {unknown.path: unknown for unknown in of_job} | unknowns
             if progress:
                 progress(len(found) / len(wanted))
-    return [found[i] for i in range(len(wanted))]
+    return [found[i] for i in range(len(wanted))], list(unknowns.values())
 
 
-def _predicted(job: _Job) -> list[Samples]:
-    """Return the figures of each simulation for each of the job's requests."""
-    spec = load_spec(job.spec, job.assignments)
+def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
+    """Return the figures of each simulation for each of the job's requests, and what is not known."""
+    spec = spec_of(job.data, job.source)
+    nominal = _simulated(job, spec, job.seeds)
+    if not job.draws.count:
+        return [_Figures(samples, {}) for samples in nominal], ()
+    origins = origins_of(spec, job.data, job.source, job.written)
+    unknown = uncertain(spec, job.data, job.source, origins, job.known)
+    drawn: list[Samples] = [{} for _ in job.wanted]
+    for k in range(job.draws.count):
+        try:
+            other = unknown.drawn(k, job.draws.count, job.draws.seed)
+        except InputError:
+            continue  # the values do not fit together
+        for samples, more in zip(drawn, _simulated(job, other, (seed_of(job.draws.seed, k),)), strict=True):
+            for name, values in more.items():
+                samples.setdefault(name, []).extend(values)
+    if not all(drawn):
+        raise InputError(f"{job.source}: no draw of the values that are not known is possible")
+    return [_Figures(*pair) for pair in zip(nominal, drawn, strict=True)], unknown.unknowns
+
+
+def _simulated(job: _Job, spec: Spec, seeds: Sequence[int]) -> list[Samples]:
+    """Return the figures of a spec in a simulation for each seed."""
     result: list[Samples] = [
         {name: [value] for name, value in figures_of_spec(spec, one.figures).items()} for one in job.wanted
     ]
     requested = [
         [name for name in one.figures if name not in known] for one, known in zip(job.wanted, result, strict=True)
     ]
-    for seed in job.seeds if any(requested) else ():
+    for seed in seeds if any(requested) else ():
         run = simulate(spec, seed=seed)
         for one, names, samples in zip(job.wanted, requested, result, strict=True):
             for name in names:
@@ -160,6 +240,12 @@ def _row_result(row: Row, samples: Samples) -> dict[str, Any]:
         "range": {name: np.quantile(samples[name], RANGE).tolist() for name in row.measured},
         "ratio": {name: predicted[name] / value for name, value in row.measured.items()},
     }
+
+
+def _row_band(row: Row, drawn: Samples, level: float) -> dict[str, Any]:
+    band = {name: band_of(drawn[name], level) for name in row.measured}
+    covered = {name: band[name][0] <= value <= band[name][1] for name, value in row.measured.items()}
+    return {"band": {name: list(ends) for name, ends in band.items()}, "covered": covered}
 
 
 def _error(rows: Sequence[tuple[Row, dict[str, Any]]]) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from sim.simulate import simulate
 from tests.runs import run_of
 from traces.errors import InputError
 from validate.reference.cases import CASES, case_named
-from validate.reference.figures import figure
+from validate.reference.figures import figure, is_figure
 from validate.reference.forecast import forecast
+from validate.reference.rows import is_steady
 
 NAMES = [case.name for case in CASES]
-S3BENCH = [case.name for case in CASES if not case.steady]
-CEPH = [case.name for case in CASES if case.steady]
+S3BENCH = [case.name for case in CASES if not is_steady(case.rows)]
 
 
 def output(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -48,7 +48,7 @@ def test_settings_and_figures_of_a_row():
 
 
 def test_unknown_case_is_refused():
-    with pytest.raises(InputError, match="'minio' is no reference case; allowed are minio-s3bench, minio-s3bench-tail"):
+    with pytest.raises(InputError, match="'minio' is no reference case; did you mean minio-nvme8"):
         case_named("minio")
 
 
@@ -60,6 +60,20 @@ def test_quantiles_are_those_of_s3bench():
     assert figure(run, "GET", "latency_p50_ms") == pytest.approx(129)
     with pytest.raises(InputError, match="has no PUT"):
         figure(run, "PUT", "duration_s")
+
+
+def test_units_of_figures():
+    run = run_of((np.arange(2000) + 1) / 1000)
+    bytes_per_s = figure(run, "GET", "throughput_bytes_per_s")
+    for unit, size in (("mb", 1e6), ("mib", 2**20), ("gb", 1e9), ("gib", 2**30)):
+        assert figure(run, "GET", f"throughput_{unit}_per_s") == pytest.approx(bytes_per_s / size)
+    assert figure(run, "GET", "latency_p99_9_ms") == pytest.approx(1999)
+    for name in ("mean", "p50", "p99_9", "max"):
+        in_ms = figure(run, "GET", f"latency_{name}_ms")
+        assert figure(run, "GET", f"latency_{name}_s") * 1e3 == pytest.approx(in_ms)
+        assert figure(run, "all", f"latency_{name}_us") == pytest.approx(in_ms * 1e3)
+    known = ("duration_s", "host_cores", "latency_p99_9_ms", "throughput_gib_per_s", "reshard_s")
+    assert all(map(is_figure, known)) and not any(map(is_figure, ("latency_p9_ms", "throughput", "workload.clients")))
 
 
 def test_durations_and_throughputs_are_those_of_a_phase():
@@ -82,6 +96,21 @@ def test_a_case_is_as_good_as_it_claims(name):
     for row in result["rows"]:
         low, high = row["range"]["duration_s"]
         assert low <= row["predicted"]["duration_s"] <= high
+
+
+def test_bytes_of_rustfs_follow_from_its_layout():
+    case = case_named("rustfs-3node")
+    result = forecast(case)
+    assert not any(row["used_in_fit"] for row in result["rows"])
+    assert result["error"]["all"]["worst"] < case.tolerance
+
+
+def test_a_published_cluster_follows_from_its_hardware():
+    """MinIO's own benchmark of 2019: links saturate, which one host's drives and cores do not show."""
+    result = forecast(case_named("minio-nvme8"), replications=1)
+    assert len(result["rows"]) == 2
+    for row in result["rows"]:
+        assert row["ratio"]["throughput_gb_per_s"] == pytest.approx(1, abs=0.2)
 
 
 def duration_s(name: str, op: str, *assignments: str) -> float:
@@ -147,7 +176,7 @@ def test_run_checks_against_a_tolerance(capsys):
     arguments = ("run", "minio-s3bench-tail", "--replications", "2", "--check")
     assert output(capsys, *arguments)[0] == 0
     assert output(capsys, *arguments, "--tolerance", "0.0001")[0] == 1
-    slower = (*arguments, "--set", "host.cpu.PUT.constant=50ms", "--set", "host.cpu.GET.constant=10ms")
+    slower = (*arguments, "--set", "hosts.cpu.PUT.constant=50ms", "--set", "hosts.cpu.GET.constant=10ms")
     assert output(capsys, *slower)[0] == 1
 
 

@@ -1,9 +1,10 @@
-"""The verbal statements of the Red Hat, Dell EMC and Intel series of 2019, by reference case."""
+"""The verbal statements of published documents, by reference case."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from validate.reference.criterion import BOB, MINIO_OF_BOB, SWIFT
 from validate.reference.redhat_gateways import GATEWAYS, RESHARDING
 from validate.reference.redhat_stores import BILLION, COMPRESSION, FILESTORE
 from validate.reference.statements import Statement
@@ -14,9 +15,12 @@ _STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
     "ceph-redhat-compression": COMPRESSION,
     "ceph-redhat-filestore": FILESTORE,
     "ceph-redhat-billion": BILLION,
+    "swift-criterion": SWIFT,
+    "bob-one-host": BOB,
+    "bob-minio-same-host": MINIO_OF_BOB,
 }
 
 
 def statements_of(case: str) -> tuple[Statement, ...]:
-    """Return the statements of the series on a case; empty for most cases."""
+    """Return the statements on a case; empty for most cases."""
     return _STATEMENTS.get(case, ())

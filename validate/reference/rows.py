@@ -1,0 +1,163 @@
+"""Published tables as CSV files: the settings of each row as values of a spec, and its figures.
+
+A column is one of `table`, `op`, `remark` and `used_in_fit`, a figure (`validate.reference.figures`), or else the path
+of a value in the spec. An empty cell sets nothing, or is a figure that was not published. Without a column `op`, the
+operation is the only one of the row's workload.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.field_paths import paths_of, resolved
+from models.store import Spec, spec_of
+from traces.errors import InputError
+from traces.spec_file import override
+from traces.suggestions import did_you_mean, no_such_file
+from validate.reference.figures import ALL, figure_names, is_figure
+
+DURATION = "duration_s"
+"""The only figure that is evaluated if a row has it, because the others follow from it."""
+
+_ABOUT = ("table", "op", "remark", "used_in_fit")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published row.
+
+    Attributes:
+        table: the published table.
+        op: the operation; a description if the row is about none.
+        settings: the row's values by path in the spec, as in `traces.spec_file.override`.
+        used_in_fit: whether values of the spec were fitted to the row.
+        measured: the published figures by name (`validate.reference.figures`).
+        remark: further information from the source, or inferred.
+        line: its line in the file.
+    """
+
+    table: str
+    op: str
+    settings: Mapping[str, str]
+    used_in_fit: bool
+    measured: Mapping[str, float]
+    remark: str = ""
+    line: int = 0
+
+    @property
+    def assignments(self) -> tuple[str, ...]:
+        """The settings in the form of `traces.spec_file.override`."""
+        return tuple(f"{path}={value}" for path, value in self.settings.items())
+
+    @property
+    def evaluated(self) -> tuple[str, ...]:
+        """The figures from which the error of a prediction is computed."""
+        return (DURATION,) if DURATION in self.measured else tuple(self.measured)
+
+
+def is_steady(rows: Sequence[Row]) -> bool:
+    """Whether figures are those of a settled store, as in long runs: no row has the duration of its requests.
+
+    Then the initial part of a simulation is left out, and one simulation with many requests is enough.
+    """
+    return not any(DURATION in row.measured for row in rows)
+
+
+def read_rows(path: Path) -> tuple[Row, ...]:
+    """Read the rows of a table that fits its spec.
+
+    Raises:
+        InputError: the file is missing or not a table, or a cell is invalid.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            columns = list(reader.fieldnames or ())
+            if len(set(columns)) < len(columns) or "" in columns:
+                raise InputError(f"{path}: the first line must have the name of each column, each once")
+            return tuple(_row(line, f"{path}: line {reader.line_num}", reader.line_num) for line in reader)
+    except FileNotFoundError as error:
+        raise InputError(no_such_file(path)) from error
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: is no table in CSV: {error}") from error
+
+
+def rows_of(path: Path, data: Mapping[str, Any], spec: Spec, source: str) -> tuple[Row, ...]:
+    """Read the rows of a table that have figures, and check them with the spec that predicts them.
+
+    Args:
+        path: of the table; its paths may be abbreviated (`models.field_paths`).
+        data: mapping of the spec.
+        spec: the same, validated.
+        source: name of the spec in messages.
+
+    Raises:
+        InputError: as for `read_rows`, or a column, setting or operation does not suit the spec; a line for each.
+    """
+    every = read_rows(path)
+    full = {name: _path(path, spec, name) for name in dict.fromkeys(name for row in every for name in row.settings)}
+    found = [row for row in every if row.measured]
+    if not found:
+        raise InputError(f"{path}: has no figure; allowed are columns such as {', '.join(figure_names())}")
+    wrong: list[str] = []
+    checked = []
+    for row in found:
+        settings = {full[name]: value for name, value in row.settings.items()}
+        row = Row(row.table, row.op, settings, row.used_in_fit, row.measured, row.remark, row.line)
+        try:
+            ops = spec_of(override(data, row.assignments), source).workload.subjects
+            checked.append(_with_op(row, ops))
+        except InputError as error:
+            wrong += [f"{path}: line {row.line}: {message.removeprefix(f'{source}: ')}" for message in error.messages]
+    if wrong:
+        raise InputError(*wrong)
+    return tuple(checked)
+
+
+def _row(cells: Mapping[str | None, Any], where: str, line: int) -> Row:
+    if None in cells or None in cells.values():
+        raise InputError(f"{where}: has another number of cells than the first line")
+    given = {str(name): str(text).strip() for name, text in cells.items()}
+    used = given.get("used_in_fit", "")
+    if used not in ("yes", "no", ""):
+        raise InputError(f"{where}: used_in_fit is {used!r}; allowed are yes and no")
+    rest = {name: text for name, text in given.items() if name not in _ABOUT and text}
+    measured = {name: _number(text, f"{where}: {name}") for name, text in rest.items() if is_figure(name)}
+    settings = {name: text for name, text in rest.items() if name not in measured}
+    return Row(
+        given.get("table", ""), given.get("op", ""), settings, used == "yes", measured, given.get("remark", ""), line
+    )
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise InputError(f"{where} is {text!r}; a number above 0 is needed")
+    return value
+
+
+def _path(table: Path, spec: Spec, name: str) -> str:
+    try:
+        return resolved(spec, name, counted=True)
+    except InputError as error:
+        depth = name.count(".") + 1
+        ends = (".".join(full.split(".")[-depth:]) for full in paths_of(spec))
+        names = (*_ABOUT, *figure_names(), *ends)
+        raise InputError(
+            f"{table}: column {name!r} is no figure, and no path in the spec{did_you_mean(name, names)}"
+        ) from error
+
+
+def _with_op(row: Row, ops: Sequence[str]) -> Row:
+    if not row.op and len(ops) == 1:
+        return Row(row.table, ops[0], row.settings, row.used_in_fit, row.measured, row.remark, row.line)
+    if row.op not in (*ops, ALL):
+        raise InputError(f"op is {row.op!r}; allowed are {', '.join(ops)}, and {ALL} for all of them")
+    return row
