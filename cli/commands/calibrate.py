@@ -1,4 +1,4 @@
-"""`tailcast calibrate`: parameters of a spec fitted to measured Runs."""
+"""`tailcast calibrate`: parameters of a spec fitted to measured Runs and published tables."""
 
 from __future__ import annotations
 
@@ -25,26 +25,36 @@ from cli.options import (
     fraction,
 )
 from cli.outputs import check_file_output
-from cli.pages.calibration import residuals_grid, values_grid, words, write_calibration_page
+from cli.pages.calibration import residuals_grids, values_grid, words, write_calibration_page
 from cli.parse.spec import checked, overridden
 from traces.errors import InputError
 from traces.run import Run
 from traces.spec_file import load_mapping
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
+from validate.calibration.published import published_rows
 from validate.compare.server_trace import IN_RUN, matched
 
 
 def command(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Spec of the store.", show_default=False)],
     runs: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
-            metavar="RUN...",
+            metavar="[RUN]...",
             help="Folders of measured Runs under light load, or folders that contain such.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    tables: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--table",
+            metavar="ROWS.csv",
+            help="Also fit the published figures of a table, of its rows marked used_in_fit or else of all; "
+            "repeatable (default: none).",
+        ),
+    ] = None,
     added: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,7 +96,7 @@ def command(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit a model to measured Runs, and write a profile for --profile of other commands.
+    """Fit a model to measured Runs or published tables, and write a profile for other commands.
 
     The fitted parameters are the service demands and distributions that the spec contains and the Runs depend on.
 
@@ -94,10 +104,14 @@ def command(
     """
     if anyway and leave_out:
         raise InputError("--anyway fits Runs that fail the run-quality check, and --leave-out does not; give one")
+    if not runs and not tables:
+        raise InputError("there is nothing to fit; give folders of Runs, or --table ROWS.csv")
     check_file_output(out, force)
-    store = checked(overridden(load_mapping(spec), assignments), str(spec), assignments)
+    data = overridden(load_mapping(spec), assignments)
+    store = checked(data, str(spec), assignments)
+    published = published_rows(tables or (), data, store, str(spec))
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
-    folders = run_folders(runs)
+    folders = run_folders(runs) if runs else []
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
     server_s = matched(named, [*(server_trace or ()), *(path for f in folders if (path := f / IN_RUN).exists())])
     pages = PageFiles(report, figures_to, figure_format)
@@ -114,6 +128,7 @@ def command(
             anyway=anyway,
             leave_out=leave_out,
             server_s=server_s,
+            published=published,
             progress=advance,
         )
     if out is not None:
@@ -124,6 +139,6 @@ def command(
         result: dict[str, Any] = profile.model_dump(mode="json")
         print_json(result)
         return
-    for grid in (values_grid(profile), residuals_grid(profile)):
+    for grid in (values_grid(profile), *residuals_grids(profile)):
         print_grid(grid)
     stdout.print(*words(profile), sep="\n", markup=False)

@@ -50,10 +50,51 @@ def residuals_grid(profile: Profile, title: str = "Fitted over measured") -> Gri
     return Grid(title, ["Runs of", "op", *(LABELS[name] for name in _SHOWN), *_CPU.values()], rows, labels=2)
 
 
+def rows_grid(profile: Profile, title: str = "Published and fitted figures") -> Grid:
+    """Return the figures of published rows, by row."""
+    settings = {row.name: row.settings for row in profile.rows}
+    rows = [
+        [
+            r.run,
+            settings[r.run],
+            r.op,
+            r.figure.replace("_", " "),
+            number(r.measured),
+            number(r.fitted),
+            percent(r.log_ratio),
+        ]
+        for r in profile.residuals
+        if r.run in settings
+    ]
+    return Grid(title, ["row", "settings", "op", "figure", "published", "fitted", "error"], rows, labels=4)
+
+
+def residuals_grids(profile: Profile) -> list[Grid]:
+    """Return `residuals_grid` and `rows_grid`, as far as Runs and rows were fitted."""
+    return [*([residuals_grid(profile)] if profile.runs else []), *([rows_grid(profile)] if profile.rows else [])]
+
+
+def _both(residual: Residual) -> list[str]:
+    return [number(residual.measured), number(residual.fitted), percent(residual.log_ratio)]
+
+
+def _of_runs(profile: Profile) -> list[Residual]:
+    """Return the residuals of Runs, without those of published rows."""
+    names = {run.name for run in profile.runs}
+    return [residual for residual in profile.residuals if residual.run in names]
+
+
+def _fitted(profile: Profile, kind: str = "") -> str:
+    """Count what was fitted: ``2 Runs and 3 published rows``."""
+    parts = [_count(len(profile.runs), f"{kind}Run")] if profile.runs else []
+    parts += [_count(len(profile.rows), "published row")] if profile.rows else []
+    return " and ".join(parts)
+
+
 def words(profile: Profile) -> list[str]:
     """Return sentences on the quality of the fit."""
     fit = (
-        f"{_count(len(profile.runs), 'Run')} fitted with {len(profile.parameters)} parameters: root-mean-square error "
+        f"{_fitted(profile)} fitted with {len(profile.parameters)} parameters: root-mean-square error "
         f"{percent(profile.rms_log_error).removeprefix('+')}"
     )
     missed = f"model discrepancy (beyond noise) {percent(profile.discrepancy).removeprefix('+')}"
@@ -81,18 +122,18 @@ def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
         Section(
             "Measured and fitted",
             ["Points are measured, with error bars of two standard deviations of noise; lines are fitted."],
-            charts=[_quantiles(profile, op) for op in OPS if any(r.op == op for r in profile.residuals)],
+            charts=[_quantiles(profile, op) for op in OPS if any(r.op == op for r in _of_runs(profile))],
         ),
         Section(
             "Residuals",
             [f"Standard deviation from one Run to the next: {noise}."],
-            [residuals_grid(profile)],
-            _residual_figures(profile),
+            residuals_grids(profile),
+            _residual_figures(profile) if profile.runs else [],
         ),
-        Section("The Runs", (), [_runs_grid(profile)]),
+        *([Section("The Runs", (), [_runs_grid(profile)])] if profile.runs else []),
     ]
     question = f"Which values of {_count(len(profile.parameters), 'parameter')} of {profile.spec} best fit "
-    header = Header(f"{question}{_count(len(profile.runs), 'measured Run')}?", fit, _identifiable(profile))
+    header = Header(f"{question}{_fitted(profile, 'measured ')}?", fit, _identifiable(profile))
     return write_page(path, f"Calibration of {profile.spec}", header, sections)
 
 

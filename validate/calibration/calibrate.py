@@ -1,4 +1,4 @@
-"""Calibration: fits a spec's parameters to measured Runs, with confidence intervals.
+"""Calibration: fits a spec's parameters to measured Runs and to published tables, with confidence intervals.
 
 Its three steps are staged estimates without simulation (`initial_estimates`); a global fit of simulated to measured
 log-quantiles, log-throughputs and CPU times (`fit`); intervals of the values (`uncertainty`). It returns a `Profile`.
@@ -6,6 +6,7 @@ log-quantiles, log-throughputs and CPU times (`fit`); intervals of the values (`
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +16,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from models.client_policy import ClientPolicies
 from models.spec_values import fit_at, value_at
 from models.store import Spec
 from traces.errors import InputError
 from traces.run import Run
+from traces.trace import Trace
 from validate.calibration.fit import SEEDS, Linear, Problem
 from validate.calibration.initial_estimates import staged_estimates
 from validate.calibration.parameters import Parameter, check, matters, parameters_of
-from validate.calibration.profile import Estimate, FittedRun, Profile, Residual
+from validate.calibration.profile import Estimate, FittedRow, FittedRun, Profile, Residual
+from validate.calibration.published import PublishedRow
 from validate.calibration.simulations import Requested, simulated_trace, simulations
 from validate.calibration.targets import Targets, targets_of
 from validate.calibration.uncertainty import (
@@ -34,7 +38,7 @@ from validate.calibration.uncertainty import (
     total_noise,
     unidentified,
 )
-from validate.compare.figures import Floats
+from validate.compare.figures import Floats, Label
 from validate.compare.measured import Measured
 from validate.compare.repetitions import repetition_warnings
 from validate.forecast.configurations import labels_of
@@ -57,6 +61,7 @@ def calibrate(
     anyway: bool = False,
     leave_out: bool = False,
     server_s: Mapping[str, Floats] | None = None,
+    published: Sequence[PublishedRow] = (),
     progress: Callable[[float], None] = lambda done: None,
 ) -> Profile:
     """Fit the parameters so that simulated Runs are closest to the measured ones.
@@ -76,6 +81,8 @@ def calibrate(
         leave_out: fit the others instead of refusing Runs that fail it; the profile lists them.
         server_s: seconds that each request took at the server (`server_trace.matched`), by name of the Run; quantiles
             of these, and of the rest of the latency, are fitted too.
+        published: rows of published tables, whose figures are fitted together with those of the Runs; each is simulated
+            with its settings and the spec's workload.
         progress: called with the approximate fraction done.
 
     Raises:
@@ -84,46 +91,44 @@ def calibrate(
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
     parameters = parameters_of(spec) if parameters is None else list(parameters)
-    if not runs or not parameters:
-        raise InputError("a fit needs at least one Run and one parameter")
+    if not (runs or published) or not parameters:
+        raise InputError("a fit needs at least one Run or published row, and one parameter")
     check(spec, parameters, source)
     with_cpu = models_cpu(spec)
     measured = [Measured(name, run, (server_s or {}).get(name), with_cpu) for name, run in runs]
     measured, left_out = _usable(measured, anyway, leave_out)
     _check_workloads(measured)
-    targets = targets_of(measured, seed)
-    parameters, matter = _relevant(spec, parameters, [measured[members[0]] for members in targets.configurations])
+    targets = targets_of(measured, seed, published)
+    workloads = [_workload(spec, measured, published, members[0]) for members in targets.configurations]
+    parameters, matter = _relevant(parameters, workloads)
     first = staged_estimates(spec, parameters, measured)
     guess = np.log([first.values[p.path] for p in parameters])
-    requests = np.array([len(m.run) for m in measured])
     requested = [
-        Requested(
-            simulated_trace(first_of.trace, requests[list(members)].max()),
-            targets.of(c),
-            first_of.policies,
-            first_of.faults,
-        )
-        for c, members in enumerate(targets.configurations)
-        for first_of in [measured[members[0]]]
+        _requested(measured, published, members, targets.of(c)) for c, members in enumerate(targets.configurations)
     ]
     starts = _starting_points(spec, parameters, guess)
     expected = _expected(matter, len(starts))
     with simulations(spec, requested, workers, lambda n: progress(min(0.99, n / expected))) as simulated:
-        lengths = np.array([len(a.trace) for a in requested])[targets.configuration] / requests[targets.run]
+        simulated_requests = np.array([len(a.trace) for a in requested])[targets.configuration]
+        # A published row is of many requests.
+        requests = np.array([*(len(m.run) for m in measured), *(math.inf for _ in published)])
+        lengths = simulated_requests / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, starts, confidence)
     notes = [*first.notes, *left_out, *_ignored_issues(measured)]
-    for members in targets.configurations:
+    for members in _of_runs(targets, measured):
         notes += repetition_warnings([(measured[i].name, measured[i].run) for i in members])
     if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
         notes.append(f"CPU times were not fitted: the model of {spec.store} has no CPU times of its processes")
+    names = [*(m.name for m in measured), *(row.name for row in published)]
     return Profile(
         store=spec.store,
         spec=Path(source).name,
         confidence=confidence,
         parameters=_estimates(problem, solution),
         runs=_fitted_runs(measured, targets),
-        residuals=tuple(_residuals(measured, targets, solution.near)),
+        rows=tuple(FittedRow(name=row.name, settings=row.settings) for row in published),
+        residuals=tuple(_residuals(names, targets, solution.near)),
         noise=targets.noise,
         discrepancy=solution.discrepancy,
         rms_log_error=float(np.sqrt(np.mean((solution.near.figures - targets.values) ** 2))),
@@ -238,18 +243,50 @@ def _cost(end: Linear) -> float:
     return end.cost
 
 
+@dataclass(frozen=True)
+class _Workload:
+    """What a configuration simulates: the spec, the requests, and the policies of clients (None: the spec's)."""
+
+    name: str
+    spec: Spec
+    trace: Trace
+    policies: ClientPolicies | None
+
+
+def _workload(spec: Spec, measured: Sequence[Measured], published: Sequence[PublishedRow], i: int) -> _Workload:
+    if i < len(measured):
+        return _Workload(measured[i].name, spec, measured[i].trace, measured[i].policies)
+    row = published[i - len(measured)]
+    return _Workload(row.name, row.spec, row.trace, None)
+
+
+def _requested(
+    measured: Sequence[Measured], published: Sequence[PublishedRow], members: Sequence[int], labels: tuple[Label, ...]
+) -> Requested:
+    if members[0] >= len(measured):
+        row = published[members[0] - len(measured)]
+        return Requested(row.trace, labels, None, published=row)
+    first, requests = measured[members[0]], max(len(measured[i].run) for i in members)
+    return Requested(simulated_trace(first.trace, requests), labels, first.policies, first.faults)
+
+
+def _of_runs(targets: Targets, measured: Sequence[Measured]) -> list[tuple[int, ...]]:
+    """Return the configurations that are of Runs, not of published rows."""
+    return [members for members in targets.configurations if members[0] < len(measured)]
+
+
 def _relevant(
-    spec: Spec, parameters: Sequence[Parameter], measured: Sequence[Measured]
+    parameters: Sequence[Parameter], workloads: Sequence[_Workload]
 ) -> tuple[list[Parameter], NDArray[np.bool_]]:
-    """Return the parameters on which any Run depends, and which Run depends on which, shape (runs, parameters).
+    """Return the parameters on which any workload depends, and which depends on which, shape (workloads, parameters).
 
     Raises:
-        InputError: a Run depends on no parameter.
+        InputError: a workload depends on no parameter.
     """
-    matter = np.array([matters(spec, parameters, m.trace, m.policies) for m in measured])
-    for m, own in zip(measured, matter, strict=True):
+    matter = np.array([matters(w.spec, parameters, w.trace, w.policies) for w in workloads])
+    for workload, own in zip(workloads, matter, strict=True):
         if not np.any(own):
-            raise InputError(f"{m.name}: its workload depends on none of the parameters to fit; leave it out")
+            raise InputError(f"{workload.name}: its workload depends on none of the parameters to fit; leave it out")
     used: list[bool] = np.any(matter, axis=0).tolist()
     return [p for p, use in zip(parameters, used, strict=True) if use], matter[:, used]
 
@@ -270,8 +307,9 @@ def _estimates(problem: Problem, solution: _Solution) -> dict[str, Estimate]:
 
 
 def _fitted_runs(measured: Sequence[Measured], targets: Targets) -> tuple[FittedRun, ...]:
-    labels = labels_of([measured[members[0]].requested for members in targets.configurations])
-    label_of = {i: label for label, members in zip(labels, targets.configurations, strict=True) for i in members}
+    configurations = _of_runs(targets, measured)
+    labels = labels_of([measured[members[0]].requested for members in configurations])
+    label_of = {i: label for label, members in zip(labels, configurations, strict=True) for i in members}
     return tuple(
         FittedRun(
             name=m.name,
@@ -283,11 +321,11 @@ def _fitted_runs(measured: Sequence[Measured], targets: Targets) -> tuple[Fitted
     )
 
 
-def _residuals(measured: Sequence[Measured], targets: Targets, near: Linear) -> list[Residual]:
+def _residuals(names: Sequence[str], targets: Targets, near: Linear) -> list[Residual]:
     noise = np.sqrt(np.diag(targets.covariance))
     return [
         Residual(
-            run=measured[run].name,
+            run=names[run],
             op=op,
             figure=figure,
             measured=float(np.exp(targets.values[i])),

@@ -51,10 +51,20 @@ class FittedRun(Strict):
     requests: int
 
 
+class FittedRow(Strict):
+    """A fitted row of a published table: file and line, and its settings."""
+
+    name: str
+    settings: str
+
+
 class Residual(Strict):
-    """A figure of an operation in a Run, measured and fitted, in seconds or operations per second.
+    """A figure of an operation in a Run or a published row, measured and fitted.
+
+    Figures of Runs are in seconds or operations per second, those of rows in the unit of their name.
 
     Attributes:
+        run: name of the Run or row.
         log_ratio: ln(fitted / measured).
         noise: standard deviation of ln(measured) from one Run to the next.
     """
@@ -76,7 +86,7 @@ class Profile(Strict):
         spec: the file name of the fitted spec.
         confidence: confidence level of the intervals.
         parameters: the estimates by path in the spec, as in `traces.spec_file.override`.
-        runs: the fitted Runs.
+        runs, rows: the fitted Runs, and rows of published tables.
         residuals: the residuals by figure.
         noise: standard deviation of the log-figure from one Run to the next over all Runs, by figure.
         discrepancy: standard deviation of log-residuals that the noise does not explain: the model discrepancy.
@@ -91,7 +101,8 @@ class Profile(Strict):
     spec: str
     confidence: Annotated[float, Field(gt=0, lt=1)]
     parameters: Annotated[dict[str, Estimate], Field(min_length=1)]
-    runs: Annotated[tuple[FittedRun, ...], Field(min_length=1)]
+    runs: tuple[FittedRun, ...]
+    rows: tuple[FittedRow, ...] = ()
     residuals: tuple[Residual, ...]
     noise: dict[str, float]
     discrepancy: float

@@ -15,6 +15,7 @@ from models.store import Spec, compile_spec
 from sim.parallel.process_pool import process_map
 from sim.simulate import requests_only
 from traces.trace import Trace
+from validate.calibration.published import PublishedRow, row_figures
 from validate.compare.figures import Floats, Label, figures_of, part_of, parts_of
 from validate.compare.server_part import simulate_server_part
 from validate.replay.cpu_usage import modelled_cpu_s
@@ -30,18 +31,20 @@ Fewer make the simulation noisier than the measurement, more make it needlessly 
 
 @dataclass(frozen=True)
 class Requested:
-    """The workload to simulate for the Runs of a configuration.
+    """The workload to simulate for the Runs, or published rows, of a configuration.
 
     Attributes:
         labels: the figures to return.
         policies: policies of the clients; None: those of the spec.
         faults: staged during the Runs.
+        published: the first of the rows; None: there are Runs.
     """
 
     trace: Trace
     labels: tuple[Label, ...]
     policies: ClientPolicies | None
     faults: tuple[FaultEvent, ...] = ()
+    published: PublishedRow | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,9 @@ def _know(spec: Spec, requested: tuple[Requested, ...]) -> None:
 def _figures(point: Point) -> Floats:
     spec, requested = _known
     trace, labels = requested[point.configuration].trace, requested[point.configuration].labels
+    published = requested[point.configuration].published
+    if published is not None:
+        return row_figures(with_values(published.spec, point.values), trace, point.seed, labels, published.steady)
     spec = as_recorded(with_values(spec, point.values), requested[point.configuration].policies)
     spec = with_faults(spec, requested[point.configuration].faults, "a Run")
     network, requests = compile_spec(spec, trace)

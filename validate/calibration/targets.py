@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from validate.calibration.published import PublishedRow
 from validate.compare.figures import Floats, Label, direction, sampling_noise
 from validate.compare.measured import Measured
 from validate.forecast.configurations import configurations_of
@@ -17,13 +18,14 @@ from validate.forecast.configurations import configurations_of
 
 @dataclass(frozen=True)
 class Targets:
-    """The figures to fit, Run after Run.
+    """The figures to fit, Run after Run, then published row after row.
 
     Attributes:
         values: log-figures, shape (figures,).
         labels: operation and name of each figure.
-        run, configuration: index of the Run and of the configuration of each figure, shape (figures,).
-        configurations: the Runs of each configuration; with the same workload, one simulation serves them all.
+        run, configuration: index of the Run or row, and of the configuration of each figure, shape (figures,). Rows are
+            counted after the Runs.
+        configurations: the Runs or rows of each configuration; with the same workload, one simulation serves them all.
         covariance: covariance of the log-figures from one Run to the next, shape (figures, figures).
     """
 
@@ -60,29 +62,37 @@ class Targets:
         return {name: float(np.sqrt(variance[names == name].mean())) for name in dict.fromkeys(names.tolist())}
 
 
-def targets_of(measured: Sequence[Measured], seed: int) -> Targets:
+def targets_of(measured: Sequence[Measured], seed: int, published: Sequence[PublishedRow] = ()) -> Targets:
     """Return the figures of Runs, with noise from block-bootstrap resamples and from repeated configurations.
 
     Args:
         seed: seed of the bootstrap.
+        published: rows whose figures follow, with assumed noise.
     """
     labels, values = [m.labels for m in measured], [m.figures for m in measured]
-    sampled = [sampling_noise(m.parts, m.labels, seed) for m in measured]
+    noise = [sampling_noise(m.parts, m.labels, seed) for m in measured]
     configurations = configurations_of([m.requested for m in measured])
-    beyond = _drift(configurations, labels, values, [np.diag(block) for block in sampled])
-    for block, own in zip(sampled, labels, strict=True):
+    beyond = _drift(configurations, labels, values, [np.diag(block) for block in noise])
+    for block, own in zip(noise, labels, strict=True):
         # A machine that is slower during a Run affects all figures of that Run.
         moved = np.array([direction(label) * np.sqrt(beyond.get(label[1], 0.0)) for label in own])
         block += np.outer(moved, moved)
+    by_settings: dict[tuple[str, bool], list[int]] = {}
+    for i, row in enumerate(published, len(measured)):
+        by_settings.setdefault((row.settings, row.steady), []).append(i)
+    configurations += by_settings.values()
+    labels += [row.labels for row in published]
+    values += [row.figures for row in published]
+    noise += [row.noise for row in published]
     counts = [len(own) for own in labels]
     configuration_of = {i: c for c, members in enumerate(configurations) for i in members}
     return Targets(
         np.concatenate(values),
         tuple(label for own in labels for label in own),
-        np.repeat(np.arange(len(measured)), counts),
-        np.repeat([configuration_of[i] for i in range(len(measured))], counts),
+        np.repeat(np.arange(len(labels)), counts),
+        np.repeat([configuration_of[i] for i in range(len(labels))], counts),
         tuple(map(tuple, configurations)),
-        scipy.linalg.block_diag(*sampled),
+        scipy.linalg.block_diag(*noise),
     )
 
 

@@ -11,10 +11,10 @@ from tests.validate.calibration.test_profile import profile_of
 @pytest.mark.parametrize(
     ("path", "value", "shown"),
     [
-        ("host.cpu.GET.constant", 0.0004, "400 µs"),
-        ("host.cpu.GET.per_byte", 2e-9, "2 ns"),
-        ("host.setup_time", 3e-5, "30.0 µs"),
-        ("host.after_commit", 0.3, "0.3"),
+        ("hosts.cpu.GET.constant", 0.0004, "400 µs"),
+        ("hosts.cpu.GET.per_byte", 2e-9, "2 ns"),
+        ("hosts.setup_time", 3e-5, "30.0 µs"),
+        ("hosts.after_commit", 0.3, "0.3"),
         ("drives.commit.distribution.factor", 40.0, "40"),
         ("drives.count", 4.0, "4"),
     ],

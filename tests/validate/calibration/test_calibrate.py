@@ -33,7 +33,7 @@ from validate.compare.measured import Measured
 
 DATA = minio()
 SPEC = spec_of(DATA, "spec")
-TRUTH = {"host.cpu.GET.constant": 0.0012, "host.cpu.GET.distribution.cv": 1.1}
+TRUTH = {"hosts.cpu.GET.constant": 0.0012, "hosts.cpu.GET.distribution.cv": 1.1}
 FITTED = [Parameter(path, value / 20, value * 20) for path, value in TRUTH.items()]
 
 
@@ -94,11 +94,11 @@ def test_intervals_cover_the_truth_as_often_as_they_claim():
     CPU times tell client and server apart, and not well: where a trial cannot, its profile says so.
     """
     law = "{constant: 0.38ms, distribution: {kind: lognormal, cv: 0.5}}"
-    data = minio("client.cpu={GET: 0.24ms}", f"host.cpu={{GET: {law}}}", "drives={read: 0}")
+    data = minio("client.cpu={GET: 0.24ms}", f"hosts.cpu={{GET: {law}}}", "drives={read: 0}")
     configurations = ((1, "GET", "4KiB"), (4, "GET", "4KiB"))
     trials = [recover_truth.trial(data, seed, configurations, operations=5000) for seed in (1, 2, 3, 4)]
     rows = recover_truth.table(trials, 0.95)["parameters"]
-    assert set(rows) == {"client.cpu.GET.constant", "host.cpu.GET.constant", "host.cpu.GET.distribution.cv"}
+    assert set(rows) == {"client.cpu.GET.constant", "hosts.cpu.GET.constant", "hosts.cpu.GET.distribution.cv"}
     assert all(row["identified"] >= 3 for row in rows.values())
     assert sum(row["identified"] - row["covered"] for row in rows.values()) <= 3
     assert all(row["median_half_width"] < 0.5 for row in rows.values())
@@ -106,18 +106,18 @@ def test_intervals_cover_the_truth_as_often_as_they_claim():
 
 def test_parameters_that_are_not_identifiable_are_named():
     """Of one size, a time per byte is as good as a constant."""
-    pair = [Parameter("host.cpu.GET.constant", 1e-5, 1e-1), Parameter("host.cpu.GET.per_byte", 1e-11, 1e-5)]
-    both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"host.cpu.GET.per_byte": 1.2e-9}))]
+    pair = [Parameter("hosts.cpu.GET.constant", 1e-5, 1e-1), Parameter("hosts.cpu.GET.per_byte", 1e-11, 1e-5)]
+    both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"hosts.cpu.GET.per_byte": 1.2e-9}))]
     found = calibrate(SPEC, both, pair)
     assert not all(e.identified for e in found.parameters.values())
-    assert any("identifiable: " in text and "host.cpu.GET" in text for text in found.notes)
+    assert any("identifiable: " in text and "hosts.cpu.GET" in text for text in found.notes)
 
 
 def test_a_model_that_lacks_something_is_found_out_and_is_less_sure(profile):
-    other = [("one", RUNS[0][1]), ("four", measured(4, 12, "host.cores=4"))]
+    other = [("one", RUNS[0][1]), ("four", measured(4, 12, "hosts.cores.count=4"))]
     found = calibrate(SPEC, other, FITTED)
     assert found.discrepancy > 0.05
-    path = "host.cpu.GET.constant"
+    path = "hosts.cpu.GET.constant"
     widths = [p.parameters[path].high / p.parameters[path].low for p in (profile, found)]
     assert np.log(widths[1]) > 2 * np.log(widths[0])
 
@@ -141,7 +141,7 @@ def test_repeated_cells_show_the_drift_between_runs():
 
 def test_only_what_the_spec_names_is_fitted():
     paths = [p.path for p in parameters_of(SPEC)]
-    assert "host.cpu.GET.distribution.cv" in paths
+    assert "hosts.cpu.GET.distribution.cv" in paths
     assert "client.cpu.HEAD.constant" in paths  # a bare duration
     assert "drives.read.constant" not in paths
     assert not [path for path in paths if path.startswith("workload")]
@@ -149,16 +149,17 @@ def test_only_what_the_spec_names_is_fitted():
 
 def test_parameters_are_added_bounded_and_fixed():
     found = {
-        p.path: p for p in chosen(SPEC, [Parameter.parse("drives.read.constant=1e-5..0.1")], ["client", "host.cpu.GET"])
+        p.path: p
+        for p in chosen(SPEC, [Parameter.parse("drives.read.constant=1e-5..0.1")], ["client", "hosts.cpu.GET"])
     }
     assert found["drives.read.constant"] == Parameter("drives.read.constant", 1e-5, 0.1)
-    assert not [path for path in found if path.startswith(("client", "host.cpu.GET"))]
-    assert "host.cpu.PUT.constant" in found
-    for text in ("host.cpu.GET.constant", "a=1", "a=x..y", "a=1..2s"):
+    assert not [path for path in found if path.startswith(("client", "hosts.cpu.GET"))]
+    assert "hosts.cpu.PUT.constant" in found
+    for text in ("hosts.cpu.GET.constant", "a=1", "a=x..y", "a=1..2s"):
         with pytest.raises(InputError, match=r"write it like|bounds"):
             Parameter.parse(text)
-    with pytest.raises(InputError, match=r"fix host\.cores: not a fitted parameter"):
-        chosen(SPEC, fixed=["host.cores"])
+    with pytest.raises(InputError, match=r"fix hosts\.cores\.count: not a fitted parameter"):
+        chosen(SPEC, fixed=["hosts.cores.count"])
     with pytest.raises(InputError, match="bounds"):
         Parameter("a", 1, 1)
 
@@ -166,7 +167,9 @@ def test_parameters_are_added_bounded_and_fixed():
 def test_a_run_depends_on_what_its_requests_take():
     trace = RUNS[0][1].trace
     by_path = {p.path: p for p in parameters_of(SPEC)}
-    requested = [by_path[path] for path in ("host.cpu.GET.per_byte", "host.cpu.PUT.constant", "drives.commit.constant")]
+    requested = [
+        by_path[path] for path in ("hosts.cpu.GET.per_byte", "hosts.cpu.PUT.constant", "drives.commit.constant")
+    ]
     assert matters(SPEC, requested, trace).tolist() == [True, False, False]
 
 
@@ -174,7 +177,7 @@ def test_a_run_is_fitted_with_the_policies_it_was_made_with():
     hedge = {"after": 0.002, "budget": None, "cancel": False}
     run = measured(2, 11, f"client.hedge={json.dumps(hedge)}")
     told = replace(run, info=run.info | {"client_policies": {"hedge": hedge}})
-    known = with_values(SPEC, {"host.cpu.GET.constant": TRUTH["host.cpu.GET.constant"]})
+    known = with_values(SPEC, {"hosts.cpu.GET.constant": TRUTH["hosts.cpu.GET.constant"]})
     found, untold = (calibrate(known, [("run", r)], FITTED[1:]) for r in (told, run))
     path = FITTED[1].path
     assert found.values[path] == pytest.approx(TRUTH[path], rel=0.05)
@@ -182,9 +185,9 @@ def test_a_run_is_fitted_with_the_policies_it_was_made_with():
 
 
 def test_what_a_call_between_servers_takes_is_told_where_all_else_is_known():
-    data = minio("drives.count=4", "host.servers=4", "host.internode={call: {constant: 0.1ms}, latency: 0.2ms}")
+    data = minio("drives.count=4", "hosts.processes=4", "hosts.internode={call: {constant: 0.1ms}, latency: 0.2ms}")
     spec = spec_of(data, "spec")
-    parameter = next(p for p in parameters_of(spec) if p.path == "host.internode.call.constant")
+    parameter = next(p for p in parameters_of(spec) if p.path == "hosts.internode.call.constant")
     hidden = with_values(spec, {parameter.path: 0.00004})
     run = simulate(hidden, generate(hidden.workload, seed=1), seed=2)
     found = calibrate(spec, [("run", run)], [parameter]).parameters[parameter.path]
@@ -281,13 +284,13 @@ def test_nothing_to_fit_is_refused():
     with pytest.raises(InputError, match="at least one"):
         calibrate(SPEC, [], FITTED)
     with pytest.raises(InputError, match="not in the spec"):
-        calibrate(SPEC, RUNS, [Parameter("host.cpu.GIT.constant", 1e-5, 1)])
+        calibrate(SPEC, RUNS, [Parameter("hosts.cpu.GIT.constant", 1e-5, 1)])
     with pytest.raises(InputError, match="above 0"):
         calibrate(SPEC, RUNS, [Parameter("drives.write.per_byte", 1e-12, 1e-6)])
-    with pytest.raises(InputError, match=r"spec: host\.after_commit: "):
-        calibrate(SPEC, RUNS, [Parameter("host.after_commit", 0.05, 1.5)])
-    with pytest.raises(InputError, match=r"host\.cores: "):
-        calibrate(SPEC, RUNS, [Parameter("host.cores", 1, 4)])
+    with pytest.raises(InputError, match=r"spec: hosts\.after_commit: "):
+        calibrate(SPEC, RUNS, [Parameter("hosts.after_commit", 0.05, 1.5)])
+    with pytest.raises(InputError, match=r"hosts\.cores\.count: "):
+        calibrate(SPEC, RUNS, [Parameter("hosts.cores.count", 1, 4)])
 
 
 def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
@@ -305,24 +308,24 @@ def test_the_command_writes_a_profile_that_simulate_takes(capsys, tmp_path):
         "--workers",
         "1",
     ]
-    fixed = [x for path in ("client", "host.cpu.GET.per_byte") for x in ("--fix", path)]
+    fixed = [x for path in ("client", "hosts.cpu.GET.per_byte") for x in ("--fix", path)]
     code, said, err = tailcast(capsys, *requested, *fixed, "--json")
     assert code == 0, err
     profile = Profile.read(out)
     assert json.loads(said) == json.loads(profile.model_dump_json())
-    assert set(profile.parameters) == {"host.cpu.GET.constant", "host.cpu.GET.distribution.cv"}
-    assert profile.values["host.cpu.GET.constant"] == pytest.approx(TRUTH["host.cpu.GET.constant"], rel=0.1)
+    assert set(profile.parameters) == {"hosts.cpu.GET.constant", "hosts.cpu.GET.distribution.cv"}
+    assert profile.values["hosts.cpu.GET.constant"] == pytest.approx(TRUTH["hosts.cpu.GET.constant"], rel=0.1)
     assert page.stat().st_size > 1e6
     applied = spec_of(profile.applied_to(DATA, "spec"), "spec")
-    assert applied.host.cpu["GET"].constant == profile.values["host.cpu.GET.constant"]
+    assert applied.hosts.cpu["GET"].constant == profile.values["hosts.cpu.GET.constant"]
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--fix", "nothing.here"], "fix nothing.here"),
-        (["--parameter", "host.cores"], "parameter host.cores: write it like"),
-        (["--set", "host.coers=2"], "host.coers: unknown field"),
+        (["--parameter", "hosts.cores.count"], "parameter hosts.cores.count: write it like"),
+        (["--set", "hosts.coers=2"], "hosts.coers: unknown field"),
         (["--confidence", "2"], "'--confidence': 2 is 200 %"),
     ],
 )
@@ -346,4 +349,4 @@ def test_the_page_opens_without_errors_and_asks_nothing_of_a_network(profile, tm
         assert all(url.startswith(("file:", "data:", "about:")) for url in page.fetched)
         charts = page.evaluate("document.querySelectorAll('.chart .main-svg').length")
         assert charts >= 3
-        assert "host.cpu.GET.constant" in page.evaluate("document.body.innerText")
+        assert "hosts.cpu.GET.constant" in page.evaluate("document.body.innerText")

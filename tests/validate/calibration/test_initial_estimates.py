@@ -24,11 +24,11 @@ TRUTH = {
     "client.cpu.GET.constant": 0.0004,
     "client.cpu.PUT.constant": 0.0006,
     "client.cpu.PUT.per_byte": 1e-10,
-    "host.cpu.GET.constant": 0.0009,
-    "host.cpu.GET.per_byte": 2e-9,
-    "host.cpu.GET.distribution.cv": 0.8,
-    "host.cpu.PUT.constant": 0.001,
-    "host.cpu.PUT.per_byte": 1e-8,
+    "hosts.cpu.GET.constant": 0.0009,
+    "hosts.cpu.GET.per_byte": 2e-9,
+    "hosts.cpu.GET.distribution.cv": 0.8,
+    "hosts.cpu.PUT.constant": 0.001,
+    "hosts.cpu.PUT.per_byte": 1e-8,
     "drives.commit.constant": 0.003,
     "drives.commit.distribution.factor": 40.0,
     "drives.commit.distribution.probability": 0.03,
@@ -71,18 +71,18 @@ def test_the_tail_gives_the_slow_mode():
     # 1 MiB PUTs have two commits, so they show it twice as often.
     assert 0.015 < found["drives.commit.distribution.probability"] < 0.09
     assert 20 < found["drives.commit.distribution.factor"] < 80
-    assert 0.4 < found["host.cpu.GET.distribution.cv"] < 1.2
+    assert 0.4 < found["hosts.cpu.GET.distribution.cv"] < 1.2
 
 
 def test_a_mix_splits_into_its_operations():
     found = estimates(*(measured(1, mix, "4KiB") for mix in ("{GET: 80, PUT: 20}", "{GET: 20, PUT: 80}"))).values
-    assert found["host.cpu.GET.constant"] == pytest.approx(0.0009, rel=0.1)
-    assert found["host.cpu.PUT.constant"] == pytest.approx(0.001, rel=0.1)
+    assert found["hosts.cpu.GET.constant"] == pytest.approx(0.0009, rel=0.1)
+    assert found["hosts.cpu.PUT.constant"] == pytest.approx(0.001, rel=0.1)
 
 
 def test_server_side_data_are_optional():
     found = estimates(*(measured(1, "{GET: 1}", size, with_cpu=False) for size in ("4KiB", "1MiB"))).values
-    whole = found["client.cpu.GET.constant"] + found["host.cpu.GET.constant"]
+    whole = found["client.cpu.GET.constant"] + found["hosts.cpu.GET.constant"]
     assert whole == pytest.approx(0.0013, rel=0.1)
 
 

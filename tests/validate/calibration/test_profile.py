@@ -16,7 +16,7 @@ from traces.errors import InputError
 from validate.calibration.profile import Estimate, FittedRun, Profile, Residual
 
 VALUES = {
-    "host.cpu.GET.constant": 0.0123,
+    "hosts.cpu.GET.constant": 0.0123,
     "client.cpu.HEAD.constant": 0.0007,
     "drives.commit.distribution.factor": 33.0,
 }
@@ -42,7 +42,7 @@ def profile_of(values: dict[str, float], store: str = "minio") -> Profile:
         noise={"p50": 0.01},
         discrepancy=0.02,
         rms_log_error=0.095,
-        notes=("not identifiable: host.cpu.GET.per_byte",),
+        notes=("not identifiable: hosts.cpu.GET.per_byte",),
         seed=3,
         simulations=100,
         versions={"tailcast": "0"},
@@ -61,8 +61,8 @@ def test_values_go_where_the_spec_has_them_and_nowhere_else():
     before, spec = minio(), spec_of(data, "spec")
     fitted = spec_of(profile_of(VALUES).applied_to(data, "spec"), "spec")
     assert data == before
-    assert fitted.host.cpu["GET"].constant == 0.0123
-    assert fitted.host.cpu["GET"].distribution == spec.host.cpu["GET"].distribution
+    assert fitted.hosts.cpu["GET"].constant == 0.0123
+    assert fitted.hosts.cpu["GET"].distribution == spec.hosts.cpu["GET"].distribution
     assert fitted.client.cpu["HEAD"].constant == 0.0007  # a bare duration in the spec
     assert fitted.client.cpu["GET"] == spec.client.cpu["GET"]
     assert fitted.drives.commit.distribution.factor == 33
@@ -88,8 +88,8 @@ def test_another_store_s_profile_is_refused():
     [
         (lambda p: p.pop("store"), "store: is missing"),
         (lambda p: p.update(colour="red"), "colour: unknown field"),
-        (lambda p: p["parameters"]["host.cpu.GET.constant"].update(low=1.0), "must be between low"),
-        (lambda p: p["parameters"]["host.cpu.GET.constant"].update(value="fast"), "value: is 'fast'"),
+        (lambda p: p["parameters"]["hosts.cpu.GET.constant"].update(low=1.0), "must be between low"),
+        (lambda p: p["parameters"]["hosts.cpu.GET.constant"].update(value="fast"), "value: is 'fast'"),
         (lambda p: p.update(parameters={}), "parameters: is {}"),
         (lambda p: p.update(confidence=1.5), "confidence: is 1.5"),
     ],
@@ -112,7 +112,7 @@ def test_a_missing_profile_is_refused(tmp_path):
 
 def test_simulate_takes_a_profile_and_set_goes_before_it(capsys, tmp_path):
     path = tmp_path / "p.yaml"
-    profile_of({"host.cpu.GET.constant": 0.05}).write(path)
+    profile_of({"hosts.cpu.GET.constant": 0.05}).write(path)
     requested = ["simulate", str(EXAMPLE), "--set", "workload.duration=null", "--set", "workload.operations=300"]
     requested += [
         "--set",
@@ -120,11 +120,11 @@ def test_simulate_takes_a_profile_and_set_goes_before_it(capsys, tmp_path):
         "--set",
         "workload.mix={GET: 1}",
         "--set",
-        "host.after_response=0",
+        "hosts.after_response=0",
         "--json",
     ]
     p50 = []
-    for more in ([], ["--profile", str(path)], ["--profile", str(path), "--set", "host.cpu.GET.constant=0.2"]):
+    for more in ([], ["--profile", str(path)], ["--profile", str(path), "--set", "hosts.cpu.GET.constant=0.2"]):
         code, out, _ = tailcast(capsys, *requested, *more)
         assert code == 0
         p50.append(json.loads(out)["ops"]["GET"]["latency_s"]["p50"])
