@@ -28,16 +28,16 @@ from sim.experiments.variants import Variants, assignment
 TOLERANCE = 0.01
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 MINIO = ("minio.yaml", ["workload.rate=800/s", "workload.duration=null", "workload.operations=6000"])
-SLOW_READS = "host.cpu.GET.distribution={kind: slow_mode, probability: 0.02, factor: 40}"
+SLOW_READS = "hosts.cpu.GET.distribution={kind: slow_mode, probability: 0.02, factor: 40}"
 CEPH = ("ceph/redhat-112-hdd.yaml", ["workload.operations=3000"])
 
 LIMITS: tuple[tuple[tuple[str, list[str]], str, str, list[float]], ...] = (
     (MINIO, "max workload.rate", "GET.p99<20ms", np.geomspace(400, 3200, 210).tolist()),
-    ((MINIO[0], [*MINIO[1], "workload.rate=3000/s"]), "min host.cores", "PUT.p99<10ms", list(range(1, 17))),
+    ((MINIO[0], [*MINIO[1], "workload.rate=3000/s"]), "min hosts.cores.count", "PUT.p99<10ms", list(range(1, 17))),
     (CEPH, "max workload.clients", "PUT.p99<60ms", list(range(8, 257, 4))),
 )
 BEST = (
-    (MINIO[0], [*MINIO[1], SLOW_READS, "client.hedge.budget=null", "host.cores=8"]),
+    (MINIO[0], [*MINIO[1], SLOW_READS, "client.hedge.budget=null", "hosts.cores.count=8"]),
     "best client.hedge.after in 0.3ms..20ms", "GET.p99", 0.03, np.geomspace(0.3e-3, 20e-3, 85).tolist(),
 )  # fmt: skip
 

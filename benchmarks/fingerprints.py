@@ -103,6 +103,16 @@ EXAMPLES: Mapping[str, Example] = {
     "ceph/rbd-fio": Example(
         shorter="workload.operations=20000", other="workload.rate=50000/s workload.operations=10000"
     ),
+    "minio-two-groups": Example(
+        shorter="workload.duration=20s",
+        few="workload.duration=3s",
+        other="workload.duration=20s workload.groups.backup.rate=5/s",
+    ),
+    "ceph/two-groups": Example(
+        shorter="workload.duration=5s",
+        few="workload.duration=1s",
+        other="workload.duration=5s workload.groups.backup.rate=20/s",
+    ),
     "ceph/reshard-stall": Example(few="workload.duration=11s", other="workload.rate=60/s"),
 }
 """By file below examples/, without its ending; a spec that is not here is simulated as it stands."""
@@ -132,10 +142,10 @@ ODD_SIZES = "'workload.object_size={kind: lognormal, mean: 3MiB, cv: 2, max: 40M
 MINIO_VARIANTS: Mapping[str, str] = {
     "32 clients, 1 MiB": "workload.clients=32 workload.object_size=1MiB workload.duration=3s",
     "mixed, lognormal sizes": f"{MIXED} {ODD_SIZES} workload.duration=5s",
-    "four servers": "drives.count=4 host.servers=4 host.internode.call.constant=0.1ms workload.duration=5s",
+    "four servers": "drives.count=4 hosts.processes=4 hosts.internode.call.constant=0.1ms workload.duration=5s",
     "four servers, locks": (
-        "drives.count=4 host.servers=4 host.internode.call.constant=0.1ms host.internode.latency=0.05ms "
-        "host.internode.lock_conflict_fraction=0.3 'workload.mix={GET: 50, PUT: 50}' workload.duration=5s"
+        "drives.count=4 hosts.processes=4 hosts.internode.call.constant=0.1ms hosts.internode.latency=0.05ms "
+        "hosts.internode.lock_conflict_fraction=0.3 'workload.mix={GET: 50, PUT: 50}' workload.duration=5s"
     ),
     "profile": "workload.duration=5s",
     "zipf, bursts": (
@@ -151,9 +161,10 @@ MINIO_VARIANTS: Mapping[str, str] = {
         "'workload.think_time={mean: 5ms, distribution: exponential}' workload.stagger=2ms"
     ),
     "own machine, bandwidth, wake": (
-        "client.placement=own network.bandwidth=100MB/s host.setup_time=0.05ms workload.clients=32 workload.duration=5s"
+        "client.placement=own network.bandwidth=100MB/s hosts.setup_time=0.05ms workload.clients=32 "
+        "workload.duration=5s"
     ),
-    "in order of age": "host.age_bias=1 host.quantum=0.5ms workload.clients=32 workload.duration=5s",
+    "in order of age": "hosts.age_bias=1 hosts.quantum=0.5ms workload.clients=32 workload.duration=5s",
     "neighbour": (
         "workload.rate=200/s workload.duration=10s "
         "'faults=[{kind: noisy_neighbour, at: 3s, until: 6s, resource: cpu, fraction: 0.4}]'"
@@ -291,7 +302,7 @@ def question_cases() -> Iterator[Case]:
         "--set workload.operations=1000 --slo 'PUT.p99<100ms' --replications 3",
         "whatif vary, prices": f"whatif {billion} --vary gateways.count=7,14 --vary gateways.cores=4,6 "
         "--set workload.operations=1000 --slo 'PUT.p99<100ms' --replications 2",
-        "whatif vary, two workers": f"whatif {minio} --vary host.cores=2,4 --vary client.hedge.after=none,p95 "
+        "whatif vary, two workers": f"whatif {minio} --vary hosts.cores.count=2,4 --vary client.hedge.after=none,p95 "
         "--set workload.duration=2s --slo 'GET.p99<10ms' --replications 3 --workers 2",
         "whatif samples": f"whatif {minio} --vary workload.clients=1..32 --vary network.latency=0.05ms..0.3ms "
         "--samples 6 --set workload.duration=1s --slo 'GET.p99<10ms' --precision 0.3 --steady",
@@ -302,7 +313,7 @@ def question_cases() -> Iterator[Case]:
         "whatif find best": f"find {minio} 'best client.hedge.after in 0.5ms..20ms' --set workload.duration=2s "
         "--target GET.p99 --extra-load 0.05",
         "whatif sensitivity": f"sensitivity {minio} --vary workload.clients=2..32 --vary "
-        "host.cpu.GET.constant=0.2ms..0.8ms --vary network.latency=0.05ms..0.3ms --target GET.p99 --trajectories 4 "
+        "hosts.cpu.GET.constant=0.2ms..0.8ms --vary network.latency=0.05ms..0.3ms --target GET.p99 --trajectories 4 "
         "--set workload.duration=1s --replications 3",
         "whatif failure minio": "failures examples/minio-12-hdd.yaml drive slow-drive=3 "
         "noisy-neighbour:drives=0.3 host --slo 'GET.p99<100ms' --set workload.duration=30s --replications 3",
@@ -322,7 +333,7 @@ def measured_cases(root: Path) -> Iterator[Case]:
         "demo": f"{demo}/minio.yaml {recorded}/PUT-4KiB-c1 {recorded}/GET-4KiB-c1",
         "with fixed values": f"examples/minio.yaml {recorded}/GET-1MiB-c1 {recorded}/GET-4KiB-c4 --fix client "
         "--fix drives",
-        "with a further one": f"{demo}/minio.yaml {recorded}/PUT-4KiB-c4 --parameter host.after_commit=0.05..0.9",
+        "with a further one": f"{demo}/minio.yaml {recorded}/PUT-4KiB-c4 --parameter hosts.after_commit=0.05..0.9",
     }
     for what, command in fits.items():
         yield Case(f"calibrate {what}", (f"calibrate {command} --anyway",))

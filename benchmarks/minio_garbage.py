@@ -1,4 +1,4 @@
-"""Memory that MinIO's server allocates per request, and frequency of collections, for `host.garbage_collector`.
+"""Memory that MinIO's server allocates per request, and frequency of collections, for `hosts.garbage_collector`.
 
     python benchmarks/minio_garbage.py [--form one-drive] [--seconds S] [--json]
 

@@ -42,8 +42,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import quantiles
 from validate.lab import lab
-from validate.lab.box.accesses import drive_accesses
-from validate.lab.box.set_up import logs_of
+from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape, read_shape
 from validate.lab.minio.store import Minio
 from validate.lab.store import Form, Store
@@ -200,7 +199,7 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
         if run.info["aborted"]:
             raise KeyboardInterrupt
         if store.box is not None:
-            run = replace(run, drive_accesses=drive_accesses(logs_of(store.box), run))
+            run = with_accesses(store.box, run)
         for line in run.info["left_behind"]:
             say(f"warning: {line}")
         broken = limits.broken(run.info["cpu"])

@@ -25,8 +25,8 @@ from validate.compare.run_quality import check_quality
 STORE = {
     "store": "minio",
     "client": {"placement": "storage_hosts", "cpu": {"GET": "0.25ms", "PUT": "0.3ms"}},
-    "host": {
-        "cores": 2,
+    "hosts": {
+        "cores": {"count": 2},
         "cpu": {
             "GET": {"constant": "0.5ms", "distribution": {"kind": "lognormal", "cv": 0.5}},
             "PUT": {"constant": "1.5ms", "distribution": {"kind": "lognormal", "cv": 0.5}},
@@ -66,9 +66,9 @@ def run_of(workload: dict[str, object], seed: int, slower: float = 1.0) -> Run:
 
 
 def _spec(workload: dict[str, object], slower: float) -> Spec:
-    host = {**STORE["host"], "cpu": {op: law | {"constant": float(law["constant"][:-2]) * 1e-3 * slower}
-                                     for op, law in STORE["host"]["cpu"].items()}}  # fmt: skip
-    return spec_of(STORE | {"host": host, "workload": workload}, "benchmark")
+    host = {**STORE["hosts"], "cpu": {op: law | {"constant": float(law["constant"][:-2]) * 1e-3 * slower}
+                                     for op, law in STORE["hosts"]["cpu"].items()}}  # fmt: skip
+    return spec_of(STORE | {"hosts": host, "workload": workload}, "benchmark")
 
 
 def faults_of(workload: dict[str, object], trials: int, slower: float = 1.0) -> list[Mapping[str, str]]:

@@ -23,13 +23,13 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 _CEPH = "ceph/redhat-112-hdd.yaml"
 _CLOSED = ("workload.duration=null", "workload.operations=5000")
-_OPEN = (*_CLOSED, "workload.rate=250/s", "host.cores=3")
+_OPEN = (*_CLOSED, "workload.rate=250/s", "hosts.cores.count=3")
 _UNHEDGED, _HEDGED = "client.hedge.after=null", "client.hedge.after=p95"
 
 PAIRS: dict[str, tuple[str, tuple[str, ...], str, str, str]] = {
-    "MinIO, open loop: a third core": ("minio.yaml", _OPEN, "host.cores=2", "host.cores=3", "GET"),
+    "MinIO, open loop: a third core": ("minio.yaml", _OPEN, "hosts.cores.count=2", "hosts.cores.count=3", "GET"),
     "MinIO, open loop: hedge at p95": ("minio.yaml", _OPEN, _UNHEDGED, _HEDGED, "GET"),
-    "MinIO, 8 clients: a third core": ("minio.yaml", _CLOSED, "host.cores=2", "host.cores=3", "GET"),
+    "MinIO, 8 clients: a third core": ("minio.yaml", _CLOSED, "hosts.cores.count=2", "hosts.cores.count=3", "GET"),
     "Ceph, 112 disks: 8 gateways for 7": (_CEPH, (), "gateways.count=7", "gateways.count=8", "PUT"),
     "Ceph, 112 disks: 32 index shards for 16": (_CEPH, (), "buckets.shards=16", "buckets.shards=32", "PUT"),
     "Ceph, 112 disks: 5 % fewer seeks": (

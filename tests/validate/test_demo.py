@@ -50,7 +50,7 @@ def test_demo_forecasts_the_recorded_heavy_load(capsys, tmp_path):
     result = json.loads(said)
     assert code == 0
     assert result["comparison"]["verdict"] == "agree"
-    assert {"host.cpu.GET.constant", "drives.commit.constant"} < set(result["fit"]["values"])
+    assert {"hosts.cpu.GET.constant", "drives.commit.constant"} < set(result["fit"]["values"])
     for op in ("GET", "PUT"):
         forecast, measured = (result[side]["ops"][op]["throughput_ops"] for side in ("forecast", "measured"))
         assert forecast == pytest.approx(measured, rel=0.15)

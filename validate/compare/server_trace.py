@@ -45,16 +45,18 @@ def read_server_trace(path: Path) -> list[Handled]:
     """
     # The readers take a quarter of a second to import, and few Runs have such a trace.
     from traces.logs.import_report import ImportReport
-    from traces.readers.formats import detect
+    from traces.readers.formats import Head
     from traces.readers.registry import FORMATS
     from traces.readers.source import Source
     from validate.lab.registry import STORES
 
     found: list[Handled] = []
     source = Source(path)
-    told = {kind.trace_format for kind in STORES.values()}
-    formats = tuple(known for known in FORMATS if known.name in told)
-    its_format = formats[0] if len(formats) == 1 else detect(source, formats)
+    formats = {known.name: known for known in FORMATS}
+    told = [formats[kind.trace_format] for kind in STORES.values() if kind.trace_format]
+    head = Head(source.name.name, source.head(), source.path)
+    # A file that none recognises is read like the first store's, so that the error names the line.
+    its_format = next((known for known in told if known.recognises(head)), told[0])
     for records in its_format.read(source, ImportReport(strict=True)):
         names = ("op", "bucket", "key", "time_ns", "latency_ns")
         found += [

@@ -130,7 +130,7 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
 
 def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     """Without them, and without CPU times, one client's latency is one sum."""
-    fitted = {"host.cpu.GET.constant": 1.5e-3, "client.cpu.GET.constant": 0.6e-3}
+    fitted = {"hosts.cpu.GET.constant": 1.5e-3, "client.cpu.GET.constant": 0.6e-3}
     spec = with_values(spec_of(minio("client.placement=own", "workload.clients=2"), "spec"), fitted)
     trace = generate(spec.workload, seed=1)
     run, server_s = simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=5)

@@ -31,7 +31,7 @@ from validate.forecast.prediction import end_to_end, pair_errors
 from validate.forecast.validation import TOLERANCES, Validation, validate
 from validate.replay.recorded_policies import recorded_policies
 
-SLOWER = ["host.cpu.GET.constant=0.75ms", "host.cpu.PUT.constant=3.2ms", "network.latency=0.25ms"]  # some 40 % more
+SLOWER = ["hosts.cpu.GET.constant=0.75ms", "hosts.cpu.PUT.constant=3.2ms", "network.latency=0.25ms"]  # some 40 % more
 LOADS = {
     "c1": ["workload.clients=1"],
     "c4": ["workload.clients=4"],
@@ -327,13 +327,13 @@ def test_values_out_of_range_are_refused(folder, bad):
 
 def profile_of(run: Run, path: Path) -> Path:
     """A profile that puts the example's own CPU time of a GET back into a spec in which it is wrong."""
-    value = load_spec(EXAMPLE).host.cpu["GET"].constant
+    value = load_spec(EXAMPLE).hosts.cpu["GET"].constant
     estimate = Estimate(
         value=value, low=value / 2, high=value * 2, identified=True, guess=value, bounds=(value / 9, value * 9)
     )
     fitted = FittedRun(name="c1-1", configuration="", started_at=run.info["started_at"], requests=len(run))
     profile = Profile(
-        store="minio", spec="minio.yaml", confidence=0.95, parameters={"host.cpu.GET.constant": estimate},
+        store="minio", spec="minio.yaml", confidence=0.95, parameters={"hosts.cpu.GET.constant": estimate},
         runs=(fitted,), residuals=(), noise={}, discrepancy=0.0, rms_log_error=0.0, notes=(), seed=0, simulations=1,
         versions={},
     )  # fmt: skip
@@ -397,7 +397,7 @@ def test_a_profile_puts_values_right_and_its_runs_aside(folder, tmp_path, capsys
         (["--tolerance", "p50=0"], "'0' is not a fraction above 0"),
         (["--seeds", "1"], "seeds"),
         (["--profile", "absent.yaml"], "absent.yaml: no such file"),
-        (["--set", "host.cores=none"], "host.cores"),
+        (["--set", "hosts.cores.count=none"], "hosts.cores.count"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(folder, capsys, arguments, said):

@@ -1,0 +1,137 @@
+"""The failures that are staged on a MinIO in a box: their loads, faults and phases, and what is read off a Run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from models.client_policy import ClientPolicies
+from traces.run import Run
+from traces.spec_file import validated
+from traces.tables import OPS
+from traces.trace import Trace
+from traces.workload.generate import generate
+from traces.workload.keys import UniformKeys
+from traces.workload.workload import Workload
+
+RATE_OPS = 12.0
+"""Well below capacity: a drive is busy for 0.12 of the time, and one that is five times slower for 0.6."""
+SIZE, OBJECTS = "64KiB", 100
+MIX = {"GET": 0.7, "PUT": 0.3}
+BEGIN_S = 20.0
+_SETTLED_S = 2.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A failure, or a light load without one.
+
+    Attributes:
+        fault: what fails, as `tailcast lab fault` has it, without its time; empty: nothing.
+        for_s, length_s: how long the fault lasts, and the load.
+        clients: of a closed loop; 0: an open loop at `RATE_OPS`.
+        mix: operations of the load.
+        policies: of the clients, as in the section `client` of a spec.
+    """
+
+    name: str
+    fault: str = ""
+    for_s: float = 30.0
+    length_s: float = 90.0
+    clients: int = 0
+    mix: tuple[tuple[str, float], ...] = tuple(MIX.items())
+    policies: str = "{}"
+
+    @property
+    def faults(self) -> list[str]:
+        """The fault with its time, as `tailcast replay --fault` takes it."""
+        return [f"{self.fault} at {BEGIN_S:g}s for {self.for_s:g}s"] if self.fault else []
+
+    @property
+    def client(self) -> ClientPolicies:
+        """The policies of the clients."""
+        return validated(ClientPolicies, json.loads(self.policies), self.name)
+
+    def trace(self, seed: int) -> Trace:
+        """Return the requests: GETs read objects that are there before, and every PUT writes one of its own."""
+        pace: dict[str, Any] = {"rate": RATE_OPS}
+        if self.clients:
+            pace = {"clients": self.clients, "operations": 400}
+        requested = {"object_size": SIZE, "mix": dict(self.mix), "keys": UniformKeys(count=OBJECTS)}
+        trace = generate(validated(Workload, requested | pace | {"duration": self.length_s}, self.name), seed)
+        keys = trace.table.column("key").to_pylist()
+        for n, row in enumerate(np.flatnonzero(trace.op == OPS.index("PUT")).tolist()):
+            keys[row] = f"written-{n:05d}"
+        column = trace.table.column_names.index("key")
+        table = trace.table.set_column(column, "key", pa.array(keys).dictionary_encode())
+        return Trace.of(table, replace(trace.pacing, repeat=False), self.name)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a Run of the case was measured by."""
+        return {name: value for name, value in asdict(self).items() if name != "mix"} | {"mix": dict(self.mix)}
+
+
+_HEDGE = json.dumps({"hedge": {"after": "60ms", "budget": None}})
+_RETRY = json.dumps({"retry": {"retries": 2}})
+
+LIGHT = (
+    Case("light-get", clients=1, length_s=20, mix=(("GET", 1.0),)),
+    Case("light-put", clients=1, length_s=30, mix=(("PUT", 1.0),)),
+)
+"""Loads that CPU times are taken from."""
+
+CASES = (
+    *LIGHT,
+    Case("none"),
+    Case("drive-errors", "drive 3 errors"),
+    Case("drive-x5", "drive 3 x5"),
+    Case("drive-x5-hedged", "drive 3 x5", policies=_HEDGE),
+    Case("drive-frozen", "drive 3 frozen", for_s=60, length_s=120),
+    Case("host-killed", "host 1 killed"),
+    Case("host-killed-retried", "host 1 killed", policies=_RETRY),
+    Case("link-cut", "link 1 cut", for_s=60, length_s=120),
+    Case("nic-tenth", "link 1 10%"),
+)
+
+
+def phases(run: Run) -> dict[str, tuple[float, float]]:
+    """Return the time before, during and after the fault of a Run, from its recorded times; one phase without a fault.
+
+    What the first requests and connections cost is left out.
+    """
+    end_s = float(np.nanmax(run.column("arrival_s")))
+    if not (staged := run.info.get("lab_faults")):
+        return {"all": (_SETTLED_S, end_s)}
+    at_s, until_s = staged[0]["at"], staged[0]["until"]
+    return {"before": (_SETTLED_S, at_s), "during": (at_s, until_s), "after": (until_s, end_s)}
+
+
+def figures(run: Run, periods: dict[str, tuple[float, float]]) -> dict[str, Any]:
+    """Return throughput, errors, stalls and latencies of a Run in each period.
+
+    Requests belong to the period that they arrive in, completions and stalls to that of their time. A stall is the
+    longest time without a successful completion.
+    """
+    arrival_s, end_s = run.column("arrival_s"), run.column("end_s")
+    ok = ~run.failed
+    result: dict[str, Any] = {}
+    for name, (from_s, until_s) in periods.items():
+        arrived = (arrival_s >= from_s) & (arrival_s < until_s)
+        done_s = np.sort(end_s[ok & (end_s >= from_s) & (end_s < until_s)])
+        gaps_s = np.diff(np.concatenate([[from_s], done_s, [until_s]]))
+        found: dict[str, Any] = {
+            "throughput_ops": len(done_s) / (until_s - from_s), "errors": int((arrived & ~ok).sum()),
+            "requests": int(arrived.sum()), "stall_s": float(gaps_s.max()),
+        }  # fmt: skip
+        for code, op in enumerate(OPS):
+            latency_s = run.latency_s[arrived & ok & (run.op == code)]
+            if len(latency_s):
+                found[op] = dict(
+                    zip(("p50", "p95", "p99"), np.quantile(latency_s, (0.5, 0.95, 0.99)).tolist(), strict=True)
+                )
+        result[name] = found
+    return result
