@@ -52,7 +52,7 @@ GROUPS = {
         "lab": "Start and stop a real store on loopback, or in a box of shaped drives and links.",
         "replay": "Issue the requests of a trace to a real store, and record their outcomes.",
         "compare": "Compare two Runs quantile by quantile, and say whether A agrees with B.",
-        "calibrate": "Fit a model to measured Runs, and write a profile for --profile of other commands.",
+        "calibrate": "Fit a model to measured Runs or published tables, and write a profile for other commands.",
         "validate": "Check measured Runs, predict those that the model was not fitted to, and report the errors.",
         "reference": "Predict published measurements of real stores.",
     },

@@ -77,6 +77,16 @@ PrecisionOption = Annotated[
         "(default: none).",
     ),
 ]
+UncertaintyOption = Annotated[
+    float | None,
+    typer.Option(
+        "--uncertainty",
+        metavar="FRACTION",
+        parser=fraction,
+        help="Draw the assumed values from their ranges, once per replication (20 by default), and give the band that "
+        "contains this fraction of the results, such as 80% (default: use the assumed values).",
+    ),
+]
 SteadyOption = Annotated[bool, typer.Option("--steady", help="Leave out the warm-up period of each replication.")]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker threads or processes (default: one per core).")

@@ -19,12 +19,16 @@ from cli.tables.runs import (
     stations_grid,
     summary_grid,
 )
+from cli.tables.uncertainty import band_grid, band_notes, load_line, unknowns_grid
 from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
 from models.store import Spec, spec_of
+from models.uncertainty import Uncertain
 from sim.analysis.capacity import Capacity, capacity_of
 from sim.analysis.offered_load import load_of
 from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.experiments.measures import Measures
+from sim.experiments.sweep import Settings
+from sim.experiments.uncertainty import uncertainty_band
 from sim.json_form import to_json
 from sim.replication.objectives import Outcome, outcomes
 from sim.replication.replicate import Precision, Simulation, replicate
@@ -131,6 +135,15 @@ def replicated_runs(
     result |= {} if reached is None else {"precision": reached}
     grids = [replications_grid(summary, reached, slos), station_intervals_grid(summary.stations)]
     return _printed(result, verdict, found, grids, few_in(op.count - op.errors for op in summary.ops.values()))
+
+
+def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: int) -> Printed:
+    """Simulate draws of the values of a spec that are not known; the band has a fraction `level` of the results."""
+    with progress("drawing", settings.replications + 1) as update:
+        band = uncertainty_band(uncertain, settings, level, workers=workers, progress=update)
+    return Printed(
+        to_json(band), load_line(band.load), [band_grid(band), unknowns_grid(band.unknowns)], band_notes(band)
+    )
 
 
 def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[Outcome]:

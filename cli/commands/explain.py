@@ -17,7 +17,7 @@ def command(
         str,
         typer.Argument(
             metavar="[PATH]",
-            help="Path of a field such as host.cpu.GET, or its end; without one, the sections of a spec are listed.",
+            help="Path of a field such as hosts.cpu.GET, or its end; without one, the sections of a spec are listed.",
         ),
     ] = "",
     store: Annotated[

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as jsonlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,9 +27,9 @@ from traces.trace import Trace
 from traces.units import parse_bytes
 from validate.compare.server_trace import IN_RUN
 from validate.lab import lab
-from validate.lab.box.accesses import drive_accesses
-from validate.lab.box.set_up import logs_of
+from validate.lab.box.set_up import with_accesses
 from validate.lab.fault_schedule import FaultSchedule
+from validate.lab.registry import kind_of
 from validate.lab.request_trace import recording
 from validate.lab.store import Store
 from validate.replay.plan import Options, plan_of
@@ -174,7 +173,10 @@ def command(
         else:
             run = resume(partial, requested, target, options, report, schedule)
     if store is not None and store.box is not None:
-        run = replace(run, drive_accesses=drive_accesses(logs_of(store.box), run))
+        if partial is None:
+            run = with_accesses(store.box, run, kind_of(store.name).file_name)
+        else:
+            say("warning: the accesses of the drives are left out; the parts of a continued Run differ in their time 0")
     for problem in schedule.problems if schedule is not None else ():
         say(f"warning: {problem}")
     if out is not None:

@@ -33,23 +33,32 @@ from cli.options import (
     SteadyOption,
     WorkersOption,
 )
+from traces.errors import InputError
 
 
 def command(
     spec: SpecArgument,
     vary: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--vary",
             metavar="PATH=LOW..HIGH",
             help="Number to vary and its range; give at least two.",
             show_default=False,
         ),
-    ],
+    ] = None,
     target: Annotated[
-        str,
+        str | None,
         typer.Option("--target", metavar=TARGET_FORM, help="Latency to explain, such as GET.p99.", show_default=False),
-    ],
+    ] = None,
+    assumed: Annotated[
+        bool,
+        typer.Option(
+            "--assumed",
+            help="Instead: by how much p99 and throughput change over the range of each value that is not known, while "
+            "the others have their assumed values.",
+        ),
+    ] = False,
     trajectories: Annotated[
         int, typer.Option("--trajectories", min=2, help="Number of Morris trajectories through the ranges.")
     ] = 10,
@@ -69,24 +78,46 @@ def command(
 
     Example: tailcast sensitivity examples/minio.yaml --vary network.latency=0.05ms..0.2ms --target GET.p99
     """
+    if assumed and (vary or target or report or figures_to):
+        raise InputError("--assumed takes the ranges of what is not known; leave out --vary, --target and the page")
+    if not assumed and not (vary and target):
+        raise InputError("give --vary and --target, or --assumed for the values that are not known")
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
-    from cli.parse.spec import say_loops, spec_mapping
+    from cli.parse.spec import described, say_loops, spec_mapping
     from cli.parse.vary import parse_range
     from cli.tables.find import sensitivity_grid, sensitivity_opening
+    from cli.tables.uncertainty import assumed_grid, load_line
     from sim.experiments.sensitivity import sensitivity
     from sim.experiments.sweep import Settings
+    from sim.experiments.uncertainty import assumed_effects
     from sim.experiments.variants import Variants
     from sim.parallel.result_cache import ResultFolder
 
-    ranges, latency = [parse_range(text) for text in vary], parse_target(target)
+    ranges = [parse_range(text) for text in vary or ()]
+    latency = None if target is None else parse_target(target)
     settings = Settings(seed or 0, replications, steady=steady)
-    data = spec_mapping(spec, profile, assignments)
-    say_loops(data, [between.path for between in ranges])
-    variants = Variants(data, str(spec), settings, worker_count(workers))
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
+    if assumed:
+        unknown = described(spec, None, profile, assignments).uncertain
+        count = 1 + sum(len(one.values) or 2 for one in unknown.unknowns)
+        with kept_in(out), progress("simulating ranges", count) as update:
+            effects = assumed_effects(unknown, settings, workers=worker_count(workers), cache=folder, progress=update)
+        if folder is not None:
+            folder.write_text("assumed.json", json_text(effects))
+            say(f"Result written to {folder.path / 'assumed.json'}")
+        if as_json:
+            print_json(effects)
+        else:
+            print_lines(load_line(effects.load))
+            print_grid(assumed_grid(effects))
+        return
+    assert latency is not None
+    data = spec_mapping(spec, profile, assignments)
+    say_loops(data, [between.path for between in ranges])
+    variants = Variants(data, str(spec), settings, worker_count(workers))
     with kept_in(out), progress("screening", trajectories * (len(ranges) + 1)) as update:
         result = sensitivity(variants, ranges, latency, trajectories=trajectories, cache=folder, progress=update)
     if folder is not None:

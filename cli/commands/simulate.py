@@ -21,11 +21,13 @@ from cli.options import (
     SpecArgument,
     SteadyOption,
     TraceOption,
+    UncertaintyOption,
 )
 from cli.outputs import check_run_output
 from traces.errors import InputError
 
 _BATCH = 10  # replications at a time if only a precision is given
+_DRAWS = 20  # of the values that are not known
 
 
 def command(
@@ -51,6 +53,7 @@ def command(
         ),
     ] = None,
     precision: PrecisionOption = None,
+    uncertainty: UncertaintyOption = None,
     steady: SteadyOption = False,
     workers: Annotated[
         int, typer.Option("--workers", min=1, help="Number of worker threads or processes for replications.")
@@ -72,8 +75,9 @@ def command(
     from cli.doubts import say_doubts
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.simulations import replicated_runs, simulated_run
+    from cli.simulations import drawn_runs, replicated_runs, simulated_run
     from sim.analysis.capacity import capacity_of
+    from sim.experiments.sweep import Settings
     from sim.replication.replicate import Precision
     from sim.simulate import simulate
     from traces.workload.generate import generate
@@ -82,9 +86,13 @@ def command(
     if check and not objectives:
         raise InputError("--check needs an objective to meet; add --slo 'GET.p99<50ms'")
     several = replications is not None or precision is not None
+    if uncertainty is not None:
+        refused = {"--trace": trace, "--faults-of": faults_of, "--slo": slos, "--precision": precision, "--out": out}
+        if given := next((name for name, value in refused.items() if value), None):
+            raise InputError(f"--uncertainty draws the values of the spec for its own workload; leave out {given}")
     if several and out is not None:
         raise InputError("--out writes one Run; leave out --replications and --precision")
-    if steady and not several:
+    if steady and not several and uncertainty is None:
         raise InputError("--steady needs replications; add --replications 10 or --precision 0.05")
     check_run_output(out, force)
     read = described(spec, trace, profile, assignments)
@@ -97,7 +105,10 @@ def command(
     say_doubts(read, spec)
     if engine == "compiled":
         warn_if_slow()
-    if several:
+    if uncertainty is not None:
+        settings = Settings(seed or 0, replications or _DRAWS, steady=steady, engine=engine)
+        printed = drawn_runs(read.uncertain, settings, uncertainty, workers)
+    elif several:
         simulation = partial(simulate, store, requests, engine=engine)
         target = None if precision is None else Precision(precision)
         issued = generate(store.workload, seed or 0) if requests is None else requests

@@ -99,7 +99,7 @@ def _joined(need: int, branches: int) -> str:
 def _box(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Box | None:
     places = tuple(stations_of(network, visit.station))
     kind = network.stations[places[0]]
-    mean_s = float(visit.demand.mean_s(size_bytes).mean())
+    mean_s = float(visit.mean_s(size_bytes).mean())
     if kind.discipline.infinite and not mean_s:
         return None
     action = "passes" if kind.discipline.is_gate else ""

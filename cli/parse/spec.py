@@ -12,6 +12,7 @@ from cli.common import say
 from cli.parse.option import option
 from models.origins import Origin, Written, origins_of
 from models.store import Spec, spec_of
+from models.uncertainty import Uncertain, uncertain
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
 from traces.trace import Trace, refuse_mixed
@@ -93,6 +94,7 @@ class Described:
         data: the mapping of the spec file.
         source: name of the file.
         written: values written over it by a profile, a trace or overrides.
+        whole: the mapping with these values.
     """
 
     spec: Spec
@@ -100,11 +102,18 @@ class Described:
     data: Mapping[str, Any]
     source: str
     written: tuple[Written, ...]
+    whole: Mapping[str, Any]
 
     @cached_property
     def origins(self) -> tuple[Origin, ...]:
         """The origins of the values of the spec."""
         return origins_of(self.spec, self.data, self.source, self.written)
+
+    @property
+    def uncertain(self) -> Uncertain:
+        """The spec with its values that are not known; those of ``--set`` are."""
+        known = [written.path for written in self.written if written.kind == "set"]
+        return uncertain(self.spec, self.whole, self.source, self.origins, known)
 
 
 def described(spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None) -> Described:
@@ -124,9 +133,10 @@ def described(spec: Path, trace: Path | None, profile: Path | None, assignments:
         of_trace = _workload_of(requests)
         changed = {**changed, "workload": of_trace}
         written.append(Written("workload", of_trace, "derived", trace.name))
-    store = checked(overridden(changed, assignments), str(spec), assignments)
+    changed = overridden(changed, assignments)
+    store = checked(changed, str(spec), assignments)
     written += map(_written, assignments or ())
-    return Described(store, requests, data, spec.name, tuple(written))
+    return Described(store, requests, data, spec.name, tuple(written), changed)
 
 
 def _written(assignment: str) -> Written:

@@ -90,7 +90,7 @@ def prepared(folder: Path) -> Path:
     files = {
         "minio.yaml": small,
         "open.yaml": minio("workload.operations=200", "workload.rate=200/s"),
-        "hosts.yaml": small | {"hosts": {"count": 4}},
+        "host.yaml": small | {"host": {"cores": 4}},
         "both.yaml": small | {"workload": small["workload"] | {"rate": 200}},
         "two.yaml": small | {"hots": {"cores": 2}, "workload": small["workload"] | {"cleints": 3}},
         "five-hosts.yaml": _ceph({"count": 5}, {"data": "ec 4+2"}),
@@ -98,7 +98,7 @@ def prepared(folder: Path) -> Path:
         "ceph.yaml": _ceph({"count": 8}, {"data": "replica 3"}),
         "groups.yaml": small | {"workload": {"duration": "1s", "groups": {"app": _APP, "backup": _APP}}},
         "loopless.yaml": small | {"workload": {"duration": "1s", "groups": {"app": {"object_size": "1KiB"}}}},
-        "bare.yaml": {"store": "minio", "workload": small["workload"], "host": {"cores": 2}, "drives": {"count": 1}},
+        "bare.yaml": {"store": "minio", "workload": small["workload"], "hosts": {"cores": 2}, "drives": {"count": 1}},
     }
     for name, data in files.items():
         (folder / name).write_text(yaml.safe_dump(data))
@@ -112,7 +112,7 @@ def prepared(folder: Path) -> Path:
         for arguments in (
             ["trace", "generate", "minio.yaml", "--out", "trace.parquet"],
             ["simulate", "minio.yaml", "--out", "run"],
-            ["simulate", "minio.yaml", "--out", "other", "--set", "host.cores=4", "--seed", "1"],
+            ["simulate", "minio.yaml", "--out", "other", "--set", "hosts.cores.count=4", "--seed", "1"],
         ):
             done = in_process(arguments, folder)
             assert done.code == 0, done.text
@@ -239,7 +239,7 @@ def _sim(*options: str, spec: str = "minio.yaml") -> list[str]:
     return ["simulate", spec, *options]
 
 
-def _whatif(*options: str, vary: str = "host.cores=2,4") -> list[str]:
+def _whatif(*options: str, vary: str = "hosts.cores.count=2,4") -> list[str]:
     return ["whatif", "minio.yaml", "--vary", vary, "--replications", "2", "--workers", "1", *options]
 
 
@@ -292,8 +292,8 @@ MISTAKES = [
         says=("client.on_host", "placement"),
     ),
     Mistake(
-        "`hosts:` in a spec of a store that has none", "what this store's spec has instead", _sim(spec="hosts.yaml"),
-        says=("hosts.yaml: hosts: unknown field", "host", "minio"), hides=("prices",),
+        "`host:` in a spec of a store that has hosts", "what this store's spec has instead", _sim(spec="host.yaml"),
+        says=("host.yaml: host: unknown field", "hosts", "minio"), hides=("prices",),
     ),
     Mistake(
         "`object_size=1Mb`", "the unit, and what is accepted", _sim("--set", "workload.object_size=1Mb"),
@@ -356,7 +356,8 @@ MISTAKES = [
         "SLO on an operation that is not in the workload", "right line", _slo("HEAD.p99<30ms"), says=("HEAD", "GET"),
     ),
     Mistake(
-        "`--vary host.cores=2-8`", "ranges are 2..8", _whatif(vary="host.cores=2-8"), says=("host.cores", "2..8"),
+        "`--vary hosts.cores.count=2-8`", "ranges are 2..8",
+        _whatif(vary="hosts.cores.count=2-8"), says=("hosts.cores.count", "2..8"),
     ),
     Mistake(
         "`--failure node`", "did you mean host?", ["failures", "minio.yaml", "node"],
@@ -397,7 +398,7 @@ MISTAKES = [
     Mistake(
         "two errors in a spec", "both reported", _sim(spec="two.yaml"),
         says=("workload.cleints: unknown field; did you mean clients?",
-              "hots: unknown field of a minio spec; did you mean host?"),
+              "hots: unknown field of a minio spec; did you mean hosts?"),
     ),
     Mistake(
         "EC 4+2 on 5 hosts", "needs 6, or failure_domain", _sim(spec="five-hosts.yaml"),
@@ -409,7 +410,7 @@ MISTAKES = [
     ),
     Mistake(
         "spec without CPU or drive times", "refused, or presets used and named", _sim(spec="bare.yaml"),
-        says=("host.cpu.GET", "drives.read", "tailcast presets"),
+        says=("hosts.cpu.GET", "drives.read", "tailcast presets"),
     ),
     Mistake("`stored.warm=1`", "works", _sim("--set", "stored.warm=1", spec="ceph.yaml"), 0, ("GET",)),
     Mistake("`access: rados` with 2 hosts and no index pool", "works", _sim(spec="rados.yaml"), 0, ("GET",)),

@@ -16,7 +16,7 @@ CEPH = str(EXAMPLES / "ceph" / "nvme-quincy.yaml")
 OPEN = {
     "store": "minio",
     "workload": {"rate": 4000, "operations": 500, "object_size": "1MiB"},
-    "host": {"cores": 4, "preset": "epyc-2-cores"},
+    "hosts": {"cores": 4, "preset": "epyc-2-cores"},
     "drives": {"count": 4, "preset": "nvme", "read": {"per_byte": "0.1ns"}},
 }
 
@@ -62,20 +62,20 @@ def test_a_spec_without_demands_is_refused(capsys, tmp_path, command):
     path.write_text("{store: minio, workload: {clients: 1, operations: 10, object_size: 1MiB}}\n")
     code, out, err = tailcast(capsys, command, str(path))
     assert (code, out) == (2, "") and err.count("\n") == 1
-    assert all(word in err for word in ("host.cpu.GET", "drives.read", "epyc-2-cores", "nvme", "tailcast presets"))
+    assert all(word in err for word in ("hosts.cpu.GET", "drives.read", "epyc-2-cores", "nvme", "tailcast presets"))
 
 
 def test_show_has_values_with_origins(capsys):
-    sets = ("--profile", PROFILE, "--set", "host.cpu.GET.constant=1ms")
+    sets = ("--profile", PROFILE, "--set", "hosts.cpu.GET.constant=1ms")
     _, out, _ = tailcast(capsys, "show", EXAMPLE, *sets, "--json")
     values = {each["path"]: each for each in json.loads(out)["values"]}
-    assert values["host.cpu.GET.constant"]["kind"] == "set" and values["host.cpu.GET.constant"]["value"] == 1e-3
+    assert values["hosts.cpu.GET.constant"]["kind"] == "set" and values["hosts.cpu.GET.constant"]["value"] == 1e-3
     latency = values["network.latency"]
     assert latency["kind"] == "profile" and latency["low"] < latency["value"] < latency["high"]
-    assert (values["host.quantum"]["kind"], values["host.setup_time"]["kind"]) == ("given", "default")
+    assert (values["hosts.quantum"]["kind"], values["hosts.setup_time"]["kind"]) == ("given", "default")
     _, out, _ = tailcast(capsys, "show", EXAMPLE, *sets)
-    assert "profile.yaml" in out and "host.setup_time" not in out
-    assert "host.setup_time" in tailcast(capsys, "show", EXAMPLE, "--all")[1]
+    assert "profile.yaml" in out and "hosts.setup_time" not in out
+    assert "hosts.setup_time" in tailcast(capsys, "show", EXAMPLE, "--all")[1]
 
 
 def test_show_of_a_trace_derives_the_workload(capsys, tmp_path):
@@ -102,14 +102,14 @@ def test_explain_describes_a_field_of_each_store(capsys):
     _, out, _ = tailcast(capsys, "explain", "gateways.cpu.GET.constant")
     assert "ceph" in out and "minio" not in out and "calibrate" in out
     _, out, _ = tailcast(capsys, "explain", "quantum", "--store", EXAMPLE)
-    assert "host.quantum" in out
+    assert "hosts.quantum" in out
     assert "drives" in tailcast(capsys, "explain", "--store", "minio")[1]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["explain", "host.coers", "--store", "minio"], "cores"),
+        (["explain", "hosts.coers", "--store", "minio"], "cores"),
         (["explain", "latncy"], "latency"),
         (["explain", "latency", "--store", "mino"], "minio"),
         (["presets", "nvm"], "nvme"),

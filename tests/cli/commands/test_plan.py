@@ -66,7 +66,7 @@ def test_the_command_finds_what_the_function_does(capsys, files, tmp_path, resul
     assert set(told["limits"][0]) >= {"name", "month", "objects", "evidence"}
     assert set(told["changes"][0]) >= {"set", "cost", "holds", "evidence"}
     assert told["best"]["set"] == result.best.change.values
-    assert "host.cores 3" in page.read_text(encoding="utf-8")
+    assert "hosts.cores.count 3" in page.read_text(encoding="utf-8")
 
 
 def test_an_interrupted_plan_continues(capsys, files, tmp_path, monkeypatch):
@@ -109,7 +109,7 @@ def test_sentences_name_first_limit_change_and_price(result):
     said = found(result)
     months = result.limits[0].month
     assert said.startswith(f"{SLO} comes first, in month {months.likely:g} ({months.low:g} to ")
-    assert "The cheapest change that suffices is host.cores 3 for 50" in said
+    assert "The cheapest change that suffices is hosts.cores.count 3 for 50" in said
     assert "ms in month" in evidence(result)[0]
 
 

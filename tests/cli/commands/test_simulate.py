@@ -109,7 +109,7 @@ def test_hedges_show_their_extra_load(capsys):
 
 # A drive of 1 ms, exponential, and 4 ms of network: a closed loop in product form.
 PRODUCT_FORM = [
-    "host.cpu_caches.cold_penalty=0", "client.cpu={}", "host.cpu={GET: 0}", "network.latency=2ms",
+    "hosts.cpu_caches.cold_penalty=0", "client.cpu={}", "hosts.cpu={GET: 0}", "network.latency=2ms",
     "workload={clients: 2, operations: 50, object_size: 1}",
     "drives.read={constant: 1ms, distribution: {kind: exponential}}",
 ]  # fmt: skip
@@ -138,8 +138,8 @@ def test_bounds_name_their_assumptions(capsys):
     notes = json.loads(tailcast(capsys, *arguments, "--json")[1])["notes"]
     assert notes[0].startswith("GET inline, GET inline collecting: a second attempt starts after 0.02 s")
     assert "a second attempt starts after 0.02 s" in " ".join(tailcast(capsys, *arguments)[1].replace("│", "").split())
-    plain = ["bounds", str(EXAMPLE), "--json", "--set", "host.after_response=0"]
-    plain += ["--set", "host.garbage_collector.mark_work=0", "--set", "host.cpu_caches.cold_penalty=0"]
+    plain = ["bounds", str(EXAMPLE), "--json", "--set", "hosts.after_response=0"]
+    plain += ["--set", "hosts.garbage_collector.mark_work=0", "--set", "hosts.cpu_caches.cold_penalty=0"]
     assert json.loads(tailcast(capsys, *plain)[1])["notes"] == []
 
 
@@ -242,7 +242,7 @@ BROKEN = "store: minio\nworkload: {clients: 1\n"
     [
         (["simulate", "absent.yaml"], "absent.yaml: no such file"),
         (["simulate", "{broken}"], "line 3"),
-        (["simulate", "{example}", "--set", "host.coers=4"], "host.coers: unknown field; did you mean cores?"),
+        (["simulate", "{example}", "--set", "hosts.coers=4"], "hosts.coers: unknown field; did you mean cores?"),
         (["simulate", "{example}", "--set", "workload.object_size=-5"], "is negative"),
         (["simulate", "{example}", "--set", "workload.clients"], "--set workload.clients: write it like"),
         (["simulate", "{example}", "--engine", "warp"], "compiled"),

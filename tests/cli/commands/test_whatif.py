@@ -52,18 +52,18 @@ def whatif(capsys, spec, *arguments: object, verb: str = "whatif"):
 
 def test_json_has_points_with_plain_figures(capsys, spec):
     out, _ = whatif(
-        capsys, spec, "--vary", "host.cores=1,2", "--vary", "hedge.after=none,p95", "--slo", "GET.p99<3ms", "--seed", 7,
-        "--replications", 2, "--json",
+        capsys, spec, "--vary", "hosts.cores.count=1,2", "--vary", "hedge.after=none,p95", "--slo", "GET.p99<3ms",
+        "--seed", 7, "--replications", 2, "--json",
     )  # fmt: skip
     result = json.loads(out)
     assert [point["set"] for point in result["points"]] == [
-        {"host.cores": n, "client.hedge.after": after} for n in (1, 2) for after in (None, "p95")
+        {"hosts.cores.count": n, "client.hedge.after": after} for n in (1, 2) for after in (None, "p95")
     ]
     for point in result["points"]:
         assert set(point["ops"]) == {"GET"}
         assert point["slo"]["GET.p99<3ms"] in ("pass", "fail", "unsure")
         assert point["ops"]["GET"]["count"] == 600
-    runs = [simulate(load_spec(spec, ["host.cores=2"]), seed=seed_of(7, i)) for i in range(2)]
+    runs = [simulate(load_spec(spec, ["hosts.cores.count=2"]), seed=seed_of(7, i)) for i in range(2)]
     figures = result["points"][2]["ops"]["GET"]
     assert figures["latency_s"]["max"] == max(run.latency_s.max() for run in runs)
     assert figures["throughput_ops"] == pytest.approx(sum(300 / run.duration_s for run in runs) / 2)
@@ -71,8 +71,8 @@ def test_json_has_points_with_plain_figures(capsys, spec):
 
 def test_a_table_has_a_row_for_each_point(capsys, spec):
     out, _ = whatif(
-        capsys, spec, "--vary", "host.cores=1,2,4", "--slo", "GET.p99<3ms", "--slo", "GET.errors<2%",
-        "--base", "host.cores=2",
+        capsys, spec, "--vary", "hosts.cores.count=1,2,4", "--slo", "GET.p99<3ms", "--slo", "GET.errors<2%",
+        "--base", "hosts.cores.count=2",
     )  # fmt: skip
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if line.startswith("│")]
     assert [(line[0], line[-2]) for line in lines] == [("1", "15.0"), ("2", "25.0"), ("4", "45.0")]
@@ -80,16 +80,16 @@ def test_a_table_has_a_row_for_each_point(capsys, spec):
     assert lines[0][4].startswith("+") and "±" in lines[0][4]
     assert [line[5:7] for line in lines] == [["fail", "pass"], *[["pass", "pass"]] * 2]
     assert "2 of 3 points meet every objective, 1 do not." in out
-    assert "The cheapest that meets them has host.cores=2 and costs 25.0." in out
+    assert "The cheapest that meets them has hosts.cores.count=2 and costs 25.0." in out
 
 
 def test_several_operations_have_separate_tables(capsys, spec):
-    arguments = ["--vary", "host.cores=1,2", "--set", "workload.mix={GET: 1, PUT: 1}", "--slo", "PUT.errors<1%"]
+    arguments = ["--vary", "hosts.cores.count=1,2", "--set", "workload.mix={GET: 1, PUT: 1}", "--slo", "PUT.errors<1%"]
     out, _ = whatif(capsys, spec, *arguments)
     titles = ["PUT", "GET", "objectives"]  # operations with objectives come first
-    assert out.startswith("host.cores=1 is ")
+    assert out.startswith("hosts.cores.count=1 is ")
     assert [line.strip() for line in out.splitlines() if line.strip() in titles] == titles
-    varied, slos = [parse_variation("host.cores=1,2")], [parse_slo("PUT.errors<1%")]
+    varied, slos = [parse_variation("hosts.cores.count=1,2")], [parse_slo("PUT.errors<1%")]
     result = requested(
         WhatIfExperiment(override(load_mapping(spec), ["workload.mix={GET: 1, PUT: 1}"]), "small", varied, slos)
     )
@@ -101,7 +101,7 @@ def test_several_operations_have_separate_tables(capsys, spec):
 
 def test_finished_points_are_not_simulated_again(capsys, spec, tmp_path, monkeypatch):
     out = tmp_path / "sweep"
-    arguments = ["--vary", "host.cores=1..3", "--out", out, "--json"]
+    arguments = ["--vary", "hosts.cores.count=1..3", "--out", out, "--json"]
     first = json.loads(whatif(capsys, spec, *arguments)[0])
     monkeypatch.setattr("sim.experiments.sweep.simulated", None)
     again = json.loads(whatif(capsys, spec, *arguments, "--slo", "GET.p99<3ms", "--set", "prices.core=1")[0])
@@ -148,7 +148,7 @@ def interrupted_after(calls: int, function):
 
 
 def test_an_interrupted_search_continues(capsys, spec, tmp_path, monkeypatch):
-    out, find = tmp_path / "kept", ["min host.cores in 1..9", "--slo", "GET.p99<3ms", "--json"]
+    out, find = tmp_path / "kept", ["min hosts.cores.count in 1..9", "--slo", "GET.p99<3ms", "--json"]
     with monkeypatch.context() as patch:
         patch.setattr("sim.experiments.sweep.simulated", interrupted_after(2, simulated))
         code, printed, said = tailcast(capsys, "find", spec, "--workers", 1, *find, "--out", out)
@@ -161,13 +161,13 @@ def test_an_interrupted_search_continues(capsys, spec, tmp_path, monkeypatch):
         assert json.loads(whatif(capsys, spec, *find, "--out", out, verb="find")[0]) == whole
     assert json.loads((out / "find.json").read_text()) == whole
     monkeypatch.setattr("sim.experiments.sweep.simulated", None)
-    swept = json.loads(whatif(capsys, spec, "--vary", f"host.cores={whole['value']}", "--json", "--out", out)[0])
+    swept = json.loads(whatif(capsys, spec, "--vary", f"hosts.cores.count={whole['value']}", "--json", "--out", out)[0])
     assert swept["points"][0]["ops"]["GET"]["count"] == 1500, "a sweep finds what a search has simulated"
 
 
 def test_an_interrupted_search_without_a_folder_says_so(capsys, spec, monkeypatch):
     monkeypatch.setattr("sim.experiments.sweep.simulated", interrupted_after(1, simulated))
-    code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, "--vary", "host.cores=1..3")
+    code, printed, said = tailcast(capsys, "whatif", spec, "--workers", 1, "--vary", "hosts.cores.count=1..3")
     assert (code, printed) == (130, "")
     assert said == "tailcast: interrupted; nothing is kept; with --out FOLDER the command can be continued\n"
 
@@ -195,14 +195,14 @@ def test_interrupted_workers_print_nothing(spec):
 
 def test_a_page_is_written(capsys, spec, tmp_path):
     page = tmp_path / "page.html"
-    _, err = whatif(capsys, spec, "--vary", "host.cores=1,2", "--slo", "GET.p99<3ms", "--report", page)
+    _, err = whatif(capsys, spec, "--vary", "hosts.cores.count=1,2", "--slo", "GET.p99<3ms", "--report", page)
     assert f"Page written to {page}" in err
     assert "GET.p99&lt;3ms" in page.read_text()
 
 
 def test_impossible_points_are_shown(capsys, spec):
-    out, _ = whatif(capsys, spec, "--vary", "drives.parity=0,2", "--set", "drives.count=2")
-    assert "drives.parity=2 is not possible:" in out
+    out, _ = whatif(capsys, spec, "--vary", "erasure.parity=0,2", "--set", "drives.count=2")
+    assert "erasure.parity=2 is not possible:" in out
 
 
 def test_samples_and_precision(capsys, spec):
@@ -221,14 +221,14 @@ def test_samples_and_precision(capsys, spec):
     ("arguments", "said"),
     [
         ([], "Missing option '--vary'"),
-        (["--vary", "host.cores"], "--vary host.cores: write it like"),
-        (["--vary", "host.cores=1,2", "--slo", "fast"], "--slo fast: is not an objective"),
-        (["--vary", "hots.cores=1,2"], "vary hots.cores: no such field; did you mean host.cores"),
-        (["--vary", "host.cores=0,-1"], "host.cores: is 0: input should be greater than or equal to 1"),
-        (["--vary", "host.cores=1,2", "--workers", "2", "--scheduler", "tcp://x"], "give one"),
-        (["--vary", "host.cores=1,2", "--base", "host.cores"], "--base host.cores: write it like"),
-        (["--vary", "host.cores=1,2", "--precision", "0"], "precision is 0.0"),
-        (["--vary", "host.cores=1,2", "--out", "store.yaml"], "holds no results"),
+        (["--vary", "hosts.cores.count"], "--vary hosts.cores.count: write it like"),
+        (["--vary", "hosts.cores.count=1,2", "--slo", "fast"], "--slo fast: is not an objective"),
+        (["--vary", "hots.cores.count=1,2"], "vary hots.cores.count: no such field; did you mean hosts.cores.count"),
+        (["--vary", "hosts.cores.count=0,-1"], "hosts.cores.count: is 0: input should be greater than or equal to 1"),
+        (["--vary", "hosts.cores.count=1,2", "--workers", "2", "--scheduler", "tcp://x"], "give one"),
+        (["--vary", "hosts.cores.count=1,2", "--base", "hosts.cores.count"], "--base hosts.cores.count: write it like"),
+        (["--vary", "hosts.cores.count=1,2", "--precision", "0"], "precision is 0.0"),
+        (["--vary", "hosts.cores.count=1,2", "--out", "store.yaml"], "holds no results"),
     ],
 )
 def test_mistakes_are_one_line(capsys, spec, monkeypatch, arguments, said):
@@ -241,14 +241,14 @@ def test_mistakes_are_one_line(capsys, spec, monkeypatch, arguments, said):
 
 
 def test_searches_are_reached(capsys, spec):
-    found = json.loads(whatif(capsys, spec, "min host.cores", "--slo", "GET.p99<3ms", "--json", verb="find")[0])
+    found = json.loads(whatif(capsys, spec, "min hosts.cores.count", "--slo", "GET.p99<3ms", "--json", verb="find")[0])
     assert found["value"] == 2
     pytest.importorskip("SALib")
     screened = whatif(
-        capsys, spec, "--target", "GET.p99", "--vary", "clients=2..8", "--vary", "host.cores=1..8",
+        capsys, spec, "--target", "GET.p99", "--vary", "clients=2..8", "--vary", "hosts.cores.count=1..8",
         "--trajectories", 2, "--json", verb="sensitivity",
     )[0]  # fmt: skip
-    assert {row["path"] for row in json.loads(screened)["parameters"]} == {"workload.clients", "host.cores"}
+    assert {row["path"] for row in json.loads(screened)["parameters"]} == {"workload.clients", "hosts.cores.count"}
 
 
 def test_an_overloaded_point_is_marked_and_has_no_intervals(capsys, tmp_path):
@@ -268,7 +268,7 @@ def test_an_overloaded_point_is_marked_and_has_no_intervals(capsys, tmp_path):
 
 
 def test_too_few_requests_are_neither_pass_nor_fail(capsys, spec):
-    arguments = ["--vary", "host.cores=1,2", "--replications", 2, "--slo", "GET.p99<1h"]
+    arguments = ["--vary", "hosts.cores.count=1,2", "--replications", 2, "--slo", "GET.p99<1h"]
     assert "not enough requests" in whatif(capsys, spec, *arguments)[0]
     point = json.loads(whatif(capsys, spec, *arguments, "--json")[0])["points"][0]
     assert point["slo"] == {"GET.p99<1h": "unsure"}

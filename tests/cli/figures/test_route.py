@@ -61,14 +61,14 @@ def test_equal_branches_are_merged():
     assert drive.utilization == pytest.approx((0.4, 0.7))
     assert drive.stations == (2, 3, 4)
     assert [stage.branches[0].boxes[0].action for stage in (take, back)] == ["takes one", "gives back"]
-    # The branch that takes no time is done first, so nobody waits for the other.
+    # The branch that takes no time is done first, so nothing waits for the other.
     assert (later.joined, later.branches[0].boxes[0].role) == ("not waited for", "log")
     assert take.joined == back.joined == ""
 
 
 def compiled(store: str) -> tuple[Network, Requests]:
     if store == "minio":
-        sets = ["drives.count=4", "drives.parity=2", "workload.mix={GET: 1, PUT: 1}", "workload.duration=0.2s"]
+        sets = ["drives.count=4", "erasure.parity=2", "workload.mix={GET: 1, PUT: 1}", "workload.duration=0.2s"]
         spec = load_spec(MINIO, sets)
     else:
         spec = ceph("workload.operations=50", "workload.mix={PUT: 1, GET: 1}")

@@ -84,10 +84,12 @@ def test_every_simulated_value_is_a_point_with_its_interval_and_the_result_is_ma
 
 
 def test_whole_numbers_are_whole_on_the_axis():
-    result = find_limit(variants("workload.rate=1200/s"), parse_goal("min host.cores in 1..4"), [parse_slo(SLOS[0])])
+    result = find_limit(
+        variants("workload.rate=1200/s"), parse_goal("min hosts.cores.count in 1..4"), [parse_slo(SLOS[0])]
+    )
     figure = limit_figures(result)[0]
     assert figure.layout.xaxis.dtick == 1
-    assert figure.layout.xaxis.title.text == "host.cores"
+    assert figure.layout.xaxis.title.text == "hosts.cores.count"
 
 
 def test_the_best_value_is_compared_with_the_spec_and_the_allowed_load(best):
@@ -164,10 +166,10 @@ def test_the_command_writes_page_and_figures(tmp_path, capsys):
     spec.write_text(yaml.safe_dump(dict(variants().data)))
     with pytest.raises(SystemExit) as ended:
         main([
-            "find", str(spec), "min host.cores in 1..3", "--slo", "GET.p99<3ms", "--workers", "1",
+            "find", str(spec), "min hosts.cores.count in 1..3", "--slo", "GET.p99<3ms", "--workers", "1",
             "--replications", "2", "--report", str(tmp_path / "page.html"), "--figures", str(folder),
             "--figure-format", "svg",
         ])  # fmt: skip
     assert ended.value.code == 0, capsys.readouterr().err
     assert [file.name for file in folder.iterdir()] == ["01-get-p99-3ms.svg"]
-    assert "The least host.cores" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The least hosts.cores.count" in (tmp_path / "page.html").read_text(encoding="utf-8")

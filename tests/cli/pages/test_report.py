@@ -171,7 +171,7 @@ def test_the_header_has_question_result_and_certainty(tmp_path):
 
 def simulated_run(folder, *assignments):
     """A Run of the command, with its spec and trace."""
-    sets = ["workload.duration=0.3s", "drives.count=4", "drives.parity=2", *assignments]
+    sets = ["workload.duration=0.3s", "drives.count=4", "erasure.parity=2", *assignments]
     options = [part for text in sets for part in ("--set", text)]
     with pytest.raises(SystemExit) as end:
         main(["simulate", str(MINIO), *options, "--out", str(folder), "--json"])
@@ -211,9 +211,9 @@ def test_routes_of_a_simulated_run_are_drawn(tmp_path):
 
 def test_a_run_with_an_outdated_spec_has_a_note(tmp_path):
     run = simulated_run(tmp_path / "run")
-    run.info["spec"]["host"]["gone"] = 1
+    run.info["spec"]["hosts"]["gone"] = 1
     write_report([("a", run)], tmp_path / "page.html", "t")
-    assert "The routes cannot be drawn: its spec: host.gone: unknown field" in without_scripts(tmp_path / "page.html")
+    assert "The routes cannot be drawn: its spec: hosts.gone: unknown field" in without_scripts(tmp_path / "page.html")
 
 
 def test_figures_without_kaleido_are_refused_at_once(tmp_path, capsys, monkeypatch):

@@ -43,12 +43,14 @@ def one():
 
 @pytest.fixture(scope="module")
 def two():
-    return requested(["host.cores=1..3", "workload.clients=2,8"], ["GET.p99<10ms", "PUT.throughput>100/s"], [PRICES])
+    return requested(
+        ["hosts.cores.count=1..3", "workload.clients=2,8"], ["GET.p99<10ms", "PUT.throughput>100/s"], [PRICES]
+    )
 
 
 @pytest.fixture(scope="module")
 def sampled():
-    return requested(["host.cores=1..40", "workload.clients=1..9", "client.hedge.after=none,p90"], samples=5)
+    return requested(["hosts.cores.count=1..40", "workload.clients=1..9", "client.hedge.after=none,p90"], samples=5)
 
 
 def page_of(result, tmp_path):
@@ -101,12 +103,12 @@ def test_a_heat_map_has_a_cell_for_each_point_and_a_line_at_the_limit(two):
     assert 10**contour.contours.start == pytest.approx(10)
     assert heat_map(two, rate).data[1].contours.start == pytest.approx(100)
     table = figure.layout.meta["table"]
-    assert table["columns"] == ["host.cores", "workload.clients", "GET p99 (ms)", "low", "high", "verdict"]
+    assert table["columns"] == ["hosts.cores.count", "workload.clients", "GET p99 (ms)", "low", "high", "verdict"]
     assert len(table["rows"]) == len(two.points)
 
 
 def test_an_impossible_point_leaves_its_cell_empty(tmp_path):
-    result = requested(["workload.clients=0,2", "host.cores=1,2"])
+    result = requested(["workload.clients=0,2", "hosts.cores.count=1,2"])
     cells = heat_map(result, measures_of(result)[0]).data[0]
     assert [[math.isnan(z) for z in row] for row in cells.z] == [[True, False], [True, False]]
     markup = without_scripts(page_of(result, tmp_path))
@@ -123,7 +125,7 @@ def test_parallel_coordinates_have_every_point_in_the_colour_of_its_verdict(two)
     for trace in figure.data:
         lines = np.array(trace.y, float).reshape(-1, axes + 1)
         mine = [p for p in two.points if names[p.verdict] == trace.name]
-        assert lines[:, 0] == pytest.approx([(p.set["host.cores"] - 1) / 2 for p in mine])
+        assert lines[:, 0] == pytest.approx([(p.set["hosts.cores.count"] - 1) / 2 for p in mine])
         assert np.nanmin(lines) >= 0 and np.nanmax(lines) <= 1
         costs = [p.cost for p in two.points]
         expected = [(p.cost - min(costs)) / (max(costs) - min(costs)) for p in mine]
@@ -133,7 +135,7 @@ def test_parallel_coordinates_have_every_point_in_the_colour_of_its_verdict(two)
 def test_many_values_get_a_scale_and_few_get_names(sampled):
     ticks = [(a.x, a.text) for a in parallel(sampled, measures_of(sampled)).layout.annotations]
     assert {text for x, text in ticks if x == 2} == {"none", "p90"}
-    cores = [point.set["host.cores"] for point in sampled.points]
+    cores = [point.set["hosts.cores.count"] for point in sampled.points]
     of_cores = [float(text) for x, text in ticks if x == 0]
     assert (min(of_cores), max(of_cores)) == (min(cores), max(cores))
 
@@ -170,9 +172,9 @@ def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, 
     assert f"{kept} of 3 points meet every objective" in found
     assert sure.startswith("Each point has 2 replications, with common random numbers; the widest 95% interval")
     question, found, _ = header_of(page_of(sampled, tmp_path))
-    assert question.startswith("Latency and throughput at 5 points of host.cores (")
+    assert question.startswith("Latency and throughput at 5 points of hosts.cores.count (")
     least = min(point.ops["GET"].latency_s["p99"] for point in sampled.points)
-    assert found.startswith("host.cores=")
+    assert found.startswith("hosts.cores.count=")
     assert f"GET p99 is between {least * 1e3:.2f} ms (" in found
 
 

@@ -58,7 +58,7 @@ def test_invalid_values_are_refused(text, said):
 def test_a_range_with_a_dash_is_refused_with_its_spelling(text, written):
     for parse in (parse_variation, parse_range):
         with pytest.raises(InputError, match="ranges are written") as error:
-            parse(f"host.cores={text}")
+            parse(f"hosts.cores.count={text}")
         assert written in str(error.value)
 
 
