@@ -29,7 +29,7 @@ def main() -> None:
     slo = Slo("GET.p99<10ms", "GET", "p99", 0.010)
 
     # A table of cores and rates.
-    vary = [Variation("host.cores", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
+    vary = [Variation("hosts.cores.count", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
     for point in whatif(WhatIfExperiment(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
         p99_s = point.ops["GET"].latency_s["p99"]
         print(f"{point.set}: p99 of GET {p99_s * 1e3:.2f} ms, {point.verdict}")
@@ -38,7 +38,7 @@ def main() -> None:
     most = find_limit(variants, Goal("max", "workload.rate"), [slo])
     print(f"up to {most.value:.0f} requests per second; with certainty up to {most.sure.meets:.0f}")
     doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most.value:.0f}/s"], settings)
-    fewest = find_limit(doubled, Goal("min", "host.cores"), [slo])
+    fewest = find_limit(doubled, Goal("min", "hosts.cores.count"), [slo])
     print(f"twice that: {fewest.value} cores")
 
     # When to hedge, with at most 2 % of additional requests?
@@ -53,8 +53,8 @@ def main() -> None:
     # Which number affects p99 most, within a factor of two in both directions?
     ranges = [
         Range("workload.rate", "300/s", "1200/s"),
-        Range("host.cpu.GET.constant", "0.2ms", "0.8ms"),
-        Range("host.cpu.PUT.constant", "0.95ms", "3.8ms"),
+        Range("hosts.cpu.GET.constant", "0.2ms", "0.8ms"),
+        Range("hosts.cpu.PUT.constant", "0.95ms", "3.8ms"),
         Range("network.latency", "0.075ms", "0.3ms"),
     ]
     for row in sensitivity(variants, ranges, Target("GET", "p99"), trajectories=6).parameters:

@@ -136,7 +136,7 @@ def opened(path: Path, width: int, dark: bool = False) -> Iterator[Page]:
             page.open(path.resolve().as_uri(), width, dark=dark)
             yield page
         finally:
-            os.close(to_browser)  # Chromium ends when nobody can speak to it any more
+            os.close(to_browser)  # Chromium ends when no one can speak to it any more
             os.close(from_browser)
             _end(process)
 

@@ -13,14 +13,21 @@ BELOW_CLI = ("traces", "models", "sim", "validate")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OF_OTHER_PROGRAMS = {
     "validate/lab/box/network.py": {"--net"},  # of nsenter
-    "models/minio/internode.py": {"--all"},  # mc admin trace
     "sim/engine/compiled/build.py": {
         "--output",
         "--requirements",
     },  # its own
     "traces/readers/tools/elbencho.py": {"--opslog"},
     "traces/readers/stores/minio_trace.py": {"--json"},  # mc admin trace
+    "validate/lab/box/packages.py": {"--no-install-recommends"},  # apt-get
     "validate/lab/box/drives.py": {"--exists", "--cflags", "--libs"},  # pkg-config
+    "validate/lab/ceph/cluster.py": {
+        *("--addv", "--clobber", "--create", "--fsid"),  # monmaptool
+        *("--cluster-addr", "--keyring", "--mkfs", "--monmap", "--no-mon-config", "--osd-uuid", "--public-addr"),
+        *("--access-key", "--display-name", "--secret-key", "--uid"),  # radosgw-admin
+        "--ms_bind_port_min",
+    },
+    "validate/lab/ceph/configuration.py": {"--ms_bind_port_max", "--ms_bind_port_min"},  # ceph-osd
     "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace
     "validate/lab/minio/program.py": {"--version", "--quiet", "--address"},  # minio server
 }

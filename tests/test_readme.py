@@ -18,6 +18,7 @@ BLOCKS = [
     [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("tailcast ")]
     for block in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 ]
+ONLY_TABLES = shutil.ignore_patterns("*.py", "__pycache__")
 LIVE = [any(command[0] == "lab" for command in block) for block in BLOCKS]
 
 
@@ -42,8 +43,9 @@ def paths_of(word: str, folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the examples, as a clone has them."""
+    """A folder with the examples and published tables, as a clone has them."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(ROOT / "validate" / "reference", tmp_path / "validate" / "reference", ignore=ONLY_TABLES)
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -102,7 +102,7 @@ def test_every_command_is_checked() -> None:
         "processor sharing and weighted sharing; variants share their random numbers",
         "a time slice; CPU wake-ups; besides",
         "an empty cell",
-        prose("`host.wake` and `a share of` in code\n```text\nnobody\n```\n"),
+        prose("`hosts.wake` and `a share of` in code\n```text\nnobody\n```\n"),
         "response times are shared; the objective is met",
     ],
 )
