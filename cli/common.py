@@ -93,7 +93,7 @@ def kept_in(folder: Path | None, resumes: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on stderr after one second; call the yielded function with the amount done so far."""
+    """Show a progress bar on stderr after one second, if it is a terminal; call the yielded function with what is done."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
@@ -104,7 +104,7 @@ def progress(what: str, total: float | None = None) -> Iterator[Callable[[float]
     def update(done: float) -> None:
         nonlocal started
         bar.update(task, completed=done)
-        if not started and (bar.tasks[0].elapsed or 0) > 1:
+        if not started and stderr.is_terminal and (bar.tasks[0].elapsed or 0) > 1:
             bar.start()
             started = True
 
