@@ -93,7 +93,7 @@ def kept_in(folder: Path | None, resumes: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on stderr after one second, if it is a terminal; call the yielded function with what is done."""
+    """Show a progress bar after one second if stderr is a terminal; call the yielded function with the amount done."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))

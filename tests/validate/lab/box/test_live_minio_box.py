@@ -52,7 +52,7 @@ def test_a_cluster_in_a_box_serves_through_the_failure_of_a_host(lab_state: Path
     assert last.get_object(Bucket="box", Key="object")["Body"].read() == body
     parts = [part.stat().st_size for part in (lab_state / "backing").glob("h*/d*/box/object/*/part.1")]
     assert len(parts) == 4 and sum(parts) == pytest.approx(2 << 20, rel=0.01)
-    trace = trace_of(["GET"] * 400, [f"k{i % 20}" for i in range(400)], Pacing("closed", 2, duration_s=4.0))
+    trace = trace_of(["GET"] * 20_000, [f"k{i % 20}" for i in range(20_000)], Pacing("closed", 2, duration_s=4.0))
     faults = FaultSchedule(store, [LabFault("host", 1, "killed", at_s=1.0, for_s=1.0)])
     run = replay(trace, store.target, Options(keep=True), faults=faults)
     assert not faults.problems
