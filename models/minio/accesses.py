@@ -18,7 +18,7 @@ from models.network.service_demand import ServiceDemand
 class Accesses(Transfers):
     """Accesses of a request to drives."""
 
-    def _written(self, more: int = 0) -> ServiceDemand:
+    def shard_written(self, more: int = 0) -> ServiceDemand:
         """Return the demand of a shard that is written, with the bytes of its metadata if it is inline."""
         if not self.drives.direct:
             return self._part(self.write, more, self.drives.write_size, self.kind.accesses)

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from models.background import with_background
 from models.minio.cached import cached
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
-from models.minio.parts import BLOCK_BYTES, METADATA_BYTES, PartDemand
+from models.minio.maintenance import healed_s, with_maintenance
+from models.minio.parts import BLOCK_BYTES
 from models.minio.places import Places
 from models.minio.request import BASIC, Kind
 from models.minio.routes import routes
-from models.minio.sections import NOTHING
+from models.minio.shard_accesses import reads, visits_of, writes
 from models.minio.spec import MinioSpec
-from models.minio.stations import Pool, Stations
+from models.minio.stations import Stations
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.scenario import Action
@@ -30,19 +31,18 @@ from traces.tables import OPS
 from traces.trace import Trace
 from traces.workload.workload import Op
 
-_MOST_ACCESSES = 32  # further ones of a shard are simulated in visits of several accesses
-
 
 def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
     """Return the Network of a cluster, and the requests of a Trace on it."""
     stations = Stations(spec)
-    places = Places(spec, stations)
+    places = Places(spec, stations, healed_s(spec))
     kinds, kind_of = _kinds(spec, stations, trace)
     found = routes(spec, stations, places, kinds)
     scenario = (*places.scenario, *_changes(spec, stations))
     groups = (*places.groups, *stations.clients.groups())
     network = Network(tuple(stations.all), found, places.tables, groups, scenario)
     requests = _requests(spec, places, network, trace, kinds, kind_of)
+    network, requests = with_maintenance(spec, stations, places, network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
@@ -87,10 +87,10 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     accesses = np.ones(count, np.int64)
     for number, each in enumerate(stations.pools):
         get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
-        accesses[get & ~inline] = _reads(each, trace.transfer_bytes[get & ~inline])
-        accesses[put] = _writes(each, size[put], inline[put])
+        accesses[get & ~inline] = reads(each, trace.transfer_bytes[get & ~inline])
+        accesses[put] = writes(each, size[put], inline[put])
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
-    codes[:, 4] = np.where(has_data, 1, _rounded(np.maximum(accesses, 1)))
+    codes[:, 4] = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
     codes[:, 5] = (trace.op == OPS.index("PUT")) & replaced
     codes[:, 6], codes[:, 7] = has_metadata, has_data
     forms, which = np.unique(codes, axis=0, return_inverse=True)
@@ -103,32 +103,6 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
             kinds.append(kind)
         numbers.append(index[kind])
     return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
-
-
-def _reads(pool: Pool, size_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the reads of a shard: with direct I/O those of one block after the other, each of which is two calls."""
-    drives = pool.drives
-    if drives.direct:
-        return np.asarray(-(-size_bytes // BLOCK_BYTES), np.int64)
-    part = PartDemand.of(NOTHING, data_shards=pool.layout.data, access_bytes=drives.read_size)
-    return part.accesses(size_bytes)
-
-
-def _writes(pool: Pool, size_bytes: NDArray[np.int64], inline: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the writes of a shard."""
-    drives, data = pool.drives, pool.layout.data
-    if not drives.direct:
-        part = PartDemand.of(NOTHING, data_shards=data, access_bytes=drives.write_size)
-        return np.where(inline, 1, part.accesses(size_bytes))
-    sizes = {"data_shards": data, "access_bytes": drives.largest_write, "has_tail": True}
-    own, with_metadata = (PartDemand.of(NOTHING, **sizes, more_bytes=more) for more in (0, METADATA_BYTES))
-    return np.where(inline, with_metadata.accesses(size_bytes), own.accesses(size_bytes))
-
-
-def _rounded(accesses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the visits that stand for these accesses: a power of two above 16, so that sizes have few routes."""
-    power = 2 ** np.ceil(np.log2(accesses)).astype(np.int64)
-    return np.minimum(np.where(accesses <= 16, accesses, power), _MOST_ACCESSES)
 
 
 def _pools(spec: MinioSpec, stations: Stations, trace: Trace) -> NDArray[np.int64]:

@@ -46,6 +46,8 @@ def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
         "hosts.garbage_collector": not spec.hosts.garbage_collector.mark_work,
         "hosts.page_cache": not spec.hosts.page_cache.present,
         "hosts.internode": spec.hosts.count * spec.hosts.processes == 1 and not spec.pools,
+        "healing": not any(fault.kind == "drive_replaced" for fault in spec.faults),
+        "scanner.cycles": spec.scanner.speed == "off",
         "proxy": spec.distribution != "proxy",
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

@@ -8,10 +8,19 @@ more bytes; decoding costs nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from models.minio.faults import CALL_TIMEOUT_S, DIAL_TIMEOUT_S, LOCK_TIMEOUT_S, DriveDown, LinkDown, hosts_down
+from models.minio.faults import (
+    CALL_TIMEOUT_S,
+    DIAL_TIMEOUT_S,
+    LOCK_TIMEOUT_S,
+    DriveDown,
+    DriveReplaced,
+    LinkDown,
+    hosts_down,
+)
 from models.minio.spec import MinioSpec
 
 HEAL_WAIT_S = 1.0
@@ -61,6 +70,7 @@ class Epoch:
         silent: those of them from which no refusal comes.
         unnoticed: those of them that the others have not found yet.
         returning: numbers of the drives, and of the hosts, that are back `HEAL_WAIT_S` later.
+        fresh: numbers of the drives that are replaced by empty ones, so that reads do without their shards.
     """
 
     at_s: float = 0.0
@@ -69,6 +79,7 @@ class Epoch:
     silent: frozenset[int] = frozenset()
     unnoticed: frozenset[int] = frozenset()
     returning: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
+    fresh: frozenset[int] = frozenset()
 
 
 def depends_on_time(spec: MinioSpec) -> bool:
@@ -76,12 +87,20 @@ def depends_on_time(spec: MinioSpec) -> bool:
     return len(epochs_of(spec)) > 1 or bool(hangs_of(spec))
 
 
-def epochs_of(spec: MinioSpec) -> tuple[Epoch, ...]:
-    """Return the epochs that the faults of a spec divide a run into."""
+def epochs_of(spec: MinioSpec, healed_s: Mapping[int, float] = MappingProxyType({})) -> tuple[Epoch, ...]:
+    """Return the epochs that the faults of a spec divide a run into.
+
+    Args:
+        healed_s: time at which each replaced drive has its objects again; others are read from at no time.
+    """
     spans: list[tuple[float, float, Sequence[int], Sequence[int], bool]] = []
     unnoticed: list[tuple[float, float, int]] = []
+    fresh: list[tuple[float, float, int]] = []
     for fault in spec.faults:
-        if isinstance(fault, DriveDown):
+        if isinstance(fault, DriveReplaced):
+            spans.append((fault.at, fault.back_s, [fault.drive], [], False))
+            fresh.append((fault.back_s, healed_s.get(fault.drive, math.inf), fault.drive))
+        elif isinstance(fault, DriveDown):
             spans.append((fault.at, fault.used_s, [fault.drive], [], False))
         elif isinstance(fault, LinkDown):
             spans.append((fault.at, fault.back_s, [], [fault.host], True))
@@ -89,7 +108,7 @@ def epochs_of(spec: MinioSpec) -> tuple[Epoch, ...]:
         elif spec.total_hosts > 1 and (down := hosts_down(fault, spec.hosts.count, spec.hosts.racks)):
             spans.append((fault.at, fault.back_s, [], down, False))  # type: ignore[union-attr]
     limits = [t for start, end, *_ in spans for t in (start, max(start, end - HEAL_WAIT_S), end)]
-    limits += [t for start, end, _ in unnoticed for t in (start, end)]
+    limits += [t for start, end, _ in [*unnoticed, *fresh] for t in (start, end)]
     times = sorted({0.0, *(t for t in limits if t < math.inf)})
     found = []
     for t in times:
@@ -104,6 +123,7 @@ def epochs_of(spec: MinioSpec) -> tuple[Epoch, ...]:
                 frozenset(drive for _, end, drives, _, _ in now if end - HEAL_WAIT_S <= t for drive in drives),
                 frozenset(host for _, end, _, hosts, _ in now if end - HEAL_WAIT_S <= t for host in hosts),
             ),
+            frozenset(drive for start, end, drive in fresh if start <= t < end),
         ))  # fmt: skip
     return tuple(found)
 

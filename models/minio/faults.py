@@ -51,6 +51,18 @@ class DriveDown(Outage):
         return self.back_s + (_PROBE_S if self.back_s - self.at - self.detected_after > _OFFLINE_AFTER_S else 0.0)
 
 
+class DriveReplaced(Outage):
+    """A drive fails, and an empty one takes its place, which MinIO heals from the other drives of the set."""
+
+    kind: Literal["drive_replaced"] = Field(
+        description="Replaced drive: one drive fails at once, and an empty one takes its place later and is healed."
+    )
+    drive: int = Field(ge=0, description="Number of the drive, counted host by host from 0.")
+    found_after: Annotated[Seconds, Basis("every 10 s: defaultMonitorNewDiskInterval", 0, 10)] = Field(
+        5.0, description="Time from `back_at`, when the empty drive is there, until its healing begins."
+    )
+
+
 class MinioHostDown(Outage):
     """A host fails: it refuses requests, and those in progress there are lost; other hosts do without its drives."""
 
@@ -105,7 +117,7 @@ class SlowLink(Degradation):
 
 
 Fault = Annotated[
-    DriveDown | MinioHostDown | RackDown | LinkDown | SlowLink | SlowDrive | HostNeighbour,
+    DriveDown | DriveReplaced | MinioHostDown | RackDown | LinkDown | SlowLink | SlowDrive | HostNeighbour,
     Field(discriminator="kind"),
 ]
 """An entry of the section `faults`."""

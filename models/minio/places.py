@@ -14,7 +14,8 @@ attempt is bound to one of those present when it arrives, and a further attempt 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +55,10 @@ class Places:
         heal_wait: where attempts to heal wait before they begin.
     """
 
-    def __init__(self, spec: MinioSpec, stations: Stations):
+    def __init__(self, spec: MinioSpec, stations: Stations, healed_s: Mapping[int, float] = MappingProxyType({})):
+        """`healed_s` has when each replaced drive is read from again."""
         self.spec, self.stations = spec, stations
-        self.epochs, self.hangs = epochs_of(spec), hangs_of(spec)
+        self.epochs, self.hangs = epochs_of(spec, healed_s), hangs_of(spec)
         self.coordinators = [0] if spec.distribution == "single" else list(range(stations.nodes))
         self.bound = depends_on_time(spec)
         self.scenario: list[Action] = []
@@ -80,6 +82,10 @@ class Places:
     def loses_drives(self) -> bool:
         """Whether writes miss drives at any time."""
         return any(epoch.drives or epoch.hosts for epoch in self.epochs)
+
+    def state_at(self, at_s: float) -> Epoch:
+        """Return the state of the cluster at a time."""
+        return [epoch for epoch in self.epochs if epoch.at_s <= at_s][-1]
 
     def head(self, pool: int, part: str) -> int | Member | Bound:
         """Return a part of the coordinator."""
@@ -172,7 +178,7 @@ class Places:
         pools = self.stations.pools
         if not self.bound:
             self.tables = tuple(
-                np.vstack([self._block(number, c, Epoch(), 0) for c in self.coordinators]).astype(np.int32)
+                np.vstack([self.block(number, c, Epoch(), 0) for c in self.coordinators]).astype(np.int32)
                 for number in range(len(pools))
             )
             return
@@ -183,7 +189,7 @@ class Places:
         choice = _CHOICES[self.spec.distribution]
         for number in range(len(pools)):
             blocks = [
-                self._block(number, c, epoch, name)
+                self.block(number, c, epoch, name)
                 for epoch, of_epoch in zip(self.epochs, names, strict=True)
                 for c, name in zip(self.coordinators, of_epoch, strict=True)
             ]
@@ -211,7 +217,7 @@ class Places:
             yield from (Action(Kind.LEAVE, group, at_s, member=name) for name in gone)
             yield from (Action(Kind.JOIN, group, at_s, member=n) for n in names[number] if n not in absent[number])
 
-    def _block(self, number: int, coordinator: int, epoch: Epoch, name: int) -> Table:
+    def block(self, number: int, coordinator: int, epoch: Epoch, name: int) -> Table:
         """Return the columns of a coordinator in an epoch: its parts, those of the drives, and of the lock servers."""
         stations, pool = self.stations, self.stations.pools[number]
         layout, nowhere = pool.layout, self.stations.nowhere
@@ -225,7 +231,8 @@ class Places:
             back |= (drives == hang.drive) if hang.drive is not None else (hosts == hang.host)
         back &= lost
         order = np.argsort(2 * lost + (nodes != coordinator), axis=1, kind="stable")
-        readers = self._readers(coordinator, host, drives, nodes, hosts, lost, layout.data)
+        empty = lost | np.isin(drives, list(epoch.fresh))
+        readers = self._readers(coordinator, host, drives, nodes, hosts, empty, layout.data)
         drives, nodes, hosts = (np.take_along_axis(each, order, axis=1) for each in (drives, nodes, hosts))
         lost, back = (np.take_along_axis(each, order, axis=1) for each in (lost, back))
         rows = len(drives)

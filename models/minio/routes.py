@@ -37,14 +37,14 @@ _LIST_VISITS = 8  # the reads of a page are simulated in as many visits to each 
 def routes(spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence[Kind]) -> tuple[Route, ...]:
     """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
     found = [
-        Route(kind.name, _Builder(spec, stations, places, kind).stages(), policy=spec.client.policy(kind.op))
+        Route(kind.name, Builder(spec, stations, places, kind).stages(), policy=spec.client.policy(kind.op))
         for kind in kinds
     ]
     collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
     return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
 
 
-class _Builder(Accesses):
+class Builder(Accesses):
     """Builds the stages of one kind of request."""
 
     def stages(self) -> Stages:
@@ -105,7 +105,7 @@ class _Builder(Accesses):
     def _put(self) -> Stages:
         looked = self._look_up() if looks_up(self.spec.release) else ()
         if self.kind.inline:
-            write = self._accesses(self._written(METADATA_BYTES))
+            write = self._accesses(self.shard_written(METADATA_BYTES))
             commits = Stage(
                 tuple(
                     self._at(p, (*self._read_again(p), *((*write(p), self._commit(p)) * self._copies)), carries=True)
@@ -126,7 +126,7 @@ class _Builder(Accesses):
                 *self._heal(),
             )
             return (*self._request(), *stages, *self._finish())
-        write = self._accesses(self._written())
+        write = self._accesses(self.shard_written())
         writes = tuple(self._at(p, (*write(p), self._commit(p)), carries=True) for p in range(self.layout.size))
         if self.limited:
             first, later = ("first", "later") if self.kind.large else ("all", "")
@@ -291,7 +291,7 @@ class _Builder(Accesses):
         pool, drives, inline = self.kind.pool, self.drives, self.kind.inline
         metadata = small(self.read)
         whole = self._part(self.read, more=METADATA_BYTES, size=drives.read_size) if inline else metadata
-        written = self._written(METADATA_BYTES if inline else 0)
+        written = self.shard_written(METADATA_BYTES if inline else 0)
         once_s = metadata.constant + whole.constant + written.constant + self.commit.constant
         pause_s = min(HEAL_SLEEP * once_s, MOST_HEAL_SLEEP_S)
         positions = range(self.layout.size)

@@ -10,6 +10,7 @@ from models.background import BackgroundWork
 from models.faults import NoisyNeighbour, refuse_instant_failures
 from models.minio.faults import Fault, MinioHostDown, RackDown
 from models.minio.layout import Layout, is_symmetric, set_size
+from models.minio.maintenance_sections import Healing, Scanner, Stored
 from models.minio.release import LATEST, Release
 from models.minio.sections import Client, Drives, Erasure, FurtherPool, Hosts, MinioPrices, NetworkLink, Proxy
 from models.network.service_demand import ServiceDemand
@@ -69,7 +70,14 @@ class MinioSpec(StoreSpec):
         description="Largest shard that is stored inside xl.meta instead of in a file of its own; absent: 128 KiB, or "
         "16 KiB in versioned buckets.",
     )
-    background: BackgroundWork = Field(BackgroundWork(), description="Healing, scanning and other background work.")
+    stored: Stored | None = Field(
+        None, description="Objects of the cluster when the run begins; required for healing and the scanner."
+    )
+    healing: Healing = Field(Healing(), description="Healing of drives that were replaced (fault drive_replaced).")
+    scanner: Scanner = Field(Scanner(), description="Scanner, which walks over all objects.")
+    background: BackgroundWork = Field(
+        BackgroundWork(), description="Further loads, such as replication between sites."
+    )
     faults: tuple[Fault, ...] = Field((), description=FAULTS)
     prices: MinioPrices | None = Field(None, description=PRICES)
 
@@ -134,6 +142,12 @@ class MinioSpec(StoreSpec):
         return self
 
     @model_validator(mode="after")
+    def _scanner_has_objects(self) -> MinioSpec:
+        if self.scanner.speed != "off" and self.stored is None:
+            raise ValueError("scanner.speed: requires stored, the objects that the scanner visits")
+        return self
+
+    @model_validator(mode="after")
     def _events_fit(self) -> MinioSpec:
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.total_drives, "host": self.total_hosts, "rack": self.hosts.racks}
@@ -157,7 +171,9 @@ class MinioSpec(StoreSpec):
                 )
             if fault.kind == "slow_link" and not self.hosts.nic:
                 raise ValueError(f"faults.{number}.kind: a link of unlimited bandwidth cannot be slow; give hosts.nic")
-            if fault.kind in ("host_down", "drive_down", "rack_down", "link_down"):
+            if fault.kind == "drive_replaced" and self.stored is None:
+                raise ValueError(f"faults.{number}.kind: drive_replaced requires stored, the objects to heal")
+            if fault.kind in ("host_down", "drive_down", "drive_replaced", "rack_down", "link_down"):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)
         return self
 

@@ -6,6 +6,7 @@ from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
 from models.minio.faults import FAULTS
+from models.minio.maintenance import HEALED
 from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
@@ -17,7 +18,7 @@ STORE = Store(
     "minio",
     MinioSpec,
     compile,
-    faults=FAULTS,
+    faults={**FAULTS, **HEALED},
     remedies=REMEDIES,
     demands=demands,
     unused=unused,

@@ -1,0 +1,227 @@
+"""MinIO's own work as background load: a replaced drive that is healed, and the scanner.
+
+A number of workers takes one object after the other. The operations of a load arrive evenly, at the rate that the
+workers reach in an idle cluster, and each takes one of as many tokens first. So a busy cluster slows the work down as
+it does a closed loop of workers. In an idle cluster, the rate is limited by the workers or by the busiest station
+(asymptotic bounds of a closed network; Denning and Buzen, Computing Surveys 10(3), 1978).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.background import MAX_OPERATIONS
+from models.faults import FaultKind
+from models.minio.accesses import small
+from models.minio.epochs import Epoch
+from models.minio.faults import DriveReplaced
+from models.minio.fixed_places import FixedPlaces
+from models.minio.healing import Healed
+from models.minio.maintenance_sections import SCANNER_SPEEDS
+from models.minio.places import Places
+from models.minio.sections import NOTHING
+from models.minio.shard_accesses import kind_of_size
+from models.minio.spec import MinioSpec
+from models.minio.stations import Pool, Stations
+from models.network.background import Background
+from models.network.demand_sheet import Requests
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Visit, single
+from models.network.service_demand import ServiceDemand
+from models.network.station import Member, Station
+from traces.workload.workload import Op
+
+_RECOVERY, _BEST_EFFORT = 1, 2
+"""Service classes of drives, as in `models.background`."""
+_FOLDER_S = 1e-3
+"""The scanner pauses for each folder, which an object is, as for work of 1 ms (cmd/data-scanner.go)."""
+_SHORTEST_PAUSE_S = 1e-4
+"""Shorter pauses are left out (newDynamicSleeper, cmd/data-scanner.go)."""
+
+
+_COPY: tuple[Op, Op] = ("GET", "PUT")
+
+
+@dataclass(frozen=True)
+class Work:
+    """Objects that workers process.
+
+    Attributes:
+        name: of its route; it selects the random numbers.
+        route: of one object, which takes a worker first.
+        table: placement table of the route.
+        size_bytes: of each object.
+        objects: number of them; infinite for work without end.
+        from_s: its beginning.
+        rate_ops: objects per second that begin.
+    """
+
+    name: str
+    route: Route
+    table: NDArray[np.int32]
+    size_bytes: int
+    objects: float
+    from_s: float
+    rate_ops: float
+
+    @property
+    def until_s(self) -> float:
+        """Time at which all objects are done."""
+        return self.from_s + self.objects / self.rate_ops
+
+    @property
+    def last_s(self) -> float:
+        """A time between the beginnings of the last object and of the next one, if there were more."""
+        return self.from_s + (math.ceil(self.objects) - 0.5) / self.rate_ops if self.objects < math.inf else math.inf
+
+
+def objects_of_set(spec: MinioSpec, pool: int, sets: int) -> float:
+    """Return the number of objects in each erasure set of a pool: pools have them by free space."""
+    assert spec.stored is not None
+    weights = [1.0, *(each.weight for each in spec.pools)]
+    return spec.stored.objects * weights[pool] / sum(weights) / sets
+
+
+def healed_s(spec: MinioSpec) -> dict[int, float]:
+    """Return when each replaced drive has all objects again, at the earliest, in s."""
+    faults = [fault for fault in spec.faults if isinstance(fault, DriveReplaced) and fault.back_s < math.inf]
+    if not faults:
+        return {}
+    healthy = spec.model_copy(update={"faults": ()})
+    stations = Stations(healthy)
+    places = Places(healthy, stations)
+    return {fault.drive: _healing(spec, stations, places, fault, 0).until_s for fault in faults}
+
+
+def with_maintenance(
+    spec: MinioSpec, stations: Stations, places: Places, network: Network, requests: Requests
+) -> tuple[Network, Requests]:
+    """Return network and requests with the cluster's own work added, after all other stations, routes and tables."""
+    works = list(_works(spec, stations, places, len(network.placements)))
+    if not works:
+        return network, requests
+    end_s = requests.pacing.duration_s
+    if end_s is None and requests.pacing.loop == "open":
+        end_s = float(requests.arrival_s.max(initial=0.0))
+    routes, tables, background = list(network.routes), list(network.placements), list(requests.background)
+    for work in works:
+        until_s = min(work.last_s, math.inf if end_s is None else end_s, work.from_s + MAX_OPERATIONS / work.rate_ops)
+        tables.append(work.table)
+        routes.append(work.route)
+        if until_s > work.from_s:
+            background.append(Background(
+                work.name, len(routes) - 1, work.rate_ops, work.from_s, until_s, work.size_bytes, poisson=False
+            ))  # fmt: skip
+    network = replace(network, stations=tuple(stations.all), routes=tuple(routes), placements=tuple(tables))
+    return network, replace(requests, background=tuple(background))
+
+
+def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> Iterator[Work]:
+    for fault in spec.faults:
+        if isinstance(fault, DriveReplaced) and fault.back_s < math.inf:
+            yield _healing(spec, stations, places, fault, table)
+            table += 1
+    if spec.scanner.speed != "off":
+        for number, pool in enumerate(stations.pools):
+            yield _scan(spec, stations, number, pool, table)
+            table += 1
+
+
+def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveReplaced, table: int) -> Work:
+    """Return the healing of a drive by its own host (healErasureSet, cmd/global-heal.go)."""
+    assert spec.stored is not None
+    number = max(n for n, pool in enumerate(stations.pools) if pool.first_drive <= fault.drive)
+    pool, name = stations.pools[number], f"healing of drive {fault.drive}"
+    own = np.int32(fault.drive - pool.first_drive)
+    which = int(np.flatnonzero((pool.layout.sets == own).any(axis=1))[0])
+    node = int(stations.nodes_of(pool, np.array([own]))[0])
+    start_s = fault.back_s + fault.found_after
+    now = places.state_at(start_s)
+    fixed = FixedPlaces(places, {number: (table, 0)}, Epoch(start_s, now.drives | {fault.drive}, now.hosts))
+    size = pool.layout.size
+    rows = fixed.rows(number, node)[which * size : (which + 1) * size]
+    bytes_of = spec.stored.bytes_each
+    get, put = (kind_of_size(spec, stations, op, number, bytes_of) for op in _COPY)
+    stages = Healed(spec, stations, fixed, (get, put), fault.drive).stages()
+    workers = spec.healing.workers_of(pool.hosts.cores.count)
+    token = stations.add(Station(f"workers of {name}", "background workers", Discipline.POOL, workers))
+    route = Route(name, (single(Visit(token, NOTHING)), *stages), _RECOVERY)
+    rate_ops = idle_rate_ops(route, workers, rows, stations, bytes_of)
+    return Work(name, route, rows, bytes_of, objects_of_set(spec, number, len(pool.layout.sets)), start_s, rate_ops)
+
+
+def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: int) -> Work:
+    """Return the scanner's visits in a pool: in each set, one drive at a time for each bucket reads an xl.meta.
+
+    The scanner checks one object of 1,024 on all drives in a cycle, which is left out.
+    """
+    assert spec.stored is not None
+    factor, longest_s, cycle_s = SCANNER_SPEEDS[spec.scanner.speed]
+    sets, name = pool.layout.sets, f"scanner of pool {number}"
+    streams = min(spec.workload.total_buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
+    tokens = [
+        stations.add(Station(f"{name} in set {s}", "background workers", Discipline.POOL, streams))
+        for s in range(len(sets))
+    ]
+    drives = stations.drive[sets + pool.first_drive]
+    rows = np.column_stack([np.repeat(tokens, sets.shape[1]), drives.ravel()]).astype(np.int32)
+    read = small(pool.drives.read or NOTHING)
+    read_s = float(read.mean_s(np.array([0]))[0])
+    pause_s = sum(_pause_s(factor, work_s, longest_s) for work_s in (read_s, _FOLDER_S))
+    visits = [Visit(Member(table, 0), NOTHING), Visit(Member(table, 1), read)]
+    if pause_s:
+        visits.append(Visit(stations.latency, ServiceDemand(constant=pause_s)))
+    objects = objects_of_set(spec, number, len(sets))
+    most = streams / (read_s + pause_s) if read_s + pause_s else math.inf
+    rate_ops = min(most, objects / spec.scanner.cycles / cycle_s) * len(sets)
+    return Work(name, Route(name, (single(*visits),), _BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
+
+
+def _pause_s(factor: float, work_s: float, longest_s: float) -> float:
+    pause_s = min(factor * work_s, longest_s)
+    return pause_s if pause_s > _SHORTEST_PAUSE_S else 0.0
+
+
+def idle_rate_ops(route: Route, workers: int, rows: NDArray[np.int32], stations: Stations, size_bytes: int) -> float:
+    """Return the objects per second that workers reach at most if nothing else runs, with mean demands.
+
+    Args:
+        route: of one object.
+        workers: number of them.
+        rows: rows of the only placement table that the route refers to.
+        size_bytes: of an object.
+    """
+    size, took_s, busy_s = np.array([size_bytes]), np.zeros(len(rows)), np.zeros(len(stations.all))
+
+    def visit_s(visit: Visit) -> NDArray[np.float64]:
+        place, mean_s = visit.station, float(visit.mean_s(size)[0])
+        at = rows[:, place.position] if isinstance(place, Member) else np.full(len(rows), place)
+        np.add.at(busy_s, at, mean_s / len(rows))
+        return np.array([mean_s * stations.all[k].discipline.takes_time for k in at.tolist()])
+
+    for stage in route.stages:
+        branches = np.stack([sum((visit_s(v) for v in branch), np.zeros(len(rows))) for branch in stage.branches])
+        took_s += np.sort(branches, axis=0)[stage.need - 1]
+    limits = [took_s.mean() / workers]
+    for station, work_s in zip(stations.all, busy_s.tolist(), strict=True):
+        if station.discipline.takes_time and not station.discipline.infinite:
+            limits.append(work_s / station.servers)
+    return 1 / float(max(limits))
+
+
+def _note(spec: MinioSpec, fault: DriveReplaced) -> str:
+    """Say how long the healing takes at least."""
+    took_s = healed_s(spec).get(fault.drive, math.inf) - fault.back_s
+    return f"Healing drive {fault.drive} takes {took_s / 3600:.3g} h in an idle cluster" if took_s < math.inf else ""
+
+
+HEALED: Mapping[str, FaultKind] = {
+    "replaced-drive": FaultKind("drive_replaced", "outage", "drive", note=_note),
+}
+"""The failure of the command `failures` that healing follows."""
