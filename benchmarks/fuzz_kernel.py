@@ -119,7 +119,7 @@ def batch(seed: int) -> None:
         try:
             engine.run(replace(program, draw=few))
             counts["executed"] += 1
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError, IndexError):  # the last: it wants a source that is not there
             counts["refused"] += 1
         except InvariantError:
             counts["stopped by an invariant"] += 1

@@ -22,6 +22,9 @@ from traces.random_streams import uniforms
 from traces.trace import Pacing
 from traces.workload.distributions import Deterministic, Exponential, Hyperexponential, Lognormal, Occasional, SlowMode
 
+# Hypothesis prints the class variables too, so each discipline would hold all disciplines: hundreds of MB.
+setattr(Discipline, "_repr_pretty_", lambda discipline, printer, cycle: printer.text(repr(discipline)))  # noqa: B010
+
 SHAPES = (
     Deterministic(), Exponential(), Lognormal(cv=1.5), Hyperexponential(cv=2), SlowMode(probability=0.1, factor=10),
     Occasional(probability=0.5),
