@@ -18,8 +18,8 @@ from traces.workload.workload import Workload
 Slowdown = tuple[int, float, float, float]
 """Number of a station among those of its kind, start and end of the slowdown in s, and the remaining speed."""
 
-FaultForm = Literal["outage", "slow", "neighbour"]
-"""A part fails, a part is slow, or another tenant takes a fraction of a host."""
+FaultForm = Literal["outage", "slow", "neighbour", "work"]
+"""A part fails, a part is slow, another tenant takes a fraction of a host, or the store has more work of its own."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FaultKind:
 
     Attributes:
         event: its `kind` in the spec.
-        form: its fields: those of an `Outage`, of a `Degradation` with a speed, or of a `NoisyNeighbour`.
+        form: its fields: those of an `Outage`, of a `Degradation` with or without a speed, or of a `NoisyNeighbour`.
         numbered: the field with the number of the failed part; empty if there is only one such part.
         refuses: whether requests are refused immediately while it lasts.
         note: a remark on the failure, given the spec and the event in it; empty for none.

@@ -15,6 +15,7 @@ from models.background import with_background
 from models.minio.cached import cached
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
+from models.minio.movement import moved_pools
 from models.minio.parts import BLOCK_BYTES
 from models.minio.places import Places
 from models.minio.request import BASIC, Kind
@@ -113,7 +114,8 @@ def _pools(spec: MinioSpec, stations: Stations, trace: Trace) -> NDArray[np.int6
 
     weights = np.cumsum([1.0, *(pool.weight for pool in spec.pools)])
     place = (key_hashes(trace) >> np.uint64(32)).astype(np.float64) / 2.0**32 * weights[-1]
-    return np.asarray(np.searchsorted(weights, place, side="right").clip(0, len(weights) - 1), np.int64)
+    pool = np.asarray(np.searchsorted(weights, place, side="right").clip(0, len(weights) - 1), np.int64)
+    return moved_pools(spec, trace, pool)
 
 
 def _requests(

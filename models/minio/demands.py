@@ -47,6 +47,7 @@ def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
         "hosts.page_cache": not spec.hosts.page_cache.present,
         "hosts.internode": spec.hosts.count * spec.hosts.processes == 1 and not spec.pools,
         "healing": not any(fault.kind == "drive_replaced" for fault in spec.faults),
+        "movement": not any(fault.kind in ("decommission", "rebalance") for fault in spec.faults),
         "scanner.cycles": spec.scanner.speed == "off",
         "proxy": spec.distribution != "proxy",
     }

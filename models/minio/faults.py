@@ -63,6 +63,41 @@ class DriveReplaced(Outage):
     )
 
 
+class Decommission(Degradation):
+    """A pool is emptied: its objects move to the other pools, which take all new ones."""
+
+    kind: Literal["decommission"] = Field(
+        description="Decommission: all objects of a pool move to the others (mc admin decommission)."
+    )
+    pool: int = Field(0, ge=0, description="Number of the pool that is emptied, from 0.")
+
+    @property
+    def moved_fraction(self) -> float:
+        """Fraction of the objects of the pool that move."""
+        return 1.0
+
+
+class Rebalance(Degradation):
+    """A pool gives objects to pools with more free space; new ones go to these until it is done."""
+
+    kind: Literal["rebalance"] = Field(
+        description="Rebalance: objects of a pool move to pools with more free space (mc admin rebalance)."
+    )
+    pool: int = Field(0, ge=0, description="Number of the pool that has the least free space, from 0.")
+    moved: Annotated[Fraction, Basis("assumed: half, as after a pool of the same size was added", 0.01, 1)] = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="Fraction of its objects that move. MinIO stops when the free fraction of the pool is within 5 % "
+        "of that of the cluster (checkIfRebalanceDone, cmd/erasure-server-pool-rebalance.go).",
+    )
+
+    @property
+    def moved_fraction(self) -> float:
+        """Fraction of the objects of the pool that move."""
+        return self.moved
+
+
 class MinioHostDown(Outage):
     """A host fails: it refuses requests, and those in progress there are lost; other hosts do without its drives."""
 
@@ -117,7 +152,16 @@ class SlowLink(Degradation):
 
 
 Fault = Annotated[
-    DriveDown | DriveReplaced | MinioHostDown | RackDown | LinkDown | SlowLink | SlowDrive | HostNeighbour,
+    DriveDown
+    | DriveReplaced
+    | Decommission
+    | Rebalance
+    | MinioHostDown
+    | RackDown
+    | LinkDown
+    | SlowLink
+    | SlowDrive
+    | HostNeighbour,
     Field(discriminator="kind"),
 ]
 """An entry of the section `faults`."""

@@ -24,6 +24,10 @@ class FixedPlaces(Places):
         count = len(self.stations.pools)
         self.mixed, self.local = [True] * count, [0] * count
 
+    def add(self, pool: int, table: int, first: int) -> None:
+        """Place the columns of a further pool in a table, from a column on."""
+        self._first[pool] = table, first
+
     def rows(self, pool: int, node: int) -> NDArray[np.int32]:
         """Return the rows of a pool, those of one erasure set after the other: shape (rows, columns)."""
         return np.asarray(self.block(pool, node, self._state, self.stations.nowhere), np.int32)

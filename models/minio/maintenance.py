@@ -1,4 +1,4 @@
-"""MinIO's own work as background load: a replaced drive that is healed, and the scanner.
+"""MinIO's own work as background load: a replaced drive that is healed, objects that change pools, the scanner.
 
 A number of workers takes one object after the other. The operations of a load arrive evenly, at the rate that the
 workers reach in an idle cluster, and each takes one of as many tokens first. So a busy cluster slows the work down as
@@ -10,24 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.background import MAX_OPERATIONS
 from models.faults import FaultKind
 from models.minio.accesses import small
 from models.minio.epochs import Epoch
-from models.minio.faults import DriveReplaced
+from models.minio.faults import Decommission, DriveReplaced, Rebalance
 from models.minio.fixed_places import FixedPlaces
 from models.minio.healing import Healed
 from models.minio.maintenance_sections import SCANNER_SPEEDS
+from models.minio.movement import moves, moving_s
 from models.minio.places import Places
 from models.minio.sections import NOTHING
 from models.minio.shard_accesses import kind_of_size
 from models.minio.spec import MinioSpec
 from models.minio.stations import Pool, Stations
+from models.minio.work import Work, idle_rate_ops, objects_of_set
 from models.network.background import Background
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
@@ -46,46 +47,6 @@ _SHORTEST_PAUSE_S = 1e-4
 
 
 _COPY: tuple[Op, Op] = ("GET", "PUT")
-
-
-@dataclass(frozen=True)
-class Work:
-    """Objects that workers process.
-
-    Attributes:
-        name: of its route; it selects the random numbers.
-        route: of one object, which takes a worker first.
-        table: placement table of the route.
-        size_bytes: of each object.
-        objects: number of them; infinite for work without end.
-        from_s: its beginning.
-        rate_ops: objects per second that begin.
-    """
-
-    name: str
-    route: Route
-    table: NDArray[np.int32]
-    size_bytes: int
-    objects: float
-    from_s: float
-    rate_ops: float
-
-    @property
-    def until_s(self) -> float:
-        """Time at which all objects are done."""
-        return self.from_s + self.objects / self.rate_ops
-
-    @property
-    def last_s(self) -> float:
-        """A time between the beginnings of the last object and of the next one, if there were more."""
-        return self.from_s + (math.ceil(self.objects) - 0.5) / self.rate_ops if self.objects < math.inf else math.inf
-
-
-def objects_of_set(spec: MinioSpec, pool: int, sets: int) -> float:
-    """Return the number of objects in each erasure set of a pool: pools have them by free space."""
-    assert spec.stored is not None
-    weights = [1.0, *(each.weight for each in spec.pools)]
-    return spec.stored.objects * weights[pool] / sum(weights) / sets
 
 
 def healed_s(spec: MinioSpec) -> dict[int, float]:
@@ -111,7 +72,8 @@ def with_maintenance(
         end_s = float(requests.arrival_s.max(initial=0.0))
     routes, tables, background = list(network.routes), list(network.placements), list(requests.background)
     for work in works:
-        until_s = min(work.last_s, math.inf if end_s is None else end_s, work.from_s + MAX_OPERATIONS / work.rate_ops)
+        most_s = work.from_s + MAX_OPERATIONS / work.rate_ops
+        until_s = min(work.last_s, work.stop_s, math.inf if end_s is None else end_s, most_s)
         tables.append(work.table)
         routes.append(work.route)
         if until_s > work.from_s:
@@ -127,6 +89,10 @@ def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> I
         if isinstance(fault, DriveReplaced) and fault.back_s < math.inf:
             yield _healing(spec, stations, places, fault, table)
             table += 1
+        elif isinstance(fault, Decommission | Rebalance):
+            found = moves(spec, stations, places, fault, table)
+            yield from found
+            table += len(found)
     if spec.scanner.speed != "off":
         for number, pool in enumerate(stations.pools):
             yield _scan(spec, stations, number, pool, table)
@@ -188,40 +154,27 @@ def _pause_s(factor: float, work_s: float, longest_s: float) -> float:
     return pause_s if pause_s > _SHORTEST_PAUSE_S else 0.0
 
 
-def idle_rate_ops(route: Route, workers: int, rows: NDArray[np.int32], stations: Stations, size_bytes: int) -> float:
-    """Return the objects per second that workers reach at most if nothing else runs, with mean demands.
-
-    Args:
-        route: of one object.
-        workers: number of them.
-        rows: rows of the only placement table that the route refers to.
-        size_bytes: of an object.
-    """
-    size, took_s, busy_s = np.array([size_bytes]), np.zeros(len(rows)), np.zeros(len(stations.all))
-
-    def visit_s(visit: Visit) -> NDArray[np.float64]:
-        place, mean_s = visit.station, float(visit.mean_s(size)[0])
-        at = rows[:, place.position] if isinstance(place, Member) else np.full(len(rows), place)
-        np.add.at(busy_s, at, mean_s / len(rows))
-        return np.array([mean_s * stations.all[k].discipline.takes_time for k in at.tolist()])
-
-    for stage in route.stages:
-        branches = np.stack([sum((visit_s(v) for v in branch), np.zeros(len(rows))) for branch in stage.branches])
-        took_s += np.sort(branches, axis=0)[stage.need - 1]
-    limits = [took_s.mean() / workers]
-    for station, work_s in zip(stations.all, busy_s.tolist(), strict=True):
-        if station.discipline.takes_time and not station.discipline.infinite:
-            limits.append(work_s / station.servers)
-    return 1 / float(max(limits))
-
-
 def _note(spec: MinioSpec, fault: DriveReplaced) -> str:
     """Say how long the healing takes at least."""
     took_s = healed_s(spec).get(fault.drive, math.inf) - fault.back_s
-    return f"Healing drive {fault.drive} takes {took_s / 3600:.3g} h in an idle cluster" if took_s < math.inf else ""
+    return f"Healing drive {fault.drive} takes {_duration(took_s)} in an idle cluster" if took_s < math.inf else ""
 
 
-HEALED: Mapping[str, FaultKind] = {
+def _moving_note(spec: MinioSpec, event: Decommission | Rebalance) -> str:
+    """Say how long the objects of a pool take to move at least."""
+    return f"Moving the objects of pool {event.pool} takes {_duration(moving_s(spec, event))} in an idle cluster"
+
+
+def _duration(took_s: float) -> str:
+    for unit, length_s in (("h", 3600.0), ("min", 60.0)):
+        if took_s >= 2 * length_s:
+            return f"{took_s / length_s:.3g} {unit}"
+    return f"{took_s:.3g} s"
+
+
+MAINTENANCE: Mapping[str, FaultKind] = {
     "replaced-drive": FaultKind("drive_replaced", "outage", "drive", note=_note),
+    "decommission": FaultKind("decommission", "work", "pool", note=_moving_note),
+    "rebalance": FaultKind("rebalance", "work", "pool", note=_moving_note),
 }
-"""The failure of the command `failures` that healing follows."""
+"""What the command `failures` can begin that is followed by work of the cluster."""

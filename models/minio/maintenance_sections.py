@@ -56,6 +56,22 @@ class Healing(Strict):
         return max(_LEAST_WORKERS, cores // 4) if self.workers is None else self.workers
 
 
+class Movement(Strict):
+    """How MinIO moves objects to other pools (decommissionPool, cmd/erasure-server-pool-decom.go)."""
+
+    workers: Annotated[int, Basis("MinIO's choice: one for each erasure set of the pool", 1, 256)] | None = Field(
+        None,
+        ge=1,
+        description="Number of objects that move at the same time (_MINIO_DECOMMISSION_WORKERS, "
+        "_MINIO_REBALANCE_WORKERS); absent: one for each erasure set of the pool.",
+    )
+    cpu: Annotated[Demand, Basis("assumed: the CPU times of a GET and a PUT")] | None = Field(
+        None,
+        description="CPU time on the first host of the pool for each object; per-byte times apply to the object. "
+        "Absent: those of a GET and a PUT.",
+    )
+
+
 class Scanner(Strict):
     """The data scanner, which walks over all objects again and again (cmd/data-scanner.go)."""
 

@@ -105,14 +105,7 @@ class Builder(Accesses):
     def _put(self) -> Stages:
         looked = self._look_up() if looks_up(self.spec.release) else ()
         if self.kind.inline:
-            write = self._accesses(self.shard_written(METADATA_BYTES))
-            commits = Stage(
-                tuple(
-                    self._at(p, (*self._read_again(p), *((*write(p), self._commit(p)) * self._copies)), carries=True)
-                    for p in range(self.layout.size)
-                ),
-                self.layout.size,
-            )
+            commits = self._inline_writes()
             race = self._race() if looked else ()
             moved = self._to_drives("all", self._messages(4))
             stages = (
@@ -126,8 +119,7 @@ class Builder(Accesses):
                 *self._heal(),
             )
             return (*self._request(), *stages, *self._finish())
-        write = self._accesses(self.shard_written())
-        writes = tuple(self._at(p, (*write(p), self._commit(p)), carries=True) for p in range(self.layout.size))
+        writes = self._shard_writes()
         if self.limited:
             first, later = ("first", "later") if self.kind.large else ("all", "")
             received = (*self._parallel(self._arrival(first)), *self._parallel(self._cpu_bytes(first)))
@@ -139,13 +131,30 @@ class Builder(Accesses):
             received = (*self._stream(()), *looked, Stage(writes, len(writes)))
         else:
             received = (*looked, Stage(writes, len(writes)))
+        committed = (*self._lock(), *self._hung_call(), self._rename(), *self._clean_up(), *self._heal())
+        return (*self._request(), *received, *committed, *self._finish())
+
+    def _inline_writes(self) -> Stage:
+        """The durable writes of metadata with inline data, on all drives of the set."""
+        write = self._accesses(self.shard_written(METADATA_BYTES))
+        branches = tuple(
+            self._at(p, (*self._read_again(p), *((*write(p), self._commit(p)) * self._copies)), carries=True)
+            for p in range(self.layout.size)
+        )
+        return Stage(branches, self.layout.size)
+
+    def _shard_writes(self) -> Branches:
+        """The durable writes of shards, each to its drive."""
+        write = self._accesses(self.shard_written())
+        return tuple(self._at(p, (*write(p), self._commit(p)), carries=True) for p in range(self.layout.size))
+
+    def _rename(self) -> Stage:
+        """The durable writes of metadata, after which the object is there."""
         renames = tuple(
             self._at(p, (*self._read_again(p), *((*self._metadata_write(p), self._commit(p)) * self._copies)))
             for p in range(self.layout.size)
         )
-        rename = Stage(renames, len(renames))
-        committed = (*self._lock(), *self._hung_call(), rename, *self._clean_up(), *self._heal())
-        return (*self._request(), *received, *committed, *self._finish())
+        return Stage(renames, len(renames))
 
     def _delete(self) -> Stages:
         """DELETE: metadata are read three times, at last by each drive before it removes the object."""

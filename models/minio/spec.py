@@ -10,7 +10,7 @@ from models.background import BackgroundWork
 from models.faults import NoisyNeighbour, refuse_instant_failures
 from models.minio.faults import Fault, MinioHostDown, RackDown
 from models.minio.layout import Layout, is_symmetric, set_size
-from models.minio.maintenance_sections import Healing, Scanner, Stored
+from models.minio.maintenance_sections import Healing, Movement, Scanner, Stored
 from models.minio.release import LATEST, Release
 from models.minio.sections import Client, Drives, Erasure, FurtherPool, Hosts, MinioPrices, NetworkLink, Proxy
 from models.network.service_demand import ServiceDemand
@@ -74,6 +74,7 @@ class MinioSpec(StoreSpec):
         None, description="Objects of the cluster when the run begins; required for healing and the scanner."
     )
     healing: Healing = Field(Healing(), description="Healing of drives that were replaced (fault drive_replaced).")
+    movement: Movement = Field(Movement(), description="Objects that change pools (faults decommission, rebalance).")
     scanner: Scanner = Field(Scanner(), description="Scanner, which walks over all objects.")
     background: BackgroundWork = Field(
         BackgroundWork(), description="Further loads, such as replication between sites."
@@ -151,6 +152,7 @@ class MinioSpec(StoreSpec):
     def _events_fit(self) -> MinioSpec:
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.total_drives, "host": self.total_hosts, "rack": self.hosts.racks}
+        most["pool"] = 1 + len(self.pools)
         for number, fault in enumerate(self.faults):
             for part, count in most.items():
                 which = getattr(fault, part, 0)
@@ -171,8 +173,10 @@ class MinioSpec(StoreSpec):
                 )
             if fault.kind == "slow_link" and not self.hosts.nic:
                 raise ValueError(f"faults.{number}.kind: a link of unlimited bandwidth cannot be slow; give hosts.nic")
-            if fault.kind == "drive_replaced" and self.stored is None:
-                raise ValueError(f"faults.{number}.kind: drive_replaced requires stored, the objects to heal")
+            if fault.kind in ("drive_replaced", "decommission", "rebalance") and self.stored is None:
+                raise ValueError(f"faults.{number}.kind: {fault.kind} requires stored, the objects of the cluster")
+            if fault.kind in ("decommission", "rebalance") and not self.pools:
+                raise ValueError(f"faults.{number}.kind: {fault.kind} requires pools that take the objects")
             if fault.kind in ("host_down", "drive_down", "drive_replaced", "rack_down", "link_down"):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)
         return self

@@ -6,7 +6,7 @@ from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
 from models.minio.faults import FAULTS
-from models.minio.maintenance import HEALED
+from models.minio.maintenance import MAINTENANCE
 from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
@@ -18,7 +18,7 @@ STORE = Store(
     "minio",
     MinioSpec,
     compile,
-    faults={**FAULTS, **HEALED},
+    faults={**FAULTS, **MAINTENANCE},
     remedies=REMEDIES,
     demands=demands,
     unused=unused,

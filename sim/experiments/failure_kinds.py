@@ -76,7 +76,8 @@ class Failure:
             return {"kind": fault.event, **number, "speed": 1 / slower, "at": at_s, "until": until_s}
         if self.value is not None:
             raise InputError(f"{self._where}: a {self.kind} failure takes no value")
-        return {"kind": fault.event, **number, "at": at_s, "back_at": until_s}
+        end = "until" if fault.form == "work" else "back_at"
+        return {"kind": fault.event, **number, "at": at_s, end: until_s}
 
     def _number(self, fault: FaultKind) -> dict[str, int]:
         """Return the field with the number of the failing component."""
