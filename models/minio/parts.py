@@ -21,6 +21,7 @@ METADATA_BYTES = 400
 """An object's xl.meta without its data (359 to 436 bytes observed)."""
 MESSAGE_BYTES = 1024
 """Bytes of a call without data: metadata of an object, or a request (estimated)."""
+_POINTS = 2000
 
 
 def shard_bytes(size_bytes: NDArray[np.int64], data_shards: int) -> NDArray[np.int64]:
@@ -91,3 +92,12 @@ class PartDemand(ServiceDemand):
         """Draw demands as `ServiceDemand.draw_s` does, with this mean."""
         unit = ServiceDemand(constant=1.0, distribution=self.distribution)
         return unit.draw_s(seed, stream, first, count, chosen, size) * self.mean_s(size)
+
+
+def longest_s(demand: ServiceDemand, count: int) -> float:
+    """Return the mean of the longest of several accesses at the same time in s, without their bytes.
+
+    It is the integral of the quantile function of the maximum, whose distribution function is the count-th power.
+    """
+    middle = (np.arange(_POINTS) + 0.5) / _POINTS
+    return demand.constant * float(demand.distribution.quantile(middle ** (1 / max(count, 1))).mean())

@@ -83,6 +83,14 @@ class Places:
         """Whether writes miss drives at any time."""
         return any(epoch.drives or epoch.hosts for epoch in self.epochs)
 
+    def most_lost(self, pool: int) -> int:
+        """Return the most drives of a set of a pool that are absent at any time."""
+        each = self.stations.pools[pool]
+        hosts = each.layout.host_of(each.layout.sets) + each.first_host
+        drives = each.layout.sets + each.first_drive
+        lost = [np.isin(drives, list(e.drives)) | np.isin(hosts, list(e.hosts)) for e in self.epochs]
+        return int(max(absent.sum(axis=1).max() for absent in lost))
+
     def state_at(self, at_s: float) -> Epoch:
         """Return the state of the cluster at a time."""
         return [epoch for epoch in self.epochs if epoch.at_s <= at_s][-1]

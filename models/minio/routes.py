@@ -17,7 +17,7 @@ from functools import partial
 
 from models.minio.accesses import Accesses, small
 from models.minio.epochs import HEAL_SLEEP, HEAL_WAIT_S, MOST_HEAL_SLEEP_S
-from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand
+from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longest_s
 from models.minio.places import Places
 from models.minio.release import looks_up
 from models.minio.request import Branches, Kind, Stages
@@ -294,6 +294,9 @@ class Builder(Accesses):
         metadata twice, with inline data the second time; drives that are back by then are written to. There is one
         attempt, so what was missed earlier stays missing until it is read or scanned; but an attempt waits for a part
         that hangs. The accesses are one after the other here.
+
+        For the pause, each round of reads takes as long as the slowest of the drives, and the drives that are back are
+        written to one after the other (healObject in cmd/erasure-healing.go), without queueing.
         """
         if not self.places.loses_drives:
             return ()
@@ -301,7 +304,11 @@ class Builder(Accesses):
         metadata = small(self.read)
         whole = self._part(self.read, more=METADATA_BYTES, size=drives.read_size) if inline else metadata
         written = self.shard_written(METADATA_BYTES if inline else 0)
-        once_s = metadata.constant + whole.constant + written.constant + self.commit.constant
+        lost = self.places.most_lost(pool)
+        rounds = (metadata, whole, *(self.call.without_bytes,) * 2)  # locked before the second one, cleaned up at last
+        once_s = sum(longest_s(demand, self.layout.size - lost) for demand in rounds)
+        once_s += lost * (getattr(written, "visits", 1) * written.constant + self.commit.constant)
+        once_s += (2 + 2 + lost) * self._way_s * self.calls_nodes
         pause_s = min(HEAL_SLEEP * once_s, MOST_HEAL_SLEEP_S)
         positions = range(self.layout.size)
         visits = [Visit(self.places.heal_wait, ServiceDemand(constant=HEAL_WAIT_S))]

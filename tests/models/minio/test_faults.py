@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from models.minio.layout import write_quorum
+from models.minio.parts import longest_s
+from models.network.service_demand import ServiceDemand
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
-from tests.models.minio.test_cluster import cluster
+from tests.models.minio.test_cluster import COMMIT_S, READ_S, ROUND_S, WRITE_S, cluster
 from tests.small_traces import trace_of
 from traces.errors import InputError
+from traces.workload.distributions import Exponential
 
 MIB = 1 << 20
 N = 300
@@ -157,3 +160,22 @@ def test_faults_name_parts_that_exist(fault, said):
 def test_write_quorums_are_those_of_minio():
     assert [write_quorum(8, 4, n) for n in range(5)] == [5, 5, 5, 5, 9]
     assert [write_quorum(16, 4, n) for n in (0, 3, 4, 7, 8)] == [12, 9, 9, 9, 17]
+
+
+def test_an_attempt_to_heal_waits_for_the_slowest_drive_and_writes_one_drive_after_the_other():
+    """The pause is five times the attempt: two rounds of reads, two of calls and each drive that is back."""
+    for fault, lost in (({"kind": "drive_down", "drive": 5}, 1), ({"kind": "link_down", "host": 2}, 2)):
+        spec = cluster(faults=[fault | {"at": 1, "back_at": 50}])
+        trace = trace_of(["PUT"], ["k"], size_bytes=4096, arrival_s=np.array([40.0]))
+        network, requests = compile_spec(spec, trace)
+        healers = [k for k, s in enumerate(network.stations) if s.role == "healing"]
+        busy_s = compiled_engine.run(Program.of(network, requests, 0)).busy_s[healers].sum()
+        attempt_s = 2 * READ_S + lost * (WRITE_S + COMMIT_S) + (4 + lost) * ROUND_S
+        assert busy_s == pytest.approx(6 * attempt_s)
+
+
+def test_the_longest_of_several_accesses():
+    """Of exponential ones, the mean is a harmonic number."""
+    demand = ServiceDemand(constant=0.01, distribution=Exponential())
+    assert longest_s(demand, 7) == pytest.approx(0.01 * sum(1 / k for k in range(1, 8)), rel=1e-3)
+    assert longest_s(demand, 1) == pytest.approx(0.01, rel=1e-3)
