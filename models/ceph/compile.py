@@ -12,6 +12,7 @@ from models.caches import object_hits
 from models.ceph.access import Rbd
 from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.disk_load import disk_load
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.object_size import object_bytes
 from models.ceph.rados_routes import DirectRoutes, MysqlRoutes
@@ -37,7 +38,7 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
         InputError: the stored objects do not fit on the OSDs, or the access path does not have an operation.
     """
     spec = at_speed(spec)
-    costs = CostFunctions(spec, object_bytes(spec, trace))
+    costs = CostFunctions(spec, object_bytes(spec, trace), disk_load(spec, trace, spec.device))
     if costs.state.fill_fraction > 1:
         raise InputError(
             f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "

@@ -170,7 +170,10 @@ class Osd(Strict):
         "alternative to `stored.warm`.",
     )
     read_depth: Annotated[int, Basis("assumed: the threads of an OSD on a hard disk", 1, 128)] = Field(
-        4, ge=1, description="Number of queued reads from which a hard disk takes the one that it reaches first."
+        4,
+        ge=1,
+        description="Largest number of queued accesses from which a hard disk takes the one that it reaches first; "
+        "fewer if fewer are waiting.",
     )
     random_write_fraction: Annotated[
         Fraction, Basis("fitted to 6.5 K small PUT/s on 112 HDDs (Red Hat's series on RHCS 3.3, 2019)")
@@ -178,7 +181,8 @@ class Osd(Strict):
         0.5,
         ge=0,
         le=1,
-        description="Fraction of a hard disk's writes that do not follow the previous one on disk, and require a seek.",
+        description="Fraction of a hard disk's writes that do not follow the previous one on disk, and require a seek, "
+        "in a workload that only writes; reads in between cause more of them.",
     )
     commit: Annotated[Seconds, _KV_SYNC] = Field(
         20e-6, description="CPU time of the single kv_sync thread for each batch of transactions."

@@ -47,7 +47,7 @@ SPREADS: Mapping[str, Spread] = {
     "osd.commit": Spread(0.5, 3, "assumed: fitted to one cluster"),
     "osd.commit_member": Spread(0.5, 3, "assumed: fitted to one cluster"),
     "osd.read_depth": Spread(0.25, 1, "1 to 4: two published clusters of hard disks want 1"),
-    "osd.random_write_fraction": Spread(0.6, 1.6, "0.3 to 0.8: two published clusters of hard disks want 0.5 and 0.75"),
+    "osd.random_write_fraction": Spread(0.6, 1.6, "0.3 to 0.8: a published cluster of hard disks wants 0.5"),
     "device.read": Spread(0.6, 1.7, _DRIVES),
     "device.write": Spread(0.4, 1.7, _DRIVES),
     "device.read_latency": Spread(0.8, 1.6, _DRIVES),

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from models.ceph.demands.disk_load import DiskLoad
 from models.ceph.demands.state import ClusterState, StateInputs, state_at
 from models.ceph.mechanisms.bluestore import (
     METADATA_BYTES,
@@ -53,10 +54,13 @@ class Access:
 
 
 class CostFunctions:
-    """Derives the demands; `object_bytes` is the mean size of written and stored objects."""
+    """Derives the demands; `object_bytes` is the mean size of written and stored objects.
 
-    def __init__(self, spec: CephSpec, object_bytes: float):
-        self.spec, self.object_bytes = spec, object_bytes
+    The load of hard disks by a Trace is `load`; the default is one of many writes and no reads.
+    """
+
+    def __init__(self, spec: CephSpec, object_bytes: float, load: DiskLoad = DiskLoad()):  # noqa: B008  # immutable
+        self.spec, self.object_bytes, self.load = spec, object_bytes, load
         self.is_filestore = spec.osd.backend == "filestore"
 
     @cached_property
@@ -111,7 +115,7 @@ class CostFunctions:
         fill = min(max(self.state.fill_fraction, _LEAST_FRACTION), 1.0)
         stored, requested = self.spec.stored.objects, self.spec.stored.working_set
         newest = min(1.0, max(requested / stored, _LEAST_FRACTION)) if requested and stored else 1.0
-        return self.spec.device.filled(fill, newest).at_depth(self.spec.osd.read_depth)
+        return self.spec.device.filled(fill, newest).at_depth(self.load.depth(self.spec.osd.read_depth))
 
     @property
     def log_device(self) -> Device:
@@ -183,13 +187,14 @@ class CostFunctions:
     def write_access(self, chunk_bytes: int) -> Access:
         """Return the access for writing a chunk, as stored, to its place on the data device.
 
-        New space is allocated sequentially, so on a hard disk only some writes need a seek and a rotation.
+        New space is allocated sequentially, so on a hard disk only some writes need a seek and a rotation: more of them
+        if reads come between.
         """
         stored = self._stored(chunk_bytes)
         write = _bytes(self.drive.write, stored)
         seeks = self.extents(chunk_bytes)
         if self.drive.rotational:
-            seeks += self._random_fraction - 1
+            seeks += self.load.random_fraction(self._random_fraction) - 1
         return Access(_bytes(self.drive.write_latency, stored), _often(write, seeks))
 
     @property

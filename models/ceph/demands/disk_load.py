@@ -1,0 +1,101 @@
+"""What a Trace means to the head of a hard disk: how often it comes back to the writes, and how many accesses wait."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
+from models.ceph.placement_rows import PARALLEL_STREAMS
+from models.ceph.spec import CephSpec
+from models.devices.devices import Device
+from traces.tables import GET, PUT
+from traces.trace import Pacing, Trace
+
+
+@dataclass(frozen=True)
+class DiskLoad:
+    """The accesses of a workload to the data of an OSD.
+
+    Attributes:
+        write_fraction: fraction of writes among reads and writes of data.
+        waiting: mean number of accesses at a drive that is busy, of which it can choose; infinite: many.
+    """
+
+    write_fraction: float = 1.0
+    waiting: float = math.inf
+
+    def random_fraction(self, without_reads: float) -> float:
+        """Return the fraction of a disk's writes that require a seek.
+
+        New space is allocated sequentially, but a write needs no seek only if the access before it was a write, too: a
+        read has moved the head elsewhere. The access before is one of the workload's, independent of this one.
+
+        Args:
+            without_reads: the same fraction of a workload that only writes.
+        """
+        return 1 - (1 - without_reads) * self.write_fraction
+
+    def depth(self, limit: int) -> int:
+        """Return from how many accesses a disk takes the one that it reaches first, at most `limit`."""
+        return max(1, round(min(self.waiting, limit)))
+
+
+def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
+    """Return the load of the drives by a Trace.
+
+    Clients of a closed loop have one request each, whose accesses are all at drives in the extreme (an upper bound that
+    the limit of the depth cuts). In an open loop an M/M/1 queue of the mean rate has ``u / (1 - u)`` accesses.
+
+    Args:
+        device: the data device; seeks over all of a hard disk, one access at a time.
+    """
+    writes, reads = trace.op == PUT, trace.op == GET
+    parallel = _parallel(spec, trace)
+    # A read of a replica or a chunk, a write of each of them.
+    accesses = np.where(writes, spec.pools.data.width, np.where(reads, spec.pools.data.data_shards, 0.0)) * parallel
+    accesses = np.where(reads, (1 - spec.stored.warm) * accesses, accesses)
+    total = float(accesses.sum())
+    if not total:
+        return DiskLoad()
+    fraction = float(accesses[writes].sum()) / total
+    at_once = total / len(trace) / spec.osds
+    return DiskLoad(fraction, _waiting(trace, at_once, _access_s(spec, trace, device, fraction)))
+
+
+def _parallel(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
+    """Return the number of RADOS objects that a request accesses at the same time."""
+    objects = np.ceil(trace.transfer_bytes / RGW_OBJECT_BYTES)
+    return np.clip(objects, 1, PARALLEL_STREAMS) if spec.access.cuts else np.ones(len(trace))
+
+
+def _access_s(spec: CephSpec, trace: Trace, device: Device, write_fraction: float) -> float:
+    """Return the mean time of an access to a chunk of mean size."""
+    mean_bytes = float(trace.transfer_bytes.mean())
+    chunk = spec.pools.data.chunk_bytes(round(min(mean_bytes, RGW_OBJECT_BYTES) if spec.access.cuts else mean_bytes))
+    read_s, write_s = (demand.constant + demand.per_byte * chunk for demand in (device.read, device.write))
+    return write_fraction * write_s + (1 - write_fraction) * read_s
+
+
+def _waiting(trace: Trace, at_once: float, access_s: float) -> float:
+    """Return the mean number of accesses at a busy drive, if a request has `at_once` at each drive on average."""
+    clients = _clients(trace.pacing)
+    if clients is not None:
+        return clients * at_once
+    span_s = float(trace.arrival_s[-1]) if len(trace) else 0.0
+    if len(trace) < 2 or not span_s:
+        return len(trace) * at_once
+    used = len(trace) / span_s * at_once * access_s
+    return used / (1 - used) if used < 1 else math.inf
+
+
+def _clients(pacing: Pacing) -> int | None:
+    """Return the number of clients of closed loops; None for an open loop or a mixed one with such a group."""
+    if pacing.loop == "mixed":
+        counts = [_clients(group) for _, group in pacing.groups]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+    return pacing.clients if pacing.loop == "closed" else None
