@@ -36,6 +36,7 @@ from models.network.network import Network
 from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
+from traces.errors import InputError
 from traces.workload.workload import Op
 
 _RECOVERY, _BEST_EFFORT = 1, 2
@@ -63,17 +64,26 @@ def healed_s(spec: MinioSpec) -> dict[int, float]:
 def with_maintenance(
     spec: MinioSpec, stations: Stations, places: Places, network: Network, requests: Requests
 ) -> tuple[Network, Requests]:
-    """Return network and requests with the cluster's own work added, after all other stations, routes and tables."""
+    """Return network and requests with the cluster's own work added, after all other stations, routes and tables.
+
+    Raises:
+        InputError: there is such work in a closed loop without a duration.
+    """
     works = list(_works(spec, stations, places, len(network.placements)))
     if not works:
         return network, requests
     end_s = requests.pacing.duration_s
     if end_s is None and requests.pacing.loop == "open":
         end_s = float(requests.arrival_s.max(initial=0.0))
+    if end_s is None:
+        raise InputError(
+            f"workload.duration: is missing; the end of a closed loop is not known beforehand, and so is that of the "
+            f"{works[0].name}"
+        )
     routes, tables, background = list(network.routes), list(network.placements), list(requests.background)
     for work in works:
         most_s = work.from_s + MAX_OPERATIONS / work.rate_ops
-        until_s = min(work.last_s, work.stop_s, math.inf if end_s is None else end_s, most_s)
+        until_s = min(work.last_s, work.stop_s, end_s, most_s)
         tables.append(work.table)
         routes.append(work.route)
         if until_s > work.from_s:

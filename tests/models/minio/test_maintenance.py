@@ -29,6 +29,7 @@ from tests.models.minio.test_cluster import (
 from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
 from traces.errors import InputError
+from traces.workload.generate import generate
 
 OBJECTS, END_S = 100, 200.0
 REPLACED = {"kind": "drive_replaced", "drive": 5, "at": 0.5, "back_at": 1}
@@ -173,3 +174,15 @@ def test_the_documented_duration_of_healing():
 def test_objects_are_required(sections, said):
     with pytest.raises(InputError, match=said):
         cluster(**sections)
+
+
+def test_work_needs_an_end():
+    scanned = {"stored": {"objects": 100, "bytes_each": 4096}, "scanner": {"speed": "default"}}
+    closed = {"clients": 1, "operations": 10, "object_size": "4KiB"}
+    for workload, fails in ((closed, True), (closed | {"duration": "10s"}, False)):
+        spec = cluster(**scanned, workload=workload)
+        if fails:
+            with pytest.raises(InputError, match=r"workload\.duration: is missing"):
+                compile_spec(spec, generate(spec.workload, 0))
+        else:
+            assert compile_spec(spec, generate(spec.workload, 0))[1].background[0].until_s == 10
