@@ -100,8 +100,8 @@ class Device(Strict):
         write = self.write.model_copy(update={"constant": self.write.constant * relative})
         return self.model_copy(update={"write": write})
 
-    def at_depth(self, depth: int) -> Device:
-        """Return the device with `depth` queued accesses: a hard disk serves the one that it reaches first.
+    def at_depth(self, depth: float) -> Device:
+        """Return the device with `depth` queued accesses on average: a hard disk serves the one that it reaches first.
 
         Flash gains nothing, because its figures are those of many accesses already.
 

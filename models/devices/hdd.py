@@ -83,8 +83,8 @@ class Hdd(Strict):
     )
     at: Fraction = Field(0.0, ge=0, lt=1, description="Start of the blocks in use, as a fraction of all blocks.")
     span: Fraction = Field(1.0, gt=0, le=1, description="Length of the blocks in use, as a fraction of all blocks.")
-    depth: Annotated[int, Basis("assumed: one access at a time", 1, 256)] = Field(
-        1, ge=1, description="Number of queued accesses, of which the disk serves the one that it reaches first."
+    depth: Annotated[float, Unit("", "4"), Basis("assumed: one access at a time", 1, 256)] = Field(
+        1.0, ge=1, description="Mean number of queued accesses, of which the disk serves the one that it reaches first."
     )
 
     @model_validator(mode="after")

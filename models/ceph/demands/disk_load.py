@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
@@ -39,16 +40,18 @@ class DiskLoad:
         """
         return 1 - (1 - without_reads) * self.write_fraction
 
-    def depth(self, limit: int) -> int:
-        """Return from how many accesses a disk takes the one that it reaches first, at most `limit`."""
-        return max(1, round(min(self.waiting, limit)))
+    def depth(self, limit: int) -> float:
+        """Return from how many accesses on average a disk takes the one that it reaches first, 1 to `limit`."""
+        return max(1.0, min(self.waiting, limit))
 
 
 def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
     """Return the load of the drives by a Trace.
 
-    Clients of a closed loop have one request each, whose accesses are all at drives in the extreme (an upper bound that
-    the limit of the depth cuts). In an open loop an M/M/1 queue of the mean rate has ``u / (1 - u)`` accesses.
+    Clients of a closed loop have one request each, which waits for the slowest of its k accesses: on average 1/H of
+    them are still at drives, with the harmonic number H of k, if their times are independent and exponential (Nelson
+    and Tantawi, IEEE Transactions on Computers 37(6), 1988; from memory). Time that requests are elsewhere is left
+    out. In an open loop an M/M/1 queue of the mean rate has ``u / (1 - u)`` accesses.
 
     Args:
         device: the data device; seeks over all of a hard disk, one access at a time.
@@ -62,6 +65,10 @@ def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
     if not total:
         return DiskLoad()
     fraction = float(accesses[writes].sum()) / total
+    clients = _clients(trace.pacing)
+    if clients is not None:
+        harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
+        return DiskLoad(fraction, clients * float((accesses / harmonic).mean()) / spec.osds)
     at_once = total / len(trace) / spec.osds
     return DiskLoad(fraction, _waiting(trace, at_once, _access_s(spec, trace, device, fraction)))
 
@@ -81,10 +88,7 @@ def _access_s(spec: CephSpec, trace: Trace, device: Device, write_fraction: floa
 
 
 def _waiting(trace: Trace, at_once: float, access_s: float) -> float:
-    """Return the mean number of accesses at a busy drive, if a request has `at_once` at each drive on average."""
-    clients = _clients(trace.pacing)
-    if clients is not None:
-        return clients * at_once
+    """Return the mean number of accesses at a drive in an open loop whose requests have `at_once` at each drive."""
     span_s = float(trace.arrival_s[-1]) if len(trace) else 0.0
     if len(trace) < 2 or not span_s:
         return len(trace) * at_once
