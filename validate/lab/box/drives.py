@@ -304,6 +304,6 @@ def configuration_of(drive: Drive) -> str:
     if (disk := shape.disk) is not None:
         seeks = [(seek.track, seek.root, seek.linear) for seek in (disk.read_seek, disk.write_seek)]
         figures = [disk.turn_s, disk.outer, disk.inner, disk.overhead, float(disk.capacity), disk.at, disk.span]
-        numbers = [*map(repr, figures), str(disk.depth), *(repr(value) for seek in seeks for value in seek)]
+        numbers = [*map(repr, figures), str(int(disk.depth)), *(repr(value) for seek in seeks for value in seek)]
         lines.append(" ".join(["disk", *numbers]))
     return "\n".join(lines) + "\n"

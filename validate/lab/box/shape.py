@@ -87,6 +87,8 @@ class DriveShape(Strict):
             raise ValueError(f"{' and '.join(given)} follow from disk; give either one or the other")
         if self.disk is not None and self.queue_depth > 1:
             raise ValueError("a disk has one arm: queue_depth must be 1; disk.depth is how many it chooses from")
+        if self.disk is not None and self.disk.depth % 1:
+            raise ValueError(f"disk.depth is {self.disk.depth:g}; a box needs a whole number")
         if self.disk is None and len(given) < 2:
             raise ValueError("read and write are needed, or disk")
         for name in ("max_read", "max_write"):

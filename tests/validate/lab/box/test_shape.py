@@ -54,6 +54,7 @@ def test_a_shape_has_demands_of_the_models() -> None:
         ({"drives": DRIVES | {"queue_depth": 0}}, ["drives.queue_depth", "1"]),
         ({"drives": DRIVES | {"disk": DISK}}, ["read and write", "disk"]),
         ({"drives": {"disk": DISK, "queue_depth": 4}}, ["queue_depth", "disk.depth"]),
+        ({"drives": {"disk": DISK | {"depth": 2.5}}}, ["disk.depth is 2.5", "whole"]),
         ({"drives": DRIVES, "nic": {}}, ["nic.rate"]),
         ({"drives": DRIVES, "nic": {"rate": "200"}, "delay": "-1ms"}, ["delay", "negative"]),
     ],

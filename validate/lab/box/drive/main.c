@@ -65,11 +65,12 @@ static bool parse_demand(const char *text)
 static bool parse_disk(const char *text)
 {
     struct seek *r = &disk.read, *w = &disk.write;
+    int length = 0;
     disk.present = true;
-    return sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %d %lf %lf %lf %lf %lf %lf", &disk.turn_s,
+    return sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %d %lf %lf %lf %lf %lf %lf%n", &disk.turn_s,
                   &disk.outer_bytes_per_s, &disk.inner_bytes_per_s, &disk.overhead_s, &disk.capacity_bytes, &disk.at,
                   &disk.span, &disk.depth, &r->track_s, &r->root_s, &r->linear_s, &w->track_s, &w->root_s,
-                  &w->linear_s) == 14;
+                  &w->linear_s, &length) == 14 && text[length] == '\0';
 }
 
 static bool parse_setting(const char *name, const char *text)
