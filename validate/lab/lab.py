@@ -22,6 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
+
 from traces.errors import InputError
 from traces.tables import atomic_file
 from validate.lab import processes
@@ -37,6 +39,8 @@ _HEALTHY_WITHIN_S = 60.0
 _STOPS_WITHIN_S = 15.0
 _POLL_S = 0.1
 _LOG_LINES = 5
+
+_Started = dict[tuple[int, str], psutil.Process | None]  # of a host and a server's name
 
 
 def up(
@@ -304,7 +308,11 @@ def _start(kind: StoreKind, store: Store, program: Path) -> Store:
     started = start_servers(kind, store, program, range(store.form.host_count))
     limit_s = time.monotonic() + _HEALTHY_WITHIN_S
     while (unready := kind.unready(store := refreshed(store))) is not None:
-        ended = [(host, name) for host, name in started if name not in store.nodes[host].running]
+        ended = [
+            (host, name)
+            for (host, name), process in started.items()
+            if name not in store.nodes[host].running and not (process and processes.is_alive(process))
+        ]
         if ended or time.monotonic() > limit_s:
             what = "ended at once" if ended else f"was not healthy within {_HEALTHY_WITHIN_S:.0f} s"
             logs = [server_log(store, *server) for server in ended] or _logs(store, unready)
@@ -318,17 +326,17 @@ def _start(kind: StoreKind, store: Store, program: Path) -> Store:
     return store
 
 
-def start_servers(kind: StoreKind, store: Store, program: Path, hosts: Container[int]) -> list[tuple[int, str]]:
-    """Start the servers of some hosts, unless they run; return those that were started: host and name."""
+def start_servers(kind: StoreKind, store: Store, program: Path, hosts: Container[int]) -> _Started:
+    """Start the servers of some hosts, unless they run; return the processes of those that were started."""
     numbers = {node.endpoint_url: number for number, node in enumerate(store.nodes)}
-    started: list[tuple[int, str]] = []
+    started: _Started = {}
 
     def spawn(node: Node, command: Sequence[str], environment: Mapping[str, str], name: str = "") -> None:
         host = numbers[node.endpoint_url]
         if host in hosts and name not in node.running:
             there = command if store.box is None else store.box.network.entered(host, command)
-            processes.start(_mark(store, node, name), there, environment, server_log(store, host, name))
-            started.append((host, name))
+            log = server_log(store, host, name)
+            started[host, name] = processes.start(_mark(store, node, name), there, environment, log)
 
     kind.start(program, store, spawn)
     return started

@@ -20,8 +20,11 @@ _MARK = "TAILCAST_LAB_PROCESS"
 _POLL_S = 0.05
 
 
-def start(mark: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+def start(mark: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> psutil.Process | None:
     """Start a process in a session of its own, which Ctrl-C does not reach; its output is appended to a file.
+
+    Returns:
+        the process, which may replace its program and shows no mark while it does; None where it has ended already.
 
     Raises:
         OSError: there is no such program.
@@ -36,6 +39,8 @@ def start(mark: str, command: Sequence[str], environment: Mapping[str, str], log
         process = psutil.Process(pid)
         while is_alive(process) and _mark_of(process) != mark:  # the system shows an environment a moment later
             time.sleep(0.001)
+        return process
+    return None
 
 
 def marked(marks: Iterable[str]) -> dict[str, tuple[psutil.Process, ...]]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,27 @@ def test_a_server_that_ends_at_once_is_told_by_its_log(server, lab_state: Path) 
     with pytest.raises(InputError, match=r"ended at once; its log ends: one \| FATAL drive on fire"):
         lab.up("minio")
     assert not lab_state.exists()
+
+
+def test_a_server_that_shows_no_mark_while_it_replaces_its_program_has_not_ended(
+    server, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    server(HEALTHY)
+    shown = lab.refreshed
+    hidden = 1
+
+    def hide(store: Store) -> Store:
+        nonlocal hidden
+        hidden -= 1
+        found = shown(store)
+        if hidden < 0:
+            return found
+        return replace(found, nodes=tuple(replace(node, processes=(), running=frozenset()) for node in found.nodes))
+
+    monkeypatch.setattr(lab, "refreshed", hide)
+    assert lab.up("minio", Form(1, 1)).ready
+    assert hidden <= 0
+    lab.down("minio")
 
 
 def test_a_server_that_does_not_become_healthy_is_stopped(
