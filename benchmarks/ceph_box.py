@@ -70,7 +70,7 @@ def predicted(cpu: Cpu, load: Load, run: Run) -> Run:
     """Return a simulation with the faults of a Run."""
     data: dict[str, Any] = load_mapping(SPEC)
     # What was deferred has stayed in the buffers of its OSD.
-    warm = {"stored": {"warm": 1.0}, "osd": {}} if load.size == "4KiB" else {}
+    warm = {"stored": {"warm": 1.0}, "osd": {**data["osd"], "cache": {}}} if load.size == "4KiB" else {}
     spec = spec_of(data | {"gateways": data["gateways"] | {"cpu": cpu}} | warm, str(SPEC))
     return simulate(with_faults(spec, recorded_faults(run, load.name), load.name), run.trace, seed=1)
 

@@ -192,6 +192,12 @@ class Osd(Strict):
         Fit(1e-8, 0.1, "s", "mean"),
         _KV_SYNC,
     ] = Field(20e-6, description="CPU time of the single kv_sync thread for each transaction of a batch.")
+    commit_cv: Annotated[float, Unit("", "0.3"), Basis("assumed: of a log on flash or on a hard disk", 0, 1)] = Field(
+        0.3,
+        ge=0,
+        le=5,
+        description="Coefficient of variation of the time of a commit, lognormal: writes wait for the slowest one.",
+    )
 
 
 class Gateways(Strict):

@@ -233,7 +233,9 @@ class CostFunctions:
         """
         device, osd = self.log_device, self.spec.osd
         on_device_s = device.write.constant + device.write_latency.constant + device.flush
-        return ServiceDemand(constant=on_device_s + osd.commit + osd.commit_member, distribution=Lognormal(cv=0.3))
+        return ServiceDemand(
+            constant=on_device_s + osd.commit + osd.commit_member, distribution=Lognormal(cv=osd.commit_cv)
+        )
 
     def log_write(self, chunk_bytes: int) -> ServiceDemand:
         """Return the demand of log bytes on the log's device: batches save accesses, not bytes."""

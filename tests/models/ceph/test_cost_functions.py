@@ -68,6 +68,21 @@ def test_larger_put_on_hard_disks_waits_for_them():
     assert direct_s > deferred_s + 2e-3
 
 
+def test_a_write_waits_for_the_slowest_commit_of_its_replicas():
+    # The mean of the slowest of three commits; none is slower if each takes the same time.
+    light = (
+        "workload.clients=1",
+        "workload.think_time=1s",
+        "workload.operations=2000",
+        'workload.mix={"PUT": 1}',
+        "device.flush=100ms",
+    )
+    equal, varied = (simulated(ceph(*light, f"osd.commit_cv={cv}"))[0] for cv in (0, 0.3))
+    equal_s, varied_s = ((run.end_s - run.start_s) for run in (equal, varied))
+    assert np.quantile(equal_s, 0.9) < 1.03 * np.quantile(equal_s, 0.1)
+    assert 1.2 < varied_s.mean() / equal_s.mean() < 1.35
+
+
 def test_limit_of_deferred_writes_is_the_releases():
     sizes = (32 * KIB, 33 * KIB, 60 * KIB, 64 * KIB)
     assert [CostFunctions(ceph(*HDD, "release=luminous"), size).is_deferred(size) for size in sizes] == [1, 0, 0, 0]
