@@ -128,9 +128,11 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _of_ops(window: dict[str, Any]) -> str:
-    """State the tail and the errors of each operation in a window."""
+    """State the tail and the errors of each operation in a window; those of single groups are in the tables only."""
     parts = []
     for op, figures in window["ops"].items():
+        if "." in op:
+            continue
         failed = figures["errors"] / figures["count"]
         if failed == 1:
             parts.append(f"all {op}s fail")

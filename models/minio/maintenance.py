@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from models.background import MAX_OPERATIONS
-from models.faults import FaultKind
+from models.faults import FaultKind, duration_text
 from models.minio.accesses import small
 from models.minio.epochs import Epoch
 from models.minio.faults import Decommission, DriveReplaced, Rebalance
@@ -167,19 +167,12 @@ def _pause_s(factor: float, work_s: float, longest_s: float) -> float:
 def _note(spec: MinioSpec, fault: DriveReplaced) -> str:
     """Say how long the healing takes at least."""
     took_s = healed_s(spec).get(fault.drive, math.inf) - fault.back_s
-    return f"Healing drive {fault.drive} takes {_duration(took_s)} in an idle cluster" if took_s < math.inf else ""
+    return f"Healing drive {fault.drive} takes {duration_text(took_s)} in an idle cluster" if took_s < math.inf else ""
 
 
 def _moving_note(spec: MinioSpec, event: Decommission | Rebalance) -> str:
     """Say how long the objects of a pool take to move at least."""
-    return f"Moving the objects of pool {event.pool} takes {_duration(moving_s(spec, event))} in an idle cluster"
-
-
-def _duration(took_s: float) -> str:
-    for unit, length_s in (("h", 3600.0), ("min", 60.0)):
-        if took_s >= 2 * length_s:
-            return f"{took_s / length_s:.3g} {unit}"
-    return f"{took_s:.3g} s"
+    return f"Moving the objects of pool {event.pool} takes {duration_text(moving_s(spec, event))} in an idle cluster"
 
 
 MAINTENANCE: Mapping[str, FaultKind] = {

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from models.ceph.faults.faults import GatewayDown
+from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown
+from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, rebuilding, returning
+from models.ceph.object_size import first_object_bytes
+from models.ceph.placement_rows import Rows
 from models.ceph.spec import CephSpec
-from models.faults import FaultKind
+from models.faults import FaultKind, duration_text
+
+_WORTH_SAYING_S = 1.0
 
 
 def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
@@ -16,9 +22,25 @@ def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
     )
 
 
+def _recovers(spec: CephSpec, event: OsdDown | HostDown) -> str:
+    """Say how long the cluster rebuilds what it lost, or how long OSDs that are back recover what they missed."""
+    costs, rows, osds = CostFunctions(spec, first_object_bytes(spec)), Rows(spec), failed_osds(event, spec)
+    if event.back_at is None:
+        took_s = duration_s(rebuilding(osds, spec, costs, rows), spec, costs)
+        return f"Rebuilding its data takes {duration_text(took_s)} from when it is marked out" if took_s else ""
+    written = missed_writes(event, spec)
+    took_s = duration_s(returning(osds, written, spec, costs, rows), spec, costs) if written else 0.0
+    how = "by comparing all objects (backfill)" if is_backfill(written, spec) else "by the logs of placement groups"
+    return (
+        f"Recovering {written:,.0f} missed writes {how} takes {duration_text(took_s)}"
+        if took_s >= _WORTH_SAYING_S
+        else ""
+    )
+
+
 FAULTS = {
-    "drive": FaultKind("osd_down", "outage", "osd"),
-    "host": FaultKind("host_down", "outage", "host", refuses=True),
+    "drive": FaultKind("osd_down", "outage", "osd", note=_recovers),
+    "host": FaultKind("host_down", "outage", "host", refuses=True, note=_recovers),
     "gateway": FaultKind("gateway_down", "outage", "gateway", refuses=True, note=_unnoticed),
     "slow-drive": FaultKind("slow_drive", "slow", "osd"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
-from models.ceph.faults.osd_map import REPORT_S, Epoch, Outage, epochs, rebuilding_s, recovery_s
+from models.ceph.faults.osd_map import REPORT_S, Epoch, Outage, epochs
+from models.ceph.faults.recovery import duration_s, failed_osds, missed_writes, rebuilding, returning, slowdowns
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.resharding import Reshard, reshard
 from models.ceph.placement_rows import Rows
@@ -29,7 +30,7 @@ class FaultTimeline:
         outages: outages of OSDs and hosts.
         gateways: outages of gateways, also of those on failed hosts.
         slow: drives that are slow or shared with a neighbour, by OSD.
-        rebuilding: drives that rebuild lost chunks, by OSD.
+        rebuilding: drives that rebuild lost chunks, or recover what they missed, by OSD.
         cores, links: cores and NICs of OSD hosts that are shared with a neighbour, by host.
     """
 
@@ -97,41 +98,25 @@ def _reshards(spec: CephSpec) -> tuple[Reshard, ...]:
 def _outage(
     fault: OsdDown | HostDown, spec: CephSpec, costs: CostFunctions, rows: Rows
 ) -> tuple[Outage, list[Slowdown]]:
-    drives = spec.hosts.drives
-    osds = (
-        frozenset([fault.osd]) if isinstance(fault, OsdDown)
-        else frozenset(range(fault.host * drives, (fault.host + 1) * drives))
-    )  # fmt: skip
+    osds = failed_osds(fault, spec)
     back_s = fault.back_s
     seen_s = fault.at + (fault.grace + REPORT_S if fault.detected_by == "heartbeat" else 0.0)
     whole_s = back_s + fault.rejoin
-    if back_s <= seen_s:  # not detected, so nothing peers
+    detected = seen_s < back_s
+    if not detected:  # so nothing peers, and writes wait
         seen_s = whole_s = back_s
     degraded_s, out_s, rebuilt_s = min(seen_s + fault.peering, whole_s), seen_s + fault.out_after, math.inf
     slowed: list[Slowdown] = []
     if out_s < back_s:
-        rebuilt_s, slowed = _rebuilding(osds, out_s, spec, costs, rows)
-        slowed = [(osd, start, min(end, back_s), speed) for osd, start, end, speed in slowed]
-        rebuilt_s = rebuilt_s if rebuilt_s < back_s else math.inf
+        work = rebuilding(osds, spec, costs, rows)
+        took_s = duration_s(work, spec, costs)
+        slowed = [(osd, start, min(end, back_s), speed) for osd, start, end, speed in slowdowns(work, out_s, took_s)]
+        rebuilt_s = out_s + took_s if out_s + took_s < back_s else math.inf
+    written = missed_writes(fault, spec) if detected else 0.0
+    if written:
+        work = returning(osds, written, spec, costs, rows)
+        slowed += slowdowns(work, whole_s, duration_s(work, spec, costs))
     return Outage(osds, fault.at, seen_s, degraded_s, out_s, rebuilt_s, back_s, whole_s), slowed
-
-
-def _rebuilding(
-    lost: frozenset[int], out_s: float, spec: CephSpec, costs: CostFunctions, rows: Rows
-) -> tuple[float, list[Slowdown]]:
-    """Return when the lost chunks have been rebuilt, and how much that slows down each drive."""
-    inputs, device = costs.state_inputs, costs.drive
-    protection, groups = spec.pools.data, rows.data()
-    chunks = spec.stored.objects * inputs.shards_per_object / protection.width / len(groups)
-    size = np.array([round(inputs.allocated_bytes_per_shard)])
-    read_s, write_s = (float(demand.mean_s(size)[0]) / device.queue_depth for demand in (device.read, device.write))
-    drive_s, moved = rebuilding_s(
-        groups, rows.data(lost), lost, protection, chunks, (read_s, write_s), spec.osds
-    )  # fmt: skip
-    media = ("hybrid" if spec.db else "hdd") if device.rotational else "ssd"
-    took_s = recovery_s(drive_s, moved, spec.release, media, costs.is_filestore)
-    busy = np.flatnonzero(drive_s)
-    return out_s + took_s, [(int(o), out_s, out_s + took_s, 1 - float(drive_s[o]) / took_s) for o in busy]
 
 
 def gateway_outages(outages: Iterable[GatewayDown], members: NDArray[np.int32], own_nic: bool) -> list[Action]:

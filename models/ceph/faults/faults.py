@@ -58,6 +58,11 @@ class _OsdsDown(Outage):
     out_after: Annotated[Seconds, Basis("Ceph's default: mon_osd_down_out_interval", 0, 604_800)] = Field(
         600.0, description="Time from detection until its data are rebuilt elsewhere (mon_osd_down_out_interval)."
     )
+    missed_writes: Annotated[float, Unit("", "1e6"), Field(ge=0)] | None = Field(
+        None,
+        description="Number of objects that are written or removed while it is down; those in its placement groups are "
+        "recovered when it is back; absent: those of an open loop in that time, and none of a closed loop.",
+    )
 
 
 class OsdDown(_OsdsDown):

@@ -2,7 +2,8 @@
 
 A failed OSD stays in the map until the failure is detected and its placement groups have peered; then the other OSDs
 serve them. When it is marked out its chunks are rebuilt elsewhere, after which the map changes again. Simplifications:
-an OSD that is back has nothing to recover; rebuilding ends for all placement groups at the same time, without peering.
+an OSD that is back serves before it has recovered what it missed, and rebuilding ends for all placement groups at the
+same time, without peering.
 """
 
 from __future__ import annotations
@@ -16,15 +17,9 @@ from numpy.typing import NDArray
 
 from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.redundancy import Protection
-from models.ceph.mechanisms.releases import Release, default, since
 
 REPORT_S = 2.0
 """Time from the end of the grace until a hung OSD is marked down (measured: 8.0 s in all with a grace of 6 s)."""
-
-_RECOVERY_SLEEP_S = {"hdd": 0.1, "hybrid": 0.025, "ssd": 0.0}
-"""osd_recovery_sleep_hdd, _hybrid, _ssd (src/common/options/osd.yaml.in); before mclock."""
-_RECOVERY_PRIORITY = 3 / (3 + 63)
-"""osd_recovery_op_priority against osd_client_op_priority: recovery's fraction of a busy OSD without a sleep."""
 
 Osds = NDArray[np.int32]
 
@@ -107,50 +102,3 @@ def min_size(protection: Protection) -> int:
     if protection.is_ec:
         return min(protection.data_shards + 1, protection.width)
     return protection.width - protection.width // 2
-
-
-def rebuilding_s(
-    placed: Osds, after: Osds, lost: Collection[int], protection: Protection, chunks: float,
-    access_s: tuple[float, float], osds: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Return the drive time for rebuilding the chunks of lost OSDs.
-
-    Args:
-        placed, after: the OSDs of each placement group before and afterwards, shape (pgs, width).
-        lost: the lost OSDs.
-        protection: that of the pool.
-        chunks: number of chunks of a placement group on each of its OSDs.
-        access_s: a drive's time for reading a chunk, and for writing one.
-        osds: number of OSDs.
-
-    Returns:
-        drive time in s, and number of chunks moved, of each OSD, shape (osds,).
-    """
-    rebuilt = np.isin(placed, list(lost)) & (after != NO_OSD)
-    sources = acting(placed[rebuilt.any(axis=1)], lost)[:, : protection.data_shards]
-    reads = np.bincount(sources[sources != NO_OSD], minlength=osds) * chunks
-    writes = np.bincount(after[rebuilt], minlength=osds) * chunks
-    return reads * access_s[0] + writes * access_s[1], reads + writes
-
-
-def recovery_s(
-    drive_s: NDArray[np.float64], moved: NDArray[np.float64], release: Release, media: str, filestore: bool = False
-) -> float:
-    """Return the duration of rebuilding during client load, until the OSD with the most work has finished.
-
-    Since Quincy the mclock scheduler reserves a fraction of each OSD for it: a quarter (profile high_client_ops), since
-    Reef half (profile balanced). Before, and with FileStore, an OSD sleeps between its accesses, which are in series
-    with osd_max_backfills of 1. Published for 2 of 8 nodes with small objects: 80 h on Quincy, 38 h on Reef.
-
-    Args:
-        drive_s, moved: result of `rebuilding_s`.
-        media: ``hdd``, ``hybrid`` (HDD with a faster block.db), or ``ssd``.
-    """
-    sleep_s = _RECOVERY_SLEEP_S[media]
-    if since(release, "quincy") and not filestore:
-        took_s = drive_s / default("osd_mclock_recovery_fraction", release)
-    elif sleep_s:
-        took_s = drive_s + sleep_s * moved
-    else:
-        took_s = drive_s / _RECOVERY_PRIORITY
-    return float(took_s.max(initial=0.0))

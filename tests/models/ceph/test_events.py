@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.ceph.demands.cost_functions import CostFunctions
-from models.ceph.faults.osd_map import Outage, acting, epochs, min_size, rebuilding_s, recovery_s
+from models.ceph.faults.osd_map import Outage, acting, epochs, min_size
+from models.ceph.faults.recovery import rebuilding_s, recovery_s
 from models.ceph.mechanisms.crush import NO_OSD, place, recovery
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec import CephSpec

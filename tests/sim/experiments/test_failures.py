@@ -356,6 +356,14 @@ def test_tables_and_sentences_say_what_was_found():
     assert said.endswith(" GET.p99<100ms is violated during the failure.")
 
 
+def test_sentences_are_about_operations_of_all_groups():
+    result = requested(minio(drives=1), "drive")
+    for window in result["failures"][0]["windows"].values():
+        window["ops"] |= {f"backup.{op}": figures for op, figures in window["ops"].items()}
+    (said,) = findings(result)
+    assert "backup" not in said and "all GETs fail" in said
+
+
 def test_a_gateway_that_is_back_before_anybody_notices_is_told():
     spec, slos = ceph(), ("GET.p99<1s", "PUT.errors<99%")
     result = requested(spec, "gateway", "drive", slos=slos, replications=1)

@@ -1,0 +1,169 @@
+"""The data that OSDs move after a failure: lost chunks are rebuilt, and OSDs that are back recover what they missed.
+
+Requests do not wait for the recovery of an object that they need (a real OSD recovers it first), and the objects of the
+index pool are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.faults.faults import HostDown, OsdDown
+from models.ceph.faults.osd_map import acting
+from models.ceph.mechanisms.crush import NO_OSD
+from models.ceph.mechanisms.redundancy import Protection
+from models.ceph.mechanisms.releases import Release, default, since
+from models.ceph.placement_rows import Rows
+from models.ceph.spec import CephSpec
+from models.faults import Slowdown
+
+_RECOVERY_SLEEP_S = {"hdd": 0.1, "hybrid": 0.025, "ssd": 0.0}
+"""osd_recovery_sleep_hdd, _hybrid, _ssd (src/common/options/osd.yaml.in); before mclock."""
+_RECOVERY_PRIORITY = 3 / (3 + 63)
+"""osd_recovery_op_priority against osd_client_op_priority: recovery's fraction of a busy OSD without a sleep."""
+_LOG_ENTRIES, _LEAST_ENTRIES, _MOST_ENTRIES = 300_000, 250, 10_000
+"""osd_target_pg_log_entries_per_osd, osd_min_pg_log_entries, osd_max_pg_log_entries (defaults since Octopus)."""
+
+Osds = NDArray[np.int32]
+Work = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Drive time in s, and number of chunks moved, of each OSD, shape (osds,)."""
+
+
+def failed_osds(fault: OsdDown | HostDown, spec: CephSpec) -> frozenset[int]:
+    """Return the OSDs that fail."""
+    if isinstance(fault, OsdDown):
+        return frozenset([fault.osd])
+    drives = spec.hosts.drives
+    return frozenset(range(fault.host * drives, (fault.host + 1) * drives))
+
+
+def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:
+    """Return how many objects of the cluster are written or removed while OSDs are down; 0 if they stay down.
+
+    By default, these are the PUTs and DELETEs of open loops at their mean rate.
+    """
+    if fault.back_at is None:
+        return 0.0
+    if fault.missed_writes is not None:
+        return fault.missed_writes
+    per_s = 0.0
+    for part in spec.workload.parts.values():
+        weights = sum(part.mix.values())
+        per_s += (part.rate or 0.0) * sum(part.mix.get(op, 0.0) for op in ("PUT", "DELETE")) / weights
+    return per_s * (fault.back_at - fault.at)
+
+
+def is_backfill(written: float, spec: CephSpec) -> bool:
+    """Return whether placement groups are backfilled, because their logs are too short for so many written objects."""
+    pools = spec.pools
+    per_osd = max(1.0, pools.pg_num * pools.data.width / spec.osds)
+    return written / pools.pg_num > min(max(_LOG_ENTRIES / per_osd, _LEAST_ENTRIES), _MOST_ENTRIES)
+
+
+def rebuilding(lost: frozenset[int], spec: CephSpec, costs: CostFunctions, rows: Rows) -> Work:
+    """Return the work of rebuilding all chunks of lost OSDs on others."""
+    groups = rows.data()
+    chunks = spec.stored.objects * _chunks_per_object(spec, costs) / len(groups)
+    return rebuilding_s(groups, rows.data(lost), lost, spec.pools.data, chunks, _access_s(costs), spec.osds)
+
+
+def returning(back: frozenset[int], written: float, spec: CephSpec, costs: CostFunctions, rows: Rows) -> Work:
+    """Return the work for OSDs that are back after `written` objects of the cluster were written.
+
+    The chunks that they miss are read from the others and written. Backfill also compares all objects of the placement
+    groups, which takes a lookup on each of their OSDs (PrimaryLogPG::scan_range).
+    """
+    groups, protection = rows.data(), spec.pools.data
+    if spec.access.overwrites and spec.stored.objects:
+        written = min(written, spec.stored.objects)
+    chunks = written * _chunks_per_object(spec, costs) / len(groups)
+    drive_s, moved = rebuilding_s(groups, groups, back, protection, chunks, _access_s(costs), spec.osds)
+    if is_backfill(written, spec):
+        with_missing = groups[np.isin(groups, list(back)).any(axis=1)]
+        compared = np.bincount(with_missing[with_missing != NO_OSD], minlength=spec.osds)
+        stored = spec.stored.objects * _chunks_per_object(spec, costs) / len(groups)
+        drive_s = drive_s + compared * stored * _lookup_s(costs)
+    return drive_s, moved
+
+
+def duration_s(work: Work, spec: CephSpec, costs: CostFunctions) -> float:
+    """Return how long OSDs move data during client load."""
+    media = ("hybrid" if spec.db else "hdd") if costs.drive.rotational else "ssd"
+    return recovery_s(*work, spec.release, media, costs.is_filestore)
+
+
+def slowdowns(work: Work, start_s: float, took_s: float) -> list[Slowdown]:
+    """Return by how much the work slows each drive down."""
+    drive_s, _ = work
+    return [(int(o), start_s, start_s + took_s, 1 - float(drive_s[o]) / took_s) for o in np.flatnonzero(drive_s)]
+
+
+def _chunks_per_object(spec: CephSpec, costs: CostFunctions) -> float:
+    return costs.state_inputs.shards_per_object / spec.pools.data.width
+
+
+def _access_s(costs: CostFunctions) -> tuple[float, float]:
+    """Return a drive's time for reading a stored chunk, and for writing it."""
+    device, size = costs.drive, np.array([round(costs.state_inputs.allocated_bytes_per_shard)])
+    read_s, write_s = (float(demand.mean_s(size)[0]) / device.queue_depth for demand in (device.read, device.write))
+    return read_s, write_s
+
+
+def _lookup_s(costs: CostFunctions) -> float:
+    """Return a drive's mean time for finding an object."""
+    no_bytes = np.array([0])
+    return sum(
+        access.fraction * float(access.exclusive.mean_s(no_bytes)[0]) / costs.drive.queue_depth
+        for access in costs.metadata_accesses if access.on == "drive"
+    )  # fmt: skip
+
+
+def rebuilding_s(
+    placed: Osds, after: Osds, lost: Collection[int], protection: Protection, chunks: float,
+    access_s: tuple[float, float], osds: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """Return the drive time for rebuilding the chunks of lost OSDs.
+
+    Args:
+        placed, after: the OSDs of each placement group before and afterwards, shape (pgs, width).
+        lost: the lost OSDs.
+        protection: that of the pool.
+        chunks: number of chunks of a placement group on each of its OSDs.
+        access_s: a drive's time for reading a chunk, and for writing one.
+        osds: number of OSDs.
+
+    Returns:
+        drive time in s, and number of chunks moved, of each OSD, shape (osds,).
+    """
+    rebuilt = np.isin(placed, list(lost)) & (after != NO_OSD)
+    sources = acting(placed[rebuilt.any(axis=1)], lost)[:, : protection.data_shards]
+    reads = np.bincount(sources[sources != NO_OSD], minlength=osds) * chunks
+    writes = np.bincount(after[rebuilt], minlength=osds) * chunks
+    return reads * access_s[0] + writes * access_s[1], reads + writes
+
+
+def recovery_s(
+    drive_s: NDArray[np.float64], moved: NDArray[np.float64], release: Release, media: str, filestore: bool = False
+) -> float:
+    """Return the duration of rebuilding during client load, until the OSD with the most work has finished.
+
+    Since Quincy the mclock scheduler reserves a fraction of each OSD for it: a quarter (profile high_client_ops), since
+    Reef half (profile balanced). Before, and with FileStore, an OSD sleeps between its accesses, which are in series
+    with osd_max_backfills of 1. Published for 2 of 8 nodes with small objects: 80 h on Quincy, 38 h on Reef.
+
+    Args:
+        drive_s, moved: result of `rebuilding_s`.
+        media: ``hdd``, ``hybrid`` (HDD with a faster block.db), or ``ssd``.
+    """
+    sleep_s = _RECOVERY_SLEEP_S[media]
+    if since(release, "quincy") and not filestore:
+        took_s = drive_s / default("osd_mclock_recovery_fraction", release)
+    elif sleep_s:
+        took_s = drive_s + sleep_s * moved
+    else:
+        took_s = drive_s / _RECOVERY_PRIORITY
+    return float(took_s.max(initial=0.0))
