@@ -94,9 +94,9 @@ class Routes:
         return Route(kind.name, tuple(stages), policy=self.spec.client.policy(kind.op))
 
     def _get(self, kind: Kind) -> list[Stage]:
-        out = (*self.net.dma_of_gateway(), self.net.gateway("up"), *self.net.client("down"), self.hop)
+        out = (*self.net.dma_of_gateway(), self.net.gateway("up"), *self._through_proxy(), *self.net.client("down"))
         read = [] if kind.at_gateway else self._read(kind)
-        return [self._accept("GET"), *read, single(*out, self._slot(releases=True), delivers=True)]
+        return [self._accept("GET"), *read, single(*out, self.hop, self._slot(releases=True), delivers=True)]
 
     def _read(self, kind: Kind) -> list[Stage]:
         """The OSDs read the RADOS objects and send them."""
@@ -191,7 +191,7 @@ class Routes:
 
     def _put(self, kind: Kind) -> list[Stage]:
         demand = self.costs.gateway_cpu("PUT")
-        arrive = (*self.net.client("up"), self.net.gateway("down"), *self.net.dma_of_gateway())
+        arrive = (self.net.gateway("down"), *self.net.dma_of_gateway())
         accept = self._accept("PUT", *arrive, demand=demand.scaled(1 - _AFTER_DATA))
         return [accept, *self._index(), *self._write(kind), *self._end_of_write(demand, self._deferred_writes(kind))]
 
@@ -306,7 +306,7 @@ class Routes:
         return [
             single(Visit(self.at.gateway("cpu"), demand.scaled(_AFTER_DATA))),
             self._not_waited_for(complete, *replicas, *later, *self._compactions()),
-            single(self.hop, self._slot(releases=True)),
+            self._respond(),
         ]
 
     def _not_waited_for(self, *branches: Branch) -> Stage:
@@ -342,7 +342,7 @@ class Routes:
         return branches
 
     def _head(self, kind: Kind) -> list[Stage]:
-        return [self._accept("HEAD"), self._stat(), single(self.hop, self._slot(releases=True))]
+        return [self._accept("HEAD"), self._stat(), self._respond()]
 
     def _stat(self) -> Stage:
         """The primary returns the attributes of a RADOS object."""
@@ -364,14 +364,26 @@ class Routes:
             )
             for first in range(min(LIST_MAX_AIO, self.spec.buckets.shards))
         ]
-        return [self._accept("LIST"), Stage(tuple(chains), len(chains)), single(self.hop, self._slot(releases=True))]
+        return [self._accept("LIST"), Stage(tuple(chains), len(chains)), self._respond()]
 
     def _accept(self, op: Op, *arrive: Visit, demand: ServiceDemand | None = None) -> Stage:
         """A request arrives at a gateway and is processed there."""
         visits = self._client_time(op)
         demand = self.costs.gateway_cpu(op) if demand is None else demand
         key = self._key_request() if op in ("GET", "PUT") else ()
-        return single(*visits, self._slot(), self.hop, *arrive, Visit(self.at.gateway("cpu"), demand, ties=True), *key)
+        sent = (self.hop, *(self.net.client("up") if op == "PUT" else ()))
+        if self.at.proxy:
+            sent = (*sent, *self.at.proxy.request(with_body=op == "PUT"), self.hop)
+        return single(*visits, self._slot(), *sent, *arrive, Visit(self.at.gateway("cpu"), demand, ties=True), *key)
+
+    def _respond(self) -> Stage:
+        """A response without a body reaches the client."""
+        hops = (self.hop, self.hop) if self.at.proxy else (self.hop,)
+        return single(*hops, self._slot(releases=True))
+
+    def _through_proxy(self) -> Branch:
+        """The body of a response passes the proxy, if there is one, and goes on from there."""
+        return (self.hop, *self.at.proxy.response(with_body=True)) if self.at.proxy else ()
 
     def _key_request(self) -> Branch:
         """The gateway waits for the key with which it encrypts or decrypts an object."""

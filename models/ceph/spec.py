@@ -29,6 +29,7 @@ from models.ceph.sections import (
 from models.devices.devices import PRESETS, DeviceField
 from models.faults import refuse_instant_failures
 from models.processors import ProcessorCores
+from models.proxies import Proxy
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from traces.field_notes import Basis
 
@@ -45,6 +46,11 @@ class CephSpec(StoreSpec):
         Clients(), description="Client machines: number, cores, NICs, placement, CPU times, policies."
     )
     network: Links = Field(Links(), description="Network between all machines, and the rates that NICs reach.")
+    proxy: Proxy | None = Field(
+        None,
+        description="Load balancer between clients and gateways, such as HAProxy or an ingress, which all bytes pass; "
+        "absent: clients reach the gateways directly.",
+    )
     gateways: Gateways = Field(Gateways(), description="RADOS gateways: number, placement, cores, CPU times, limits.")
     hosts: Hosts = Field(Hosts(), description="OSD hosts: number, drives, cores, NICs.")
     osd: Osd = Field(Osd(), description="OSD daemons: CPU times, memory, order of accesses to hard disks.")

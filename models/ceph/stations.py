@@ -22,6 +22,7 @@ from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.scenario import Action, Kind
 from models.network.station import UNBOUNDED, Bound, Choice, Group, Member, Station
+from models.proxies import ProxyStations
 
 _CHOICES = {
     "round robin": Choice.ROUND_ROBIN,
@@ -124,6 +125,9 @@ class Stations:
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
+        self.proxy: ProxyStations | None = None
+        if spec.proxy is not None and spec.access.via_gateways:
+            self.proxy = ProxyStations.added(spec.proxy, self._take)
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""

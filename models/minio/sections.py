@@ -313,16 +313,6 @@ class FurtherPool(Strict):
     )
 
 
-class Proxy(Strict):
-    """A load balancer between clients and hosts, without effect unless `distribution` is proxy."""
-
-    cores: CoreCount = Field(8, ge=1, description="Number of cores of the load balancer.")
-    cpu: Demand = Field(NOTHING, description="CPU time of the proxy for a request; per-byte times apply to its body.")
-    nic: Annotated[BytesPerSecond, _NIC] = Field(
-        0.0, ge=0, description="Bandwidth of the proxy's network interface in each direction; 0: no limit."
-    )
-
-
 PRESETS_OF[Hosts] = presets.hosts
 PRESETS_OF[Drives] = presets.drives
 

@@ -12,8 +12,9 @@ from models.minio.faults import Fault, MinioHostDown, RackDown
 from models.minio.layout import Layout, is_symmetric, set_size
 from models.minio.maintenance_sections import Healing, Movement, Scanner, Stored
 from models.minio.release import LATEST, Release
-from models.minio.sections import Client, Drives, Erasure, FurtherPool, Hosts, MinioPrices, NetworkLink, Proxy
+from models.minio.sections import Client, Drives, Erasure, FurtherPool, Hosts, MinioPrices, NetworkLink
 from models.network.service_demand import ServiceDemand
+from models.proxies import Proxy
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from traces.field_notes import Basis
 from traces.units import Bytes, Fraction

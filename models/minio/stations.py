@@ -15,6 +15,7 @@ from models.minio.sections import Drives, Hosts
 from models.minio.spec import MinioSpec
 from models.network.discipline import Discipline
 from models.network.station import NOWHERE, UNBOUNDED, Station
+from models.proxies import ProxyStations
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,12 @@ class Stations:
         ]
         self.host_of_node = np.array(nodes, np.int32)
         self.slots = self._slots(spec)
-        self.proxy_cpu = self.proxy_up = self.proxy_down = self.nowhere
+        self.proxy_cpu = self.proxy_in = self.proxy_out = self.nowhere
         if spec.distribution == "proxy":
-            self.proxy_cpu = self.add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, spec.proxy.cores))
-            if spec.proxy.nic:
-                self.proxy_up = self.add(Station("proxy in", "proxy network", Discipline.PROCESSOR_SHARING))
-                self.proxy_down = self.add(Station("proxy out", "proxy network", Discipline.PROCESSOR_SHARING))
+            proxy = ProxyStations.added(spec.proxy, self.add)
+            self.proxy_cpu = proxy.cpu
+            if proxy.inward is not None and proxy.outward is not None:
+                self.proxy_in, self.proxy_out = proxy.inward, proxy.outward
 
     @property
     def nodes(self) -> int:

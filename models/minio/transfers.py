@@ -127,7 +127,7 @@ class Transfers(Request):
             found.append(Visit(stations.up if up else stations.down, _of(demand, blocks, visits)))
         if self.spec.distribution == "proxy" and self.spec.proxy.nic:
             wire = _of(ServiceDemand(per_byte=1 / self.spec.proxy.nic), blocks, visits)
-            found += [Visit(stations.proxy_up, wire), Visit(stations.proxy_down, wire)]
+            found += [Visit(stations.proxy_in, wire), Visit(stations.proxy_out, wire)]
         if self.nic and self._remote:
             demand = _of(self._wire, blocks, visits)
             if self._remote < 1:

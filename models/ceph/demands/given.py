@@ -33,6 +33,7 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     has_reads, has_writes = _READS & set(ops), _WRITES & set(ops)
     without_effect = {
         "gateways": not spec.access.via_gateways,
+        "proxy": not spec.access.via_gateways,
         "gateways.nic": spec.collocated,
         "gateways.cache": not spec.gateways.cache.present,
         "osd.cache": not spec.osd.cache.present,
