@@ -45,6 +45,9 @@ class DirectRoutes(Routes):
             ),
         )
 
+    def _read_token(self, releases: bool = False) -> Branch:
+        return ()
+
     def _head(self, kind: Kind) -> list[Stage]:
         return [*self._begin(kind), self._stat()]
 

@@ -114,17 +114,32 @@ class Routes:
         osd, parts = self.at.osd(stream, 0), kind.parts
         read = Visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
         dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds / kind.objects)
-        return (*self._go(stream), read, *self._fetch(osd, kind, parts), *dma, *self._to_gateway(osd, kind))
+        fetch = (*self._go(stream), read, *self._fetch(osd, kind, parts), *dma, *self._to_gateway(osd, kind))
+        return (*self._read_token(), *fetch, *self._read_token(releases=True))
+
+    def _read_token(self, releases: bool = False) -> Branch:
+        """The gateway limits its RADOS reads that are in progress."""
+        return (Visit(self.at.gateway("reads"), NOTHING, releases),)
 
     def _go(self, pool: Pool, writes: bool = False) -> Branch:
         """The gates before the primary of a placement group, and the way to it."""
         return (*self.at.gates(pool, writes), self.hop)
 
     def _read_shards(self, kind: Kind, streams: range) -> list[Stage]:
-        """The primary fetches the chunks and sends the decoded object to the gateway."""
+        """The primary fetches the chunks and sends the decoded object to the gateway.
+
+        Of the reads of a window only the first takes one of the gateway's tokens: requests that each had some of the
+        tokens that they need would wait for each other.
+        """
         read = self._read_cpu(kind, kind.parts)
+        first = streams[0]
         start = tuple(
-            (*self._go(stream), Visit(self.at.osd(stream, 0).cpu, read.without_bytes, ties=True)) for stream in streams
+            (
+                *(self._read_token() if stream == first else ()),
+                *self._go(stream),
+                Visit(self.at.osd(stream, 0).cpu, read.without_bytes, ties=True),
+            )
+            for stream in streams
         )
         needed = self._chunks_reached(kind)
         members = range(self.width if self.spec.pools.fast_read else needed)
@@ -141,6 +156,7 @@ class Routes:
                 *(Visit(cpu, decode) for cpu in self.at.decoders(stream)),
                 *self.net.dma(self.at.osd(stream, 0), moved),
                 *self._to_gateway(self.at.osd(stream, 0), kind),
+                *(self._read_token(releases=True) if stream == first else ()),
             )
             for stream in streams
         )

@@ -249,6 +249,20 @@ class Gateways(Strict):
         description="Number of requests that may wait for `threads` or `max_requests`; further ones are "
         "refused; absent: no limit.",
     )
+    reads_in_flight: Annotated[
+        int,
+        Basis(
+            "Ceph's defaults: objecter_inflight_op_bytes (100 MiB) over rgw_get_obj_max_req_size (4 MiB), which each "
+            "read reserves; seen on a real 16.2.15",
+            1,
+            10_000,
+        ),
+    ] = Field(
+        25,
+        ge=1,
+        description="Number of RADOS reads that a gateway has in progress; further ones wait, also those of OSDs that "
+        "respond.",
+    )
     balance: Literal["round robin", "random", "least outstanding", "power of two"] = Field(
         "round robin", description="Rule by which the load balancer chooses the gateway of a request."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ _CHOICES = {
     "least outstanding": Choice.LEAST_OUTSTANDING,
     "power of two": Choice.POWER_OF_TWO,
 }
-_GATEWAY_PARTS = ("cpu", "up", "down", "slots", "dma")
+_GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
 
 Table = NDArray[np.int32]
 
@@ -126,8 +126,10 @@ class Stations:
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
         self.proxy: ProxyStations | None = None
-        if spec.proxy is not None and spec.access.via_gateways:
-            self.proxy = ProxyStations.added(spec.proxy, self._take)
+        if spec.access.via_gateways:
+            self._add_reads()
+            if spec.proxy is not None:
+                self.proxy = ProxyStations.added(spec.proxy, self._take)
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""
@@ -220,6 +222,16 @@ class Stations:
         slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
         limit = UNBOUNDED if gateways.queue is None else gateways.queue
         return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit), *dma
+
+    def _add_reads(self) -> None:
+        """Add the tokens of RADOS reads; after all other stations, whose random choices depend on their numbers."""
+        gateways, *others = self.groups
+        reads = [
+            self._add(f"rgw {g} reads", "rgw reads", Discipline.POOL, self.spec.gateways.reads_in_flight)
+            for g in range(self.spec.gateways.count)
+        ]
+        members = np.insert(gateways.members, _GATEWAY_PARTS.index("reads"), reads, axis=1)
+        self.groups = (replace(gateways, members=members), *others)
 
     def _add_shards(self) -> int:
         """Add the tokens of the initial index shards, then those of each reshard; return the index of the first."""

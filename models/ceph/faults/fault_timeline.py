@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
-from models.ceph.faults.osd_map import REPORT_S, Epoch, Outage, epochs
+from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs
 from models.ceph.faults.recovery import duration_s, failed_osds, missed_writes, rebuilding, returning, slowdowns
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.resharding import Reshard, reshard
@@ -100,7 +100,8 @@ def _outage(
 ) -> tuple[Outage, list[Slowdown]]:
     osds = failed_osds(fault, spec)
     back_s = fault.back_s
-    seen_s = fault.at + (fault.grace + REPORT_S if fault.detected_by == "heartbeat" else 0.0)
+    silent_s = {"refused": 0.0, "heartbeat": fault.grace + REPORT_S, "stalled": STALL_S + fault.grace + REPORT_S}
+    seen_s = fault.at + silent_s[fault.detected_by]
     whole_s = back_s + fault.rejoin
     detected = seen_s < back_s
     if not detected:  # so nothing peers, and writes wait

@@ -38,13 +38,15 @@ class _OsdsDown(Outage):
     """Failure of OSDs.
 
     Measured on Ceph 16.2.15: after kill -9 of an OSD writes stopped for 1.70 s and reads for 1.60 s; an OSD that hung
-    was marked down after 8.0 s with a grace of 6 s, and rejoining stopped its placement groups for 3.04 s.
+    was marked down after 8.0 s with a grace of 6 s, and rejoining stopped its placement groups for 3.04 s. With a grace
+    of 20 s a host whose link was cut was marked down after 28.2 s, an OSD whose drive hung after 40.7 s: its heartbeats
+    go on until an operation lasts for osd_op_thread_timeout.
     """
 
-    detected_by: Literal["refused", "heartbeat"] = Field(
+    detected_by: Literal["refused", "heartbeat", "stalled"] = Field(
         "refused",
         description="How the failure is detected. refused: its process has ended, so connections fail immediately; "
-        "heartbeat: it hangs.",
+        "heartbeat: it is silent; stalled: its drive hangs, so that it misses heartbeats 15 s later.",
     )
     grace: Annotated[Seconds, Basis("Ceph's default: osd_heartbeat_grace", 1, 600)] = Field(
         20.0, description="Time without heartbeats until an OSD that hangs is reported (osd_heartbeat_grace)."

@@ -20,6 +20,8 @@ from models.ceph.mechanisms.redundancy import Protection
 
 REPORT_S = 2.0
 """Time from the end of the grace until a hung OSD is marked down (measured: 8.0 s in all with a grace of 6 s)."""
+STALL_S = 15.0
+"""osd_op_thread_timeout: time until an OSD whose drive hangs misses heartbeats (src/common/options/osd.yaml.in)."""
 
 Osds = NDArray[np.int32]
 

@@ -175,6 +175,17 @@ def test_measured_stop_of_a_hung_osd():
     assert longest_gap(seen["end"], 10) == pytest.approx(9.26, abs=0.5)
 
 
+def test_measured_stop_of_an_osd_whose_drive_hangs():
+    """A real Ceph 16.2.15 marked it down after 40.7 s, with the default grace, and 28.2 s after a cut link."""
+    stops = {}
+    for how in ("heartbeat", "stalled"):
+        event = {"kind": "osd_down", "osd": 5, "at": 3.0, "detected_by": how}
+        costs = CostFunctions(ceph(event), 16384.0)
+        (outage,) = Stations(ceph(event), costs).timeline.outages
+        stops[how] = outage.seen_s - 3
+    assert stops["stalled"] == pytest.approx(40.7, rel=0.15) and stops["heartbeat"] == pytest.approx(28.2, rel=0.25)
+
+
 def test_hung_osd_that_wakes_up_before_anybody_knows():
     seen = responses("osd-down.yaml", "faults.0.detected_by=heartbeat", "faults.0.back_at=25s")
     # Measured: 18.1 s without a response of an OSD that was stopped for 18 s and never marked down.
@@ -187,7 +198,8 @@ def test_who_waits_for_a_dead_osd(pool, reads):
     """Writes need all members of their placement group; reads the primary, or the OSDs that have data."""
     event = {"kind": "osd_down", "osd": 5, "at": 3.0, "detected_by": "heartbeat", "grace": 2}
     pools = {"data": pool, "pg_num": 1024, "index_replicas": 2}
-    outcome, program = run(ceph(event, pools=pools, workload=open_loop(1000.0, duration=14), buckets={"shards": 1000}))
+    more = {"workload": open_loop(1000.0, duration=14), "buckets": {"shards": 1000}}
+    outcome, program = run(ceph(event, pools=pools, gateways={"count": 2, "reads_in_flight": 10_000}, **more))
     assert (outcome.failure == Failure.NONE).all()
     put = np.array([r.name.startswith("PUT") for r in program.network.routes])[program.draw(0, 20_000).route]
     hanging = (outcome.start_s > 3.01) & (outcome.start_s < 6.9)
@@ -197,6 +209,32 @@ def test_who_waits_for_a_dead_osd(pool, reads):
     assert waited[hanging & ~put].mean() == pytest.approx(reads, abs=0.03)
     assert waited[hanging & put].mean() == pytest.approx(writes, abs=0.04)
     assert not waited[outcome.start_s > 11].any()
+
+
+def test_reads_of_other_osds_wait_when_a_gateway_has_no_tokens_left():
+    """Reads of a silent OSD keep the tokens of their gateway (seen on a real Ceph 16.2.15), so in the end all wait."""
+    event = {"kind": "osd_down", "osd": 5, "at": 3.0, "detected_by": "heartbeat", "grace": 8}
+    outcome, _ = run(ceph(event, workload=open_loop(500.0, duration=14, mix={"GET": 1}), pools={"pg_num": 1024}))
+    waited = outcome.end_s - outcome.start_s > 0.05
+    per_s = 500 / 12 / 2  # reads of the OSD through each gateway
+    until_s = 25 / per_s
+    early = (outcome.start_s > 3.0) & (outcome.start_s < 3 + 0.7 * until_s)
+    late = (outcome.start_s > 3 + 2 * until_s) & (outcome.start_s < 12.9)
+    assert waited[early].mean() == pytest.approx(1 / 12, abs=0.05)
+    assert waited[late].all()
+    assert not waited[outcome.start_s > 16].any()
+
+
+@pytest.mark.parametrize("pool", ["replica 3", "ec 4+2"])
+def test_a_gateway_has_no_more_reads_in_progress_than_tokens(pool):
+    """Little's law: with one token, gateways read one object at a time."""
+    more = {"workload": {"clients": 64, "duration": 3, "object_size": "16KiB", "mix": {"GET": 1}}}
+    both = [
+        run(ceph(pools={"data": pool, "pg_num": 64}, gateways={"count": 2, "reads_in_flight": tokens}, **more))[0]
+        for tokens in (1, 1000)
+    ]
+    few, many = (len(outcome.end_s) / outcome.end_s.max() for outcome in both)
+    assert few < 0.3 * many
 
 
 @pytest.mark.parametrize("pool", ["replica 3", "ec 4+2"])
@@ -230,7 +268,8 @@ def test_degraded_reads_decode():
 
 def test_too_few_osds_wait_until_one_is_back():
     two = [{"kind": "host_down", "host": h, "at": 2.0, "back_at": 6.0, "rejoin": 1} for h in (0, 1)]
-    outcome, _ = run(ceph(*two, workload=open_loop(), pools={"data": "replica 3", "pg_num": 64}))
+    pools, gateways = {"data": "replica 3", "pg_num": 64}, {"count": 2, "reads_in_flight": 10_000}
+    outcome, _ = run(ceph(*two, workload=open_loop(), pools=pools, gateways=gateways))
     assert (outcome.failure == Failure.NONE).all()
     latency_s = outcome.end_s - outcome.start_s
     while_down = (outcome.start_s > 4) & (outcome.start_s < 5.9)

@@ -11,7 +11,7 @@ from validate.lab.store import Store
 def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | None) -> dict[str, Any] | None:
     """Return the event that is the fault; None if the model has no such event.
 
-    OSDs that are killed refuse connections; those that are silent, or whose drive is, miss heartbeats.
+    OSDs that are killed refuse connections; those that are silent miss heartbeats, and those whose drive is, later.
     """
     down = {"at": at_s} | ({} if until_s is None else {"back_at": until_s})
     number, form = fault.number, store.form
@@ -20,9 +20,7 @@ def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | Non
             until = {} if until_s is None else {"until": until_s}
             return {"kind": "slow_drive", "osd": number, "speed": 1 / (fault.factor or 1.0), "at": at_s, **until}
         return (
-            {"kind": "osd_down", "osd": number, "detected_by": "heartbeat", **down}
-            if fault.effect == "frozen"
-            else None
+            {"kind": "osd_down", "osd": number, "detected_by": "stalled", **down} if fault.effect == "frozen" else None
         )
     killed = fault.effect in ("killed", "restarted")
     if form.role(number) == "gateway" and killed:

@@ -24,7 +24,7 @@ SILENT = {"detected_by": "heartbeat", **DOWN}
             LabFault("drive", 1, "slow", factor=5.0),
             {"kind": "slow_drive", "osd": 1, "speed": 0.2, "at": 1.0, "until": 4},
         ),
-        (LabFault("drive", 2, "frozen"), {"kind": "osd_down", "osd": 2, **SILENT}),
+        (LabFault("drive", 2, "frozen"), {"kind": "osd_down", "osd": 2, "detected_by": "stalled", **DOWN}),
         (LabFault("host", 2, "killed"), {"kind": "host_down", "host": 2, "detected_by": "refused", **DOWN}),
         (LabFault("host", 1, "paused"), {"kind": "host_down", "host": 1, **SILENT}),
         (LabFault("link", 0, "cut"), {"kind": "host_down", "host": 0, **SILENT}),
