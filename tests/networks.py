@@ -69,6 +69,14 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     )
 
 
+def paired(chosen: tuple[Station, ...], shares: bool) -> tuple[Station, ...]:
+    """The stations, of which the first two neighbours that may do so share a server if `shares`."""
+    for i in range(1, len(chosen)):
+        if shares and chosen[i - 1].may_pair and chosen[i].may_pair:
+            return (*chosen[:i], dataclasses.replace(chosen[i], shares_server=True), *chosen[i + 1 :])
+    return chosen
+
+
 @st.composite
 def policies(draw) -> Policy:
     """Timeouts, retries, and one way or none to a second attempt."""
@@ -103,7 +111,8 @@ def actions(draw, chosen, groups) -> Action | None:
             return Action(draw(st.sampled_from([Kind.SHUT, Kind.OPEN])), target, at_s)
         case Discipline.POOL:
             return None
-    kind = draw(st.sampled_from([Kind.SPEED, Kind.DOWN, Kind.UP]))
+    is_paired = any(station.shares_server for station in chosen[target : target + 2])
+    kind = Kind.SPEED if is_paired else draw(st.sampled_from([Kind.SPEED, Kind.DOWN, Kind.UP]))
     return Action(kind, target, at_s, value=draw(st.sampled_from([0.5, 2.0])))
 
 
@@ -132,6 +141,8 @@ def networks(draw, plain: bool = False) -> Network:
     count = draw(st.integers(1, 4))
     disciplines = PLAIN if plain else DISCIPLINES
     chosen = tuple(draw(stations(f"s{i}", disciplines)) for i in range(count))
+    if not plain:
+        chosen = paired(chosen, draw(st.booleans()))
     members = st.lists(st.integers(0, count - 1), min_size=2, max_size=2)
     table = np.array(draw(st.lists(members, min_size=1, max_size=3)), np.int32)
     groups = () if plain else tuple(draw(balanced(count)) for _ in range(draw(st.integers(0, 2))))

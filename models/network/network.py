@@ -46,6 +46,7 @@ class Network:
         for station in self.stations:
             if station.discipline.is_weighted and len(station.weights) < self.classes:
                 raise ValueError(f"station {station.name!r} needs {self.classes} weights")
+        self._check_pairs()
         for action in self.scenario:
             self._check_action(action)
 
@@ -58,6 +59,18 @@ class Network:
     def classes(self) -> int:
         """Number of priority classes of the routes."""
         return 1 + max((route.priority for route in self.routes), default=0)
+
+    def is_paired(self, station: int) -> bool:
+        """Return whether a station shares its server with another one."""
+        return any(s.shares_server for s in self.stations[station : station + 2])
+
+    def _check_pairs(self) -> None:
+        for number, station in enumerate(self.stations):
+            if not station.shares_server:
+                continue
+            before = self.stations[number - 1] if number else None
+            if before is None or before.shares_server or not (before.may_pair and station.may_pair):
+                raise ValueError(f"station {station.name!r} cannot share the server of the station before it")
 
     def _check_keyed(self, group: Group) -> None:
         if group.table is None:
@@ -81,6 +94,8 @@ class Network:
             discipline = self.stations[action.target].discipline
             if (action.kind in (Kind.SHUT, Kind.OPEN)) != discipline.is_gate or discipline.holds_tokens:
                 raise ValueError(f"{action}: only gates can be shut and opened; pools have no actions")
+            if action.kind in (Kind.DOWN, Kind.UP) and self.is_paired(action.target):
+                raise ValueError(f"{action}: a station that shares its server cannot die")
 
     def _check(self, station: int | Member | Bound) -> None:
         if isinstance(station, Bound):

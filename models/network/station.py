@@ -53,6 +53,8 @@ class Station:
             has waited longer.
         weights: weight of each class, if the discipline is weighted.
         queue_limit: pools: maximum number of waiting jobs.
+        shares_server: whether it uses the server of the station before it: one job or batch of both is served at a
+            time, in the order of arrival. Both are FIFO or batch servers, with one server, and no setup or caches.
         poll_s, poll_limit: gates: polling interval of a waiting job, and maximum number of polls; 0 s: jobs pass as
             soon as the gate opens.
     """
@@ -67,6 +69,7 @@ class Station:
     age_bias: float = 0.0
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
+    shares_server: bool = False
     poll_s: float = 0.0
     poll_limit: int = UNBOUNDED
 
@@ -85,6 +88,12 @@ class Station:
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:
             raise ValueError(f"station {self.name!r}: queue_limit and poll_s must be at least 0, poll_limit at least 1")
+
+    @property
+    def may_pair(self) -> bool:
+        """Whether its server may be that of another station, too."""
+        simple = self.servers == 1 and not self.setup_s and not self.caches
+        return simple and self.discipline in (Discipline.FIFO, Discipline.GROUP_COMMIT)
 
 
 NOWHERE = Station("nowhere", "nowhere", Discipline.GATE)

@@ -26,6 +26,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "age_bias",
         "weights",
         "queue_limit",
+        "shares_server",
         "poll_s",
         "poll_limit",
     },

@@ -41,6 +41,10 @@ class Attempts:
             SERVERS[station.discipline](station, clock, self, partial(mixed, program.seed, i), network.classes)
             for i, station in enumerate(network.stations)
         ]
+        for i, station in enumerate(network.stations):
+            if station.shares_server:
+                pair = self.servers[i - 1], self.servers[i]
+                pair[0].pair = pair[1].pair = pair
         self.balancers = [
             LoadBalancer(group, network, partial(mixed, program.seed, len(self.servers) + i))
             for i, group in enumerate(network.groups)

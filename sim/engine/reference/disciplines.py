@@ -34,7 +34,7 @@ class Fifo(Server):
         if self.busy < self.servers:
             if self.caches:
                 self._cool()
-            self.busy += 1
+            self._occupy()
             job.demand += self.station.setup_s
             self._serve(job)
         else:
@@ -47,11 +47,16 @@ class Fifo(Server):
             return
         if self.caches:
             self._cool()
-        if self.live:
-            self._serve(self._next())
+        if self.pair:
+            self._hand_over()
+        elif self.live:
+            self._serve_waiting()
         else:
             self.busy -= 1
         self.jobs.leave(job)
+
+    def _serve_waiting(self) -> None:
+        self._serve(self._next())
 
 
 class Siro(Fifo):
@@ -114,7 +119,7 @@ class GroupCommit(Server):
         if self.busy:
             self._wait(job)
         else:
-            self.busy = 1
+            self._occupy()
             self._commit([job])
 
     def _commit(self, batch: list[Job]) -> None:
@@ -131,12 +136,17 @@ class GroupCommit(Server):
             for job in batch:
                 self.jobs.refuse(job, Failure.STATION_DOWN)
             return
-        if self.live:
-            self._commit([self._next() for _ in range(self.live)])
+        if self.pair:
+            self._hand_over()
+        elif self.live:
+            self._serve_waiting()
         else:
             self.busy = 0
         for job in batch:
             self.jobs.leave(job)
+
+    def _serve_waiting(self) -> None:
+        self._commit([self._next() for _ in range(self.live)])
 
 
 class ProcessorSharing(Server):

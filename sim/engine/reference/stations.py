@@ -69,6 +69,7 @@ class Server:
         self.down, self.died, self.tied = False, 0, jobs.tied
         self.deaths: list[float] = []
         self.caches, self.warm_fraction, self.warm_at = station.caches, 1.0, 0.0
+        self.pair: tuple[Server, ...] = ()  # with the station that uses the same server, the earlier one first
 
     def enter(self, job: Job) -> None:
         """Begin a visit."""
@@ -113,6 +114,32 @@ class Server:
     def spent(self, job: Job) -> tuple[float, float]:
         """Return waiting and service time of a job that departs now."""
         return job.began - job.since, self.clock._now - job.began
+
+    def _occupy(self) -> None:
+        """Begin to use a server, which the other station of the pair then cannot use."""
+        self.busy += 1
+        for server in self.pair:
+            server.busy = 1
+
+    def _hand_over(self) -> None:
+        """Free the server of a pair, and let it serve the job that has waited longest."""
+        for server in self.pair:
+            server.busy = 0
+        waiting = [server for server in self.pair if server.live]
+        if waiting:
+            chosen = min(waiting, key=lambda server: server._oldest_s())
+            chosen._occupy()
+            chosen._serve_waiting()
+
+    def _serve_waiting(self) -> None:
+        """Begin the next service."""
+        raise NotImplementedError
+
+    def _oldest_s(self) -> float:
+        """Return when the next job arrived; there must be one."""
+        while self.queue[0].dropped:
+            self.queue.popleft()
+        return self.queue[0].since
 
     def _wait(self, job: Job) -> None:
         job.attempt.waiting[job.position] = job

@@ -16,6 +16,27 @@ static inline bool is_demand(double value)
     return is_duration(value) || value == PASSES_BY;
 }
 
+/* Whether a station may share its server with another one. */
+static bool may_pair(const StationLayout *s)
+{
+    return (s->discipline == DISCIPLINE_FIFO || s->discipline == DISCIPLINE_GROUP_COMMIT) && s->servers == 1 &&
+           s->setup_s == 0 && !(s->cold_penalty_s > 0);
+}
+
+/* Whether a station has a server of its own, or shares that of the station before it, which has one of its own. */
+static bool pairs_well(const Program *p, int64_t at)
+{
+    const StationLayout *s = &p->stations[at];
+    return s->shares_server == 0 ||
+           (s->shares_server == 1 && at > 0 && s[-1].shares_server == 0 && may_pair(s) && may_pair(s - 1));
+}
+
+/* Whether a station shares its server with another one. */
+static bool is_paired(const Program *p, int64_t at)
+{
+    return p->stations[at].shares_server || (at + 1 < p->stations_count && p->stations[at + 1].shares_server);
+}
+
 static int check_stations(const Program *p, int64_t *at)
 {
     for (*at = 0; *at < p->stations_count; ++*at) {
@@ -24,7 +45,7 @@ static int check_stations(const Program *p, int64_t *at)
             (HAS_ONE_SERVER(s->discipline) && s->servers != 1) || s->queue_limit < 0 ||
             s->poll_limit < 1 || !is_duration(s->batch_item_s) || !is_duration(s->poll_s) ||
             !is_duration(s->setup_s) || !(s->age_bias >= 0 && s->age_bias <= 1) || !is_duration(s->cold_penalty_s) ||
-            !(s->warm_up_s > 0) || !(s->decay_s > 0))
+            !(s->warm_up_s > 0) || !(s->decay_s > 0) || !pairs_well(p, *at))
             return FAULT_STATION;
         for (int64_t c = 0; c < p->classes; c++)
             if (!(p->weights[*at * p->classes + c] > 0))
@@ -121,6 +142,8 @@ static int check_action(const Program *p, const ActionLayout *a)
         !(a->value < INFINITY))
         return FAULT_ACTION;
     int64_t discipline = p->stations[a->target].discipline;
+    if ((a->kind == KIND_DOWN || a->kind == KIND_UP) && is_paired(p, a->target))
+        return FAULT_ACTION;
     bool of_gates = a->kind == KIND_SHUT || a->kind == KIND_OPEN;
     return of_gates == IS_GATE(discipline) && !HOLDS_TOKENS(discipline) ? FAULT_NONE : FAULT_ACTION;
 }

@@ -100,6 +100,10 @@ static bool make_stations(Engine *e)
         at->servers = of->servers < INT32_MAX ? (int32_t)of->servers : INT32_MAX;
         at->sets_up = of->setup_s != 0;
         at->caches = of->cold_penalty_s > 0;
+        if (of->shares_server) {
+            at->paired = 2;
+            (at - 1)->paired = 1;
+        }
         at->speed = e->extras[i].warm_fraction = 1.0;
         if (HAS_CLASSES(at->discipline)) {
             e->extras[i].classes = classes;

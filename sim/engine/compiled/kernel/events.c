@@ -82,7 +82,9 @@ static RARE void depart_batch(Engine *e, int64_t first)
 {
     Station *at = station_at(e, token_at(e, first)->station);
     bool lost = is_lost(e, at, token_at(e, first));
-    if (!lost)
+    if (UNLIKELY(at->paired))
+        hand_over(e, at); /* a pair cannot die */
+    else if (!lost)
         commit_next(e, at);
     for (int64_t token = first, next; token != NIL; token = next) {
         next = token_at(e, token)->next; /* before the token may enter another queue */

@@ -135,6 +135,24 @@ static inline int64_t dequeue(Engine *e, Station *at)
     return token;
 }
 
+/* Forget a cancelled job that has left its queue. */
+static inline void discard(Engine *e, int64_t token)
+{
+    token_at(e, token)->state = IDLE;
+    int64_t slot = slot_of(e, token);
+    slot_at(e, slot)->busy--;
+    maybe_free(e, slot);
+}
+
+/* When the next job arrived that is not cancelled; there must be one, in a queue in order of arrival. */
+static RARE double oldest_s(Engine *e, Station *at)
+{
+    CHECK(at->live > 0);
+    while (token_at(e, at->head)->state == CANCELLED)
+        discard(e, dequeue(e, at));
+    return token_at(e, at->head)->since_s;
+}
+
 /* The next job that is not cancelled; there must be one. */
 static int64_t next_job(Engine *e, Station *at)
 {
@@ -146,10 +164,7 @@ static int64_t next_job(Engine *e, Station *at)
         job = token_at(e, token);
         if (LIKELY(job->state != CANCELLED))
             break;
-        job->state = IDLE;
-        int64_t slot = slot_of(e, token);
-        slot_at(e, slot)->busy--;
-        maybe_free(e, slot);
+        discard(e, token);
     }
     job->state = IDLE;
     at->live--;

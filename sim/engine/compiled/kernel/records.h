@@ -102,6 +102,7 @@ typedef struct {
     int64_t servers;
     int64_t queue_limit;
     int64_t poll_limit;
+    int64_t shares_server; /* with the station before it */
     double batch_item_s;
     double poll_s; /* 0: waiting jobs do not poll */
     double setup_s;
@@ -110,7 +111,7 @@ typedef struct {
     double warm_up_s;
     double decay_s;
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 96, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 104, "StationLayout is laid out as in Python");
 
 /* The stages of a request type, and its client's policy. */
 typedef struct {

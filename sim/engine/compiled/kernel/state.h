@@ -59,7 +59,8 @@ typedef struct {
     uint8_t down;    /* dead, or a gate that is shut */
     uint8_t caches;  /* whether it has CPU caches */
     uint8_t sets_up; /* setup_s is not 0 */
-    uint32_t died;   /* how often */
+    uint32_t died : 24, /* how often */
+        paired : 8;     /* 1: with the station after it, which uses the same server; 2: with the one before it */
     int32_t servers;
     int32_t busy;   /* busy servers, or tokens held */
     int32_t live;   /* waiting jobs, without cancelled ones */

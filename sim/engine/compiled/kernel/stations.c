@@ -46,9 +46,37 @@ static inline void serve(Engine *e, Station *at, int64_t token)
     started(e, at, token);
 }
 
+static void commit_next(Engine *e, Station *at);
+
+/* The other station of a pair. */
+static inline Station *partner_of(Station *at)
+{
+    return at->paired == 1 ? at + 1 : at - 1;
+}
+
+/* Free the server of a pair, and let it serve the job that has waited longest; of two, that of the earlier station. */
+static RARE void hand_over(Engine *e, Station *at)
+{
+    Station *first = at->paired == 1 ? at : at - 1, *second = first + 1;
+    bool is_free = first->live == 0 && second->live == 0;
+    first->busy = second->busy = !is_free;
+    if (is_free)
+        return;
+    bool is_first = second->live == 0 || (first->live > 0 && oldest_s(e, first) <= oldest_s(e, second));
+    Station *next = is_first ? first : second;
+    if (BATCHES(next->discipline))
+        commit_next(e, next);
+    else
+        serve(e, next, next_job(e, next));
+}
+
 /* Serve the next job on a free server. */
 static inline void serve_next(Engine *e, Station *at)
 {
+    if (UNLIKELY(at->paired)) {
+        hand_over(e, at);
+        return;
+    }
     if (UNLIKELY(at->caches))
         cool(e, at);
     if (at->live)
@@ -139,7 +167,11 @@ static inline void admit(Engine *e, Station *at, int64_t token)
     }
     if (at->busy >= at->servers) {
         wait(e, at, token);
-    } else if (BATCHES(at->discipline)) {
+        return;
+    }
+    if (UNLIKELY(at->paired))
+        partner_of(at)->busy = 1;
+    if (BATCHES(at->discipline)) {
         at->busy = 1;
         token_at(e, token)->next = NIL;
         commit(e, at, token, 1);

@@ -1,0 +1,108 @@
+"""Two stations that share a server: one job or batch of both at a time, in the order of arrival."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models.network.demand_sheet import Requests
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Route, Visit, single
+from models.network.scenario import Action, Kind
+from models.network.service_demand import ServiceDemand
+from models.network.station import Station
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Outcome, Program
+from sim.engine.reference import engine as simpy_engine
+from tests.networks import poisson
+from tests.sim.engine.test_engines import assert_identical
+from tests.sim.engine.test_theory import assert_holds
+from traces.workload.distributions import Exponential
+
+DRIVE = Station("drive", "drive", Discipline.FIFO)
+LOG = Station("log", "log", Discipline.GROUP_COMMIT, batch_item_s=0.01, shares_server=True)
+
+
+def network(
+    second: Station = LOG, data_s: float = 0.1, commit_s: float = 0.3, actions: tuple[Action, ...] = ()
+) -> Network:
+    """Requests for the drive, and for the log, in two routes of one visit."""
+    routes = (
+        Route("data", (single(Visit(0, ServiceDemand(constant=data_s))),)),
+        Route("commit", (single(Visit(1, ServiceDemand(constant=commit_s))),)),
+    )
+    return Network((DRIVE, second), routes, scenario=actions)
+
+
+def requests(at_s: list[tuple[float, int]]) -> Requests:
+    """One request at each time, of the route with this index."""
+    found = poisson(len(at_s), 1.0, 0)
+    times, routes = (np.array(column) for column in zip(*at_s, strict=True))
+    return replace(found, arrival_s=times.astype(float), route=routes.astype(np.int32))
+
+
+def run(of: Network, rows: list[tuple[float, int]]) -> Outcome:
+    """Both engines' result."""
+    program = Program.of(of, requests(rows), 0)
+    outcome = compiled_engine.run(program)
+    assert_identical(simpy_engine.run(program), outcome)
+    return outcome
+
+
+def test_a_commit_waits_for_data_and_data_for_a_commit():
+    outcome = run(network(), [(0.0, 0), (0.05, 1), (0.06, 0)])
+    assert outcome.end_s == pytest.approx([0.1, 0.4, 0.5])
+
+
+def test_commits_that_wait_are_one_batch_whatever_arrives_between():
+    outcome = run(network(), [(0.0, 0), (0.01, 1), (0.02, 0), (0.03, 1), (0.04, 1)])
+    assert outcome.end_s == pytest.approx([0.1, 0.42, 0.52, 0.42, 0.42])
+
+
+def test_of_two_that_came_at_the_same_time_the_earlier_station_is_first():
+    outcome = run(network(), [(0.0, 0), (0.05, 1), (0.05, 0)])
+    assert outcome.end_s == pytest.approx([0.1, 0.5, 0.2])
+
+
+def test_a_server_that_two_queues_share_is_one_server():
+    """M/M/1: two streams of equal demands behave like one of their total rate."""
+    second = Station("second", "drive", Discipline.FIFO, shares_server=True)
+    demand = ServiceDemand(constant=1.0, distribution=Exponential())
+    routes = tuple(Route(f"r{k}", (single(Visit(k, demand)),)) for k in (0, 1))
+    both, means, busy = Network((DRIVE, second), routes), [], []
+    for seed in range(30):
+        found = poisson(20_000, 0.8, seed)
+        found = replace(found, route=(np.arange(20_000) * 7 % 3 == 0).astype(np.int32))
+        outcome = compiled_engine.run(Program.of(both, found, seed))
+        means.append(float((outcome.end_s - outcome.start_s)[2000:].mean()))
+        busy.append(float(outcome.busy_s.sum() / outcome.clock_s))
+    assert_holds(1 / (1 - 0.8), np.array(means))
+    assert_holds(0.8, np.array(busy))
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        replace(LOG, discipline=Discipline.SIRO, batch_item_s=0.0),
+        Station("two", "drive", Discipline.FIFO, 2, shares_server=True),
+        Station("slow start", "drive", Discipline.FIFO, setup_s=0.1, shares_server=True),
+    ],
+    ids=lambda station: station.name,
+)
+def test_only_simple_stations_share_a_server(second):
+    with pytest.raises(ValueError, match="cannot share the server"):
+        network(second)
+
+
+def test_a_server_has_two_stations_at_most_which_cannot_die():
+    with pytest.raises(ValueError, match="'third' cannot share"):
+        Network((DRIVE, LOG, replace(LOG, name="third")), network().routes)
+    with pytest.raises(ValueError, match="'log' cannot share"):
+        Network((LOG, replace(DRIVE, shares_server=True)), network().routes)
+    for target in (0, 1):
+        with pytest.raises(ValueError, match="cannot die"):
+            network(actions=(Action(Kind.DOWN, target, 1.0),))
+    assert run(network(actions=(Action(Kind.SPEED, 0, 0.0, value=0.5),)), [(0.1, 0)]).end_s == pytest.approx([0.3])
