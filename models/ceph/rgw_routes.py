@@ -218,8 +218,12 @@ class Routes:
     def _deferred_writes(self, kind: Kind) -> list[Branch]:
         """The chunks are written to their place after the commit, if they are deferred."""
         written = self.costs.deferred_write(kind.chunk_bytes)
+        wait = () if self.at.batches is None else (Visit(self.at.batches, NOTHING),)
         return [
-            (Visit(osd.throttle, NOTHING), Visit(osd.drive, written), Visit(osd.throttle, NOTHING, releases=True))
+            (
+                *wait,
+                Visit(osd.throttle, NOTHING), Visit(osd.drive, written), Visit(osd.throttle, NOTHING, releases=True),
+            )
             for streams in kind.windows if kind.deferred
             for osd in (self.at.osd(stream, member) for stream in streams for member in range(self.width))
         ]  # fmt: skip

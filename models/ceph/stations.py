@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,8 @@ _CHOICES = {
     "power of two": Choice.POWER_OF_TWO,
 }
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
+
+_LONGEST_S = 3600.0  # for which batches of deferred writes are planned if the workload has no duration
 
 Table = NDArray[np.int32]
 
@@ -73,6 +76,7 @@ class Stations:
     Attributes:
         all: the stations.
         clients: those of the client machines.
+        batches: the gate at which deferred writes wait for their batch; None: they do not.
         placements, groups, scenario: those of the network.
     """
 
@@ -81,6 +85,8 @@ class Stations:
         self._depth = costs.drive.queue_depth
         self._member_s = spec.osd.commit_member
         self._deferred = costs.deferred_limit
+        # Commits and data take turns on a drive that has both and one access at a time.
+        self._commits_on_drive = spec.db is None and self._depth == 1 and spec.osd.backend == "bluestore"
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
@@ -122,6 +128,10 @@ class Stations:
         self.decodes = 0
         self._shards = self._add_shards()
         self.scenario: list[Action] = []
+        self.batches: int | None = None
+        if spec.bluestore.defer_interval and spec.osd.backend == "bluestore":
+            self.batches = self._add("deferred batches", "gate", Discipline.GATE)
+            self._release_batches(self.batches)
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
@@ -204,7 +214,10 @@ class Stations:
 
     def _osd(self, osd: int) -> tuple[int, int, int]:
         drive = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
-        kv = self._add(f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s)
+        kv = self._add(
+            f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
+            shares_server=self._commits_on_drive,
+        )  # fmt: skip
         throttle = self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred)
         return drive, kv, throttle
 
@@ -222,6 +235,20 @@ class Stations:
         slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
         limit = UNBOUNDED if gateways.queue is None else gateways.queue
         return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit), *dma
+
+    def _release_batches(self, gate: int) -> None:
+        """Let deferred writes go in batches, until after the end of the workload.
+
+        All OSDs do so at the same time: the replicas of an object are deferred together, so their intervals begin
+        together.
+        """
+        interval_s = self.spec.bluestore.defer_interval
+        ends = math.ceil((self.spec.workload.duration or _LONGEST_S) / interval_s) + 2
+        self.scenario.append(Action(Kind.SHUT, gate, 0.0))
+        for number in range(1, ends):
+            self.scenario.append(Action(Kind.OPEN, gate, number * interval_s))
+            self.scenario.append(Action(Kind.SHUT, gate, number * interval_s))
+        self.scenario.append(Action(Kind.OPEN, gate, ends * interval_s))
 
     def _add_reads(self) -> None:
         """Add the tokens of RADOS reads; after all other stations, whose random choices depend on their numbers."""

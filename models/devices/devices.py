@@ -51,6 +51,10 @@ class Device(Strict):
         NOTHING, description="Further latency of a write, which overlaps with other accesses."
     )
     queue_depth: int = Field(1, ge=1, description="Number of accesses in their exclusive part at the same time.")
+    max_access: Annotated[Bytes, Field(gt=0), Basis("assumed: no limit", 4096, 1 << 30)] | None = Field(
+        None,
+        description="Largest access; more bytes take several, each with the whole constant time; absent: no limit.",
+    )
     capacity: Bytes = Field(gt=0, description="Usable capacity of the drive, from which its fill follows.")
     flush: Seconds = Field(
         0.0, description="Additional time until a write is durable; 0: the drive has power-loss protection."
@@ -72,6 +76,10 @@ class Device(Strict):
             return data
         disk = Hdd.model_validate(data["disk"])
         return {"read": disk.access("read"), "write": disk.access("write"), **data}
+
+    def accesses(self, size_bytes: float) -> int:
+        """Return the number of accesses that bytes take, at least 1."""
+        return max(1, math.ceil(size_bytes / self.max_access)) if self.max_access else 1
 
     @property
     def rotational(self) -> bool:

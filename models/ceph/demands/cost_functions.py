@@ -204,13 +204,14 @@ class CostFunctions:
         return 1 - in_a_row * (1 - self.spec.stored.churn)
 
     def extents(self, chunk_bytes: int) -> float:
-        """Return the mean number of extents of a chunk on the data device, each of which takes an access."""
+        """Return the mean number of accesses of a chunk to the data device, each to an extent and of limited size."""
         stored, inputs = self.spec.stored, self.state_inputs
-        if self.is_filestore or not stored.churn:
-            return 1.0
         size = chunk_bytes * self._stored(chunk_bytes)
+        least = float(self.drive.accesses(size))
+        if self.is_filestore or not stored.churn:
+            return least
         free = float(stored.free_extent or inputs.allocated_bytes_per_shard)
-        return mean_extents(size, free, inputs.alloc_unit_bytes, stored.churn)
+        return max(least, mean_extents(size, free, inputs.alloc_unit_bytes, stored.churn))
 
     def _stored(self, chunk_bytes: int) -> float:
         """Return the bytes on the data device for each byte of a chunk: compressed, and padded to blocks."""
@@ -260,7 +261,7 @@ class CostFunctions:
         disk = self.drive.disk
         late = chunk_bytes if self.is_filestore else self.plan(chunk_bytes).deferred_bytes
         if disk is None:
-            return of_size(self.drive.write, late)
+            return of_size(_often(self.drive.write, self.drive.accesses(late)), late)
         seek = disk.write_seek
         curve = seek.track, seek.root, seek.linear
         per_byte_s = 1 / float(disk.rate(np.array([disk.at]))[0])

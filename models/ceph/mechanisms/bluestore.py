@@ -20,7 +20,7 @@ from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, round_up, stripes
 from models.ceph.mechanisms.releases import Release, default, since
 from traces.field_notes import Basis
-from traces.units import Bytes
+from traces.units import Bytes, Seconds
 from traces.workload.distributions import Strict
 
 BLOCK_BYTES = 4096
@@ -132,6 +132,13 @@ class BlueStore(Strict):
     )
     deferred_batch_ops: Annotated[int, _OF_RELEASE] | None = Field(
         None, ge=1, description="Number of deferred writes in a batch; absent: the release's."
+    )
+    defer_interval: Annotated[
+        Seconds, Basis("assumed: batches fill at once, as at hundreds of writes per second of an OSD", 0, 60)
+    ] = Field(
+        0.0,
+        description="Longest time that a deferred write waits for its batch (bluestore_max_defer_interval, 3 s in "
+        "Ceph); 0: batches fill at once.",
     )
     compression: Compression = Field(Compression(), description="Compression of data before they are written.")
 

@@ -233,7 +233,7 @@ def test_servers_that_write_one_log_at_a_time_commit_no_faster():
     )  # fmt: skip
     log_s = 2 * written_s(WRITE + LOG)
     rate = len(simulate(spec).latency_s) / simulate(spec).duration_s
-    assert 0.8 * 2 / log_s < rate < 1.001 * 2 / log_s
+    assert 0.7 * 2 / log_s < rate < 1.001 * 2 / log_s  # commits also wait for data on the drive
 
 
 # Refused
