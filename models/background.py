@@ -112,7 +112,7 @@ def with_background(
     """
     if work == BackgroundWork():
         return network, requests
-    stations = tuple(_scheduled(work, station, roles["drives"]) for station in network.stations)
+    stations = _scheduled(work, network.stations, roles["drives"])
     routes, tables, background = list(network.routes), list(network.placements), list(requests.background)
     for number, load in enumerate(work.loads):
         targets = [k for k, s in enumerate(stations) if s.role == roles[load.target] and not s.discipline.infinite]
@@ -125,12 +125,16 @@ def with_background(
     return network, replace(requests, background=tuple(background))
 
 
-def _scheduled(work: BackgroundWork, station: Station, role: str) -> Station:
-    """Return a drive with the scheduling of the spec; any other station unchanged."""
-    if work.scheduling == "fifo" or station.role != role or station.discipline != Discipline.FIFO:
-        return station
+def _scheduled(work: BackgroundWork, stations: tuple[Station, ...], role: str) -> tuple[Station, ...]:
+    """Return the stations, drives with the scheduling of the spec; with classes, they share their servers with none."""
+    if work.scheduling == "fifo":
+        return stations
     weights = (work.weights.client, work.weights.recovery, work.weights.best_effort)
-    return replace(station, discipline=_DISCIPLINES[work.scheduling], weights=weights)
+    found = [replace(station, shares_server=False) for station in stations]
+    for number, station in enumerate(found):
+        if station.role == role and station.discipline == Discipline.FIFO:
+            found[number] = replace(station, discipline=_DISCIPLINES[work.scheduling], weights=weights)
+    return tuple(found)
 
 
 def _operations(load: Load, number: int, route: int, requests: Requests) -> Background:

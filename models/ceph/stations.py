@@ -85,8 +85,9 @@ class Stations:
         self._depth = costs.drive.queue_depth
         self._member_s = spec.osd.commit_member
         self._deferred = costs.deferred_limit
-        # Commits and data take turns on a drive that has both and one access at a time.
-        self._commits_on_drive = spec.db is None and self._depth == 1 and spec.osd.backend == "bluestore"
+        # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
+        one_at_a_time = self._depth == 1 and not costs.drive.write_latency.takes_time
+        self._commits_on_drive = spec.db is None and one_at_a_time and spec.osd.backend == "bluestore"
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)

@@ -29,7 +29,13 @@ def run(spec: CephSpec, at_s: list[float], size: int) -> Outcome:
 
 @pytest.mark.parametrize(
     ("settings", "shared"),
-    [((), True), (WITH_DB, False), (("device.queue_depth=2",), False), (("osd.backend=filestore",), False)],
+    [
+        ((), True),
+        (WITH_DB, False),
+        (("device.queue_depth=2",), False),
+        (("device.write_latency=1ms",), False),
+        (("osd.backend=filestore",), False),
+    ],
 )
 def test_commits_use_the_server_of_a_drive_that_has_one_access_at_a_time(settings, shared):
     network, _ = compiled(ceph(*settings), "PUT")
