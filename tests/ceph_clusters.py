@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from models.ceph.mechanisms.rocksdb import memtable_factor
 from models.ceph.spec import CephSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
@@ -24,14 +25,21 @@ READ, WRITE, LOG_WRITE, COMMIT, COMMIT_MEMBER = 5e-3, 3e-3, 0.1e-3, 0.02e-3, 0.0
 CPU = {"GET": 1e-3, "PUT": 2e-3, "HEAD": 0.5e-3, "DELETE": 1.5e-3, "LIST": 4e-3}
 WITH_DB = ('db={"device": {"read": "0.01ms", "write": "0.1ms", "capacity": "375GB"}, "size": "80GB"}',)
 
-_BASE: dict[str, Any] = {
+_BASE: dict[str, Any] = {  # with Quincy's memtables
     "store": "ceph",
     "release": "quincy",
     "workload": {"operations": 1, "object_size": "4KiB", "keys": {"kind": "uniform", "count": 1000}},
     "client": {"nic": 1e15},
     "network": {"latency": HOP, "connection_rate": 1e15, "window": 1e15},
     "hosts": {"count": 8, "drives": 2, "cores": 16, "nic": 1e15},
-    "osd": {"read": READ_CPU, "write": WRITE_CPU, "commit": COMMIT, "commit_member": COMMIT_MEMBER},
+    "osd": {
+        "read": READ_CPU,
+        "write": WRITE_CPU,
+        "message": 0,
+        "contention": 0,
+        "commit": COMMIT,
+        "commit_member": COMMIT_MEMBER / memtable_factor(256 << 20),
+    },
     "gateways": {"cpu": CPU, "nic": 1e15},
     "device": {"read": READ, "write": WRITE, "capacity": "4TB"},
 }

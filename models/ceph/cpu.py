@@ -15,7 +15,7 @@ def at_speed(spec: CephSpec) -> CephSpec:
     if of_osds == of_gateways == 1:
         return spec
     osd = {"read": spec.osd.read.scaled(of_osds), "write": spec.osd.write.scaled(of_osds)}
-    threads = {name: getattr(spec.osd, name) * of_osds for name in ("commit", "commit_member")}
+    threads = {name: getattr(spec.osd, name) * of_osds for name in ("message", "commit", "commit_member")}
     listing = {name: getattr(spec.buckets, name) * of_osds for name in ("shard_query", "listed_entry")}
     merging = {name: getattr(spec.buckets, name) * of_gateways for name in ("gateway_query", "gateway_entry")}
     requests = {op: demand.scaled(of_gateways) for op, demand in spec.gateways.cpu.items()}

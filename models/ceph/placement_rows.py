@@ -47,13 +47,13 @@ class Rows:
 
     def stream(self, stream: int, epoch: Epoch) -> Osds:
         """Return the OSDs that serve each row's RADOS object in a stream, then `NO_OSD`, shape (rows, width)."""
-        return acting(self.data(epoch.out), epoch.down)[self._groups(stream)]
+        return acting(self.data(epoch.out), epoch.down)[self.groups(stream)]
 
     def missing(self, stream: int, epoch: Epoch) -> NDArray[np.int64]:
         """Return the number of missing data chunks of an erasure code in each row, shape (rows,)."""
         chunks = self.data(epoch.out)[:, : self.spec.pools.data.data_shards]
         gone = np.isin(chunks, list(epoch.down)) | (chunks == NO_OSD)
-        missing: NDArray[np.int64] = gone.sum(axis=1)[self._groups(stream)]
+        missing: NDArray[np.int64] = gone.sum(axis=1)[self.groups(stream)]
         return missing
 
     def index(self, epoch: Epoch) -> Osds:
@@ -90,7 +90,7 @@ class Rows:
         shard = np.arange(self.count) % self.shards
         return np.flatnonzero((shard >= first) & (shard < end))
 
-    def _groups(self, stream: int) -> NDArray[np.int64]:
+    def groups(self, stream: int) -> NDArray[np.int64]:
         """Return the placement group of each row's RADOS object in a stream."""
         order: NDArray[np.int64] = np.argsort(uniforms(stream, stream_id("ceph/rows"), 0, self.count), kind="stable")
         return order % self.spec.pools.pg_num

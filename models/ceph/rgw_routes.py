@@ -114,12 +114,28 @@ class Routes:
         osd, parts = self.at.osd(stream, 0), kind.parts
         read = Visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
         dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds / kind.objects)
-        fetch = (*self._go(stream), read, *self._fetch(osd, kind, parts), *dma, *self._to_gateway(osd, kind))
+        found = self._by_worker(osd, 1, read, *self._fetch(osd, kind, parts))
+        fetch = (*self._go(stream), *found, *dma, *self._to_gateway(osd, kind))
         return (*self._read_token(), *fetch, *self._read_token(releases=True))
 
     def _read_token(self, releases: bool = False) -> Branch:
         """The gateway limits its RADOS reads that are in progress."""
         return (Visit(self.at.gateway("reads"), NOTHING, releases),)
+
+    def _by_worker(self, osd: Osd, requests: int, *visits: Visit) -> Branch:
+        """A worker thread of an OSD makes these visits, and no others until they are done.
+
+        Before, other threads receive and send the messages of `requests` that the OSD serves or issues for it: two
+        each. Those that are sent later are counted with the others.
+        """
+        if not visits:
+            return ()
+        demand = self.costs.messages(2 * requests)
+        messages = (Visit(osd.cpu, demand),) if demand.takes_time else ()
+        taken = (osd.lock, osd.threads) if self.at.has_pg_locks and osd.is_of_data else (osd.threads,)
+        take = (Visit(tokens, NOTHING) for tokens in taken)
+        give_back = (Visit(tokens, NOTHING, releases=True) for tokens in reversed(taken))
+        return (*messages, *take, *visits, *give_back)
 
     def _go(self, pool: Pool, writes: bool = False) -> Branch:
         """The gates before the primary of a placement group, and the way to it."""
@@ -131,20 +147,16 @@ class Routes:
         Of the reads of a window only the first takes one of the gateway's tokens: requests that each had some of the
         tokens that they need would wait for each other.
         """
-        read = self._read_cpu(kind, kind.parts)
-        first = streams[0]
-        start = tuple(
-            (
-                *(self._read_token() if stream == first else ()),
-                *self._go(stream),
-                Visit(self.at.osd(stream, 0).cpu, read.without_bytes, ties=True),
-            )
-            for stream in streams
-        )
         needed = self._chunks_reached(kind)
         members = range(self.width if self.spec.pools.fast_read else needed)
         if needed < self.data_shards:  # seldom the primary's own
             members = range(1, needed + 1)
+        begin, requests = self.spec.osd.read.without_bytes, 1 + sum(member > 0 for member in members)
+        first, start = streams[0], []
+        for stream in streams:
+            primary, token = self.at.osd(stream, 0), self._read_token() if stream == first else ()
+            work = self._by_worker(primary, requests, Visit(primary.cpu, begin, ties=True))
+            start.append((*token, *self._go(stream), *work))
         transferred = 1 / kind.objects + (len(members) - 2) / kind.parts  # apart from a chunk of its own
         fetch = [self._chunk(kind, stream, member, transferred) for stream in streams for member in members]
         decode = self.spec.pools.data.decode(1, self.spec.release).per_shard(kind.objects)
@@ -161,7 +173,7 @@ class Routes:
             for stream in streams
         )
         need = len(streams) * needed
-        return [Stage(start, len(start)), Stage(tuple(fetch), need), Stage(send, len(send))]
+        return [Stage(tuple(start), len(start)), Stage(tuple(fetch), need), Stage(send, len(send))]
 
     def _chunk(self, kind: Kind, stream: int, member: int, transferred: float) -> Branch:
         """The primary reads its chunk, or another member does and sends it to the primary.
@@ -172,10 +184,11 @@ class Routes:
         read = self._read_cpu(kind, parts)
         if not member:
             own = _more(read.of_bytes, self.costs.secure_s * transferred)
-            return Visit(osd.cpu, own), *self._fetch(osd, kind, parts)
+            return self._by_worker(osd, 0, Visit(osd.cpu, own), *self._fetch(osd, kind, parts))
         dma = self.net.dma(osd, (self._from_drive(kind) + 1) / parts)
         response = (self.hop, self.net.cluster(osd, "up", parts))
-        return (self.hop, Visit(osd.cpu, read), *self._fetch(osd, kind, parts), *dma, *response)
+        found = self._by_worker(osd, 1, Visit(osd.cpu, read), *self._fetch(osd, kind, parts))
+        return (self.hop, *found, *dma, *response)
 
     def _chunks_reached(self, kind: Kind) -> int:
         """Number of data chunks of a RADOS object that a request accesses: all of them, unless optimized."""
@@ -191,8 +204,8 @@ class Routes:
 
     def _read_cpu(self, kind: Kind, parts: float) -> ServiceDemand:
         """CPU demand of an OSD that reads a chunk, one of `parts` equal parts of the request's bytes."""
-        sent_s = self.costs.secure_s
-        return _more(self.spec.osd.read, self.costs.decompress_s(kind.chunk_bytes) + sent_s).per_shard(parts)
+        per_byte_s = self.costs.decompress_s(kind.chunk_bytes) + self.costs.secure_s
+        return _more(self.spec.osd.read, per_byte_s).per_shard(parts)
 
     def _accesses(self, osd: Osd, accesses: tuple[Access, ...], parts: float = 1) -> Branch:
         visits = []
@@ -238,6 +251,7 @@ class Routes:
         write = _more(spec.osd.write, received_s).per_shard(parts)
         encode = spec.pools.data.encode(spec.release).per_byte
         sent = (len(members) - 1) * kind.objects / parts
+        requests = len(members) + sum(member > 0 for member in self._kept_chunks(kind, reached))
         first = _more(spec.osd.write, encode + received_s * (1 + sent)).per_shard(kind.objects)
         send, commit = [], []
         for stream in streams:
@@ -245,31 +259,39 @@ class Routes:
             arrive = (*self._go(stream, writes=True), self.net.public(primary, "down", kind.objects))
             # Received, sent to the others, written.
             moved = self.net.remote_to_osds / kind.objects + len(members) / parts
-            send.append((*arrive, *self.net.dma(primary, moved), Visit(primary.cpu, first, ties=True)))
+            work = self._by_worker(primary, requests, Visit(primary.cpu, first, ties=True))
+            send.append((*arrive, *self.net.dma(primary, moved), *work))
             for member in members:
                 osd = self.at.osd(stream, member)
                 received = (self.net.cluster(osd, "down", parts), *self.net.dma(osd, 2 / parts))
-                arrive = (self.hop, *received, Visit(osd.cpu, write)) if member else ()
-                commit.append((*arrive, *self._commit(osd, parts, kind), *((self.hop,) if member else ())))
+                arrive, end = ((self.hop, *received), (self.hop,)) if member else ((), ())
+                own = (Visit(osd.cpu, write),) if member else ()
+                commit.append((*arrive, *self._commit(osd, parts, kind, *own), *end))
         old = self._old_chunks(kind, streams, reached)
         return [Stage(tuple(send), len(send)), *old, Stage(tuple(commit), len(commit)), single(self.hop)]
 
-    def _old_chunks(self, kind: Kind, streams: range, reached: int) -> list[Stage]:
-        """The primary reads what an overwrite leaves of the stripes that it fills in part.
+    def _kept_chunks(self, kind: Kind, reached: int) -> Sequence[int]:
+        """Return the chunks that the primary reads before an overwrite that fills stripes in part.
 
         These are all data chunks (ECCommon::RMWPipeline). With optimizations they are the data chunks that are not
         written, or those that are written and the parity, whichever are fewer
         (doc/dev/osd_internals/erasure_coding/enhancements.rst, "Parity delta writes").
         """
-        code = self.spec.pools.data
-        stripes = code.partial_stripes(round(kind.object_bytes)) if self.spec.access.overwrites else 0.0
-        if not stripes:
-            return []
-        kept: Sequence[int] = range(self.data_shards)
-        if self.spec.pools.ec_optimizations:
-            written = [*range(reached), *range(self.data_shards, self.width)]
-            kept = min(range(reached, self.data_shards), written, key=len)
-        units = stripes * code.stripe_bytes / self.data_shards
+        if not self._partial_stripes(kind):
+            return ()
+        if not self.spec.pools.ec_optimizations:
+            return range(self.data_shards)
+        written = [*range(reached), *range(self.data_shards, self.width)]
+        return min(range(reached, self.data_shards), written, key=len)
+
+    def _partial_stripes(self, kind: Kind) -> float:
+        """Return the mean number of stripes that an overwrite fills in part."""
+        return self.spec.pools.data.partial_stripes(round(kind.object_bytes)) if self.spec.access.overwrites else 0.0
+
+    def _old_chunks(self, kind: Kind, streams: range, reached: int) -> list[Stage]:
+        """The primary reads what an overwrite leaves of the stripes that it fills in part."""
+        kept = self._kept_chunks(kind, reached)
+        units = self._partial_stripes(kind) * self.spec.pools.data.stripe_bytes / self.data_shards
         received = (len(kept) - 2) / kind.parts  # from the others, apart from a chunk of its own
         sized = partial(of_size, size_bytes=units * kind.parts)
         read = [
@@ -278,8 +300,8 @@ class Routes:
         ]  # fmt: skip
         return [Stage(tuple(read), len(read))] if read else []
 
-    def _commit(self, osd: Osd, parts: float, kind: Kind) -> Branch:
-        """A chunk is made durable: in the log if it is deferred, else on the drive and then in the log.
+    def _commit(self, osd: Osd, parts: float, kind: Kind, *work: Visit) -> Branch:
+        """A chunk is made durable after `work`: in the log if it is deferred, else on the drive and then in the log.
 
         A deferred one queues behind earlier deferred writes but keeps none of their tokens: it would hold the token
         until the slowest member has committed, and two writes could wait for each other forever.
@@ -287,12 +309,12 @@ class Routes:
         compress = ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts)
         packed = (Visit(osd.cpu, compress),) if compress.takes_time else ()
         lookups = self._accesses(osd, self.costs.target_accesses)
+        prepared = self._by_worker(osd, 1 if work else 0, *work, *packed, *lookups)
         if kind.deferred:
             turn = Visit(osd.throttle, NOTHING), Visit(osd.throttle, NOTHING, releases=True)
-            return (*packed, *lookups, *turn, *self._log(osd, kind.chunk_bytes))
+            return (*prepared, *turn, *self._log(osd, kind.chunk_bytes))
         data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
-        written = self._accesses(osd, data, parts)
-        return (*packed, *lookups, *written, *self._log(osd))
+        return (*prepared, *self._accesses(osd, data, parts), *self._log(osd))
 
     def _log(self, osd: Osd, chunk_bytes: int = 0) -> Branch:
         """A commit of RocksDB's log, or of FileStore's journal."""
@@ -302,8 +324,8 @@ class Routes:
 
     def _index(self) -> list[Stage]:
         """An operation on the bucket index shard: one at a time on its primary, committed by all its replicas."""
-        primary, write = self.at.index_osd(0), self.spec.osd.write.without_bytes
-        start = single(*self._go("index", writes=True), Visit(primary.cpu, write), Visit(self.at.shard, NOTHING))
+        work = self._index_work(0)
+        start = single(*self._go("index", writes=True), *work, Visit(self.at.shard, NOTHING))
         end = single(Visit(self.at.shard, NOTHING, releases=True), self.hop)
         branches = tuple(self._index_commit(member, looks_up=True) for member in range(self.spec.index_replicas))
         return [start, Stage(branches, len(branches)), end]
@@ -311,17 +333,20 @@ class Routes:
     def _index_commit(self, member: int, looks_up: bool) -> Branch:
         """One OSD of the index shard commits; the lookup of a new entry precedes."""
         osd = self.at.index_osd(member)
-        arrive = (self.hop, Visit(osd.cpu, self.spec.osd.write.without_bytes)) if member else ()
         lookups = self._accesses(osd, self.costs.entry_accesses) if looks_up else ()
-        return (*arrive, *lookups, *self._log(osd), *((self.hop,) if member else ()))
+        if not member:
+            return (*self._by_worker(osd, 0, *lookups), *self._log(osd))
+        return (self.hop, *self._index_work(member, *lookups), *self._log(osd), self.hop)
+
+    def _index_work(self, member: int, *lookups: Visit) -> Branch:
+        """An OSD of the index shard prepares a transaction; the primary has messages with the client and all others."""
+        osd, requests = self.at.index_osd(member), 1 if member else self.spec.index_replicas
+        return self._by_worker(osd, requests, Visit(osd.cpu, self.spec.osd.write.without_bytes), *lookups)
 
     def _end_of_write(self, demand: ServiceDemand, later: list[Branch]) -> list[Stage]:
         """The gateway's last work and the response; the request does not wait for the index entry or `later`."""
-        osd, write = self.at.index_osd(0), self.spec.osd.write.without_bytes
-        complete: Branch = (
-            self.hop, Visit(osd.cpu, write), Visit(self.at.shard, NOTHING), *self._log(osd),
-            Visit(self.at.shard, NOTHING, releases=True),
-        )  # fmt: skip
+        turn, done = Visit(self.at.shard, NOTHING), Visit(self.at.shard, NOTHING, releases=True)
+        complete: Branch = (self.hop, *self._index_work(0), turn, *self._log(self.at.index_osd(0)), done)
         replicas = [self._index_commit(member, looks_up=False) for member in range(1, self.spec.index_replicas)]
         return [
             single(Visit(self.at.gateway("cpu"), demand.scaled(_AFTER_DATA))),
@@ -353,12 +378,13 @@ class Routes:
 
     def _removals(self, stream: int) -> list[Branch]:
         """The removal of a RADOS object on each of its OSDs."""
-        write, branches = self.spec.osd.write.without_bytes, []
+        branches = []
         for member in range(self.width):
             osd = self.at.osd(stream, member)
             hops = (self.hop,) if member else ()
-            lookups = self._accesses(osd, self.costs.metadata_accesses)
-            branches.append((*hops, Visit(osd.cpu, write), *lookups, *self._log(osd), *hops))
+            write, lookups = self.spec.osd.write.without_bytes, self._accesses(osd, self.costs.metadata_accesses)
+            work = self._by_worker(osd, 1 if member else self.width, Visit(osd.cpu, write), *lookups)
+            branches.append((*hops, *work, *self._log(osd), *hops))
         return branches
 
     def _head(self, kind: Kind) -> list[Stage]:
@@ -367,8 +393,9 @@ class Routes:
     def _stat(self) -> Stage:
         """The primary returns the attributes of a RADOS object."""
         osd = self.at.osd(0, 0)
-        metadata = self._accesses(osd, self.costs.metadata_accesses)
-        return single(*self._go(0), Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True), *metadata, self.hop)
+        read = Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True)
+        found = self._by_worker(osd, 1, read, *self._accesses(osd, self.costs.metadata_accesses))
+        return single(*self._go(0), *found, self.hop)
 
     def _list(self, kind: Kind) -> list[Stage]:
         """All index shards of the bucket are queried, each for its part of the keys.

@@ -31,6 +31,8 @@ def _cpu(constant_s: float, per_byte_s: float = 0.0) -> ServiceDemand:
 ASSUMED_NVME = Basis("assumed: a Samsung PM983 3.84 TB (specification 1.0, 2018), whose bandwidths are assumed, too")
 MachineCount = Annotated[int, Basis("assumed: a small cluster", 1, 10_000)]
 _QUINCY = "published: 10 nodes of EPYC 7742, Quincy, replica 3 (ceph.io, 'Reef Freeze RGW performance', 2023)"
+_REEF = "published: 5 hosts of EPYC 7742 with 2 to 20 threads a drive, Reef, replica 3 (ceph.io, 'OSDs per NVMe', 2023)"
+_PACIFIC = "published: an OSD on EPYC 7742, Pacific, replica 1 (ceph.io, 'RocksDB tuning deep dive', 2022)"
 _KV_SYNC = Basis(f"fitted to PUTs of 4 KB; {_QUINCY}", 1e-6, 1e-3)
 _LISTING = Basis(
     "derived from cycles at 1,024 shards: 139 M a page of 5.1 entries a shard, 166 M of 8.2 (ceph pull request 30853, "
@@ -146,21 +148,47 @@ class Database(Strict):
 class Osd(Strict):
     """The costs of an OSD daemon.
 
-    The CPU times come from a published cluster of EPYC 7742 (Quincy, replica 3; ceph.io, "Reef Freeze RGW performance",
-    2023). 4 KB objects: 475 cores at 178 K PUT/s and 102 cores at 305 K GET/s are 0.30 ms for each of a PUT's nine
-    transactions and 0.33 ms a read. Per byte: 152 cores at 18.3 GB/s of 4 MB PUTs (three replicas), 55 at 50.7 GB/s.
-    The kv_sync thread's times are fitted to the 4 KB PUTs.
+    An operation takes the time of its work on the OSD and of its messages. Blocks of 4 KiB on RBD take 0.09 to 0.11 ms
+    of a thread of an EPYC 7742 a read, with two messages, and 0.73 to 0.81 ms a write, with three transactions and ten
+    messages (Reef, replica 3; ceph.io, "OSDs per NVMe", 2023). PUTs of 4 KiB on two cores, which are four threads, take
+    0.69 ms, with three transactions and six messages (Pacific, replica 1; ceph.io, "RocksDB tuning deep dive", 2022).
+    These give 0.07 ms a read, 0.20 ms a transaction, and 15 us a message. Per byte: 152 cores at 18.3 GB/s of 4 MB PUTs
+    on three replicas and 55 at 50.7 GB/s of GETs (Quincy; ceph.io, "Reef Freeze RGW performance", 2023).
     """
 
     backend: Literal["bluestore", "filestore"] = Field(
         "bluestore", description="Back end that stores the objects on a drive."
     )
-    read: Annotated[Demand, Basis(f"{_QUINCY}: 102 cores at 305 K GET/s of 4 KB, 55 at 50.7 GB/s; spread assumed")] = (
-        Field(_cpu(0.33e-3, 1.0e-9), description="CPU time of a read on an OSD; per-byte times apply to a chunk.")
+    read: Annotated[Demand, Basis(f"fitted to reads of 4 KiB; {_REEF}; per byte of Quincy; spread assumed")] = Field(
+        _cpu(0.07e-3, 1.0e-9),
+        description="CPU time of a read on an OSD without its messages; per-byte times apply to a chunk.",
     )
-    write: Annotated[
-        Demand, Basis(f"{_QUINCY}: 475 cores at 178 K PUT/s of 4 KB, 152 at 18.3 GB/s; spread assumed")
-    ] = Field(_cpu(0.30e-3, 2.5e-9), description="CPU time of a write on an OSD; per-byte times apply to a chunk.")
+    write: Annotated[Demand, Basis(f"fitted to writes of 4 KiB; {_REEF}; per byte of Quincy; spread assumed")] = Field(
+        _cpu(0.20e-3, 2.5e-9),
+        description="CPU time of a transaction on an OSD without its messages; per-byte times apply to a chunk.",
+    )
+    message: Annotated[
+        Seconds, Basis(f"fitted to writes with ten and six messages; {_REEF}; {_PACIFIC}", 1e-6, 1e-4)
+    ] = Field(15e-6, ge=0, description="CPU time of an OSD for each message that it receives or sends.")
+    threads: (
+        Annotated[
+            int,
+            Basis("Ceph's defaults: 8 shards of 2 threads, 5 threads on hard disks (osd_op_num_shards_ssd and others)"),
+            Field(ge=1, le=1024),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="Number of worker threads of an OSD (osd_op_num_shards x osd_op_num_threads_per_shard), each of "
+        "which executes an operation and waits for its reads; absent: 16, on a hard disk 5.",
+    )
+    contention: Annotated[Fraction, Basis(f"fitted to 4 KiB at 2 to 20 threads a drive; {_REEF}", 0, 0.2)] = Field(
+        0.044,
+        ge=0,
+        le=1,
+        description="Fraction of an OSD's work that its threads cannot do at the same time (locks, hand-offs), by "
+        "which they use less of further cores.",
+    )
     memory_target: Annotated[
         Bytes, Basis("Ceph's default: osd_memory_target, src/common/options/global.yaml.in", 896 << 20, 1 << 40)
     ] = Field(4 << 30, gt=0, description="Memory of an OSD (osd_memory_target), from which its caches follow.")
@@ -188,10 +216,12 @@ class Osd(Strict):
         20e-6, description="CPU time of the single kv_sync thread for each batch of transactions."
     )
     commit_member: Annotated[
-        Seconds,
-        Fit(1e-8, 0.1, "s", "mean"),
-        _KV_SYNC,
-    ] = Field(20e-6, description="CPU time of the single kv_sync thread for each transaction of a batch.")
+        Seconds, Fit(1e-8, 0.1, "s", "mean"), Basis(f"36.5 K PUT/s of three transactions; {_PACIFIC}", 1e-6, 1e-3)
+    ] = Field(
+        14.5e-6,
+        description="CPU time of the single kv_sync thread for each transaction of a batch with memtables of 8 MiB; "
+        "larger ones take longer.",
+    )
     commit_cv: Annotated[float, Unit("", "0.3"), Basis("assumed: of a log on flash or on a hard disk", 0, 1)] = Field(
         0.3,
         ge=0,

@@ -14,6 +14,8 @@ from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
+from models.ceph.mechanisms.crush import NO_OSD
+from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores, worker_threads
 from models.ceph.mechanisms.releases import default
 from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.spec import CephSpec
@@ -45,20 +47,27 @@ class Osd:
     parts: tuple[str, ...]
     first: int
     group: int | None = None
+    is_of_data: bool = True
 
     def __getattr__(self, part: str) -> Member | Bound:
         return _place(self.first + self.parts.index(part), self.group)
 
 
+def _worker_threads(spec: CephSpec) -> int:
+    return worker_threads(spec.osd.threads, spec.device.rotational)
+
+
 def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
     """Return the names of an OSD's stations, in the order of their columns; those of its host are shared."""
-    parts = ["cpu", "up", "down", "drive", "kv", "throttle"]
+    parts = ["cpu", "up", "down", "drive", "kv", "throttle", "threads"]
     if spec.db:
         parts.append("db")
     if spec.hosts.cluster_nic:
         parts += ["cluster_up", "cluster_down"]
     if spec.hosts.dma_bandwidth:
         parts.append("dma")
+    if has_pg_locks(spec.pools.pg_num * spec.pools.data.width / spec.osds, _worker_threads(spec)):
+        parts.append("lock")
     if spec.faults:  # they may change latencies
         parts.append("latency")
     return tuple(parts)
@@ -83,7 +92,8 @@ class Stations:
     def __init__(self, spec: CephSpec, costs: CostFunctions):
         self.spec = spec
         self._depth = costs.drive.queue_depth
-        self._member_s = spec.osd.commit_member
+        self._member_s = costs.commit_member_s
+        self._threads = _worker_threads(spec)
         self._deferred = costs.deferred_limit
         # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
         one_at_a_time = self._depth == 1 and not costs.drive.write_latency.takes_time
@@ -93,22 +103,22 @@ class Stations:
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
         if not spec.client.on_storage_hosts:
             self._add_clients()
-        cores = hosts.cores.effective(spec.osd_cores)
+        cores = usable_cores(hosts.cores.effective(spec.osd_cores), hosts.drives, spec.osd.contention)
         self.host_cpus: list[int] = []
         self._names = _osd_parts(spec)
         self._parts = len(self._names)
+        self.has_pg_locks = "lock" in self._names
         self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
         for h in range(hosts.count):
             cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.SIRO, cores)
             self.host_cpus.append(cpu)
             of_host = self._host_links(h)
-            of_host |= {"cpu": cpu, "latency": self.latency}
+            of_host |= {"cpu": cpu, "latency": self.latency, "lock": self.latency}
             for number, osd in enumerate(range(h * hosts.drives, (h + 1) * hosts.drives)):
                 if spec.db and number % spec.db.osds_per_device == 0:
                     name, depth = f"host {h} db {number // spec.db.osds_per_device}", spec.db.device.queue_depth
                     of_host["db"] = self._add(name, "db device", Discipline.FIFO, depth)
-                drive, kv, throttle = self._osd(osd)
-                mine = of_host | {"drive": drive, "kv": kv, "throttle": throttle}
+                mine = of_host | self._osd(osd)
                 self._osds[osd] = [mine[name] for name in self._names]
         if spec.client.on_storage_hosts:
             names = [name for name in ("cpu", "up", "down", "dma") if name in self._names]
@@ -128,6 +138,10 @@ class Stations:
         self._first_map: int | None = None
         self.decodes = 0
         self._shards = self._add_shards()
+        self._first_lock = len(self.all)
+        if self.has_pg_locks:
+            for number in range(spec.pools.pg_num * self.width):
+                self._add(f"pg lock {number}", "pg lock", Discipline.POOL)
         self.scenario: list[Action] = []
         self.batches: int | None = None
         if spec.bluestore.defer_interval and spec.osd.backend == "bluestore":
@@ -167,7 +181,7 @@ class Stations:
 
     def index_osd(self, member: int) -> Osd:
         """Return an OSD of an object's bucket index shard; member 0 is the primary."""
-        return Osd(self._names, *self._at(PARALLEL_STREAMS, 1 + member * self._parts))
+        return Osd(self._names, *self._at(PARALLEL_STREAMS, 1 + member * self._parts), is_of_data=False)
 
     def drive_latency(self, osd: Osd) -> int | Member | Bound:
         """Return the station for the overlapping latency of accesses to an OSD's drive."""
@@ -213,14 +227,17 @@ class Stations:
             found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING)
         return found
 
-    def _osd(self, osd: int) -> tuple[int, int, int]:
-        drive = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
-        kv = self._add(
-            f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
-            shares_server=self._commits_on_drive,
-        )  # fmt: skip
-        throttle = self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred)
-        return drive, kv, throttle
+    def _osd(self, osd: int) -> dict[str, int]:
+        """Add the stations of an OSD alone; return them by name."""
+        return {
+            "drive": self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth),
+            "kv": self._add(
+                f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
+                shares_server=self._commits_on_drive,
+            ),
+            "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred),
+            "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads),
+        }  # fmt: skip
 
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
@@ -276,7 +293,13 @@ class Stations:
         """Return the columns of each stream, then those of the index if there is one."""
         blocks = []
         for stream in range(PARALLEL_STREAMS):
-            parts = self._osds[self.rows.stream(stream, epoch)].reshape(self.rows.count, -1)
+            members = self.rows.stream(stream, epoch)
+            found = self._osds[members]
+            if self.has_pg_locks:
+                locks = self._first_lock + self.rows.groups(stream)[:, None] * self.width + np.arange(self.width)
+                lock = self._names.index("lock")
+                found[..., lock] = np.where(members == NO_OSD, found[..., lock], locks)
+            parts = found.reshape(self.rows.count, -1)
             if self.decodes:
                 missing = self.rows.missing(stream, epoch)[:, None] > np.arange(self.decodes)
                 parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])

@@ -21,7 +21,7 @@ from models.ceph.mechanisms.compaction import bursts
 from models.ceph.mechanisms.encryption import SECURE_S_PER_BYTE, gateway_work
 from models.ceph.mechanisms.fragmentation import mean_extents
 from models.ceph.mechanisms.redundancy import stripes
-from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, place
+from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, memtable_factor, place
 from models.ceph.spec import CephSpec
 from models.devices.devices import Device
 from models.network.service_demand import ServiceDemand
@@ -228,15 +228,20 @@ class CostFunctions:
 
     @property
     def commit(self) -> ServiceDemand:
-        """The kv_sync thread's demand for the first transaction of a batch; each further one takes `osd.commit_member`.
+        """The kv_sync thread's demand for the first transaction of a batch; each further one takes `commit_member_s`.
 
         The log's bytes load its device (`log_write`), which the OSDs of a host may share.
         """
         device, osd = self.log_device, self.spec.osd
         on_device_s = device.write.constant + device.write_latency.constant + device.flush
         return ServiceDemand(
-            constant=on_device_s + osd.commit + osd.commit_member, distribution=Lognormal(cv=osd.commit_cv)
+            constant=on_device_s + osd.commit + self.commit_member_s, distribution=Lognormal(cv=osd.commit_cv)
         )
+
+    @property
+    def commit_member_s(self) -> float:
+        """Time in s of the kv_sync thread for each transaction of a batch, which it inserts into memtables."""
+        return self.spec.osd.commit_member * memtable_factor(self.rocksdb.memtable_bytes)
 
     def log_write(self, chunk_bytes: int) -> ServiceDemand:
         """Return the demand of log bytes on the log's device: batches save accesses, not bytes."""
@@ -311,6 +316,10 @@ class CostFunctions:
         return demand.model_copy(
             update={"constant": demand.constant + work.constant_s, "per_byte": demand.per_byte + work.per_byte_s}
         )
+
+    def messages(self, count: int) -> ServiceDemand:
+        """Return the CPU demand of an OSD for messages that it receives and sends."""
+        return ServiceDemand(constant=count * self.spec.osd.message, distribution=self.spec.osd.read.distribution)
 
     def compress_s(self, chunk_bytes: int) -> float:
         """Return the CPU time in s per byte of an OSD for compressing a chunk."""

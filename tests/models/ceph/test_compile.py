@@ -101,7 +101,7 @@ def test_put_waits_for_the_slowest_member():
     spec = ceph(*WITH_DB)
     network, requests = compiled(spec, "PUT")
     row = network.placements[0][int(requests.key_hash[0]) % len(network.placements[0])]
-    drives = [k for k in row[:18] if network.stations[k].role == "drive"]
+    drives = [k for k in row[:24] if network.stations[k].role == "drive"]
     assert len(set(drives)) == 3
     for slow in drives:
         outcome = compiled_engine.run(Program.of(with_slow(network, slow), requests, 0))
@@ -196,7 +196,7 @@ def test_objects_of_a_window_are_under_way_together_and_windows_one_after_the_ot
     spec = ceph("hosts.count=150", "hosts.drives=1", "pools.pg_num=4096", *WITH_DB)
     network, requests = compiled(spec, "PUT", 16 * MIB)
     row = network.placements[0][int(requests.key_hash[0]) % len(network.placements[0])]
-    drives = [k for k in row[:84] if network.stations[k].role == "drive"]
+    drives = [k for k in row[:96] if network.stations[k].role == "drive"]
     assert len(set(drives)) == 12, "another key, please"
     assert latency_s(spec, "PUT", 16 * MIB) == pytest.approx(put_s(WRITE + LOG, LOG), rel=1e-4)
     window_s = HOP + WRITE_CPU + HOP + WRITE_CPU + WRITE + LOG + HOP + HOP

@@ -303,5 +303,5 @@ def test_sysbench_loses_some_percent_on_osds_that_idle():
         for mode in ("none", "aggressive")
     )
     assert 1 - rate(packed) / rate(plain) == pytest.approx(0.07, abs=0.025)
-    assert utilization(packed, "osd host cpu") < 0.14
+    assert utilization(packed, "osd host cpu") < 0.17
     assert utilization(packed, "drive") < 0.09

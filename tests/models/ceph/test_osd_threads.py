@@ -1,0 +1,147 @@
+"""The inside of an OSD: messages, worker threads, locks of placement groups, cores that its threads make use of."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores, worker_threads
+from models.ceph.mechanisms.rocksdb import memtable_factor
+from models.store import compile_spec
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as reference_engine
+from sim.simulate import simulate
+from tests.ceph_clusters import (
+    COMMIT_MEMBER,
+    READ_CPU,
+    WRITE_CPU,
+    alone,
+    ceph,
+    compiled,
+    of_role,
+)
+from traces.workload.generate import generate
+from validate.reference.cases import DATA
+
+_MESSAGE = 15e-6
+_BUSY = (
+    "access=rados",
+    "workload={clients: 400, object_size: 4KiB, operations: 8000, mix: {GET: 1}}",
+    "hosts={count: 1, drives: 1}",
+)
+_ONE_OSD = (*_BUSY, "pools={data: replica 1, pg_num: 1024}", "osd.threads=16")
+
+
+def rate(*assignments: str) -> float:
+    """Completed operations per second."""
+    run = simulate(ceph(*assignments))
+    return len(run.latency_s) / run.duration_s
+
+
+@pytest.mark.parametrize(
+    ("access", "op", "protection", "messages"),
+    [
+        ("rados", "GET", "replica 3", 2),
+        ("rados", "PUT", "replica 3", 10),  # request and reply of the client, and of two replicas at both ends
+        ("rados", "PUT", "replica 1", 2),
+        ("rados", "DELETE", "replica 2", 6),
+        ("rados", "HEAD", "replica 3", 2),
+        ("s3", "GET", "replica 3", 2),
+        ("s3", "PUT", "replica 3", 30),
+        ("rados", "GET", "ec 4+2", 2 + 3 * 4),  # three chunks of others
+        ("rados", "PUT", "ec 4+2", 2 + 5 * 4),
+        ("rbd", "PUT", "ec 4+2", 2 + 5 * 4 + 3 * 4),  # reads the stripe before
+    ],
+)
+def test_messages_take_time_at_both_ends(access, op, protection, messages):
+    busy_s = []
+    for message in (0.0, _MESSAGE):
+        spec = ceph(f"access={access}", f"pools.data={protection}", f"osd.message={message}")
+        network, _ = compiled(spec, op)
+        busy_s.append(of_role(network, alone(spec, op).busy_s, "osd host cpu"))
+    assert busy_s[1] - busy_s[0] == pytest.approx(messages * _MESSAGE)
+
+
+def test_workers_wait_for_the_reads_of_their_operations():
+    """A read has a worker until its drive has read, on however many cores."""
+    fast = ("device.read=50us", "device.read_latency=1ms")
+    for threads in (4, 16):
+        found = rate(*_ONE_OSD, *fast, f"osd.threads={threads}", "hosts.cores=64")
+        assert found == pytest.approx(threads / (READ_CPU + 1.05e-3), rel=0.05)
+    assert rate(*_ONE_OSD, *fast, "hosts.cores=2") == pytest.approx(2 / READ_CPU, rel=0.03)
+
+
+def test_workers_do_not_wait_for_commits():
+    """So few of them keep many writes on their way, up to what the drive takes."""
+    writes = ("workload.mix={PUT: 1}", "device.write=20us", "device.write_latency=5ms", "hosts.cores=64")
+    found = rate(*_ONE_OSD, *writes, "osd.threads=4", "osd.commit=1us", "osd.commit_member=1us")
+    assert found == pytest.approx(4 / WRITE_CPU, rel=0.05)
+    assert found > 2 * 4 / (WRITE_CPU + 5e-3)
+
+
+def test_operations_of_a_placement_group_are_executed_one_at_a_time():
+    fast = ("device.read=1us", "device.read_latency=1ms", "hosts.cores=64")
+    each_s = READ_CPU + 1.001e-3
+    one, four = (rate(*_ONE_OSD, *fast, f"pools.pg_num={count}") for count in (1, 4))
+    assert one == pytest.approx(1 / each_s, rel=0.03)
+    assert four == pytest.approx(4 / each_s, rel=0.05)
+    assert rate(*_ONE_OSD, *fast, "pools.pg_num=1024") == pytest.approx(16 / each_s, rel=0.05)
+
+
+def test_many_placement_groups_have_no_locks():
+    def locks(groups: int) -> int:
+        spec = ceph("access=rados", "osd.threads=16", f"pools={{data: replica 2, pg_num: {groups}}}")
+        return sum(station.role == "pg lock" for station in compiled(spec, "GET")[0].stations)
+
+    assert has_pg_locks(63, 16) and not has_pg_locks(64, 16)
+    assert locks(504) == 2 * 504 and locks(512) == 0  # two copies on 16 OSDs
+
+
+def test_osd_that_is_down_has_no_lock():
+    spec = ceph(
+        "access=rados", "workload={clients: 8, object_size: 4KiB, operations: 400, mix: {GET: 50, PUT: 50}}",
+        "pools.pg_num=8",
+        "faults=[{kind: osd_down, osd: 0, at: 0.1s, peering: 0.05s, grace: 0.05s}]",
+    )  # fmt: skip
+    run = simulate(spec)
+    assert len(run.requests) == 400
+
+
+@pytest.mark.parametrize("groups", [2, 4096])
+@pytest.mark.parametrize("protection", ["replica 3", "ec 4+2"])
+def test_engines_agree(protection, groups):
+    spec = ceph(
+        "workload={clients: 40, object_size: 4KiB, operations: 300, mix: {GET: 50, PUT: 50}}",
+        f"pools.data={protection}", f"pools.pg_num={groups}", "osd.threads=2",
+    )  # fmt: skip
+    program = Program.of(*compile_spec(spec, generate(spec.workload, 1)), 1)
+    ends = [engine.run(program).end_s for engine in (reference_engine, compiled_engine)]
+    assert (ends[0] == ends[1]).all()
+
+
+def test_threads_by_class_of_device():
+    assert worker_threads(None, rotational=False) == 16 and worker_threads(None, rotational=True) == 5
+    assert worker_threads(3, rotational=True) == 3
+    disks = ceph("device=hdd-7k2")
+    assert {s.servers for s in compiled(disks, "GET")[0].stations if s.role == "osd threads"} == {5}
+
+
+def test_cores_of_an_osd_are_used_as_published():
+    """Threads used of 30 OSDs from 2 to 20 threads a drive, of writes; those of reads stop at the workers."""
+    with (DATA / "ceph-rbd-reef-cpu.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["table"] == "4KB random write"]
+    assert len(rows) == 10
+    for row in rows:
+        used = 5 * usable_cores(int(row["hosts.cores"]), 6, 0.044)
+        assert used == pytest.approx(float(row["osd_cores"]), rel=0.06)
+    assert usable_cores(16, 16, 0.5) == 16 and usable_cores(1, 4, 0.5) == 1
+
+
+def test_large_memtables_take_longer():
+    assert memtable_factor(8 << 20) == memtable_factor(1 << 20) == 1
+    assert memtable_factor(256 << 20) == pytest.approx(36.5 / 23.6, rel=0.01)  # PUT/s with 8 and 256 MiB
+    network, _ = compiled(ceph("rocksdb.memtable_bytes=256MiB"), "PUT")
+    kv = next(station for station in network.stations if station.role == "kv sync")
+    assert kv.batch_item_s == pytest.approx(COMMIT_MEMBER)
