@@ -35,15 +35,18 @@ class DirectRoutes(Routes):
     def _one_of(self, writes: float, stage: Stage) -> Stage:
         """The part that one of several merged writes has in a stage: its bytes, and a fraction of the constant times.
 
-        All of them wait as long as the merged write does in queues and for latencies, but for less of its service.
+        All of them wait as long as the merged write does in queues and for latencies, but for less of its service. The
+        merged write is one transaction, so only one of them waits for the commit.
         """
-        return replace(
-            stage,
-            branches=tuple(
-                tuple(visit if visit.station == self.at.latency else _one_of(writes, visit) for visit in branch)
-                for branch in stage.branches
-            ),
-        )
+        commits = {self.at.osd(stream, member).kv for stream in range(PARALLEL_STREAMS) for member in range(self.width)}
+        chance = Chance(1 / writes)
+
+        def part(visit: Visit) -> Visit:
+            if visit.station == self.at.latency:
+                return visit
+            return replace(visit, chance=chance) if visit.station in commits else _one_of(writes, visit)
+
+        return replace(stage, branches=tuple(tuple(part(visit) for visit in branch) for branch in stage.branches))
 
     def _read_token(self, releases: bool = False) -> Branch:
         return ()

@@ -31,9 +31,10 @@ class Transfers:
     def cluster(self, osd: Osd, way: Way, parts: float) -> Visit:
         """Return the transfer of one of `parts` parts of the bytes between two OSDs."""
         nic = self._spec.hosts.cluster_nic
+        demand = self._costs.nic(nic or self._spec.hosts.nic).scaled(self.remote_between_osds).per_shard(parts)
         if nic is None:
-            return Visit(osd.up if way == "up" else osd.down, self._costs.nic(self._spec.hosts.nic).per_shard(parts))
-        return Visit(osd.cluster_up if way == "up" else osd.cluster_down, self._costs.nic(nic).per_shard(parts))
+            return Visit(osd.up if way == "up" else osd.down, demand)
+        return Visit(osd.cluster_up if way == "up" else osd.cluster_down, demand)
 
     def gateway(self, way: Way) -> Visit:
         """Return the transfer of all bytes between a gateway and its client, on the gateway's NIC."""
@@ -71,6 +72,14 @@ class Transfers:
         spec = self._spec
         local = spec.client.on_storage_hosts and (spec.collocated or not spec.access.via_gateways)
         return 1 - 1 / spec.hosts.count if local else 1.0
+
+    @property
+    def remote_between_osds(self) -> float:
+        """Fraction of the transfers between OSDs of a placement group that leave a host: all, if each has its own."""
+        spec = self._spec
+        if spec.pools.failure_domain == "host" or spec.osds == 1:
+            return 1.0
+        return (spec.osds - spec.hosts.drives) / (spec.osds - 1)
 
     @property
     def remote_to_osds(self) -> float:

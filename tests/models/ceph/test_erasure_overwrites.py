@@ -85,6 +85,30 @@ def test_consecutive_writes_are_merged():
     assert rates[1] > 1.5 * rates[0], "8 blocks of 4 KiB fill two stripes of 16 KiB, so that nothing is read"
 
 
+def test_merged_writes_are_one_transaction():
+    spec = load_spec(
+        EXAMPLES / "ceph" / "rbd-ec-squid.yaml",
+        ["workload.mix={PUT: 1}", "workload.operations=4000", "access.sequential=true"],
+    )
+    commits = sum(station["visits"] for station in simulate(spec).stations.to_pylist() if station["role"] == "kv sync")
+    assert commits == pytest.approx(4000 / 8 * spec.pools.data.width, rel=0.15)
+
+
+def test_transfers_between_osds_of_one_host_use_no_nic():
+    def seconds_on_nics(hosts: int, drives: int) -> float:
+        spec = ceph(
+            *RBD, f"hosts={{count: {hosts}, drives: {drives}, nic: 1GB/s}}", "network.payload_fraction=1",
+            "pools.failure_domain=osd",
+        )  # fmt: skip
+        network, _ = compiled(spec, "PUT", 64 * KIB)
+        return of_role(network, alone(spec, "PUT", 64 * KIB).busy_s, "network")
+
+    client_s, others_s = 64e-6 * 1.024, 5 * 16e-6 * 1.024  # five other OSDs receive 16 KiB each
+    assert seconds_on_nics(1, 8) == pytest.approx(client_s)
+    assert seconds_on_nics(2, 4) == pytest.approx(client_s + others_s * 4 / 7)
+    assert seconds_on_nics(8, 1) == pytest.approx(client_s + others_s)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
