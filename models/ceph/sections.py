@@ -173,14 +173,14 @@ class Osd(Strict):
     threads: (
         Annotated[
             int,
-            Basis("Ceph's defaults: 8 shards of 2 threads, 5 threads on hard disks (osd_op_num_shards_ssd and others)"),
+            Basis("Ceph's default of the release: osd_op_num_shards_ssd and others, src/common/options/osd.yaml.in"),
             Field(ge=1, le=1024),
         ]
         | None
     ) = Field(
         None,
         description="Number of worker threads of an OSD (osd_op_num_shards x osd_op_num_threads_per_shard), each of "
-        "which executes an operation and waits for its reads; absent: 16, on a hard disk 5.",
+        "which executes an operation and waits for its reads; absent: the release's, 16, and 5 on a hard disk.",
     )
     contention: Annotated[Fraction, Basis(f"fitted to 4 KiB at 2 to 20 threads a drive; {_REEF}", 0, 0.2)] = Field(
         0.044,

@@ -15,7 +15,7 @@ from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
 from models.ceph.mechanisms.crush import NO_OSD
-from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores, worker_threads
+from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores
 from models.ceph.mechanisms.releases import default
 from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.spec import CephSpec
@@ -54,7 +54,7 @@ class Osd:
 
 
 def _worker_threads(spec: CephSpec) -> int:
-    return worker_threads(spec.osd.threads, spec.device.rotational)
+    return spec.osd.threads or int(default("osd worker threads", spec.release, spec.device.rotational))
 
 
 def _osd_parts(spec: CephSpec) -> tuple[str, ...]:

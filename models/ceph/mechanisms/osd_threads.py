@@ -7,16 +7,7 @@ Writes are only prepared by it: other threads write and commit them.
 
 from __future__ import annotations
 
-_ON_FLASH = 8 * 2  # osd_op_num_shards_ssd x osd_op_num_threads_per_shard_ssd
 _GROUPS_PER_THREAD = 4
-_ON_HARD_DISK = 5  # osd_op_num_shards_hdd x osd_op_num_threads_per_shard_hdd: 5 x 1, later 1 x 5
-
-
-def worker_threads(given: int | None, rotational: bool) -> int:
-    """Return the number of worker threads of an OSD; `given` or Ceph's default (src/common/options/osd.yaml.in)."""
-    if given is not None:
-        return given
-    return _ON_HARD_DISK if rotational else _ON_FLASH
 
 
 def has_pg_locks(groups: float, threads: int) -> bool:

@@ -70,6 +70,8 @@ CHANGES = (
     Change("rocksdb_compression_ratio", "squid", 2.68, source="LZ4; measured (ceph.io)"),
     Change("bluestore_rocksdb_cfs O(n)", "jewel", 1),
     Change("bluestore_rocksdb_cfs O(n)", "pacific", 3),
+    Change("osd worker threads", "jewel", 10, source="osd_op_num_shards x osd_op_num_threads_per_shard"),
+    Change("osd worker threads", "luminous", 5, 16, source="5 x 1, since Reef 1 x 5, on flash 8 x 2"),
     Change("rgw_thread_pool_size", "jewel", 100),
     Change("rgw_thread_pool_size", "luminous", 512, source="ceph PRs 22581 and 24034, 2018"),
     Change("osd_mclock_recovery_fraction", "quincy", 0.25, source="profile high_client_ops"),

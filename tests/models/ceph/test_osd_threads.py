@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores, worker_threads
+from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores
 from models.ceph.mechanisms.rocksdb import memtable_factor
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine
@@ -121,11 +121,14 @@ def test_engines_agree(protection, groups):
     assert (ends[0] == ends[1]).all()
 
 
-def test_threads_by_class_of_device():
-    assert worker_threads(None, rotational=False) == 16 and worker_threads(None, rotational=True) == 5
-    assert worker_threads(3, rotational=True) == 3
-    disks = ceph("device=hdd-7k2")
-    assert {s.servers for s in compiled(disks, "GET")[0].stations if s.role == "osd threads"} == {5}
+def test_threads_by_class_of_device_and_release():
+    def threads(*assignments: str) -> set[int]:
+        stations = compiled(ceph(*assignments), "GET")[0].stations
+        return {station.servers for station in stations if station.role == "osd threads"}
+
+    assert threads() == {16} and threads("device=hdd-7k2") == {5}
+    assert threads("device=hdd-7k2", "osd.threads=3") == {3}
+    assert threads("release=jewel") == threads("release=jewel", "device=hdd-7k2") == {10}
 
 
 def test_cores_of_an_osd_are_used_as_published():
