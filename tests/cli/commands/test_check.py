@@ -52,7 +52,7 @@ def test_check_of_a_sound_spec_has_no_warnings(capsys):
     code, out, _ = tailcast(capsys, "check", CEPH, "--json", "--strict")
     result = json.loads(out)
     assert code == 0 and not result["implausible"] and not result["too_slow"]
-    assert "osd.write" in [each["path"] for each in result["assumptions"]]
+    assert "osd.message" in [each["path"] for each in result["assumptions"]]
     assert "no warnings" in tailcast(capsys, "check", EXAMPLE, "--strict")[1]
 
 
