@@ -9,7 +9,7 @@ from traces.spec_file import validated
 
 
 def recorded_policies(run: Run, source: str) -> ClientPolicies | None:
-    """Return the timeouts, retries and hedging of a Run's clients; None if not recorded.
+    """Return the timeouts, retries, hedging and multipart uploads of a Run's clients; None if not recorded.
 
     Args:
         source: the name of the Run in messages.
