@@ -223,6 +223,5 @@ def hosts_down(fault: Fault, hosts: int, racks: int) -> range:
     if isinstance(fault, MinioHostDown):
         return range(fault.host, fault.host + 1)
     if isinstance(fault, RackDown):
-        size = hosts // racks
-        return range(fault.rack * size, (fault.rack + 1) * size)
+        return range(fault.rack * hosts // racks, (fault.rack + 1) * hosts // racks)
     return range(0)
