@@ -98,10 +98,8 @@ def main() -> int:
     given = parser.parse_args()
     light = {next(iter(dict(case.mix))): Run.read(given.runs / case.name / "1") for case in LIGHT}
     data = fitted(light, load_mapping(SPEC))
-    print(
-        "| Run | found after s | objects | took s | reads of each other drive | writes, fsyncs | predicted | idle s |"
-    )
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    names = ("Run", "found after s", "objects", "took s", "reads of each other drive", "writes, fsyncs", "predicted")
+    print(f"| {' | '.join(names)} | idle s |\n|---{'|---:' * len(names)}|")
     for folder in sorted(given.runs.glob("drive-replaced*/*")):
         run = Run.read(folder)
         found = measured(run)
@@ -110,10 +108,11 @@ def main() -> int:
         objects, took_s = np.mean(simulated, axis=0)
         (fault,) = spec.faults
         idle_s = healed_s(spec)[fault.drive] - fault.back_s - fault.found_after  # type: ignore[union-attr]
-        print(
-            f"| {folder.parent.name}/{folder.name} | {found.found_s:.1f} | {found.objects} | {found.took_s:.1f} | "
-            f"{found.reads:.2f} | {found.writes:.2f}, {found.fsyncs:.2f} | {objects:.0f} in {took_s:.1f} s | {idle_s:.1f} |"
-        )
+        cells = [
+            f"{folder.parent.name}/{folder.name}", f"{found.found_s:.1f}", str(found.objects), f"{found.took_s:.1f}",
+            f"{found.reads:.2f}", f"{found.writes:.2f}, {found.fsyncs:.2f}", f"{objects:.0f} in {took_s:.1f} s",
+        ]  # fmt: skip
+        print(f"| {' | '.join(cells)} | {idle_s:.1f} |", flush=True)
     return 0
 
 

@@ -114,9 +114,10 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     codes[:, 6], codes[:, 7], codes[:, 8] = has_metadata, has_data, parts
     forms, which = np.unique(codes, axis=0, return_inverse=True)
     numbers = []
-    for op, number, is_inline, is_large, visits, *others, of_upload in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
-        kind = Kind(name, number, bool(is_inline), bool(is_large), visits, *map(bool, others), parts=of_upload)
+        shape = bool(is_inline), bool(is_large), visits, bool(replaces)
+        kind = Kind(name, number, *shape, *(bool(cache) for cache in caches), in_parts)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)

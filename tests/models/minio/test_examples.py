@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 
@@ -21,7 +21,7 @@ def commands(path):
 
 
 def values_of(words, option):
-    return [value for name, value in zip(words, words[1:], strict=False) if name == option]
+    return [value for name, value in pairwise(words) if name == option]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
