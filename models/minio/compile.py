@@ -116,8 +116,8 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     numbers = []
     for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
-        shape = bool(is_inline), bool(is_large), visits, bool(replaces)
-        kind = Kind(name, number, *shape, *(bool(cache) for cache in caches), in_parts)
+        shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
+        kind = Kind(name, number, *shape, metadata, data_too, in_parts)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)
