@@ -4,7 +4,7 @@
     python benchmarks/minio_healing.py RUNS
 
 The times of healing are those of the new drive's access log: from its first access to the last rename of an object's
-metadata by no request. The simulation begins to heal when MinIO did (`found_after`), and knows the objects that were
+metadata by no PUT. The simulation begins to heal when MinIO did (`found_after`), and knows the objects that were
 there by then; CPU times are from the light Runs.
 """
 
@@ -28,6 +28,8 @@ from traces.run import Run
 from traces.spec_file import load_mapping
 from traces.tables import PUT
 from validate.replay.recorded_faults import recorded_faults, with_faults
+
+_OVER_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,21 @@ def measured(run: Run) -> Healing:
     """Return what the access logs of a Run show."""
     assert run.drive_accesses is not None
     fault = run.info["faults"][0]
-    log = run.drive_accesses.to_pandas()
-    own = log[(log["arrival_s"] > fault["back_at"]) & log["request"].isna()]
-    on_new = own["drive"] == fault["drive"]
-    healed = own[on_new & (own["kind"] == "rename") & own["file"].str.endswith("xl.meta")]
-    healed = healed[~healed["file"].str.contains(".minio.sys/config|.minio.sys/buckets", regex=True)]
+    log, per_host = run.drive_accesses.to_pandas(), int(run.info["lab"]["drives_per_host"])
+    log["number"] = log["host"] * per_host + log["drive"]
+    puts = np.flatnonzero(run.op == PUT)
+    own = log[(log["arrival_s"] > fault["back_at"]) & ~log["request"].isin(puts)]
+    on_new = own["number"] == fault["drive"]
+    healed = own[on_new & (own["kind"] == "rename") & (own["file"] == "xl.meta")].sort_values("arrival_s")
+    pauses = np.flatnonzero(np.diff(healed["arrival_s"]) > _OVER_S)  # what comes later is the work of the scanner
+    healed = healed.iloc[: pauses[0] + 1 if len(pauses) else None]
     begin_s, end_s = float(healed["arrival_s"].min()), float(healed["end_s"].max())
     within = own[(own["arrival_s"] >= begin_s) & (own["end_s"] <= end_s)]
     count = max(len(healed), 1)
-    new, others = (within[(within["drive"] == fault["drive"]) == is_new] for is_new in (True, False))
-    drives = int(run.info["lab"]["hosts"]) * int(run.info["lab"]["drives_per_host"])
+    new, others = (within[(within["number"] == fault["drive"]) == is_new] for is_new in (True, False))
+    drives = int(run.info["lab"]["hosts"]) * per_host
     per_object = {kind: float((new["kind"] == kind).sum()) / count for kind in ("write", "fsync")}
+    others = others[others["request"].isna()]
     reads = float((others["kind"] == "read").sum()) / count / (drives - 1)
     return Healing(begin_s - fault["back_at"], len(healed), end_s - begin_s, reads, *per_object.values())
 
