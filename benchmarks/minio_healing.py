@@ -76,9 +76,9 @@ def measured(run: Run) -> Healing:
 
 
 def spec_for(data: dict[str, Any], run: Run, found_s: float) -> MinioSpec:
-    """Return the spec of the box with the fault of a Run, and the objects that were there when the drive was back."""
+    """Return the spec of the box with the fault of a Run, and the objects that were there when the drive was found."""
     (fault,) = recorded_faults(run, "the Run")
-    written = (run.op == PUT) & ~run.failed & (run.column("end_s") < fault["back_at"])
+    written = (run.op == PUT) & ~run.failed & (run.column("end_s") < fault["back_at"] + found_s)
     sizes = run.column("size_bytes")
     stored = {"objects": run.info["preload_objects"] + int(written.sum()), "bytes_each": int(sizes.max())}
     spec = spec_of(data | {"stored": stored}, str(SPEC))
