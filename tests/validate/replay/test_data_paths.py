@@ -9,13 +9,14 @@ import pytest
 
 from models.client_policy import ClientPolicies
 from models.multipart import MOST_PARTS, Multipart
+from models.store import spec_of
 from tests.conftest import StubStore
 from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
 from validate.replay.buckets import Payload
 from validate.replay.plan import Options, plan_of
-from validate.replay.recorded_policies import recorded_policies
+from validate.replay.recorded_policies import as_recorded, recorded_policies
 from validate.replay.replay import replay
 from validate.s3.account import Account, Response, Target
 from validate.s3.clients import DATA_PATHS, connect
@@ -61,7 +62,12 @@ def test_large_objects_are_uploaded_in_parts(stub: Stub, data_path: str) -> None
     for key, size in zip(["whole", "two", "three", "read"], [*sizes, 20 * MIB], strict=True):
         body = store.s3.get_object(Bucket=name, Key=key)["Body"].read()
         assert body == b"".join(Payload(5 * MIB, PARTS).parts(key, size)) and len(body) == size
-    assert recorded_policies(run, "run") == IN_PARTS
+    recorded = recorded_policies(run, "run")
+    assert recorded == IN_PARTS
+    data = {"workload": {"operations": 1, "object_size": "4KiB"}, "hosts": {"count": 3}}
+    assert as_recorded(spec_of(data | {"store": "minio"}, "s"), recorded).client.multipart == PARTS
+    with pytest.raises(InputError, match=r"a Run: client\.multipart: is not modelled for Swift"):
+        as_recorded(spec_of(data | {"store": "swift"}, "s"), recorded)
 
 
 @pytest.mark.parametrize("data_path", DATA_PATHS)
