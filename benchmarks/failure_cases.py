@@ -18,9 +18,6 @@ from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys
 from traces.workload.workload import Workload
 
-RATE_OPS = 12.0
-"""Well below capacity: a drive is busy for 0.12 of the time, and one that is five times slower for 0.6."""
-SIZE, OBJECTS = "64KiB", 100
 MIX = {"GET": 0.7, "PUT": 0.3}
 BEGIN_S = 20.0
 _SETTLED_S = 2.0
@@ -33,7 +30,9 @@ class Case:
     Attributes:
         fault: what fails, as `tailcast lab fault` has it, without its time; empty: nothing.
         for_s, length_s: how long the fault lasts, and the load.
-        clients: of a closed loop; 0: an open loop at `RATE_OPS`.
+        clients: of a closed loop; 0: an open loop of `rate_ops`. By default it is well below capacity: a drive is busy
+            for 0.12 of the time, and one that is five times slower for 0.6.
+        size, objects: size of all objects, and how many are there to be read.
         mix: operations of the load.
         policies: of the clients, as in the section `client` of a spec.
     """
@@ -43,6 +42,9 @@ class Case:
     for_s: float = 30.0
     length_s: float = 90.0
     clients: int = 0
+    rate_ops: float = 12.0
+    size: str = "64KiB"
+    objects: int = 100
     mix: tuple[tuple[str, float], ...] = tuple(MIX.items())
     policies: str = "{}"
 
@@ -58,10 +60,10 @@ class Case:
 
     def trace(self, seed: int) -> Trace:
         """Return the requests: GETs read objects that are there before, and every PUT writes one of its own."""
-        pace: dict[str, Any] = {"rate": RATE_OPS}
+        pace: dict[str, Any] = {"rate": self.rate_ops}
         if self.clients:
             pace = {"clients": self.clients, "operations": 400}
-        requested = {"object_size": SIZE, "mix": dict(self.mix), "keys": UniformKeys(count=OBJECTS)}
+        requested = {"object_size": self.size, "mix": dict(self.mix), "keys": UniformKeys(count=self.objects)}
         trace = generate(validated(Workload, requested | pace | {"duration": self.length_s}, self.name), seed)
         keys = trace.table.column("key").to_pylist()
         for n, row in enumerate(np.flatnonzero(trace.op == OPS.index("PUT")).tolist()):
@@ -95,6 +97,8 @@ CASES = (
     Case("host-killed-retried", "host 1 killed", policies=_RETRY),
     Case("link-cut", "link 1 cut", for_s=60, length_s=120),
     Case("nic-tenth", "link 1 10%"),
+    Case("drive-replaced", "drive 3 replaced", for_s=5, length_s=120, rate_ops=4, objects=400),
+    Case("drive-replaced-1MiB", "drive 3 replaced", for_s=5, length_s=120, rate_ops=2, size="1MiB", objects=200),
 )
 
 

@@ -33,6 +33,7 @@ from traces.run import Run
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles
 from validate.compare.compare import distances
 from validate.forecast.configurations import requested_trace
+from validate.replay.recorded_policies import as_recorded, recorded_policies
 
 AIMS = {"throughput": 0.05, "p50": 0.05, "tail": 0.10, "w1": 0.07}
 """Aims of the medians."""
@@ -131,7 +132,7 @@ def _arguments() -> argparse.Namespace:
 
 def _runs(folder: Path) -> dict[str, list[Run]]:
     """Return the Runs of each configuration, in the order of the sweep."""
-    order = {cell.name: cell.order for cell in all_cells(("4KiB", "64KiB", "1MiB", "16MiB"), (1, 4, 8, 16))}
+    order = {cell.name: cell.order for cell in all_cells(("4KiB", "64KiB", "1MiB", "16MiB", "64MiB"), (1, 4, 8, 16))}
     names = sorted((path.name for path in folder.iterdir() if path.name in order), key=order.__getitem__)
     found = {
         name: [Run.read(path) for path in sorted((folder / name).iterdir()) if (path / "run.json").is_file()]
@@ -143,7 +144,7 @@ def _runs(folder: Path) -> dict[str, list[Run]]:
 def rows_of(box: Box, cell: str, runs: Sequence[Run], seeds: int) -> list[Row]:
     """Return a row for each operation of a configuration."""
     traces = [requested_trace(run) for run in runs]
-    spec = box.spec_for(traces[0])
+    spec = as_recorded(box.spec_for(traces[0]), recorded_policies(runs[0], cell))
     simulated = [simulate(spec, traces[n % len(runs)], seed=seed_of(0, n)) for n in range(max(seeds, len(runs)))]
     busy = statistics.mean(busy_fraction(run) for run in runs)
     return [_row(box.name, cell, op, busy, runs, simulated) for op in ops_of(runs[0])]

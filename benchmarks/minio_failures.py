@@ -24,6 +24,7 @@ import numpy as np
 from failure_cases import CASES, LIGHT, Case, figures, phases
 
 from cli.parse.lab_fault import parse_lab_fault
+from models.minio.maintenance_sections import Stored
 from models.store import Spec, spec_of
 from sim.simulate import simulate
 from traces.run import Run
@@ -102,6 +103,8 @@ def fitted(light: dict[str, Run], data: dict[str, Any]) -> dict[str, Any]:
 def predicted(spec: Spec, run: Run, seeds: int) -> dict[str, Any]:
     """Return the figures of a simulation with the faults of a Run: the means over several seeds."""
     source = str(run.info["failure_case"]["name"])
+    stored = Stored(objects=max(run.info["preload_objects"], 1), bytes_each=int(run.column("size_bytes").max()))
+    spec = spec.model_copy(update={"stored": stored})  # a replaced drive gets them back
     spec = as_recorded(with_faults(spec, recorded_faults(run, source), source), recorded_policies(run, source))
     # MinIO does not withdraw the accesses of a request whose client hangs up.
     hedge = spec.client.hedge.model_copy(update={"cancel": False})

@@ -38,6 +38,8 @@ from typing import Any
 
 from sweep_cells import CLIENTS, OBJECTS, SIZES, Cell, Window, all_cells, capacity_ops, summary
 
+from models.client_policy import ClientPolicies
+from models.multipart import Multipart
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import quantiles
@@ -46,6 +48,7 @@ from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape, read_shape
 from validate.lab.minio.store import Minio
 from validate.lab.store import Form, Store
+from validate.replay.plan import Options
 from validate.replay.replay import replay
 
 TRIES = 3
@@ -195,7 +198,8 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
     for _ in range(TRIES):
         _clean(store)
         os.sync()
-        run = replay(trace, store.target, progress=_settle)
+        multipart = Multipart() if window.cell.in_parts else None
+        run = replay(trace, store.target, Options(policies=ClientPolicies(multipart=multipart)), _settle)
         if run.info["aborted"]:
             raise KeyboardInterrupt
         if store.box is not None:

@@ -24,8 +24,11 @@ from traces.workload.workload import Workload
 
 MIXES = {"GET": {"GET": 1.0}, "PUT": {"PUT": 1.0}, "mix": {"GET": 0.7, "PUT": 0.3}}
 CLIENTS = (1, 2, 4, 8, 16, 32)
-OBJECTS = {"4KiB": 256, "32KiB": 256, "64KiB": 256, "256KiB": 128, "1MiB": 64, "8MiB": 16, "16MiB": 8}
+OBJECTS = {"4KiB": 256, "32KiB": 256, "64KiB": 256, "256KiB": 128, "1MiB": 64, "8MiB": 16, "16MiB": 8, "64MiB": 4}
 """The sizes, and how many objects are there to be read: few, because they are written before every window."""
+
+PART_SIZES = ("64MiB",)
+"""Those that are uploaded in parts, too, as minio-go does by default: parts of 16 MiB, 4 in parallel."""
 
 SIZES = ("4KiB", "32KiB", "256KiB", "1MiB", "8MiB")
 """Those of the usual matrix."""
@@ -43,23 +46,25 @@ _CYCLE = 10_000  # rows of a closed loop; they are taken again until the window 
 
 @dataclass(frozen=True)
 class Cell:
-    """One load: closed-loop clients, or an open loop at a share of the capacity."""
+    """One load: closed-loop clients, or an open loop at a share of the capacity; PUTs may be multipart uploads."""
 
     workload: str
     size: str
     clients: int = 0
     load: float = 0.0
+    in_parts: bool = False
 
     @property
     def name(self) -> str:
         """What its folder is called."""
-        return f"{self.workload}-{self.size}-{f'c{self.clients}' if self.clients else f'open{100 * self.load:.0f}'}"
+        pace = f"c{self.clients}" if self.clients else f"open{100 * self.load:.0f}"
+        return f"{self.workload}-{self.size}-{pace}" + "-parts" * self.in_parts
 
     @property
-    def order(self) -> tuple[bool, int, int, int, float]:
+    def order(self) -> tuple[bool, int, int, int, bool, float]:
         """Its place in the table."""
         place = list(MIXES).index(self.workload), list(OBJECTS).index(self.size)
-        return not self.clients, *place, self.clients, self.load
+        return not self.clients, *place, self.clients, self.in_parts, self.load
 
     @property
     def reference(self) -> Cell | None:
@@ -95,6 +100,7 @@ class Cell:
 def all_cells(sizes: Sequence[str] = SIZES, clients: Sequence[int] = CLIENTS) -> list[Cell]:
     """The whole matrix, then the open loads."""
     closed = [Cell(w, s, clients=c) for w in MIXES for s in sizes for c in clients]
+    closed += [replace(cell, in_parts=True) for cell in closed if cell.workload == "PUT" and cell.size in PART_SIZES]
     return closed + [Cell(w, s, load=load) for w in MIXES for s in OPEN_SIZES for load in OPEN_LOADS]
 
 

@@ -1,4 +1,4 @@
-"""Client policies in a spec: timeouts, retries and hedged requests."""
+"""Client policies in a spec: timeouts, retries, hedged requests and multipart uploads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from models.multipart import Multipart
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
 from traces.field_notes import Basis, Unit
 from traces.units import Fraction, Seconds, parse_seconds
@@ -112,13 +113,18 @@ class Hedge(Strict):
 
 
 class ClientPolicies(Strict):
-    """Client policies for late and failed responses."""
+    """Client policies for late and failed responses, and for large objects."""
 
     timeout: Annotated[Seconds, Field(gt=0)] | None = Field(
         None, description="Time after which a client gives up an attempt; null: it waits without limit."
     )
     retry: Retry = Field(Retry(), description="Retries after failed or timed-out attempts.")
     hedge: Hedge = Field(Hedge(), description="Hedged requests: second attempts at requests that take long.")
+    multipart: Multipart | None = Field(
+        None,
+        description="Multipart uploads of large objects; null: each PUT is one request. Timeouts, retries and "
+        "hedges are those of a whole upload.",
+    )
 
     def policy(self, op: Op) -> Policy:
         """Return the Policy for requests of an operation."""

@@ -24,7 +24,6 @@ from traces.run import Run
 from traces.spec_file import validated
 from traces.statistics.summary import summarise
 from traces.trace import Trace
-from traces.units import parse_bytes
 from validate.compare.server_trace import IN_RUN
 from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
@@ -79,17 +78,12 @@ def command(
             show_default=False,
         ),
     ] = _DEFAULT.timeout_s,
-    multipart_threshold: Annotated[
-        str,
-        typer.Option("--multipart-threshold", metavar="SIZE", help="Size above which objects are uploaded in parts."),
-    ] = "5GiB",
-    part_size: Annotated[
-        str, typer.Option("--part-size", metavar="SIZE", help="Part size of multipart uploads.")
-    ] = "8MiB",
     policy: Annotated[
         Path | None,
         typer.Option(
-            "--policy", metavar="SPEC.yaml", help="Spec with the clients' retry and hedging policies (default: none)."
+            "--policy",
+            metavar="SPEC.yaml",
+            help="Spec with the clients' retry, hedging and upload policies (default: none).",
         ),
     ] = None,
     assignments: SetOption = None,
@@ -136,15 +130,14 @@ def command(
     """Issue the requests of a trace to a real store, and record their outcomes.
 
     The requests use new buckets, which are removed afterwards; nothing else on the store is touched.
-    Retries and hedged requests: --set client.retry.retries=2 --set client.hedge.after=p95, or --policy SPEC.yaml.
+    Retries, hedged requests and multipart uploads: --set client.retry.retries=2 --set client.hedge.after=p95
+    --set client.multipart.part_size=16MiB, or --policy SPEC.yaml.
 
     Example: tailcast replay trace.parquet --endpoint-url http://10.0.0.1:9000 --out measured
     """
     options = Options(
         speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
-        multipart_threshold_bytes=_size("--multipart-threshold", multipart_threshold),
-        part_bytes=_size("--part-size", part_size), policies=_policies(policy, assignments or []),
-        keep=keep, seed=seed or 0,
+        policies=_policies(policy, assignments or []), keep=keep, seed=seed or 0,
     )  # fmt: skip
     staged = [parse_lab_fault(text) for text in faults or []]
     if host is not None and not use_lab:
@@ -207,22 +200,15 @@ def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
     return 130
 
 
-def _size(name: str, text: str) -> int:
-    try:
-        return parse_bytes(text)
-    except ValueError as error:
-        raise InputError(f"{name}: {error}") from error
-
-
 def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
     """Return the client policies of a spec, or those of `assignments` without a spec."""
     if spec is not None:
         client = load_spec(spec, assignments).client
-        return ClientPolicies(timeout=client.timeout, retry=client.retry, hedge=client.hedge)
+        return ClientPolicies(**{name: getattr(client, name) for name in ClientPolicies.model_fields})
     data = overridden({}, assignments)
     if others := [name for name in data if name != "client"]:
         raise InputError(f"--set {others[0]}: a replay takes client policies only: client.timeout, client.retry.…, "
-                         "client.hedge.…")  # fmt: skip
+                         "client.hedge.…, client.multipart.…")  # fmt: skip
     return validated(ClientPolicies, data.get("client", {}), "--set", "client")
 
 

@@ -20,7 +20,7 @@ _SYNONYMS: dict[str, Part] = {
     "nic": "link", "network": "link", "cable": "link",
 }  # fmt: skip
 _WRITTEN = {
-    "drive": "x5 (slower by this factor), frozen, errors, full",
+    "drive": "x5 (slower by this factor), frozen, errors, full, replaced",
     "link": "cut, a rate such as 100Mbit/s, a fraction such as 10%",
     "host": "killed, paused, restarted",
 }

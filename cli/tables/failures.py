@@ -20,7 +20,12 @@ from sim.replication.summaries import Interval
 _TAIL = "p99"
 _COMMON = {"kind", "at", "back_at", "until", "speed", "resource", "fraction"}
 _NOUNS = {"osd": "OSD"}
-_STATES = {"decommission": "is emptied", "rebalance": "gives objects to other pools"}
+_STATES = {
+    "link_down": "is cut",
+    "drive_replaced": "is being replaced",
+    "decommission": "is emptied",
+    "rebalance": "gives objects to other pools",
+}
 
 
 def described(row: dict[str, Any]) -> str:
@@ -32,7 +37,8 @@ def described(row: dict[str, Any]) -> str:
     numbered = [f"{_NOUNS.get(name, name)} {number}" for name, number in event.items() if name not in _COMMON]
     what = numbered[0] if numbered else f"the {part}"
     if "speed" not in event:
-        return f"{what} {_STATES.get(event['kind'], 'is down')}"
+        link = "link of " if event["kind"] == "link_down" else ""
+        return f"{link}{what} {_STATES.get(event['kind'], 'is down')}"
     of = "" if what.endswith(part) or what.startswith(part) else f"{part} of "
     return f"{of}{what} is {1 / event['speed']:.3g} times slower"
 

@@ -11,6 +11,7 @@ from models.bob.faults import Fault
 from models.bob.sections import Blobs, BobPrices, Drives, Hosts, Stored, VirtualDisks
 from models.clients import ClientMachines
 from models.faults import NoisyNeighbour, refuse_instant_failures
+from models.multipart import refuse_multipart
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from traces.field_notes import Basis
 from traces.units import Seconds
@@ -65,6 +66,7 @@ class BobSpec(StoreSpec):
             raise ValueError(f"quorum is {self.quorum}; at most vdisks.replicas, {self.vdisks.replicas}")
         if self.client.on_storage_hosts:
             raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        refuse_multipart(self.client.multipart, "Bob")
         return self
 
     @model_validator(mode="after")

@@ -14,11 +14,13 @@ from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.disk_load import disk_load
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
+from models.ceph.multipart import S3Routes
 from models.ceph.object_size import object_bytes
 from models.ceph.rados_routes import DirectRoutes, MysqlRoutes
 from models.ceph.rgw_routes import Kind, Routes
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Stations
+from models.multipart import simulated_parts
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from traces.errors import InputError
@@ -27,7 +29,7 @@ from traces.tables import DELETE, PUT
 from traces.trace import Trace
 from traces.workload.workload import Op
 
-_ROUTES: dict[str, type[Routes]] = {"s3": Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
+_ROUTES: dict[str, type[Routes]] = {"s3": S3Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
 _MAX_OBJECTS = 64  # RADOS objects of an S3 object; larger S3 objects are modelled with larger RADOS objects
 
 
@@ -59,6 +61,9 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     """Return the kinds of requests in a Trace, and the index of each request's kind."""
     merged = _merged_writes(spec, trace)
     size = trace.transfer_bytes * np.where(trace.op == PUT, merged, 1.0)
+    uploaded = simulated_parts(spec.client.multipart, trace)
+    if spec.client.multipart is not None:
+        size = np.where(uploaded > 0, spec.client.multipart.part_size, size)
     whole = np.where(trace.op == DELETE, trace.size_bytes, size)
     objects = np.clip(-(-whole // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS if spec.access.cuts else 1)
     at_gateway = _gateway_hits(spec, trace)
@@ -71,7 +76,7 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
         for count in np.unique(objects[trace.op == number]):
             rows = np.flatnonzero((trace.op == number) & (objects == count))
             deferred = _deferred(spec, size[rows] / count, costs) if op == "PUT" else np.zeros(len(rows), bool)
-            forms = 4 * at_gateway[rows].astype(np.int8) + 2 * cached[rows] + deferred
+            forms = 8 * uploaded[rows] + 4 * at_gateway[rows].astype(np.int8) + 2 * cached[rows] + deferred
             for form in np.unique(forms).tolist():
                 of_kind = rows[forms == form]
                 mean = float(size[of_kind].mean())
@@ -81,7 +86,7 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
                 kinds.append(
                     Kind(
                         op, int(count), bool(form & 1), chunk, parts, 0, bool(form & 2), bool(form & 4),
-                        merged if op == "PUT" else 1.0,
+                        merged if op == "PUT" else 1.0, form >> 3,
                     )
                 )  # fmt: skip
     return kinds, route

@@ -23,7 +23,7 @@ from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.workload.workload import Op
 
-_AFTER_DATA = 0.3
+AFTER_DATA = 0.3
 """Fraction of a gateway's CPU time for a PUT or DELETE that follows the commit of its data (assumed)."""
 
 Branch = tuple[Visit, ...]
@@ -42,6 +42,7 @@ class Kind:
         cached: whether the OSDs have the data in memory.
         at_gateway: whether the gateway has the object in its cache.
         merged: number of writes that are sent as one; chunks and RADOS objects are those of the merged write.
+        uploaded: parts of a multipart upload, of which the other properties describe one; 0: one request.
     """
 
     op: Op
@@ -53,6 +54,7 @@ class Kind:
     cached: bool = False
     at_gateway: bool = False
     merged: float = 1.0
+    uploaded: int = 0
 
     @property
     def object_bytes(self) -> float:
@@ -73,7 +75,8 @@ class Kind:
         """Name of the route."""
         stripes = f" of {self.objects} RADOS objects" if self.objects > 1 else ""
         found = " cached" * self.cached + " cached at gateway" * self.at_gateway
-        return self.op + stripes + " deferred" * self.deferred + found
+        parts = f" in {self.uploaded} parts" * (self.uploaded > 0)
+        return self.op + stripes + " deferred" * self.deferred + found + parts
 
 
 class Routes:
@@ -220,9 +223,12 @@ class Routes:
 
     def _put(self, kind: Kind) -> list[Stage]:
         demand = self.costs.gateway_cpu("PUT")
-        arrive = (self.net.gateway("down"), *self.net.dma_of_gateway())
-        accept = self._accept("PUT", *arrive, demand=demand.scaled(1 - _AFTER_DATA))
+        accept = self._accept("PUT", *self._arrive(), demand=demand.scaled(1 - AFTER_DATA))
         return [accept, *self._index(), *self._write(kind), *self._end_of_write(demand, self._deferred_writes(kind))]
+
+    def _arrive(self) -> Branch:
+        """The bytes of a request arrive at the gateway."""
+        return (self.net.gateway("down"), *self.net.dma_of_gateway())
 
     def _write(self, kind: Kind) -> list[Stage]:
         """The OSDs receive the RADOS objects and commit them."""
@@ -349,7 +355,7 @@ class Routes:
         complete: Branch = (self.hop, *self._index_work(0), turn, *self._log(self.at.index_osd(0)), done)
         replicas = [self._index_commit(member, looks_up=False) for member in range(1, self.spec.index_replicas)]
         return [
-            single(Visit(self.at.gateway("cpu"), demand.scaled(_AFTER_DATA))),
+            single(Visit(self.at.gateway("cpu"), demand.scaled(AFTER_DATA))),
             self._not_waited_for(complete, *replicas, *later, *self._compactions()),
             self._respond(),
         ]
@@ -366,7 +372,7 @@ class Routes:
     def _delete(self, kind: Kind) -> list[Stage]:
         """The head and its index entry are removed; garbage collection removes the tail later."""
         demand = self.costs.gateway_cpu("DELETE")
-        accept = self._accept("DELETE", demand=demand.scaled(1 - _AFTER_DATA))
+        accept = self._accept("DELETE", demand=demand.scaled(1 - AFTER_DATA))
         streams = [stream for window in kind.windows for stream in window]
         garbage = [branch for stream in streams[1:] for branch in self._removals(stream)]
         return [accept, *self._index(), *self._remove(), *self._end_of_write(demand, garbage)]

@@ -136,6 +136,8 @@ class CephSpec(StoreSpec):
             raise ValueError(
                 "pools.data: is an erasure code; access mysql requires replicas, such as 'replica 3' (rbd allows both)"
             )
+        if self.client.multipart is not None and not self.access.via_gateways:
+            raise ValueError(f"client.multipart: requires access s3; it is {self.access.kind}")
         if self.pools.ec_optimizations and not since(self.release, "tentacle"):
             raise ValueError(f"pools.ec_optimizations: require release tentacle; it is {self.release}")
         domains = self.failure_domains

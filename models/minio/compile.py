@@ -16,15 +16,19 @@ from models.minio.cached import cached
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
 from models.minio.movement import moved_pools
+from models.minio.multipart import Upload
 from models.minio.parts import BLOCK_BYTES
 from models.minio.places import Places
 from models.minio.request import BASIC, Kind
-from models.minio.routes import routes
+from models.minio.routes import Builder
+from models.minio.sections import NOTHING
 from models.minio.shard_accesses import reads, visits_of, writes
 from models.minio.spec import MinioSpec
 from models.minio.stations import Stations
+from models.multipart import simulated_parts
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.network.route import Route, Visit
 from models.network.scenario import Action
 from models.network.scenario import Kind as Change
 from traces.random_streams import stream_id, uniforms
@@ -38,13 +42,24 @@ def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
     stations = Stations(spec)
     places = Places(spec, stations, healed_s(spec))
     kinds, kind_of = _kinds(spec, stations, trace)
-    found = routes(spec, stations, places, kinds)
+    found = _routes(spec, stations, places, kinds)
     scenario = (*places.scenario, *_changes(spec, stations))
     groups = (*places.groups, *stations.clients.groups())
     network = Network(tuple(stations.all), found, places.tables, groups, scenario)
     requests = _requests(spec, places, network, trace, kinds, kind_of)
     network, requests = with_maintenance(spec, stations, places, network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kind]) -> tuple[Route, ...]:
+    """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
+    found = []
+    for kind in kinds:
+        builder = Upload if kind.parts else Builder
+        stages = builder(spec, stations, places, kind).stages()
+        found.append(Route(kind.name, stages, policy=spec.client.policy(kind.op)))
+    collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
+    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
 
 
 def _changes(spec: MinioSpec, stations: Stations) -> list[Action]:
@@ -75,12 +90,15 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     size, count = trace.size_bytes, len(trace)
     pool = _pools(spec, stations, trace)
     data = np.array([p.layout.data for p in stations.pools])[pool]
-    inline = -(-size // data) <= spec.inline_bytes
+    parts = simulated_parts(spec.client.multipart, trace)
+    inline = (-(-size // data) <= spec.inline_bytes) & (parts == 0)
+    if spec.client.multipart is not None:
+        size = np.where(parts > 0, spec.client.multipart.part_size, size)
     large = (size > BLOCK_BYTES) if any(p.hosts.nic for p in stations.pools) else np.zeros(count, bool)
     replaced = np.zeros(count, bool)
     if spec.overwrites:
         replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
-    codes = np.zeros((count, 8), np.int64)
+    codes = np.zeros((count, 9), np.int64)
     codes[:, 0], codes[:, 1] = trace.op, pool
     moves = (trace.op == OPS.index("GET")) | (trace.op == OPS.index("PUT"))
     codes[:, 2] = moves & inline
@@ -93,12 +111,13 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
     codes[:, 4] = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
     codes[:, 5] = (trace.op == OPS.index("PUT")) & replaced
-    codes[:, 6], codes[:, 7] = has_metadata, has_data
+    codes[:, 6], codes[:, 7], codes[:, 8] = has_metadata, has_data, parts
     forms, which = np.unique(codes, axis=0, return_inverse=True)
     numbers = []
-    for op, number, is_inline, is_large, visits, *others in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
-        kind = Kind(name, number, bool(is_inline), bool(is_large), visits, *map(bool, others))
+        shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
+        kind = Kind(name, number, *shape, metadata, data_too, in_parts)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)

@@ -98,8 +98,8 @@ def epochs_of(spec: MinioSpec, healed_s: Mapping[int, float] = MappingProxyType(
     fresh: list[tuple[float, float, int]] = []
     for fault in spec.faults:
         if isinstance(fault, DriveReplaced):
-            spans.append((fault.at, fault.back_s, [fault.drive], [], False))
-            fresh.append((fault.back_s, healed_s.get(fault.drive, math.inf), fault.drive))
+            spans.append((fault.at, fault.used_s, [fault.drive], [], False))
+            fresh.append((fault.used_s, healed_s.get(fault.drive, math.inf), fault.drive))
         elif isinstance(fault, DriveDown):
             spans.append((fault.at, fault.used_s, [fault.drive], [], False))
         elif isinstance(fault, LinkDown):

@@ -117,7 +117,7 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     own = np.int32(fault.drive - pool.first_drive)
     which = int(np.flatnonzero((pool.layout.sets == own).any(axis=1))[0])
     node = int(stations.nodes_of(pool, np.array([own]))[0])
-    start_s = fault.back_s + fault.found_after
+    start_s = fault.used_s
     now = places.state_at(start_s)
     fixed = FixedPlaces(places, {number: (table, 0)}, Epoch(start_s, now.drives | {fault.drive}, now.hosts))
     size = pool.layout.size

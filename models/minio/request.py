@@ -24,6 +24,7 @@ class Kind:
         inline: whether the object is stored inside xl.meta.
         large: whether it has several blocks, which pass links and drives at the same time.
         accesses: of a drive that has a shard.
+        parts: of a multipart upload, of which `large` and `accesses` describe one; 0: it is one request.
         overwrites: whether a PUT replaces an object.
         metadata_cached: whether the page caches have the object's metadata.
         data_cached: whether they have all that a GET reads after that.
@@ -37,6 +38,7 @@ class Kind:
     overwrites: bool = False
     metadata_cached: bool = False
     data_cached: bool = False
+    parts: int = 0
 
     @property
     def name(self) -> str:
@@ -48,6 +50,7 @@ class Kind:
             " overwrite" * self.overwrites,
             " with cached metadata" * self.metadata_cached,
             " cached" * self.data_cached,
+            f" in {self.parts} parts" * (self.parts > 0),
             f" pool {self.pool}" * (self.pool > 0),
         ])  # fmt: skip
 

@@ -11,20 +11,16 @@ Stages that take no time are left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from models.minio.accesses import Accesses, small
 from models.minio.epochs import HEAL_SLEEP, HEAL_WAIT_S, MOST_HEAL_SLEEP_S
 from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longest_s
-from models.minio.places import Places
 from models.minio.release import looks_up
-from models.minio.request import Branches, Kind, Stages
+from models.minio.request import Branches, Stages
 from models.minio.sections import NOTHING
-from models.minio.spec import MinioSpec
-from models.minio.stations import Stations
-from models.network.route import Route, Stage, Visit, single
+from models.network.route import Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from traces.workload.distributions import Empirical, Occasional
 
@@ -32,16 +28,6 @@ RETRY_S = 0.35
 """The longest pause after a first refusal of a lock, uniform from 0: 250 ms + 100 ms (`lockRetryBackOff`)."""
 
 _LIST_VISITS = 8  # the reads of a page are simulated in as many visits to each drive
-
-
-def routes(spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence[Kind]) -> tuple[Route, ...]:
-    """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
-    found = [
-        Route(kind.name, Builder(spec, stations, places, kind).stages(), policy=spec.client.policy(kind.op))
-        for kind in kinds
-    ]
-    collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
-    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
 
 
 class Builder(Accesses):
@@ -119,6 +105,11 @@ class Builder(Accesses):
                 *self._heal(),
             )
             return (*self._request(), *stages, *self._finish())
+        committed = (*self._lock(), *self._hung_call(), self._rename(), *self._clean_up(), *self._heal())
+        return (*self._request(), *self._body(looked), *committed, *self._finish())
+
+    def _body(self, looked: Stages) -> Stages:
+        """The body is received, divided into shards and written, after a look-up."""
         writes = self._shard_writes()
         if self.limited:
             first, later = ("first", "later") if self.kind.large else ("all", "")
@@ -126,13 +117,10 @@ class Builder(Accesses):
             received += self._to_drives(first, self._messages(5))
             streams = [*self._arrival(later), *self._cpu_bytes(later), *self._moves_to(later)] if later else []
             writing = Stage((*((visit,) for visit in streams), *writes), len(streams) + len(writes))
-            received = (*looked, *received, writing)
-        elif self.streamed:
-            received = (*self._stream(()), *looked, Stage(writes, len(writes)))
-        else:
-            received = (*looked, Stage(writes, len(writes)))
-        committed = (*self._lock(), *self._hung_call(), self._rename(), *self._clean_up(), *self._heal())
-        return (*self._request(), *received, *committed, *self._finish())
+            return (*looked, *received, writing)
+        if self.streamed:
+            return (*self._stream(()), *looked, Stage(writes, len(writes)))
+        return (*looked, Stage(writes, len(writes)))
 
     def _inline_writes(self) -> Stage:
         """The durable writes of metadata with inline data, on all drives of the set."""

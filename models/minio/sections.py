@@ -117,7 +117,7 @@ class Hosts(Strict):
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
     racks: Annotated[int, Basis("assumed: one rack", 1, 100)] = Field(
-        1, ge=1, description="Number of racks; each has as many hosts, in order of their numbers."
+        1, ge=1, description="Number of racks, among which the hosts are divided evenly, in order of their numbers."
     )
     requests_max: Annotated[int, Basis("MinIO's limit follows from its memory: 6,400 a host with 128 GiB")] | None = (
         Field(

@@ -137,10 +137,10 @@ class MinioSpec(StoreSpec):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> MinioSpec:
-        """Check that erasure sets can be laid out, and that racks have as many hosts."""
+        """Check that erasure sets can be laid out, and that each rack has a host."""
         _ = self.layouts
-        if self.hosts.count % self.hosts.racks:
-            raise ValueError(f"hosts.racks: {self.hosts.count} hosts cannot be divided into {self.hosts.racks} racks")
+        if self.hosts.racks > self.hosts.count:
+            raise ValueError(f"hosts.racks: is {self.hosts.racks}; {self.hosts.count} hosts allow at most as many")
         return self
 
     @model_validator(mode="after")

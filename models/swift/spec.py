@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from models.background import BackgroundWork
 from models.clients import ClientMachines
 from models.faults import NoisyNeighbour, refuse_instant_failures
+from models.multipart import refuse_multipart
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from models.swift.faults import Fault, ProxyDown
 from models.swift.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftLink, SwiftPrices
@@ -79,6 +80,7 @@ class SwiftSpec(StoreSpec):
             raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
         if self.client.on_storage_hosts:
             raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        refuse_multipart(self.client.multipart, "Swift")
         return self
 
     @model_validator(mode="after")

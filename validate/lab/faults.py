@@ -8,10 +8,10 @@ from typing import Literal
 
 Part = Literal["drive", "link", "host"]
 
-Effect = Literal["slow", "frozen", "errors", "full", "cut", "limited", "killed", "paused", "restarted"]
+Effect = Literal["slow", "frozen", "errors", "full", "replaced", "cut", "limited", "killed", "paused", "restarted"]
 
 EFFECTS: Mapping[Part, tuple[Effect, ...]] = {
-    "drive": ("slow", "frozen", "errors", "full"),
+    "drive": ("slow", "frozen", "errors", "full", "replaced"),
     "link": ("cut", "limited"),
     "host": ("killed", "paused", "restarted"),
 }
@@ -22,6 +22,7 @@ MEANINGS: Mapping[Effect, str] = {
     "frozen": "no access ends",
     "errors": "every access fails with an I/O error",
     "full": "every write fails for lack of space",
+    "replaced": "every access fails; when the fault ends, an empty drive takes its place",
     "cut": "no packet passes, and no end notices",
     "limited": "its rate is lower",
     "killed": "its server's processes are killed; they are started again when the fault ends",

@@ -23,7 +23,7 @@ from traces.tables import atomic_file
 from validate.lab import lab, processes
 from validate.lab.box import network
 from validate.lab.box.drives import Drive, DriveStatus
-from validate.lab.box.set_up import drives_of
+from validate.lab.box.set_up import drives_of, replace_drive
 from validate.lab.box.shape import NicShape
 from validate.lab.faults import LabFault
 from validate.lab.registry import kind_of
@@ -119,8 +119,10 @@ def _end(store: Store, index: int) -> None:
         if rows[index].ended_at is not None:
             return
         rows[index] = replace(rows[index], ended_at=time.time())
-        rows[index] = replace(rows[index], ended_at=_enact(store, rows, rows[index].fault))
         fault = rows[index].fault
+        if fault.effect == "replaced" and store.box is not None:
+            replace_drive(store.box, fault.number)
+        rows[index] = replace(rows[index], ended_at=_enact(store, rows, fault))
     if fault.effect in ("killed", "restarted"):
         _await_connection(store.nodes[fault.number])
         with _journal(store) as rows:
@@ -163,7 +165,7 @@ def _enact(store: Store, rows: Sequence[Staged], changed: LabFault) -> float:
 def _set_drive(store: Store, number: int, faults: Sequence[LabFault]) -> float:
     assert store.box is not None
     drive = drives_of(store.box)[number]
-    effects = {fault.effect for fault in faults}
+    effects = {"errors" if fault.effect == "replaced" else fault.effect for fault in faults}
     factor = math.prod(fault.factor or 1.0 for fault in faults)
     status = drive.control("status")
     if status.slower != factor:

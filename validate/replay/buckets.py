@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from botocore.exceptions import BotoCoreError, ClientError
 
+from models.multipart import Multipart
 from traces.errors import InputError
 from validate.s3.account import Account, DataPath
 
@@ -33,19 +34,19 @@ class Payload:
 
     Args:
         longest_bytes: size of the longest piece.
-        threshold_bytes: larger objects are divided into parts of `part_bytes`.
+        multipart: how objects are divided into parts.
     """
 
     _OFFSETS = 1 << 16
 
-    def __init__(self, longest_bytes: int, threshold_bytes: int, part_bytes: int):
-        self._threshold_bytes, self._part_bytes = threshold_bytes, part_bytes
+    def __init__(self, longest_bytes: int, multipart: Multipart):
+        self._multipart = multipart
         count = longest_bytes + self._OFFSETS
         self._buffer = memoryview(np.random.Generator(np.random.Philox(0)).bytes(count))
 
     def parts(self, key: str, size_bytes: int) -> list[memoryview]:
         """Return the body of an object in one piece or in parts, determined by key and size, without copying."""
-        piece = size_bytes if size_bytes <= self._threshold_bytes else self._part_bytes
+        piece = self._multipart.piece_bytes(size_bytes)
         offset = zlib.crc32(key.encode())
         parts = []
         for number, at in enumerate(range(0, max(size_bytes, 1), max(piece, 1))):

@@ -11,9 +11,10 @@ from typing import Any, get_args
 import numpy as np
 
 from models.client_policy import ClientPolicies
+from models.multipart import MOST_PART_BYTES, Multipart
 from models.network.retry_policy import Policy
 from traces.errors import InputError
-from traces.tables import OPS, PUT
+from traces.tables import LIST, OPS, PUT
 from traces.trace import Trace, refuse_mixed
 from traces.workload.workload import Op
 from validate.replay.buckets import StoredObject
@@ -21,11 +22,6 @@ from validate.s3.clients import DATA_PATHS, uncancellable, unsendable
 
 MAX_IN_FLIGHT = 4096
 MAX_PROCESSES = 64
-
-# What S3 allows (docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html).
-LARGEST_PIECE_BYTES = 5 << 30
-LEAST_PART_BYTES = 5 << 20
-MOST_PARTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -40,9 +36,8 @@ class Options:
         keep: keep the buckets and their objects.
         processes: number of client processes that share the load; with one, it is this process.
         pin: pin the client processes and those of the store to separate cores, if there are enough.
-        multipart_threshold_bytes: larger objects are uploaded in parts of `part_bytes`, as aws-cli does from 8 MiB on.
-            The default is one request per PUT, as in the trace, up to the limit of S3.
-        policies: retries and hedged requests, as in the simulator.
+        policies: retries, hedged requests and multipart uploads, as in the simulator. Without the latter, a PUT is one
+            request, as in the trace, up to the limit of S3.
         seed: seed of the pauses before retries.
     """
 
@@ -53,8 +48,6 @@ class Options:
     keep: bool = False
     processes: int = 1
     pin: bool = False
-    multipart_threshold_bytes: int = LARGEST_PIECE_BYTES
-    part_bytes: int = 8 << 20
     policies: ClientPolicies = field(default_factory=ClientPolicies)
     seed: int = 0
 
@@ -71,12 +64,11 @@ class Options:
             raise InputError(f"timeout is {self.timeout_s} s; it must be above 0")
         if not 1 <= self.processes <= MAX_PROCESSES:
             raise InputError(f"processes is {self.processes}; allowed are 1 to {MAX_PROCESSES}")
-        for name, value, least in (
-            ("multipart-threshold", self.multipart_threshold_bytes, 0),
-            ("part-size", self.part_bytes, LEAST_PART_BYTES),
-        ):
-            if not least <= value <= LARGEST_PIECE_BYTES:
-                raise InputError(f"{name} is {value} bytes; S3 allows {least} to {LARGEST_PIECE_BYTES}")
+
+    @property
+    def multipart(self) -> Multipart:
+        """How objects are uploaded: in parts above the limit of S3 if the policies have none."""
+        return self.policies.multipart or Multipart(threshold=MOST_PART_BYTES)
 
     @property
     def limit_s(self) -> float:
@@ -180,8 +172,12 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     preload: list[StoredObject] = []
     written: dict[str, set[str]] = {}
     there: dict[tuple[str, str], int] = {}  # the phase since which an object exists
-    threshold, part = options.multipart_threshold_bytes, options.part_bytes
-    longest, in_parts, phases = 0, False, trace.phase.tolist()
+    multipart, sizes = options.multipart, trace.size_bytes
+    try:
+        parts = multipart.parts(np.where(trace.op == LIST, 0, sizes))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    phases = trace.phase.tolist()
     for row, ((op, bucket, key, size), phase) in enumerate(zip(requests_of(trace), phases, strict=True), start=1):
         if reason := unsendable(options.data_path, op, key):
             raise InputError(f"row {row}: {op} of key {key!r}: {reason}; the data path boto3 takes any key")
@@ -193,14 +189,9 @@ def plan_of(trace: Trace, options: Options) -> Plan:
         elif there.get((bucket, key), phase) >= phase:
             preload.append(StoredObject(bucket, key, size))
             there[bucket, key] = -1
-        if size > threshold and size > part * MOST_PARTS:
-            raise InputError(
-                f"row {row}: {size} bytes exceed {MOST_PARTS} parts of {part} bytes; set a larger part size"
-            )
-        in_parts |= size > threshold
-        longest = max(longest, size if size <= threshold else part)
         keys.add(key)
-    return Plan(trace, options, list(written), preload, longest, in_parts, written)
+    pieces = np.where(trace.op == LIST, 0, np.where(parts > 0, multipart.part_size, sizes))
+    return Plan(trace, options, list(written), preload, int(pieces.max()), bool(parts.any()), written)
 
 
 def requests_of(trace: Trace) -> Iterator[tuple[str, str, str, int]]:

@@ -9,7 +9,7 @@ from traces.spec_file import validated
 
 
 def recorded_policies(run: Run, source: str) -> ClientPolicies | None:
-    """Return the timeouts, retries and hedging of a Run's clients; None if not recorded.
+    """Return the timeouts, retries, hedging and multipart uploads of a Run's clients; None if not recorded.
 
     Args:
         source: the name of the Run in messages.
@@ -28,8 +28,13 @@ def recorded_policies(run: Run, source: str) -> ClientPolicies | None:
 
 
 def as_recorded(spec: Spec, policies: ClientPolicies | None) -> Spec:
-    """Return the spec with these client policies; unchanged if None."""
+    """Return the spec with these client policies; unchanged if None.
+
+    Raises:
+        InputError: the model of the store does not have them.
+    """
     if policies is None:
         return spec
     changed = {name: getattr(policies, name) for name in ClientPolicies.model_fields}
-    return spec.model_copy(update={"client": spec.client.model_copy(update=changed)})
+    recorded = spec.model_copy(update={"client": spec.client.model_copy(update=changed)})
+    return validated(type(spec), dict(recorded), "a Run") if policies.multipart else recorded

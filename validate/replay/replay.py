@@ -148,7 +148,6 @@ def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple
         "processes": options.processes,
         "timeout_s": options.limit_s,
         "client_policies": _policies(plan),
-        "multipart": {"threshold_bytes": options.multipart_threshold_bytes, "part_bytes": options.part_bytes},
         "data_path": client.paths[0].facts,
         "preload_objects": len(plan.preload),
         "started_at": datetime.now(UTC).isoformat(),

@@ -26,9 +26,6 @@ from traces.errors import InputError
 LIST_PAGE = 1000
 """The number of keys that a LIST requests: one page, the maximum of S3."""
 
-PARTS_AT_ONCE = 10
-"""Parts of an object that are sent concurrently, as in aws-cli (max_concurrent_requests)."""
-
 CHUNK_BYTES = 8 << 20
 """Bytes of a large object to read at a time."""
 

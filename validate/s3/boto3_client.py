@@ -12,15 +12,15 @@ from typing import Any
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
-from validate.s3.account import CHUNK_BYTES, LIST_PAGE, PARTS_AT_ONCE, Account, CancellablePath, Response
+from validate.s3.account import CHUNK_BYTES, LIST_PAGE, Account, CancellablePath, Response
 
 
 class Boto3Path:
     """A `DataPath` with boto3."""
 
-    def __init__(self, account: Account, endpoint_url: str, pool: int, timeout_s: float):
+    def __init__(self, account: Account, endpoint_url: str, pool: int, timeout_s: float, parallel: int = 1):
         self.cancellable: CancellablePath | None = None  # urllib3 does not expose a busy connection
-        self._explain = account.explain
+        self._explain, self._parallel = account.explain, parallel
         self._client = account.client(endpoint_url, pool, timeout_s)
         config = self._client.meta.config
         signs = endpoint_url.startswith("http:") or (config.s3 or {}).get("payload_signing_enabled")
@@ -48,7 +48,7 @@ class Boto3Path:
 
         def upload() -> dict[str, Any]:
             size = len(parts[0])
-            how = TransferConfig(multipart_threshold=size, multipart_chunksize=size, max_concurrency=PARTS_AT_ONCE)
+            how = TransferConfig(multipart_threshold=size, multipart_chunksize=size, max_concurrency=self._parallel)
             self._client.upload_fileobj(_Joined(parts), bucket, key, Config=how)
             return {"ResponseMetadata": {"HTTPStatusCode": 200}}  # the status of S3; the call returns none
 

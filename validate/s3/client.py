@@ -17,7 +17,7 @@ from validate.replay.attempts import Attempts
 from validate.replay.buckets import Payload
 from validate.replay.issue import Clock, ClosedLoop, Loop, LoopState, OpenLoop, Record, TracePart, drive
 from validate.replay.plan import Plan, requests_of
-from validate.s3.account import PARTS_AT_ONCE, Account, Target
+from validate.s3.account import Account, Target
 from validate.s3.clients import connect
 
 _SWITCH_INTERVAL_S = 5e-4
@@ -46,11 +46,13 @@ class Client:
     def __init__(self, job: Job, account: Account, part: TracePart = TracePart()):  # noqa: B008
         options = job.plan.options
         self.job, self.part = job, part
-        self.payload = Payload(job.plan.longest_piece_bytes, options.multipart_threshold_bytes, options.part_bytes)
-        pool = part.count(job.plan.workers) * (2 if options.hedges else 1) * (PARTS_AT_ONCE if job.plan.in_parts else 1)
+        multipart = options.multipart
+        self.payload = Payload(job.plan.longest_piece_bytes, multipart)
+        pool = part.count(job.plan.workers) * (2 if options.hedges else 1)
+        pool *= multipart.parallel if job.plan.in_parts else 1
         names = list(job.buckets.values())
         self.paths = [
-            connect(account, options.data_path, url, names, pool, options.limit_s)
+            connect(account, options.data_path, url, names, pool, options.limit_s, multipart.parallel)
             for url in job.target.node_urls or (account.endpoint_url,)
         ]
         for path, url in zip(self.paths, job.target.node_urls or (account.endpoint_url,), strict=True):

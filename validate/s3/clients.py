@@ -14,17 +14,26 @@ DATA_PATHS = ("obstore", "boto3")
 
 
 def connect(
-    account: Account, data_path: str, endpoint_url: str, buckets: Iterable[str], pool: int, timeout_s: float
+    account: Account,
+    data_path: str,
+    endpoint_url: str,
+    buckets: Iterable[str],
+    pool: int,
+    timeout_s: float,
+    parallel: int = 1,
 ) -> DataPath:
     """Return a data path (one of `DATA_PATHS`) to the buckets with up to `pool` connections; sends no request yet.
+
+    Args:
+        parallel: number of parts of a multipart upload that are sent at the same time.
 
     Raises:
         InputError: there is no data path of that name.
     """
     if data_path == "obstore":
-        return ObstorePath(account, endpoint_url, buckets, pool, timeout_s)
+        return ObstorePath(account, endpoint_url, buckets, pool, timeout_s, parallel)
     if data_path == "boto3":
-        return Boto3Path(account, endpoint_url, pool, timeout_s)
+        return Boto3Path(account, endpoint_url, pool, timeout_s, parallel)
     raise InputError(f"data path {data_path!r} is unknown; allowed are {', '.join(DATA_PATHS)}")
 
 

@@ -24,7 +24,6 @@ from validate.s3.account import (
     CHUNK_BYTES,
     CONNECT_TIMEOUT_S,
     LIST_PAGE,
-    PARTS_AT_ONCE,
     Account,
     CancellablePath,
     Response,
@@ -41,8 +40,16 @@ class ObstorePath:
         cancellable: the requests that can be cancelled.
     """
 
-    def __init__(self, account: Account, endpoint_url: str, buckets: Iterable[str], pool: int, timeout_s: float):
-        self._account, self._endpoint_url = account, endpoint_url
+    def __init__(
+        self,
+        account: Account,
+        endpoint_url: str,
+        buckets: Iterable[str],
+        pool: int,
+        timeout_s: float,
+        parallel: int = 1,
+    ):
+        self._account, self._endpoint_url, self._parallel = account, endpoint_url, parallel
         bundle = os.environ.get("AWS_CA_BUNDLE")
         secure = endpoint_url.startswith("https:")
         connect_s = min(CONNECT_TIMEOUT_S, timeout_s)
@@ -96,7 +103,7 @@ class ObstorePath:
         if len(parts) == 1:
             return self._done(lambda s: obstore.put(s, key, parts[0], use_multipart=False), bucket, 200, moved)
         return self._done(
-            lambda s: obstore.put(s, key, iter(parts), chunk_size=len(parts[0]), max_concurrency=PARTS_AT_ONCE),
+            lambda s: obstore.put(s, key, iter(parts), chunk_size=len(parts[0]), max_concurrency=self._parallel),
             bucket, 200, moved,
         )  # fmt: skip
 

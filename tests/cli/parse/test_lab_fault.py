@@ -47,6 +47,7 @@ def test_any_text_is_a_fault_or_an_error_that_names_it(text):
         ("drive 3 x5 at 10s for 20s", LabFault("drive", 3, "slow", 5.0, at_s=10.0, for_s=20.0)),
         ("Drive 3 slow x5 for 20s at 10s", LabFault("drive", 3, "slow", 5.0, at_s=10.0, for_s=20.0)),
         ("drive 0 frozen", LabFault("drive", 0, "frozen")),
+        ("drive 3 replaced for 5s", LabFault("drive", 3, "replaced", for_s=5.0)),
         ("link 2 10%", LabFault("link", 2, "limited", fraction=0.1)),
         ("link 2 100 Mbit/s", LabFault("link", 2, "limited", bytes_per_s=12.5e6)),
         ("link 2 25GbE for 1min", LabFault("link", 2, "limited", bytes_per_s=25e9 / 8, for_s=60.0)),

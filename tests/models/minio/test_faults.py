@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from models.minio.faults import hosts_down
 from models.minio.layout import write_quorum
 from models.minio.parts import longest_s
 from models.network.service_demand import ServiceDemand
@@ -179,3 +180,13 @@ def test_the_longest_of_several_accesses():
     demand = ServiceDemand(constant=0.01, distribution=Exponential())
     assert longest_s(demand, 7) == pytest.approx(0.01 * sum(1 / k for k in range(1, 8)), rel=1e-3)
     assert longest_s(demand, 1) == pytest.approx(0.01, rel=1e-3)
+
+
+@pytest.mark.parametrize(("hosts", "racks", "sizes"), [(4, 4, [1, 1, 1, 1]), (8, 2, [4, 4]), (5, 4, [1, 1, 1, 2])])
+def test_hosts_are_divided_evenly_among_racks(hosts, racks, sizes):
+    spec = cluster(hosts, 2, hosts={"racks": racks}, faults=[
+        {"kind": "rack_down", "rack": rack, "at": 1} for rack in range(racks)
+    ], client={"timeout": "9s"})  # fmt: skip
+    down = [hosts_down(fault, hosts, racks) for fault in spec.faults]
+    assert [len(each) for each in down] == sizes
+    assert [host for each in down for host in each] == list(range(hosts))

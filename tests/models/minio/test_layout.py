@@ -53,7 +53,7 @@ def test_hosts_vary_fastest_in_a_set():
             {"hosts": {"count": 17}, "drives": {"count": 1}},
             r"erasure\.set_size: 17 drives of 17 hosts allow no erasure",
         ),
-        ({"hosts": {"count": 4, "racks": 3}}, r"hosts\.racks: 4 hosts cannot"),
+        ({"hosts": {"count": 4, "racks": 5}}, r"hosts\.racks: is 5; 4 hosts allow at most as many"),
         ({"pools": [{"hosts": {"count": 17}}]}, r"pools\.0\.erasure\.set_size: 17"),
     ],
 )

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from models.client_policy import ClientPolicies, Hedge
+from models.multipart import Multipart
 from tests.small_traces import reads, trace_of
 from traces.statistics.summary import summarise
 from traces.trace import Pacing
@@ -122,7 +123,7 @@ def test_hedged_requests_on_a_real_store(live_minio: Store, cancel: bool) -> Non
 def test_an_object_in_parts_on_a_real_store(live_minio: Store) -> None:
     mib = 1 << 20
     trace = trace_of(["PUT", "GET", "DELETE"], ["k"] * 3, Pacing("closed"), phase=[0, 1, 2], size_bytes=23 * mib)
-    options = Options(multipart_threshold_bytes=5 * mib, part_bytes=5 * mib)
+    options = Options(policies=ClientPolicies(multipart=Multipart(threshold=5 * mib, part_size=5 * mib)))
     for data_path in DATA_PATHS:
         run = replay(trace, live_minio.target, replace(options, data_path=data_path))
         assert run.column("status").tolist() == [200, 200, 204]

@@ -7,18 +7,24 @@ from typing import Any
 
 import pytest
 
+from models.client_policy import ClientPolicies
+from models.multipart import MOST_PARTS, Multipart
+from models.store import spec_of
 from tests.conftest import StubStore
 from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
 from validate.replay.buckets import Payload
-from validate.replay.plan import MOST_PARTS, Options, plan_of
+from validate.replay.plan import Options, plan_of
+from validate.replay.recorded_policies import as_recorded, recorded_policies
 from validate.replay.replay import replay
 from validate.s3.account import Account, Response, Target
 from validate.s3.clients import DATA_PATHS, connect
 
 Stub = Callable[..., StubStore]
 MIB = 1 << 20
+PARTS = Multipart(threshold=5 * MIB, part_size=5 * MIB)
+IN_PARTS = ClientPolicies(multipart=PARTS)
 
 
 @pytest.mark.parametrize("data_path", DATA_PATHS)
@@ -47,7 +53,7 @@ def test_large_objects_are_uploaded_in_parts(stub: Stub, data_path: str) -> None
     store, sizes = stub(), [5 * MIB, 5 * MIB + 1, 13 * MIB]
     trace = trace_of(["PUT"] * 3 + ["GET"] * 2, ["whole", "two", "three", "three", "read"], Pacing("closed"),
                      phase=[0, 0, 0, 1, 1], size_bytes=[*sizes, 13 * MIB, 20 * MIB])  # fmt: skip
-    options = Options(data_path=data_path, multipart_threshold_bytes=5 * MIB, part_bytes=5 * MIB, keep=True)
+    options = Options(data_path=data_path, policies=IN_PARTS, keep=True)
     run = replay(trace, Target(store.url), options)
     assert run.requests.column("error").null_count == 5
     assert run.column("transfer_bytes").tolist() == [*sizes, 13 * MIB, 20 * MIB]
@@ -55,38 +61,37 @@ def test_large_objects_are_uploaded_in_parts(stub: Stub, data_path: str) -> None
     name = run.info["buckets"]["b"]
     for key, size in zip(["whole", "two", "three", "read"], [*sizes, 20 * MIB], strict=True):
         body = store.s3.get_object(Bucket=name, Key=key)["Body"].read()
-        assert body == b"".join(Payload(5 * MIB, 5 * MIB, 5 * MIB).parts(key, size)) and len(body) == size
-    assert run.info["multipart"] == {"threshold_bytes": 5 * MIB, "part_bytes": 5 * MIB}
+        assert body == b"".join(Payload(5 * MIB, PARTS).parts(key, size)) and len(body) == size
+    recorded = recorded_policies(run, "run")
+    assert recorded == IN_PARTS
+    data = {"workload": {"operations": 1, "object_size": "4KiB"}, "hosts": {"count": 3}}
+    assert as_recorded(spec_of(data | {"store": "minio"}, "s"), recorded).client.multipart == PARTS
+    with pytest.raises(InputError, match=r"a Run: client\.multipart: is not modelled for Swift"):
+        as_recorded(spec_of(data | {"store": "swift"}, "s"), recorded)
 
 
 @pytest.mark.parametrize("data_path", DATA_PATHS)
 def test_an_upload_that_breaks_off_is_an_error(stub: Stub, data_path: str) -> None:
     store = stub(die_key="die")
     trace = trace_of(["GET", "PUT"], ["die", "large"], Pacing("closed"), size_bytes=[1, 12 * MIB], phase=[0, 1])
-    options = Options(data_path=data_path, multipart_threshold_bytes=5 * MIB, part_bytes=5 * MIB)
+    options = Options(data_path=data_path, policies=IN_PARTS)
     run = replay(trace, Target(store.url), options)
     assert run.failed.tolist() == [True, True] and run.column("transfer_bytes").tolist() == [0, 0]
 
 
 def test_what_of_an_upload_s3_does_not_allow_is_refused() -> None:
-    for given, said in (
-        ({"part_bytes": 5 * MIB - 1}, "part-size is"),
-        ({"multipart_threshold_bytes": (5 << 30) + 1}, "multipart-threshold is"),
-    ):
-        with pytest.raises(InputError, match=said):
-            Options(**given)  # type: ignore[arg-type]
-    too_large = trace_of(["PUT"], ["k"], size_bytes=MOST_PARTS * 8 * MIB + 1)
-    with pytest.raises(InputError, match="row 1: 83886080001 bytes exceed 10000 parts"):
-        plan_of(too_large, Options())
-    plan = plan_of(trace_of(["PUT", "PUT"], ["k", "l"], size_bytes=[6 << 30, 9 * MIB]), Options())
-    assert plan.in_parts and plan.longest_piece_bytes == 9 * MIB
+    too_large = trace_of(["PUT"], ["k"], size_bytes=MOST_PARTS * 5 * MIB + 1)
+    with pytest.raises(InputError, match="part_size: is 5242880 B; an object of 52428800001 B would have 10001 parts"):
+        plan_of(too_large, Options(policies=IN_PARTS))
+    plan = plan_of(trace_of(["PUT", "PUT"], ["k", "l"], size_bytes=[6 << 30, 17 * MIB]), Options())
+    assert plan.in_parts and plan.longest_piece_bytes == 17 * MIB, "S3 takes 5 GiB in one request"
+    assert not plan_of(trace_of(["LIST"], [""], size_bytes=9 << 30), Options()).in_parts
 
 
 def test_the_parts_of_a_body_add_up() -> None:
-    payload = Payload(100, 10, 3)
-    assert [len(part) for part in payload.parts("k", 10)] == [10]
-    assert [len(part) for part in payload.parts("k", 11)] == [3, 3, 3, 2]
-    assert [len(part) for part in payload.parts("k", 0)] == [0]
+    payload = Payload(12 * MIB, Multipart(threshold=12 * MIB, part_size=5 * MIB))
+    for size, parts in ((0, [0]), (12 * MIB, [12 * MIB]), (12 * MIB + 1, [5 * MIB, 5 * MIB, 2 * MIB + 1])):
+        assert [len(part) for part in payload.parts("k", size)] == parts
     assert bytes(payload.parts("k", 10)[0]) == bytes(payload.parts("k", 10)[0]) != bytes(payload.parts("l", 10)[0])
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cli.main import main
 from models.client_policy import ClientPolicies, Hedge
+from models.multipart import Multipart
 from tests.conftest import ACCESS_KEY, SECRET_KEY, StubStore
 from tests.paths import EXAMPLES
 from tests.small_traces import reads, trace_of
@@ -316,14 +317,16 @@ def test_a_loser_is_taken_back_where_policy_and_client_allow(stub: Stub, cancel:
 
 def test_what_cannot_be_taken_back_is_known_beforehand() -> None:
     def plan(ops: list[str], hedged: list[str], **options: object) -> Plan:
-        policies = ClientPolicies(hedge=Hedge(after=0.1, operations=tuple(hedged)))
+        policies = ClientPolicies(
+            hedge=Hedge(after=0.1, operations=tuple(hedged)), multipart=options.pop("parts", None)
+        )
         trace = trace_of(ops, ["k"] * len(ops), size_bytes=9 << 20)
         return plan_of(trace, Options(policies=policies, **options))  # type: ignore[arg-type]
 
     four = ["GET", "PUT", "HEAD", "DELETE"]
     assert plan(four, four).cancels and plan([*four, "LIST"], four).cancels
     assert plan([*four, "LIST"], [*four, "LIST"]).uncancelled == "a LIST cannot be cancelled"
-    in_parts = {"multipart_threshold_bytes": 8 << 20}
+    in_parts = {"parts": Multipart(threshold=8 << 20, part_size=8 << 20)}
     assert plan(four, four, **in_parts).uncancelled == "a multipart upload cannot be cancelled"
     assert plan(four, ["GET"], **in_parts).cancels
     assert plan(["GET"], ["GET"], data_path="boto3").uncancelled == "boto3 cannot cancel a request"

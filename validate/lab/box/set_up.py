@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -88,6 +89,18 @@ def mend(box: Box) -> None:
                 where = [f"{box.network.address(host)}:{PORT}", box.bind_address, repr(box.shape.delay)]
                 command = box.network.entered(host, [sys.executable, "-I", str(proxy.__file__), *where])
                 processes.start(mark, command, os.environ, box.folder / "proxy.log")
+
+
+def replace_drive(box: Box, number: int) -> None:
+    """Unmount a drive, and mount an empty one in its place, with the same service times and access log.
+
+    Raises:
+        InputError: it stays mounted, or the new one cannot be mounted.
+    """
+    drive = drives_of(box)[number]
+    drive.end(_drive_mark(box, drive))
+    shutil.rmtree(drive.backing)
+    drive.start(_drive_mark(box, drive))
 
 
 def end_start(box: Box) -> None:

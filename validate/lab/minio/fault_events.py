@@ -24,6 +24,8 @@ def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | Non
         drive = {"drive": fault.number}
         if fault.effect == "slow":
             return {"kind": "slow_drive", **drive, "speed": 1 / (fault.factor or 1.0), **slow}
+        if fault.effect == "replaced":
+            return {"kind": "drive_replaced", **drive, **down}
         if fault.effect in ("errors", "frozen"):
             detected = {"detected_after": DRIVE_TIMEOUT_S} if fault.effect == "frozen" else {}
             return {"kind": "drive_down", **drive, **down, **detected}

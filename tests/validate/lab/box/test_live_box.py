@@ -318,6 +318,26 @@ def test_a_store_that_waits_for_a_frozen_drive_goes_down(store: Store) -> None:
     assert lab.down(KIND) and nothing_left(store.folder)
 
 
+def test_a_replaced_drive_fails_and_comes_back_empty(store: Store) -> None:
+    file = store.drive_folder(0, 1) / "folder" / "file"
+    file.parent.mkdir()
+    file.write_bytes(b"content")
+    fault = LabFault("drive", 1, "replaced")
+    staging.begin(store, LabFault("drive", 1, "slow", factor=2.0))
+    staging.begin(store, fault)
+    with pytest.raises(OSError, match="Input/output error"):
+        file.read_bytes()
+    assert staging.end(store, fault.__eq__) == [fault]
+    assert not file.parent.exists() and list(store.drive_folder(0, 1).iterdir()) == []
+    file.parent.mkdir()
+    file.write_bytes(b"new")
+    assert file.read_bytes() == b"new" and (store.contents(0, 1) / "folder" / "file").exists()
+    assert store.box is not None
+    status = set_up.drives_of(store.box)[1].status()
+    assert status is not None and (status.slower, status.errors) == (2, False), "what else is in force stays so"
+    assert lab.down(KIND) and nothing_left(store.folder)
+
+
 def test_two_labs_do_not_collide(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAILCAST_STATE", str(tmp_path / "another"))
     other = lab.up(KIND, Form(1, 1), shape=FAST)

@@ -29,6 +29,7 @@ ALONE = replace(STORE, form=Form(4, 1), nodes=STORE.nodes[:1])
             {"kind": "slow_drive", "drive": 3, "speed": 0.2, "at": 1.0, "until": 4.0},
         ),
         (LabFault("drive", 3, "errors"), {"kind": "drive_down", "drive": 3, "at": 1.0, "back_at": 4.0}),
+        (LabFault("drive", 3, "replaced"), {"kind": "drive_replaced", "drive": 3, "at": 1.0, "back_at": 4.0}),
         (
             LabFault("drive", 0, "frozen"),
             {"kind": "drive_down", "drive": 0, "detected_after": DRIVE_TIMEOUT_S, "at": 1.0, "back_at": 4.0},
@@ -83,6 +84,7 @@ def test_a_spec_of_one_host_takes_the_events(fault):
         LabFault("drive", 3, "slow", factor=5.0),
         LabFault("drive", 3, "errors"),
         LabFault("drive", 3, "frozen"),
+        LabFault("drive", 3, "replaced"),
         LabFault("link", 1, "cut"),
         LabFault("link", 1, "limited", fraction=0.1),
         LabFault("host", 1, "paused"),
@@ -91,7 +93,8 @@ def test_a_spec_of_one_host_takes_the_events(fault):
 )
 def test_a_spec_of_a_cluster_takes_the_events(fault):
     hosts = ("hosts.count=2", "drives.count=2", "hosts.nic=12.5MB/s")
-    spec = spec_of(minio(*hosts, "client.placement=own", "network.latency=0.1ms"), "spec")
+    stored = "stored={objects: 100, bytes_each: 1MiB}"
+    spec = spec_of(minio(*hosts, stored, "client.placement=own", "network.latency=0.1ms"), "spec")
     event = fault_event(STORE, fault, 1.0, 4.0)
     assert event is not None
     assert with_faults(spec, [event], "a Run").faults[-1].model_dump(exclude_unset=True) == event

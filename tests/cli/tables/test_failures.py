@@ -1,0 +1,22 @@
+"""Sentences about failures."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.tables.failures import described
+
+
+@pytest.mark.parametrize(
+    ("failure", "event", "text"),
+    [
+        ("host:1", {"kind": "host_down", "host": 1}, "host 1 is down"),
+        ("link:1", {"kind": "link_down", "host": 1}, "link of host 1 is cut"),
+        ("slow-link:1=10", {"kind": "slow_link", "host": 1, "speed": 0.1}, "link of host 1 is 10 times slower"),
+        ("drive:5", {"kind": "drive_down", "drive": 5}, "drive 5 is down"),
+        ("replaced-drive:5", {"kind": "drive_replaced", "drive": 5}, "drive 5 is being replaced"),
+        ("decommission:1", {"kind": "decommission", "pool": 1}, "pool 1 is emptied"),
+    ],
+)
+def test_failures_of_different_kinds_read_differently(failure, event, text):
+    assert described({"failure": failure, "event": event | {"at": 1.0}}) == text

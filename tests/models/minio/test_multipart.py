@@ -1,0 +1,132 @@
+"""Multipart uploads to MinIO: durations by hand, accesses as in the log of live drives, slots, faults."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.store import compile_spec, spec_of
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
+from tests.models.minio.test_cluster import MIB, cluster, ran
+from tests.small_traces import trace_of
+
+READ_S, WRITE_S, COMMIT_S = 8e-3, 6e-3, 5e-4
+DURABLE_S = WRITE_S + COMMIT_S
+
+
+def alone(multipart, depth=1, **sections):
+    """One host with four drives, whose times do not depend on the size, and nothing else that takes time."""
+    drives = {"count": 4, "read": READ_S, "write": WRITE_S, "commit": COMMIT_S, "commit_in": "queue"}
+    hosts = {"cpu": {"PUT": 0.0}} | sections.pop("hosts", {})
+    return spec_of(
+        {
+            "store": "minio", "workload": {"operations": 1, "object_size": "4KiB"},
+            "drives": drives | {"queue_depth": depth}, "client": {"multipart": multipart},
+            "hosts": hosts, **sections,
+        },
+        "spec",
+    )  # fmt: skip
+
+
+def end_s(spec, size):
+    return float(ran(spec, "PUT", size)[0].end_s[0])
+
+
+@pytest.mark.parametrize("parts", [2, 5])
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_an_upload_by_hand(parts, parallel):
+    """Drives serve one access at a time: parts in parallel take as long as one after the other."""
+    spec = alone({"part_size": "5MiB", "threshold": "5MiB", "parallel": parallel})
+    part_s = 2 * READ_S + DURABLE_S + DURABLE_S
+    expected = DURABLE_S + parts * part_s + (1 + parts) * READ_S + DURABLE_S
+    assert end_s(spec, parts * 5 * MIB) == pytest.approx(expected)
+
+
+def test_parts_in_parallel_take_less_time_by_hand():
+    """Drives serve four accesses at a time: five parts are two rounds, and those of a drive are read in turn."""
+    spec = alone({"part_size": "5MiB", "parallel": 4}, depth=4)
+    expected = DURABLE_S + 2 * (2 * READ_S + 2 * DURABLE_S) + 6 * READ_S + DURABLE_S
+    assert end_s(spec, 25 * MIB) == pytest.approx(expected)
+
+
+def test_each_part_stands_for_several_if_there_are_many():
+    """Of 160 parts 16 are simulated, in 4 rounds; each takes ten times as long."""
+    spec = alone({"part_size": "5MiB", "parallel": 4}, depth=4)
+    expected = DURABLE_S + 40 * (2 * READ_S + 2 * DURABLE_S) + 161 * READ_S + DURABLE_S
+    assert end_s(spec, 800 * MIB) == pytest.approx(expected)
+    network, _ = compile_spec(spec, trace_of(["PUT"] * 2, ["a", "b"], size_bytes=[800 * MIB, 5000 * MIB]))
+    assert [route.name for route in network.routes[6:]] == ["PUT in 17 parts"], "one route for all that are too many"
+
+
+@pytest.mark.parametrize(("size", "in_parts"), [(16 * MIB, False), (16 * MIB + 1, True)])
+def test_objects_above_the_threshold_are_uploaded_in_parts(size, in_parts):
+    assert (end_s(alone({}), size) != pytest.approx(end_s(alone(None), size))) == in_parts
+    assert end_s(alone({"threshold": "32MiB"}), size) == pytest.approx(end_s(alone(None), size))
+    assert end_s(alone({"threshold": 0}), size) == pytest.approx(end_s(alone({}), size)), "one part is a PUT"
+
+
+def test_accesses_are_those_of_live_drives():
+    """48 MiB in parts of 16 MiB on 4 hosts with 2 drives, as `lab anatomy` shows: accesses of each drive.
+
+    Reads: the upload's xl.meta twice for each part and once at the end, and three files with metadata of parts. Writes:
+    xl.meta of the upload and of the object; of each part four of 1 MiB and one of 512 B, and its metadata. Fsyncs: two
+    for each part, and one for each xl.meta.
+    """
+    spec = cluster(drives={"direct": True}, client={"multipart": {"parallel": 1}})
+    outcome, network = ran(spec, "PUT", 48 * MIB)
+    visits = [outcome.visits[n] for n, station in enumerate(network.stations) if station.role == "drive"]
+    reads, writes, fsyncs = 3 * 2 + 1 + 3, 1 + 3 * (4 + 1 + 1) + 1, 1 + 3 * 2 + 1
+    assert visits == [reads + writes + fsyncs] * 8
+
+
+def test_all_bytes_pass_the_links():
+    """The client sends every byte once; shards of six remote drives are on the coordinator's link."""
+    size = 64 * MIB
+    whole, parts = (cluster(client={"nic": 1e8, "multipart": m}) for m in (None, {"part_size": "5MiB"}))
+    for role, more in (("client network", 0.0), ("host network", 0.01)):
+        busy_s = []
+        for spec in (whole, parts):
+            outcome, network = ran(spec, "PUT", size)
+            busy_s.append(sum(outcome.busy_s[n] for n, s in enumerate(network.stations) if s.role == role))
+        assert busy_s[1] == pytest.approx(busy_s[0], rel=max(more, 1e-9)), role
+
+
+def test_page_caches_have_the_metadata_of_an_upload():
+    cached, read = (
+        alone({"part_size": "5MiB", "threshold": 0}, hosts={"page_cache": {"size": size}} if size else {})
+        for size in ("1GiB", None)
+    )
+    assert end_s(read, 10 * MIB) - end_s(cached, 10 * MIB) == pytest.approx((2 * 2 + 3) * READ_S)
+
+
+def test_an_upload_takes_one_slot():
+    """Two uploads at the same time on a host that admits two requests: neither is refused, nor waits forever."""
+    for release in ("2025-09-07", "2023-01-01"):
+        spec = alone({"part_size": "5MiB", "parallel": 4}, hosts={"requests_max": 2}, release=release)
+        trace = trace_of(["PUT"] * 2, ["a", "b"], size_bytes=40 * MIB)
+        network, requests = compile_spec(spec, trace)
+        outcome = compiled_engine.run(Program.of(network, requests, 0))
+        assert not outcome.failure.any() and np.isfinite(outcome.end_s).all()
+
+
+def test_engines_agree_on_uploads_next_to_other_requests_and_a_failed_drive():
+    spec = cluster(
+        client={
+            "multipart": {"part_size": "5MiB", "threshold": 0, "parallel": 3},
+            "retry": {"retries": 1},
+            "timeout": "20s",
+        },
+        drives={"direct": True, "read": {"constant": READ_S, "distribution": {"kind": "gamma", "cv": 0.5}}},
+        hosts={"internode": {"latency": 1e-4, "call": 2e-4, "lock_conflict_fraction": 0.3}, "requests_max": 64},
+        faults=[{"kind": "drive_down", "drive": 3, "at": "1s", "back_at": "5s"}],
+    )
+    ops, count = ["PUT", "GET", "PUT", "HEAD"] * 6, 24
+    trace = trace_of(ops, [f"k{i}" for i in range(count)], size_bytes=[23 * MIB, MIB, 12 * MIB, 4096] * 6,
+                     arrival_s=np.arange(count) * 0.3)  # fmt: skip
+    network, requests = compile_spec(spec, trace)
+    compiled, simpy = (engine.run(Program.of(network, requests, 1)) for engine in (compiled_engine, simpy_engine))
+    assert (compiled.end_s == simpy.end_s).all() and (compiled.visits == simpy.visits).all()
+    parts = {route.name.partition(" in ")[2] for route in network.routes}
+    assert parts == {"", "3 parts", "5 parts"}
