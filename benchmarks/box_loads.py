@@ -33,7 +33,7 @@ _BUSY = 0.5
 _FITS, _LEAST_S = 3, 1e-5
 
 Cpu = dict[str, dict[str, float]]
-"""CPU times of a gateway in s, by operation: ``constant``, and ``per_byte``."""
+"""CPU times of a server in s, by operation: ``constant``, and ``per_byte``."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def measure(load: Load, store: Store, folder: Path) -> None:
 def calibrated(
     light: Mapping[L, Run], predict: Callable[[Cpu, L, Run], Run], first: Mapping[str, Mapping[str, float]]
 ) -> Cpu:
-    """Return the CPU times of a gateway at which light loads of one client have the measured p50.
+    """Return the CPU times of a server at which light loads of one client have the measured p50.
 
     Args:
         light: for each operation a load of 4 KiB, which gives the time of a request, and one of 1 MiB, for that of a
@@ -106,7 +106,7 @@ def calibrated(
             name, bytes_ = ("constant", 1) if load.size == "4KiB" else ("per_byte", 1 << 20)
             off_s = float(np.median(run.latency_s) - np.median(predict(cpu, load, run).latency_s))
             cpu[op][name] = max(_LEAST_S / bytes_, cpu[op][name] + off_s / bytes_)
-    say(f"CPU times of a gateway from the light loads: {json.dumps(cpu)}")
+    say(f"CPU times from the light loads: {json.dumps(cpu)}")
     return cpu
 
 

@@ -2,8 +2,8 @@
 
 As in Swift's source at d57c078e (swift/proxy/controllers/obj.py and base.py, swift/obj/server.py and diskfile.py). A
 worker process of an object server blocks while it reads or writes data, so it is held meanwhile; it syncs files and
-directories in threads. The bytes of a PUT pass links and drives at the same time; those of a GET are sent after they
-have been read.
+directories in threads. The bytes of a PUT pass links and drives at the same time. Those of a GET are sent while
+the next ones are read; of a hedged one, after all have been read.
 
 Stages that take no time are left out.
 """
@@ -98,9 +98,16 @@ class Routes:
             if kind.op == "GET":
                 visits += self._further_reads(kind, at, size) * (kind.accesses - 1)
             branches.append(tuple(visits))
+        if kind.op != "GET":
+            return (*self._request(kind.op, "reads"), Stage(tuple(branches), needed, delivers=True), *self._respond())
+        links, last = self._links_of_read(), 1.0
+        if kind.accesses > 1 and not hedged:  # all bytes but those of the last read are sent while others are read
+            last = 1 / kind.accesses
+            branches += [(visit,) for visit in _scaled(links, 1 - last)]
+            needed = len(branches)
         fetch = Stage(tuple(branches), needed, delivers=True)
-        moved = self._parallel(self._sent(kind)) if kind.op == "GET" else ()
-        return (*self._request(kind.op, "reads"), fetch, *moved, *self._respond())
+        moved = self._parallel([*_scaled(links, last), *self._proxy_bytes("GET")])
+        return (*self._request("GET", "reads"), fetch, *moved, *self._respond())
 
     def _opened(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
         """The work of an object server until it responds, with the first bytes of the object."""
@@ -117,7 +124,7 @@ class Routes:
         visits = self._access(kind, at, self.read, self.drives.read_latency, pieces)
         return self._held(at, [*visits, *self._bytes_of(kind, at, pieces)])
 
-    def _sent(self, kind: Kind) -> list[Visit]:
+    def _links_of_read(self) -> list[Visit]:
         """The bytes of an object on their way to the client: of hedged reads, those of the first servers in order."""
         visits = []
         if self.hosts.nic:
@@ -128,7 +135,6 @@ class Routes:
             wire = ServiceDemand(per_byte=1 / self.proxies.nic)
             visits += [Visit(self.places.proxy(part), wire) for part in ("in", "out")]
         visits += self.stations.clients.transfer("down")
-        visits += self._proxy_bytes(kind.op)
         return visits
 
     # Writes.
@@ -356,3 +362,8 @@ class Routes:
     def _parallel(self, branches: Sequence[Visit | tuple[Visit, ...]]) -> Stages:
         chains = tuple(branch if isinstance(branch, tuple) else (branch,) for branch in branches)
         return (Stage(chains, len(chains)),) if chains else ()
+
+
+def _scaled(visits: Sequence[Visit], by: float) -> list[Visit]:
+    """Return the visits with demands of a fraction."""
+    return [replace(visit, demand=visit.demand.scaled(by)) for visit in visits]

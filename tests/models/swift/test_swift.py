@@ -80,6 +80,15 @@ def test_latencies_of_lone_requests():
     assert ran(cluster(), "PUT")[0] == pytest.approx(ways_s + PROXY_S + SERVER_S + 6 * ACCESS_S + UPDATE_S)
 
 
+@pytest.mark.parametrize("nic", [1e6, 100e6])
+def test_bytes_of_a_get_are_sent_while_the_next_ones_are_read(nic):
+    """The slower of both counts, and the last 64 KiB of 1 MiB are sent after they have been read."""
+    latency_s = ran(cluster(proxies={"nic": nic}), "GET", size=MIB)[0]
+    reads_s, sent_s = SERVER_S + 16 * ACCESS_S, MIB / nic
+    both_s = 2e-3 + PROXY_S + max(reads_s, sent_s * 15 / 16) + sent_s / 16
+    assert latency_s == pytest.approx(both_s, rel=0.01)
+
+
 def test_a_page_cache_collects_what_is_written():
     visits = ran(cluster(drives={"write_size": 0}), "PUT", size=MIB)[2]
     assert visits["drive"] == 5 * 3  # the data, three syncs of directories, one of the file
