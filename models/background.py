@@ -130,7 +130,7 @@ def _scheduled(work: BackgroundWork, stations: tuple[Station, ...], role: str) -
     if work.scheduling == "fifo":
         return stations
     weights = (work.weights.client, work.weights.recovery, work.weights.best_effort)
-    found = [replace(station, shares_server=False) for station in stations]
+    found = [replace(station, shares_server=False, parts=1) for station in stations]
     for number, station in enumerate(found):
         if station.role == role and station.discipline == Discipline.FIFO:
             found[number] = replace(station, discipline=_DISCIPLINES[work.scheduling], weights=weights)

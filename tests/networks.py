@@ -73,7 +73,8 @@ def paired(chosen: tuple[Station, ...], shares: bool) -> tuple[Station, ...]:
     """The stations, of which the first two neighbours that may do so share a server if `shares`."""
     for i in range(1, len(chosen)):
         if shares and chosen[i - 1].may_pair and chosen[i].may_pair:
-            return (*chosen[:i], dataclasses.replace(chosen[i], shares_server=True), *chosen[i + 1 :])
+            parts = 3 if chosen[i].discipline.batches else 1
+            return (*chosen[:i], dataclasses.replace(chosen[i], shares_server=True, parts=parts), *chosen[i + 1 :])
     return chosen
 
 

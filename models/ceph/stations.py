@@ -33,6 +33,8 @@ _CHOICES = {
     "least outstanding": Choice.LEAST_OUTSTANDING,
     "power of two": Choice.POWER_OF_TWO,
 }
+_COMMIT_ACCESSES = 4
+"""Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync."""
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
 
 _LONGEST_S = 3600.0  # for which batches of deferred writes are planned if the workload has no duration
@@ -233,7 +235,7 @@ class Stations:
             "drive": self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth),
             "kv": self._add(
                 f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
-                shares_server=self._commits_on_drive,
+                shares_server=self._commits_on_drive, parts=_COMMIT_ACCESSES if self._commits_on_drive else 1,
             ),
             "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred),
             "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads),

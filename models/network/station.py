@@ -55,6 +55,8 @@ class Station:
         queue_limit: pools: maximum number of waiting jobs.
         shares_server: whether it uses the server of the station before it: one job or batch of both is served at a
             time, in the order of arrival. Both are FIFO or batch servers, with one server, and no setup or caches.
+        parts: batches at a shared server: parts of a service, after each of which those that wait at the other station
+            are served first, like the accesses of a commit.
         poll_s, poll_limit: gates: polling interval of a waiting job, and maximum number of polls; 0 s: jobs pass as
             soon as the gate opens.
     """
@@ -70,6 +72,7 @@ class Station:
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
     shares_server: bool = False
+    parts: int = 1
     poll_s: float = 0.0
     poll_limit: int = UNBOUNDED
 
@@ -84,6 +87,8 @@ class Station:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} may have no caches")
         if not 0 <= self.age_bias <= 1 or (self.age_bias and not self.discipline.draws):
             raise ValueError(f"station {self.name!r}: age_bias must be from 0 to 1, and requires SIRO")
+        if self.parts < 1 or (self.parts > 1 and not (self.shares_server and self.discipline.batches)):
+            raise ValueError(f"station {self.name!r}: parts must be 1, or that of batches at a shared server")
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:

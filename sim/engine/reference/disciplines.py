@@ -115,6 +115,12 @@ class WeightedShare(Priority):
 
 
 class GroupCommit(Server):
+    """A batch server. At a shared one, a batch pauses after each part of its service, `paused_s` being since when."""
+
+    paused: list[Job] | None = None
+    paused_s = part_s = 0.0
+    parts_left = 0
+
     def _admit(self, job: Job) -> None:
         if self.busy:
             self._wait(job)
@@ -125,12 +131,20 @@ class GroupCommit(Server):
     def _commit(self, batch: list[Job]) -> None:
         duration = (batch[0].demand + (len(batch) - 1) * self.station.batch_item_s) / self.speed
         self.busy_s += duration
+        if self.station.shares_server:
+            self.parts_left = self.station.parts - 1
+            self.part_s = duration = duration / self.station.parts
         self.clock.at(self.clock._now + duration, self._depart, batch)
         for job in batch:
             self._begin(job)
 
     def _depart(self, event: simpy.Event) -> None:
         batch = event._value
+        if self.parts_left:
+            self.parts_left -= 1
+            self.paused, self.paused_s = batch, self.clock._now
+            self._hand_over()
+            return
         if batch[0].life != self.died:
             self.busy_s -= self.clock._now - self.deaths[batch[0].life]
             for job in batch:
@@ -145,8 +159,18 @@ class GroupCommit(Server):
         for job in batch:
             self.jobs.leave(job)
 
+    def _waits(self) -> bool:
+        return self.paused is not None or super()._waits()
+
+    def _oldest_s(self) -> float:
+        return self.paused_s if self.paused is not None else super()._oldest_s()
+
     def _serve_waiting(self) -> None:
-        self._commit([self._next() for _ in range(self.live)])
+        if self.paused is None:
+            self._commit([self._next() for _ in range(self.live)])
+        else:
+            self.clock.at(self.clock._now + self.part_s, self._depart, self.paused)
+            self.paused = None
 
 
 class ProcessorSharing(Server):

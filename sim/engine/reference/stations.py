@@ -125,11 +125,15 @@ class Server:
         """Free the server of a pair, and let it serve the job that has waited longest."""
         for server in self.pair:
             server.busy = 0
-        waiting = [server for server in self.pair if server.live]
+        waiting = [server for server in self.pair if server._waits()]
         if waiting:
             chosen = min(waiting, key=lambda server: server._oldest_s())
             chosen._occupy()
             chosen._serve_waiting()
+
+    def _waits(self) -> bool:
+        """Whether a job or a batch needs the server."""
+        return self.live > 0
 
     def _serve_waiting(self) -> None:
         """Begin the next service."""

@@ -62,6 +62,32 @@ def test_commits_that_wait_are_one_batch_whatever_arrives_between():
     assert outcome.end_s == pytest.approx([0.1, 0.42, 0.52, 0.42, 0.42])
 
 
+PARTS = replace(LOG, parts=3)
+
+
+def test_data_that_wait_are_served_between_the_parts_of_a_commit():
+    """Parts from 0 to 0.1, 0.2 to 0.3 and 0.4 to 0.5, data between; those of the last part wait for its end."""
+    outcome = run(network(PARTS), [(0.0, 1), (0.05, 0), (0.25, 0), (0.45, 0)])
+    assert outcome.end_s == pytest.approx([0.5, 0.2, 0.4, 0.6])
+    assert outcome.busy_s[0] == pytest.approx(0.3) and outcome.busy_s[1] == pytest.approx(0.3)
+
+
+def test_all_data_that_wait_are_served_before_the_next_part_and_commits_after_the_last():
+    outcome = run(network(PARTS), [(0.0, 1), (0.03, 0), (0.06, 0), (0.07, 1), (0.25, 0)])
+    assert outcome.end_s == pytest.approx([0.6, 0.2, 0.3, 0.9, 0.5])
+
+
+def test_parts_without_data_between_are_one_commit():
+    whole, parted = (run(network(log), [(0.0, 1), (0.1, 1), (0.2, 1), (1.0, 0)]) for log in (LOG, PARTS))
+    assert parted.end_s == pytest.approx(whole.end_s)
+
+
+@pytest.mark.parametrize("station", [{"shares_server": False, "parts": 2}, {"parts": 0}])
+def test_only_batches_at_a_shared_server_have_parts(station):
+    with pytest.raises(ValueError, match="parts must be 1"):
+        replace(LOG, **station)
+
+
 def test_of_two_that_came_at_the_same_time_the_earlier_station_is_first():
     outcome = run(network(), [(0.0, 0), (0.05, 1), (0.05, 0)])
     assert outcome.end_s == pytest.approx([0.1, 0.5, 0.2])

@@ -28,7 +28,7 @@ static bool pairs_well(const Program *p, int64_t at)
 {
     const StationLayout *s = &p->stations[at];
     return s->shares_server == 0 ||
-           (s->shares_server == 1 && at > 0 && s[-1].shares_server == 0 && may_pair(s) && may_pair(s - 1));
+           (s->shares_server >= 1 && (s->shares_server == 1 || BATCHES(s->discipline)) && at > 0 && s[-1].shares_server == 0 && may_pair(s) && may_pair(s - 1));
 }
 
 /* Whether a station shares its server with another one. */

@@ -81,6 +81,8 @@ static RARE void arrive_background(Engine *e, int64_t number)
 static RARE void depart_batch(Engine *e, int64_t first)
 {
     Station *at = station_at(e, token_at(e, first)->station);
+    if (UNLIKELY(at->paired) && pauses(e, at, first))
+        return;
     bool lost = is_lost(e, at, token_at(e, first));
     if (UNLIKELY(at->paired))
         hand_over(e, at); /* a pair cannot die */

@@ -102,7 +102,7 @@ typedef struct {
     int64_t servers;
     int64_t queue_limit;
     int64_t poll_limit;
-    int64_t shares_server; /* with the station before it */
+    int64_t shares_server; /* with the station before it, in so many parts; 0: not */
     double batch_item_s;
     double poll_s; /* 0: waiting jobs do not poll */
     double setup_s;

@@ -90,6 +90,10 @@ typedef struct {
     int32_t *waiting;    /* SIRO: the queue */
     int64_t choices;     /* SIRO: random words taken */
     double warm_fraction, warm_at_s; /* of the caches, and the time at which it was calculated */
+    int64_t paused;      /* first token of a batch between two parts of its service, plus 1; 0: none */
+    double paused_s;     /* since when */
+    double part_s;       /* of a batch's service, of which some more are to come */
+    int64_t parts_left;
     double *death_s;     /* times when it died */
     int64_t death_capacity;
 } StationExtra;

@@ -54,20 +54,56 @@ static inline Station *partner_of(Station *at)
     return at->paired == 1 ? at + 1 : at - 1;
 }
 
+/* Whether a station of a pair needs the server. */
+static inline bool waits_in_pair(Engine *e, Station *at)
+{
+    return at->live > 0 || extra_of(e, at)->paused;
+}
+
+/* Since when; a batch between two parts of its service is before those that wait for the next one. */
+static RARE double waiting_since_s(Engine *e, Station *at)
+{
+    StationExtra *extra = extra_of(e, at);
+    return extra->paused ? extra->paused_s : oldest_s(e, at);
+}
+
+/* Serve the next part of a batch. */
+static RARE void resume(Engine *e, Station *at)
+{
+    StationExtra *extra = extra_of(e, at);
+    push(e, e->now_s + extra->part_s, DEPART_BATCH, extra->paused - 1);
+    extra->paused = 0;
+}
+
 /* Free the server of a pair, and let it serve the job that has waited longest; of two, that of the earlier station. */
 static RARE void hand_over(Engine *e, Station *at)
 {
     Station *first = at->paired == 1 ? at : at - 1, *second = first + 1;
-    bool is_free = first->live == 0 && second->live == 0;
-    first->busy = second->busy = !is_free;
-    if (is_free)
+    bool of_first = waits_in_pair(e, first), of_second = waits_in_pair(e, second);
+    first->busy = second->busy = of_first || of_second;
+    if (!of_first && !of_second)
         return;
-    bool is_first = second->live == 0 || (first->live > 0 && oldest_s(e, first) <= oldest_s(e, second));
+    bool is_first = !of_second || (of_first && waiting_since_s(e, first) <= waiting_since_s(e, second));
     Station *next = is_first ? first : second;
-    if (BATCHES(next->discipline))
+    if (extra_of(e, next)->paused)
+        resume(e, next);
+    else if (BATCHES(next->discipline))
         commit_next(e, next);
     else
         serve(e, next, next_job(e, next));
+}
+
+/* Whether a batch has more parts of its service to come; then those that wait at the other station are served first. */
+static RARE bool pauses(Engine *e, Station *at, int64_t first)
+{
+    StationExtra *extra = extra_of(e, at);
+    if (extra->parts_left == 0)
+        return false;
+    extra->parts_left--;
+    extra->paused = first + 1;
+    extra->paused_s = e->now_s;
+    hand_over(e, at);
+    return true;
 }
 
 /* Serve the next job on a free server. */
@@ -91,6 +127,12 @@ static void commit(Engine *e, Station *at, int64_t first, int64_t members)
     double item_s = layout_of(e, at)->batch_item_s;
     double duration_s = (token_at(e, first)->demand_s + (double)(members - 1) * item_s) / at->speed;
     at->busy_s += duration_s;
+    if (UNLIKELY(at->paired == 2)) {
+        StationExtra *extra = extra_of(e, at);
+        int64_t parts = layout_of(e, at)->shares_server;
+        extra->parts_left = parts - 1;
+        extra->part_s = duration_s /= (double)parts;
+    }
     push(e, e->now_s + duration_s, DEPART_BATCH, first);
     for (int64_t token = first; token != NIL; token = token_at(e, token)->next)
         started(e, at, token);
