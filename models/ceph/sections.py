@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from models.caches import Cache
 from models.ceph.mechanisms.redundancy import ProtectionField
@@ -155,6 +155,11 @@ class Osd(Strict):
     backend: Literal["bluestore", "filestore"] = Field(
         "bluestore", description="Back end that stores the objects on a drive."
     )
+    device_class: Literal["hdd", "ssd"] | None = Field(
+        None,
+        description="Class of the data device as the OSD sees it, from which the release's defaults follow; absent: "
+        "that of `device`. Virtual disks often report themselves as hard disks.",
+    )
     read: Annotated[Demand, Basis(f"{_QUINCY}: 102 cores at 305 K GET/s of 4 KB, 55 at 50.7 GB/s; spread assumed")] = (
         Field(_cpu(0.33e-3, 1.0e-9), description="CPU time of a read on an OSD; per-byte times apply to a chunk.")
     )
@@ -200,6 +205,20 @@ class Osd(Strict):
     )
 
 
+class GatewayCores(ProcessorCores):
+    """The cores of a gateway."""
+
+    shared: bool = Field(
+        False,
+        description="Whether collocated gateways and the OSDs of their host use all cores of it, as they do unless "
+        "they are bound to some; then `count` has no effect, and work takes equal parts of the cores.",
+    )
+
+
+def _as_gateway_cores(value: Any) -> Any:
+    return {"shared": True} if value == "shared" else value
+
+
 class Gateways(Strict):
     """The RADOS gateways (RGW), which are identical, and how requests are distributed over them.
 
@@ -213,10 +232,14 @@ class Gateways(Strict):
         False,
         description="Whether gateways run on the OSD hosts and share their NICs and cores; otherwise each has a host.",
     )
-    cores: Annotated[ProcessorCores, BARE_COUNT] = Field(
-        ProcessorCores(),
+    cores: Annotated[
+        GatewayCores,
+        BARE_COUNT,
+        BeforeValidator(_as_gateway_cores, json_schema_input_type=int | dict[str, Any] | Literal["shared"]),
+    ] = Field(
+        GatewayCores(),
         description="Cores that each gateway may use; a bare number is their count. If collocated, they are cores of "
-        "its host, with the speed of those, and the OSDs have the others.",
+        "its host, with the speed of those, and the OSDs have the others; or `shared`.",
     )
     scales_to: Annotated[int, Basis(f"{_QUINCY}: 13 to 15 cores used by each of 20 gateways", 1, 128)] = Field(
         14, ge=1, description="Largest number of cores that one gateway process can use; more of them stay idle."

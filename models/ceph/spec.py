@@ -79,10 +79,15 @@ class CephSpec(StoreSpec):
         return self.gateways.collocated and self.access.via_gateways
 
     @property
+    def shares_cores(self) -> bool:
+        """Whether gateways and OSDs use the same cores."""
+        return self.collocated and self.gateways.cores.shared
+
+    @property
     def osd_cores(self) -> int:
         """Number of cores of a host that its OSDs have."""
-        taken = self.gateways_per_host * self.gateways.cores.count if self.collocated else 0
-        return self.hosts.cores.count - taken
+        own = self.collocated and not self.shares_cores
+        return self.hosts.cores.count - (self.gateways_per_host * self.gateways.cores.count if own else 0)
 
     @property
     def gateway_cores(self) -> ProcessorCores:
@@ -105,11 +110,16 @@ class CephSpec(StoreSpec):
         gateways = self.gateways.count if self.access.via_gateways else 0
         return {
             "gateway": gateways,
-            "gateway_core": gateways * self.gateways.cores.count,
+            "gateway_core": 0 if self.shares_cores else gateways * self.gateways.cores.count,
             "osd_host": self.hosts.count,
             "drive": self.osds,
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
         }
+
+    @property
+    def defaults_of_hdd(self) -> bool:
+        """Whether OSDs have the defaults of hard disks."""
+        return self.device.rotational if self.osd.device_class is None else self.osd.device_class == "hdd"
 
     @property
     def failure_domains(self) -> int:
@@ -124,6 +134,9 @@ class CephSpec(StoreSpec):
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
+        self.client.hosts_among(self.hosts.count)
+        if self.gateways.cores.shared and not self.gateways.collocated:
+            raise ValueError("gateways.cores.shared: requires gateways.collocated: true")
         if self.osd_cores < 1:
             raise ValueError(
                 f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores.count} cores each leave no "
@@ -161,6 +174,11 @@ class CephSpec(StoreSpec):
                 raise ValueError(
                     f"faults.{number}.kind: host_down also stops the clients, which run on the hosts; it is allowed "
                     "with client.placement: own"
+                )
+            if isinstance(fault, GatewayDown | HostDown) and self.shares_cores:
+                raise ValueError(
+                    f"faults.{number}.kind: {fault.kind} requires gateways with cores of their own; they share those "
+                    "of their host (gateways.cores.shared)"
                 )
             if isinstance(fault, ReshardEvent | GatewayDown) and not self.access.via_gateways:
                 raise ValueError(f"faults.{number}.kind: {fault.kind} requires access s3; it is {self.access.kind}")

@@ -98,8 +98,10 @@ class Stations:
         self._names = _osd_parts(spec)
         self._parts = len(self._names)
         self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
+        # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
+        order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
         for h in range(hosts.count):
-            cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.SIRO, cores)
+            cpu = self._add(f"host {h} cpu", "osd host cpu", order, cores)
             self.host_cpus.append(cpu)
             of_host = self._host_links(h)
             of_host |= {"cpu": cpu, "latency": self.latency}
@@ -224,8 +226,11 @@ class Stations:
 
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
-        cores = self.spec.gateway_cores.effective(min(gateways.cores.count, gateways.scales_to))
-        cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
+        if self.spec.shares_cores:
+            cpu = self.host_cpus[g % len(self.host_cpus)]
+        else:
+            cores = self.spec.gateway_cores.effective(min(gateways.cores.count, gateways.scales_to))
+            cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
         parts = [name for name in ("up", "down", "dma") if name in self._names]
         if self.spec.collocated:
             host = g % self.spec.hosts.count * self.spec.hosts.drives
@@ -320,7 +325,7 @@ class Stations:
             if part in self._names:
                 stations = self._osds[::drives, self._names.index(part)]
                 self.scenario += speeds(self.timeline.links, stations.tolist())
-        if self.spec.collocated:
+        if self.spec.collocated and not self.spec.shares_cores:
             count, hosts = self.spec.gateways.count, self.spec.hosts.count
             collocated = [
                 (g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)

@@ -139,6 +139,7 @@ class MinioSpec(StoreSpec):
     def _parts_fit(self) -> MinioSpec:
         """Check that erasure sets can be laid out, and that racks have as many hosts."""
         _ = self.layouts
+        self.client.hosts_among(self.total_hosts)
         if self.hosts.count % self.hosts.racks:
             raise ValueError(f"hosts.racks: {self.hosts.count} hosts cannot be divided into {self.hosts.racks} racks")
         return self

@@ -66,7 +66,7 @@ class CostFunctions:
     @cached_property
     def bluestore(self) -> BlueStoreSettings:
         """BlueStore's settings with the release's defaults."""
-        return self.spec.bluestore.resolved(self.spec.release, self.spec.device.rotational)
+        return self.spec.bluestore.resolved(self.spec.release, self.spec.defaults_of_hdd)
 
     @cached_property
     def rocksdb(self) -> RocksDbOptions:

@@ -92,7 +92,7 @@ def returning(back: frozenset[int], written: float, spec: CephSpec, costs: CostF
 
 def duration_s(work: Work, spec: CephSpec, costs: CostFunctions) -> float:
     """Return how long OSDs move data during client load."""
-    media = ("hybrid" if spec.db else "hdd") if costs.drive.rotational else "ssd"
+    media = ("hybrid" if spec.db else "hdd") if spec.defaults_of_hdd else "ssd"
     return recovery_s(*work, spec.release, media, costs.is_filestore)
 
 
