@@ -276,7 +276,9 @@ class CostFunctions:
         mean_s = random_fraction * apart_s + (1 - random_fraction) * in_a_row_s
         if self.is_filestore:
             block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
-            mean_s += self.spec.filestore.metadata_writes * block_s
+            each = self.spec.pools.data.width / self.spec.osds
+            files, existing = self.load.written_objects * each, self.load.covered
+            mean_s = self.spec.filestore.flushed(mean_s, block_s, files, existing)
         return ServiceDemand(constant=mean_s, distribution=Lognormal(cv=0.5))  # spread assumed
 
     @cached_property
