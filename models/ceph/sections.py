@@ -103,7 +103,10 @@ class Hosts(Strict):
 
     count: MachineCount = Field(3, ge=1, description="Number of OSD hosts, over which the data are distributed.")
     drives: Annotated[int, Basis("assumed: a small cluster", 1, 106)] = Field(
-        4, ge=1, description="Number of OSDs per host, each with one drive."
+        4, ge=1, description="Number of data drives per host."
+    )
+    osds_per_drive: Annotated[int, Basis("Ceph's default: ceph-volume lvm batch --osds-per-device", 1, 4)] = Field(
+        1, ge=1, le=32, description="Number of OSDs that share each data drive, in equal parts."
     )
     cores: Annotated[HostCores, BARE_COUNT] = Field(
         HostCores(),
@@ -333,7 +336,11 @@ class Pools(Strict):
         int, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in", 1, 5)
     ] = Field(3, ge=1, le=10, description="Number of replicas of the index pool, which has the bucket indexes.")
     pg_num: Annotated[int, Basis("assumed: enough to load some dozens of OSDs evenly", 8, 65536)] = Field(
-        1024, ge=1, le=65536, description="Number of placement groups of the data pool; few of them load OSDs unevenly."
+        1024,
+        ge=1,
+        le=1 << 18,
+        description="Number of placement groups of the data pool; few of them load OSDs unevenly. Ceph allows 65,536 "
+        "unless mon_max_pool_pg_num is raised.",
     )
     failure_domain: Literal["host", "osd"] = Field(
         "host",

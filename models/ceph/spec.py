@@ -71,7 +71,12 @@ class CephSpec(StoreSpec):
     @property
     def osds(self) -> int:
         """Number of OSDs of the cluster."""
-        return self.hosts.count * self.hosts.drives
+        return self.hosts.count * self.osds_per_host
+
+    @property
+    def osds_per_host(self) -> int:
+        """Number of OSDs of a host."""
+        return self.hosts.drives * self.hosts.osds_per_drive
 
     @property
     def collocated(self) -> bool:
@@ -112,7 +117,7 @@ class CephSpec(StoreSpec):
             "gateway": gateways,
             "gateway_core": 0 if self.shares_cores else gateways * self.gateways.cores.count,
             "osd_host": self.hosts.count,
-            "drive": self.osds,
+            "drive": self.hosts.count * self.hosts.drives,
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
         }
 

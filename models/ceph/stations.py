@@ -86,7 +86,7 @@ class Stations:
         self._member_s = spec.osd.commit_member
         self._deferred = costs.deferred_limit
         # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
-        one_at_a_time = self._depth == 1 and not costs.drive.write_latency.takes_time
+        one_at_a_time = self._depth == spec.hosts.osds_per_drive == 1 and not costs.drive.write_latency.takes_time
         self._commits_on_drive = spec.db is None and one_at_a_time and spec.osd.backend == "bluestore"
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
@@ -97,7 +97,7 @@ class Stations:
         self.host_cpus: list[int] = []
         self._names = _osd_parts(spec)
         self._parts = len(self._names)
-        self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
+        self._osds = np.empty((spec.osds, self._parts), np.int32)
         # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
         order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
         for h in range(hosts.count):
@@ -105,16 +105,18 @@ class Stations:
             self.host_cpus.append(cpu)
             of_host = self._host_links(h)
             of_host |= {"cpu": cpu, "latency": self.latency}
-            for number, osd in enumerate(range(h * hosts.drives, (h + 1) * hosts.drives)):
+            for number, osd in enumerate(range(h * spec.osds_per_host, (h + 1) * spec.osds_per_host)):
                 if spec.db and number % spec.db.osds_per_device == 0:
                     name, depth = f"host {h} db {number // spec.db.osds_per_device}", spec.db.device.queue_depth
                     of_host["db"] = self._add(name, "db device", Discipline.FIFO, depth)
-                drive, kv, throttle = self._osd(osd)
-                mine = of_host | {"drive": drive, "kv": kv, "throttle": throttle}
+                if number % hosts.osds_per_drive == 0:
+                    of_host["drive"] = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
+                kv, throttle = self._osd(osd)
+                mine = of_host | {"kv": kv, "throttle": throttle}
                 self._osds[osd] = [mine[name] for name in self._names]
         if spec.client.on_storage_hosts:
             names = [name for name in ("cpu", "up", "down", "dma") if name in self._names]
-            columns = self._osds[:: hosts.drives, [self._names.index(name) for name in names]]
+            columns = self._osds[:: spec.osds_per_host, [self._names.index(name) for name in names]]
             self._add_clients([HostStations(**dict(zip(names, row, strict=True))) for row in columns.tolist()])
         self.groups: tuple[Group, ...] = ()
         if spec.access.via_gateways:
@@ -215,14 +217,13 @@ class Stations:
             found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING)
         return found
 
-    def _osd(self, osd: int) -> tuple[int, int, int]:
-        drive = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
+    def _osd(self, osd: int) -> tuple[int, int]:
         kv = self._add(
             f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
             shares_server=self._commits_on_drive,
         )  # fmt: skip
         throttle = self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred)
-        return drive, kv, throttle
+        return kv, throttle
 
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
@@ -233,7 +234,7 @@ class Stations:
             cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
         parts = [name for name in ("up", "down", "dma") if name in self._names]
         if self.spec.collocated:
-            host = g % self.spec.hosts.count * self.spec.hosts.drives
+            host = g % self.spec.hosts.count * self.spec.osds_per_host
             up, down, *dma = (int(self._osds[host, self._names.index(name)]) for name in parts)
         else:
             up, down, *dma = self._nic(f"rgw {g}", gateways.nic)
@@ -312,18 +313,22 @@ class Stations:
         """Add slowdowns: of drives, of commits if the log is on the drive, of cores and NICs; and rebuilding."""
         if not self.spec.faults:
             return
-        slow = self.timeline.slow
+        slow, of_drive = self.timeline.slow, self.spec.hosts.osds_per_drive
         drive, kv, latency = (self._osds[:, self._names.index(part)] for part in ("drive", "kv", "latency"))
-        for osd in sorted({slowdown[0] for slowdown in slow}):
-            latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
-        self.scenario += speeds(slow + self.timeline.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
+        for number in sorted({slowdown[0] for slowdown in slow}):
+            osd = number * of_drive
+            latency[osd : osd + of_drive] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
+        rebuilding = tuple((osd // of_drive, *times) for osd, *times in self.timeline.rebuilding)
+        self.scenario += speeds(slow + rebuilding, drive[::of_drive].tolist())
+        self.scenario += speeds(slow, latency[::of_drive].tolist())
         if self.spec.db is None:
-            self.scenario += speeds(slow, kv.tolist())
-        drives, cores = self.spec.hosts.drives, self.timeline.cores
+            for osd in range(of_drive):
+                self.scenario += speeds(slow, kv[osd::of_drive].tolist())
+        osds, cores = self.spec.osds_per_host, self.timeline.cores
         self.scenario += speeds(cores, self.host_cpus)
         for part in ("up", "down", "cluster_up", "cluster_down"):
             if part in self._names:
-                stations = self._osds[::drives, self._names.index(part)]
+                stations = self._osds[::osds, self._names.index(part)]
                 self.scenario += speeds(self.timeline.links, stations.tolist())
         if self.spec.collocated and not self.spec.shares_cores:
             count, hosts = self.spec.gateways.count, self.spec.hosts.count

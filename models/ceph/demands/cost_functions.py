@@ -85,7 +85,7 @@ class CostFunctions:
             allocated_bytes_per_shard=allocated,
             alloc_unit_bytes=self.bluestore.min_alloc_bytes,
             osds=spec.osds,
-            device_bytes=float(spec.device.capacity),
+            device_bytes=spec.device.capacity / spec.hosts.osds_per_drive,
             db_bytes=float(spec.db.size) if spec.db else 0.0,
             rocks=self.rocksdb,
             memory_target_bytes=float(spec.osd.memory_target),

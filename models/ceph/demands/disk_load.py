@@ -68,7 +68,7 @@ def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
     # A read of a replica or a chunk, a write of each of them.
     accesses = np.where(writes, spec.pools.data.width, np.where(reads, spec.pools.data.data_shards, 0.0)) * parallel
     accesses = np.where(reads, (1 - spec.stored.warm) * accesses, accesses)
-    total = float(accesses.sum())
+    total, drives = float(accesses.sum()), spec.hosts.count * spec.hosts.drives
     if not total:
         return DiskLoad()
     fraction = float(accesses[writes].sum()) / total
@@ -76,8 +76,8 @@ def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
     clients = _clients(trace.pacing)
     if clients is not None:
         harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
-        return DiskLoad(fraction, clients * float((accesses / harmonic).mean()) / spec.osds, *chosen)
-    at_once = total / len(trace) / spec.osds
+        return DiskLoad(fraction, clients * float((accesses / harmonic).mean()) / drives, *chosen)
+    at_once = total / len(trace) / drives
     return DiskLoad(fraction, _waiting(trace, at_once, _access_s(spec, trace, device, fraction)), *chosen)
 
 

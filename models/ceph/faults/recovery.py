@@ -37,8 +37,8 @@ def failed_osds(fault: OsdDown | HostDown, spec: CephSpec) -> frozenset[int]:
     """Return the OSDs that fail."""
     if isinstance(fault, OsdDown):
         return frozenset([fault.osd])
-    drives = spec.hosts.drives
-    return frozenset(range(fault.host * drives, (fault.host + 1) * drives))
+    osds = spec.osds_per_host
+    return frozenset(range(fault.host * osds, (fault.host + 1) * osds))
 
 
 def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:
