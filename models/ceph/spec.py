@@ -180,11 +180,6 @@ class CephSpec(StoreSpec):
                     f"faults.{number}.kind: host_down also stops the clients, which run on the hosts; it is allowed "
                     "with client.placement: own"
                 )
-            if isinstance(fault, GatewayDown | HostDown) and self.shares_cores:
-                raise ValueError(
-                    f"faults.{number}.kind: {fault.kind} requires gateways with cores of their own; they share those "
-                    "of their host (gateways.cores.shared)"
-                )
             if isinstance(fault, ReshardEvent | GatewayDown) and not self.access.via_gateways:
                 raise ValueError(f"faults.{number}.kind: {fault.kind} requires access s3; it is {self.access.kind}")
             for name, count in counts.items():

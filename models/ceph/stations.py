@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.access import Mysql
-from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.cost_functions import NOTHING, CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
@@ -119,6 +119,11 @@ class Stations:
             columns = self._osds[:: spec.osds_per_host, [self._names.index(name) for name in names]]
             self._add_clients([HostStations(**dict(zip(names, row, strict=True))) for row in columns.tolist()])
         self.groups: tuple[Group, ...] = ()
+        self._processes: list[int] = []
+        if spec.shares_cores and spec.faults:
+            self._processes = [
+                self._add(f"rgw {g} process", "rgw process", Discipline.INFINITE_SERVER) for g in range(gateways.count)
+            ]
         if spec.access.via_gateways:
             members = [self._gateway(g) for g in range(gateways.count)]
             self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32)),)
@@ -197,6 +202,15 @@ class Stations:
         """Return a part of the gateway that a request is bound to."""
         return Bound(0, _GATEWAY_PARTS.index(part))
 
+    def alive(self) -> tuple[Visit, ...]:
+        """Return a visit to the gateway's process, which takes no time unless the gateway has failed.
+
+        Gateways with cores of their own fail with these.
+        """
+        if not self._processes:
+            return ()
+        return (Visit(Bound(0, self.groups[0].members.shape[1] - 1), NOTHING),)
+
     def _add(self, name: str, role: str, discipline: Discipline, servers: int = 1, **more: float) -> int:
         self.all.append(Station(name, role, discipline, servers, **more))  # type: ignore[arg-type]
         return len(self.all) - 1
@@ -265,6 +279,8 @@ class Stations:
             for g in range(self.spec.gateways.count)
         ]
         members = np.insert(gateways.members, _GATEWAY_PARTS.index("reads"), reads, axis=1)
+        if self._processes:
+            members = np.column_stack([members, self._processes]).astype(np.int32)
         self.groups = (replace(gateways, members=members), *others)
 
     def _add_shards(self) -> int:
@@ -297,7 +313,8 @@ class Stations:
         """Add the effects of faults to the network."""
         timeline = self.timeline
         if timeline.gateways:
-            self.scenario += gateway_outages(timeline.gateways, self.groups[0].members, not self.spec.collocated)
+            members = np.array(self._processes, np.int32)[:, None] if self._processes else self.groups[0].members
+            self.scenario += gateway_outages(timeline.gateways, members, not self.spec.collocated)
         if len(timeline.epochs) > 1:
             # An always open gate replaces the lost members of a placement group: visits there take no time.
             open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)

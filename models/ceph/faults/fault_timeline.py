@@ -125,7 +125,7 @@ def gateway_outages(outages: Iterable[GatewayDown], members: NDArray[np.int32], 
 
     Args:
         outages: of gateways.
-        members: the group of the gateways: their cores, NIC up and down, tokens.
+        members: the group of the gateways: their cores, NIC up and down, tokens; or their processes.
         own_nic: whether the NIC fails with the gateway, because no OSDs share it.
     """
     actions, outages = [], tuple(outages)
