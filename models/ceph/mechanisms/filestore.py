@@ -77,7 +77,7 @@ class FileStore(Strict):
             "fitted to overwrites of 1,000 files (ZHAW, 2014): between shared inode blocks and a log force each", 0, 10
         ),
     ] = Field(
-        0.75, ge=0, description="Number of later writes elsewhere for a file that exists: its inode, or XFS's log."
+        0.5, ge=0, description="Number of later writes elsewhere for a file that exists: its inode, or XFS's log."
     )
     journal_header: Annotated[Bytes, Basis("assumed", 0, 1 << 16)] = Field(
         1024, description="Number of bytes that a journal entry adds to its data."
