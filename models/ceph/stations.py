@@ -335,7 +335,7 @@ class Stations:
         for number in sorted({slowdown[0] for slowdown in slow}):
             osd = number * of_drive
             latency[osd : osd + of_drive] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
-        rebuilding = tuple((osd // of_drive, *times) for osd, *times in self.timeline.rebuilding)
+        rebuilding = tuple((osd // of_drive, at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
         self.scenario += speeds(slow + rebuilding, drive[::of_drive].tolist())
         self.scenario += speeds(slow, latency[::of_drive].tolist())
         if self.spec.db is None:

@@ -110,9 +110,12 @@ class CostFunctions:
     def drive(self) -> Device:
         """The data device at its fill level; a hard disk reorders waiting accesses.
 
-        Accesses cover the objects that are read, and writes follow the newest objects.
+        Accesses cover the objects that are read, and writes follow the newest objects. Those that were written to freed
+        space are anywhere on the drive: allocators go on from where they were last (AvlAllocator::_pick_block_after),
+        and come to freed space at the end of the drive.
         """
         fill = min(max(self.state.fill_fraction, _LEAST_FRACTION), 1.0)
+        fill += self.spec.stored.churn * (1 - fill) if self.spec.device.rotational else 0.0
         stored, requested = self.spec.stored.objects, self.spec.stored.working_set
         newest = min(1.0, max(requested / stored, _LEAST_FRACTION)) if requested and stored else 1.0
         return self.spec.device.filled(fill, newest).at_depth(self.load.depth(self.spec.osd.read_depth))
