@@ -105,8 +105,8 @@ class Hosts(Strict):
     drives: Annotated[int, Basis("assumed: a small cluster", 1, 106)] = Field(
         4, ge=1, description="Number of data drives per host."
     )
-    osds_per_drive: Annotated[int, Basis("Ceph's default: ceph-volume lvm batch --osds-per-device", 1, 4)] = Field(
-        1, ge=1, le=32, description="Number of OSDs that share each data drive, in equal parts."
+    osds_per_drive: Annotated[int, Basis("Ceph's default: osds-per-device of ceph-volume lvm batch", 1, 4)] = Field(
+        1, ge=1, le=32, description="Number of OSDs on each data drive, with equal parts of it."
     )
     cores: Annotated[HostCores, BARE_COUNT] = Field(
         HostCores(),
