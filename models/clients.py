@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from models.client_policy import ClientPolicies
 from models.network.discipline import Discipline
@@ -64,6 +64,9 @@ class ClientMachines(ClientPolicies):
         description="Where the clients run: on machines of their own, or on the storage hosts, whose cores and NICs "
         "they use; then `machines`, `cores` and `nic` have no effect, and local transfers use no NIC.",
     )
+    hosts: Annotated[tuple[int, ...], Field(min_length=1)] | None = Field(
+        None, description="Numbers of the storage hosts on which the clients run, from 0; absent: all of them."
+    )
     cpu: dict[Op, Demand] = Field(
         {}, description="CPU time of the client for a request, by operation; 0 for operations not given."
     )
@@ -73,11 +76,31 @@ class ClientMachines(ClientPolicies):
         """Whether clients run on the storage hosts."""
         return self.placement == "storage_hosts"
 
+    @model_validator(mode="after")
+    def _runs_somewhere(self) -> ClientMachines:
+        if self.hosts is not None and not self.on_storage_hosts:
+            raise ValueError(f"hosts: require placement storage_hosts; it is {self.placement}")
+        if self.hosts is not None and len(set(self.hosts)) < len(self.hosts):
+            raise ValueError("hosts: one is named twice; each is allowed once")
+        return self
+
     def cpu_demand(self, op: Op) -> ServiceDemand | None:
         """Return the CPU demand of a request on a core of its client; None: the spec does not give it."""
         demand = self.cpu.get(op)
         speed = 1.0 if self.on_storage_hosts or self.cores is None else self.cores.speed
         return demand if demand is None or speed == 1 else demand.scaled(1 / speed)
+
+    def hosts_among(self, count: int) -> tuple[int, ...]:
+        """Return the numbers of the storage hosts on which the clients run, of `count` hosts.
+
+        Raises:
+            ValueError: a host does not exist.
+        """
+        if self.hosts is None:
+            return tuple(range(count))
+        if wrong := [host for host in self.hosts if not 0 <= host < count]:
+            raise ValueError(f"client.hosts: there is no host {wrong[0]}; allowed are 0 to {count - 1}")
+        return self.hosts
 
     def unused(self) -> list[str]:
         """Return the paths of client machines that have no effect with the other values."""
@@ -124,14 +147,15 @@ class ClientStations:
         Args:
             client: the section of the spec.
             add: adds a station and returns its index.
-            hosts: the storage hosts, for clients that run there.
+            hosts: the storage hosts, for clients that run on all of them or on some.
             group: index of the group in `groups`.
             latency: an infinite server for the CPU time of clients without a limited number of cores.
             connections: number of connections that together reach the rate of a client machine's NIC.
         """
         self._client, self._add, self._latency, self._connections = client, add, latency, connections
-        self._machines = list(hosts) if client.on_storage_hosts else [self._machine(0)]
-        self._count = len(hosts) if client.on_storage_hosts else client.machines
+        used = [hosts[host] for host in client.hosts_among(len(hosts))] if client.on_storage_hosts else []
+        self._machines = used or [self._machine(0)]
+        self._count = len(used) or client.machines
         self._at: dict[str, int | Bound] = dict(self._machines[0].parts)
         if self._count > 1:
             self._at = {name: Bound(group, position) for position, name in enumerate(self._at)}

@@ -97,7 +97,7 @@ class Rows:
 
     def _place(self, groups: int, width: int, out: frozenset[int], seed: int) -> Osds:
         hosts, domain = self.spec.hosts, self.spec.pools.failure_domain
-        return _placed(groups, width, hosts.count, hosts.drives, domain, out, seed)
+        return _placed(groups, width, hosts.count, self.spec.osds_per_host, domain, out, seed)
 
 
 @lru_cache(maxsize=64)

@@ -19,8 +19,9 @@ def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
     """Yield more gateways, cores, index shards, hosts or drives, a larger block.db, and other protections of data."""
     if spec.access.via_gateways:
         yield from ({"gateways.count": n} for n in more(spec.gateways.count))
-        cores = {min(n, spec.gateways.scales_to) for n in more(spec.gateways.cores.count)}
-        yield from ({"gateways.cores.count": n} for n in sorted(cores) if n > spec.gateways.cores.count)
+        if not spec.shares_cores:
+            cores = {min(n, spec.gateways.scales_to) for n in more(spec.gateways.cores.count)}
+            yield from ({"gateways.cores.count": n} for n in sorted(cores) if n > spec.gateways.cores.count)
         if not spec.buckets.resharding.dynamic:
             needed = math.ceil(at_end.stored.objects / at_end.workload.total_buckets / OBJECTS_PER_SHARD)
             shards = {needed, 4 * spec.buckets.shards}

@@ -355,7 +355,7 @@ class Routes:
         complete: Branch = (self.hop, *self._index_work(0), turn, *self._log(self.at.index_osd(0)), done)
         replicas = [self._index_commit(member, looks_up=False) for member in range(1, self.spec.index_replicas)]
         return [
-            single(Visit(self.at.gateway("cpu"), demand.scaled(AFTER_DATA))),
+            single(*self.at.alive(), Visit(self.at.gateway("cpu"), demand.scaled(AFTER_DATA))),
             self._not_waited_for(complete, *replicas, *later, *self._compactions()),
             self._respond(),
         ]
@@ -427,7 +427,8 @@ class Routes:
         sent = (self.hop, *(self.net.client("up") if op == "PUT" else ()))
         if self.at.proxy:
             sent = (*sent, *self.at.proxy.request(with_body=op == "PUT"), self.hop)
-        return single(*visits, self._slot(), *sent, *arrive, Visit(self.at.gateway("cpu"), demand, ties=True), *key)
+        work = (*self.at.alive(), Visit(self.at.gateway("cpu"), demand, ties=True))
+        return single(*visits, self._slot(), *sent, *arrive, *work, *key)
 
     def _respond(self) -> Stage:
         """A response without a body reaches the client."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from models.caches import Cache
 from models.ceph.mechanisms.redundancy import ProtectionField
@@ -105,7 +105,10 @@ class Hosts(Strict):
 
     count: MachineCount = Field(3, ge=1, description="Number of OSD hosts, over which the data are distributed.")
     drives: Annotated[int, Basis("assumed: a small cluster", 1, 106)] = Field(
-        4, ge=1, description="Number of OSDs per host, each with one drive."
+        4, ge=1, description="Number of data drives per host."
+    )
+    osds_per_drive: Annotated[int, Basis("Ceph's default: osds-per-device of ceph-volume lvm batch", 1, 4)] = Field(
+        1, ge=1, le=32, description="Number of OSDs on each data drive, with equal parts of it."
     )
     cores: Annotated[HostCores, BARE_COUNT] = Field(
         HostCores(),
@@ -158,6 +161,11 @@ class Osd(Strict):
 
     backend: Literal["bluestore", "filestore"] = Field(
         "bluestore", description="Back end that stores the objects on a drive."
+    )
+    device_class: Literal["hdd", "ssd"] | None = Field(
+        None,
+        description="Class of the data device as the OSD sees it, from which the release's defaults follow; absent: "
+        "that of `device`. Virtual disks often report themselves as hard disks.",
     )
     read: Annotated[Demand, Basis(f"fitted to reads of 4 KiB; {_REEF}; per byte of Quincy; spread assumed")] = Field(
         _cpu(0.07e-3, 1.0e-9),
@@ -230,6 +238,20 @@ class Osd(Strict):
     )
 
 
+class GatewayCores(ProcessorCores):
+    """The cores of a gateway."""
+
+    shared: bool = Field(
+        False,
+        description="Whether collocated gateways and the OSDs of their host use all cores of it, as they do unless "
+        "they are bound to some; then `count` has no effect, and work takes equal parts of the cores.",
+    )
+
+
+def _as_gateway_cores(value: Any) -> Any:
+    return {"shared": True} if value == "shared" else value
+
+
 class Gateways(Strict):
     """The RADOS gateways (RGW), which are identical, and how requests are distributed over them.
 
@@ -243,10 +265,14 @@ class Gateways(Strict):
         False,
         description="Whether gateways run on the OSD hosts and share their NICs and cores; otherwise each has a host.",
     )
-    cores: Annotated[ProcessorCores, BARE_COUNT] = Field(
-        ProcessorCores(),
+    cores: Annotated[
+        GatewayCores,
+        BARE_COUNT,
+        BeforeValidator(_as_gateway_cores, json_schema_input_type=int | dict[str, Any] | Literal["shared"]),
+    ] = Field(
+        GatewayCores(),
         description="Cores that each gateway may use; a bare number is their count. If collocated, they are cores of "
-        "its host, with the speed of those, and the OSDs have the others.",
+        "its host, with the speed of those, and the OSDs have the others; or `shared`.",
     )
     scales_to: Annotated[int, Basis(f"{_QUINCY}: 13 to 15 cores used by each of 20 gateways", 1, 128)] = Field(
         14, ge=1, description="Largest number of cores that one gateway process can use; more of them stay idle."
@@ -340,7 +366,11 @@ class Pools(Strict):
         int, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in", 1, 5)
     ] = Field(3, ge=1, le=10, description="Number of replicas of the index pool, which has the bucket indexes.")
     pg_num: Annotated[int, Basis("assumed: enough to load some dozens of OSDs evenly", 8, 65536)] = Field(
-        1024, ge=1, le=65536, description="Number of placement groups of the data pool; few of them load OSDs unevenly."
+        1024,
+        ge=1,
+        le=1 << 18,
+        description="Number of placement groups of the data pool; few of them load OSDs unevenly. Ceph allows 65,536 "
+        "unless mon_max_pool_pg_num is raised.",
     )
     failure_domain: Literal["host", "osd"] = Field(
         "host",

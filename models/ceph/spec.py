@@ -71,7 +71,12 @@ class CephSpec(StoreSpec):
     @property
     def osds(self) -> int:
         """Number of OSDs of the cluster."""
-        return self.hosts.count * self.hosts.drives
+        return self.hosts.count * self.osds_per_host
+
+    @property
+    def osds_per_host(self) -> int:
+        """Number of OSDs of a host."""
+        return self.hosts.drives * self.hosts.osds_per_drive
 
     @property
     def collocated(self) -> bool:
@@ -79,10 +84,15 @@ class CephSpec(StoreSpec):
         return self.gateways.collocated and self.access.via_gateways
 
     @property
+    def shares_cores(self) -> bool:
+        """Whether gateways and OSDs use the same cores."""
+        return self.collocated and self.gateways.cores.shared
+
+    @property
     def osd_cores(self) -> int:
         """Number of cores of a host that its OSDs have."""
-        taken = self.gateways_per_host * self.gateways.cores.count if self.collocated else 0
-        return self.hosts.cores.count - taken
+        own = self.collocated and not self.shares_cores
+        return self.hosts.cores.count - (self.gateways_per_host * self.gateways.cores.count if own else 0)
 
     @property
     def gateway_cores(self) -> ProcessorCores:
@@ -105,11 +115,16 @@ class CephSpec(StoreSpec):
         gateways = self.gateways.count if self.access.via_gateways else 0
         return {
             "gateway": gateways,
-            "gateway_core": gateways * self.gateways.cores.count,
+            "gateway_core": 0 if self.shares_cores else gateways * self.gateways.cores.count,
             "osd_host": self.hosts.count,
-            "drive": self.osds,
+            "drive": self.hosts.count * self.hosts.drives,
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
         }
+
+    @property
+    def defaults_of_hdd(self) -> bool:
+        """Whether OSDs have the defaults of hard disks."""
+        return self.device.rotational if self.osd.device_class is None else self.osd.device_class == "hdd"
 
     @property
     def failure_domains(self) -> int:
@@ -124,6 +139,9 @@ class CephSpec(StoreSpec):
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
+        self.client.hosts_among(self.hosts.count)
+        if self.gateways.cores.shared and not self.gateways.collocated:
+            raise ValueError("gateways.cores.shared: requires gateways.collocated: true")
         if self.osd_cores < 1:
             raise ValueError(
                 f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores.count} cores each leave no "

@@ -50,6 +50,7 @@ SPREADS: Mapping[str, Spread] = {
     "osd.commit_member": Spread(0.6, 1.8, "8 to 26 us: 110 K transactions/s on one OSD (Pacific 2022), slower cores"),
     "osd.read_depth": Spread(0.25, 1, "1 to 4: two published clusters of hard disks want 1"),
     "osd.random_write_fraction": Spread(0.6, 1.6, "0.3 to 0.8: a published cluster of hard disks wants 0.5"),
+    "filestore.overwrite_metadata_writes": Spread(0.2, 2, "0.1 to 1: shared blocks of inodes, or a log force for each"),
     "device.read": Spread(0.6, 1.7, _DRIVES),
     "device.write": Spread(0.4, 1.7, _DRIVES),
     "device.read_latency": Spread(0.8, 1.6, _DRIVES),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.access import Mysql
-from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.cost_functions import NOTHING, CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
@@ -56,7 +56,7 @@ class Osd:
 
 
 def _worker_threads(spec: CephSpec) -> int:
-    return spec.osd.threads or int(default("osd worker threads", spec.release, spec.device.rotational))
+    return spec.osd.threads or int(default("osd worker threads", spec.release, spec.defaults_of_hdd))
 
 
 def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
@@ -98,35 +98,44 @@ class Stations:
         self._threads = _worker_threads(spec)
         self._deferred = costs.deferred_limit
         # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
-        one_at_a_time = self._depth == 1 and not costs.drive.write_latency.takes_time
+        one_at_a_time = self._depth == spec.hosts.osds_per_drive == 1 and not costs.drive.write_latency.takes_time
         self._commits_on_drive = spec.db is None and one_at_a_time and spec.osd.backend == "bluestore"
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
         if not spec.client.on_storage_hosts:
             self._add_clients()
-        cores = usable_cores(hosts.cores.effective(spec.osd_cores), hosts.drives, spec.osd.contention)
+        cores = usable_cores(hosts.cores.effective(spec.osd_cores), spec.osds_per_host, spec.osd.contention)
         self.host_cpus: list[int] = []
         self._names = _osd_parts(spec)
         self._parts = len(self._names)
         self.has_pg_locks = "lock" in self._names
-        self._osds = np.empty((hosts.count * hosts.drives, self._parts), np.int32)
+        self._osds = np.empty((spec.osds, self._parts), np.int32)
+        # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
+        order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
         for h in range(hosts.count):
-            cpu = self._add(f"host {h} cpu", "osd host cpu", Discipline.SIRO, cores)
+            cpu = self._add(f"host {h} cpu", "osd host cpu", order, cores)
             self.host_cpus.append(cpu)
             of_host = self._host_links(h)
             of_host |= {"cpu": cpu, "latency": self.latency, "lock": self.latency}
-            for number, osd in enumerate(range(h * hosts.drives, (h + 1) * hosts.drives)):
+            for number, osd in enumerate(range(h * spec.osds_per_host, (h + 1) * spec.osds_per_host)):
                 if spec.db and number % spec.db.osds_per_device == 0:
                     name, depth = f"host {h} db {number // spec.db.osds_per_device}", spec.db.device.queue_depth
                     of_host["db"] = self._add(name, "db device", Discipline.FIFO, depth)
+                if number % hosts.osds_per_drive == 0:
+                    of_host["drive"] = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
                 mine = of_host | self._osd(osd)
                 self._osds[osd] = [mine[name] for name in self._names]
         if spec.client.on_storage_hosts:
             names = [name for name in ("cpu", "up", "down", "dma") if name in self._names]
-            columns = self._osds[:: hosts.drives, [self._names.index(name) for name in names]]
+            columns = self._osds[:: spec.osds_per_host, [self._names.index(name) for name in names]]
             self._add_clients([HostStations(**dict(zip(names, row, strict=True))) for row in columns.tolist()])
         self.groups: tuple[Group, ...] = ()
+        self._processes: list[int] = []
+        if spec.shares_cores and spec.faults:
+            self._processes = [
+                self._add(f"rgw {g} process", "rgw process", Discipline.INFINITE_SERVER) for g in range(gateways.count)
+            ]
         if spec.access.via_gateways:
             members = [self._gateway(g) for g in range(gateways.count)]
             self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32)),)
@@ -209,6 +218,15 @@ class Stations:
         """Return a part of the gateway that a request is bound to."""
         return Bound(0, _GATEWAY_PARTS.index(part))
 
+    def alive(self) -> tuple[Visit, ...]:
+        """Return a visit to the gateway's process, which takes no time unless the gateway has failed.
+
+        Gateways with cores of their own fail with these.
+        """
+        if not self._processes:
+            return ()
+        return (Visit(Bound(0, self.groups[0].members.shape[1] - 1), NOTHING),)
+
     def _add(self, name: str, role: str, discipline: Discipline, servers: int = 1, **more: float) -> int:
         self.all.append(Station(name, role, discipline, servers, **more))  # type: ignore[arg-type]
         return len(self.all) - 1
@@ -230,9 +248,8 @@ class Stations:
         return found
 
     def _osd(self, osd: int) -> dict[str, int]:
-        """Add the stations of an OSD alone; return them by name."""
+        """Add the stations of an OSD alone, but for its drive; return them by name."""
         return {
-            "drive": self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth),
             "kv": self._add(
                 f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
                 shares_server=self._commits_on_drive, parts=_COMMIT_ACCESSES if self._commits_on_drive else 1,
@@ -243,11 +260,14 @@ class Stations:
 
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
-        cores = self.spec.gateway_cores.effective(min(gateways.cores.count, gateways.scales_to))
-        cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
+        if self.spec.shares_cores:
+            cpu = self.host_cpus[g % len(self.host_cpus)]
+        else:
+            cores = self.spec.gateway_cores.effective(min(gateways.cores.count, gateways.scales_to))
+            cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
         parts = [name for name in ("up", "down", "dma") if name in self._names]
         if self.spec.collocated:
-            host = g % self.spec.hosts.count * self.spec.hosts.drives
+            host = g % self.spec.hosts.count * self.spec.osds_per_host
             up, down, *dma = (int(self._osds[host, self._names.index(name)]) for name in parts)
         else:
             up, down, *dma = self._nic(f"rgw {g}", gateways.nic)
@@ -278,6 +298,8 @@ class Stations:
             for g in range(self.spec.gateways.count)
         ]
         members = np.insert(gateways.members, _GATEWAY_PARTS.index("reads"), reads, axis=1)
+        if self._processes:
+            members = np.column_stack([members, self._processes]).astype(np.int32)
         self.groups = (replace(gateways, members=members), *others)
 
     def _add_shards(self) -> int:
@@ -316,7 +338,8 @@ class Stations:
         """Add the effects of faults to the network."""
         timeline = self.timeline
         if timeline.gateways:
-            self.scenario += gateway_outages(timeline.gateways, self.groups[0].members, not self.spec.collocated)
+            members = np.array(self._processes, np.int32)[:, None] if self._processes else self.groups[0].members
+            self.scenario += gateway_outages(timeline.gateways, members, not self.spec.collocated)
         if len(timeline.epochs) > 1:
             # An always open gate replaces the lost members of a placement group: visits there take no time.
             open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)
@@ -332,20 +355,24 @@ class Stations:
         """Add slowdowns: of drives, of commits if the log is on the drive, of cores and NICs; and rebuilding."""
         if not self.spec.faults:
             return
-        slow = self.timeline.slow
+        slow, of_drive = self.timeline.slow, self.spec.hosts.osds_per_drive
         drive, kv, latency = (self._osds[:, self._names.index(part)] for part in ("drive", "kv", "latency"))
-        for osd in sorted({slowdown[0] for slowdown in slow}):
-            latency[osd] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
-        self.scenario += speeds(slow + self.timeline.rebuilding, drive.tolist()) + speeds(slow, latency.tolist())
+        for number in sorted({slowdown[0] for slowdown in slow}):
+            osd = number * of_drive
+            latency[osd : osd + of_drive] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
+        rebuilding = tuple((osd // of_drive, at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
+        self.scenario += speeds(slow + rebuilding, drive[::of_drive].tolist())
+        self.scenario += speeds(slow, latency[::of_drive].tolist())
         if self.spec.db is None:
-            self.scenario += speeds(slow, kv.tolist())
-        drives, cores = self.spec.hosts.drives, self.timeline.cores
+            for osd in range(of_drive):
+                self.scenario += speeds(slow, kv[osd::of_drive].tolist())
+        osds, cores = self.spec.osds_per_host, self.timeline.cores
         self.scenario += speeds(cores, self.host_cpus)
         for part in ("up", "down", "cluster_up", "cluster_down"):
             if part in self._names:
-                stations = self._osds[::drives, self._names.index(part)]
+                stations = self._osds[::osds, self._names.index(part)]
                 self.scenario += speeds(self.timeline.links, stations.tolist())
-        if self.spec.collocated:
+        if self.spec.collocated and not self.spec.shares_cores:
             count, hosts = self.spec.gateways.count, self.spec.hosts.count
             collocated = [
                 (g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)

@@ -70,8 +70,15 @@ class Transfers:
     def remote_to_clients(self) -> float:
         """Fraction of the transfers between clients and the machines that they access that leave a host."""
         spec = self._spec
-        local = spec.client.on_storage_hosts and (spec.collocated or not spec.access.via_gateways)
-        return 1 - 1 / spec.hosts.count if local else 1.0
+        if not spec.client.on_storage_hosts:
+            return 1.0
+        if not spec.access.via_gateways:
+            return 1 - 1 / spec.hosts.count
+        if not spec.collocated:
+            return 1.0
+        clients = spec.client.hosts_among(spec.hosts.count)
+        gateways = [g % spec.hosts.count for g in range(spec.gateways.count)]
+        return 1 - sum(gateways.count(host) for host in clients) / (len(clients) * len(gateways))
 
     @property
     def remote_between_osds(self) -> float:
@@ -79,7 +86,7 @@ class Transfers:
         spec = self._spec
         if spec.pools.failure_domain == "host" or spec.osds == 1:
             return 1.0
-        return (spec.osds - spec.hosts.drives) / (spec.osds - 1)
+        return (spec.osds - spec.osds_per_host) / (spec.osds - 1)
 
     @property
     def remote_to_osds(self) -> float:

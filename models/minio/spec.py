@@ -139,6 +139,7 @@ class MinioSpec(StoreSpec):
     def _parts_fit(self) -> MinioSpec:
         """Check that erasure sets can be laid out, and that each rack has a host."""
         _ = self.layouts
+        self.client.hosts_among(self.total_hosts)
         if self.hosts.racks > self.hosts.count:
             raise ValueError(f"hosts.racks: is {self.hosts.racks}; {self.hosts.count} hosts allow at most as many")
         return self

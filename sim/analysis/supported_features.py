@@ -27,6 +27,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "weights",
         "queue_limit",
         "shares_server",
+        "parts",
         "poll_s",
         "poll_limit",
     },

@@ -66,7 +66,7 @@ class CostFunctions:
     @cached_property
     def bluestore(self) -> BlueStoreSettings:
         """BlueStore's settings with the release's defaults."""
-        return self.spec.bluestore.resolved(self.spec.release, self.spec.device.rotational)
+        return self.spec.bluestore.resolved(self.spec.release, self.spec.defaults_of_hdd)
 
     @cached_property
     def rocksdb(self) -> RocksDbOptions:
@@ -85,7 +85,7 @@ class CostFunctions:
             allocated_bytes_per_shard=allocated,
             alloc_unit_bytes=self.bluestore.min_alloc_bytes,
             osds=spec.osds,
-            device_bytes=float(spec.device.capacity),
+            device_bytes=spec.device.capacity / spec.hosts.osds_per_drive,
             db_bytes=float(spec.db.size) if spec.db else 0.0,
             rocks=self.rocksdb,
             memory_target_bytes=float(spec.osd.memory_target),
@@ -110,9 +110,12 @@ class CostFunctions:
     def drive(self) -> Device:
         """The data device at its fill level; a hard disk reorders waiting accesses.
 
-        Accesses cover the objects that are read, and writes follow the newest objects.
+        Accesses cover the objects that are read, and writes follow the newest objects. Those that were written to freed
+        space are anywhere on the drive: allocators go on from where they were last (AvlAllocator::_pick_block_after),
+        and come to freed space at the end of the drive.
         """
         fill = min(max(self.state.fill_fraction, _LEAST_FRACTION), 1.0)
+        fill += self.spec.stored.churn * (1 - fill) if self.spec.device.rotational else 0.0
         stored, requested = self.spec.stored.objects, self.spec.stored.working_set
         newest = min(1.0, max(requested / stored, _LEAST_FRACTION)) if requested and stored else 1.0
         return self.spec.device.filled(fill, newest).at_depth(self.load.depth(self.spec.osd.read_depth))
@@ -281,7 +284,9 @@ class CostFunctions:
         mean_s = random_fraction * apart_s + (1 - random_fraction) * in_a_row_s
         if self.is_filestore:
             block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
-            mean_s += self.spec.filestore.metadata_writes * block_s
+            each = self.spec.pools.data.width / self.spec.osds
+            files, existing = self.load.written_objects * each, self.load.covered
+            mean_s = self.spec.filestore.flushed(mean_s, block_s, files, existing)
         return ServiceDemand(constant=mean_s, distribution=Lognormal(cv=0.5))  # spread assumed
 
     @cached_property

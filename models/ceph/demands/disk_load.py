@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+import scipy.optimize
 from numpy.typing import NDArray
 
+from models.ceph.mechanisms.filestore import distinct
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.placement_rows import PARALLEL_STREAMS
 from models.ceph.spec import CephSpec
 from models.devices.devices import Device
+from models.network.placement import key_hashes
 from traces.tables import GET, PUT
 from traces.trace import Pacing, Trace
 
@@ -24,10 +27,14 @@ class DiskLoad:
     Attributes:
         write_fraction: fraction of writes among reads and writes of data.
         waiting: mean number of accesses at a drive that is busy, of which it can choose; infinite: many.
+        written_objects: number of objects that writes choose from; infinite: each write is of another one.
+        covered: fraction of these that the workload writes at all; the less, the more of its writes are the first one.
     """
 
     write_fraction: float = 1.0
     waiting: float = math.inf
+    written_objects: float = math.inf
+    covered: float = 0.0
 
     def random_fraction(self, without_reads: float) -> float:
         """Return the fraction of a disk's writes that require a seek.
@@ -61,16 +68,31 @@ def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
     # A read of a replica or a chunk, a write of each of them.
     accesses = np.where(writes, spec.pools.data.width, np.where(reads, spec.pools.data.data_shards, 0.0)) * parallel
     accesses = np.where(reads, (1 - spec.stored.warm) * accesses, accesses)
-    total = float(accesses.sum())
+    total, drives = float(accesses.sum()), spec.hosts.count * spec.hosts.drives
     if not total:
         return DiskLoad()
     fraction = float(accesses[writes].sum()) / total
+    chosen = _chosen(trace) if spec.osd.backend == "filestore" else (math.inf, 0.0)
     clients = _clients(trace.pacing)
     if clients is not None:
         harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
-        return DiskLoad(fraction, clients * float((accesses / harmonic).mean()) / spec.osds)
-    at_once = total / len(trace) / spec.osds
-    return DiskLoad(fraction, _waiting(trace, at_once, _access_s(spec, trace, device, fraction)))
+        return DiskLoad(fraction, clients * float((accesses / harmonic).mean()) / drives, *chosen)
+    at_once = total / len(trace) / drives
+    return DiskLoad(fraction, _waiting(trace, at_once, _access_s(spec, trace, device, fraction)), *chosen)
+
+
+def _chosen(trace: Trace) -> tuple[float, float]:
+    """Return from how many objects uniform choices would be as many different ones as a Trace writes, and their part.
+
+    The part is the fraction of these objects that it writes.
+    """
+    writes = np.flatnonzero(trace.op == PUT)
+    different = len(np.unique(key_hashes(trace)[writes]))
+    if different == len(writes):
+        return math.inf, 0.0
+    low, high = float(different), float(different) * len(writes)
+    objects = float(scipy.optimize.brentq(lambda count: distinct(count, len(writes)) - different, low, high))
+    return objects, different / objects
 
 
 def _parallel(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:

@@ -35,6 +35,8 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "gateways": not spec.access.via_gateways,
         "proxy": not spec.access.via_gateways,
         "gateways.nic": spec.collocated,
+        "gateways.cores": spec.shares_cores,
+        "gateways.scales_to": spec.shares_cores,
         "gateways.cache": not spec.gateways.cache.present,
         "osd.cache": not spec.osd.cache.present,
         "buckets": not spec.access.via_gateways,

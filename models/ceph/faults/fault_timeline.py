@@ -29,7 +29,7 @@ class FaultTimeline:
         reshards: reshards, in the order of their requests.
         outages: outages of OSDs and hosts.
         gateways: outages of gateways, also of those on failed hosts.
-        slow: drives that are slow or shared with a neighbour, by OSD.
+        slow: drives that are slow or shared with a neighbour, by number of the drive.
         rebuilding: drives that rebuild lost chunks, or recover what they missed, by OSD.
         cores, links: cores and NICs of OSD hosts that are shared with a neighbour, by host.
     """
@@ -66,7 +66,7 @@ def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
                 for g in range(fault.host, spec.gateways.count, spec.hosts.count)
             ]
         if isinstance(fault, SlowDrive):
-            slow.append((fault.osd, fault.at, fault.end_s, fault.speed))
+            slow.append((fault.osd // spec.hosts.osds_per_drive, fault.at, fault.end_s, fault.speed))
     neighbours = slow_parts(spec.faults, spec.hosts.drives)
     return FaultTimeline(
         _reshards(spec), tuple(outages), tuple(gateways), (*slow, *neighbours.shared_drives), tuple(rebuilding),
@@ -125,7 +125,7 @@ def gateway_outages(outages: Iterable[GatewayDown], members: NDArray[np.int32], 
 
     Args:
         outages: of gateways.
-        members: the group of the gateways: their cores, NIC up and down, tokens.
+        members: the group of the gateways: their cores, NIC up and down, tokens; or their processes.
         own_nic: whether the NIC fails with the gateway, because no OSDs share it.
     """
     actions, outages = [], tuple(outages)

@@ -37,8 +37,8 @@ def failed_osds(fault: OsdDown | HostDown, spec: CephSpec) -> frozenset[int]:
     """Return the OSDs that fail."""
     if isinstance(fault, OsdDown):
         return frozenset([fault.osd])
-    drives = spec.hosts.drives
-    return frozenset(range(fault.host * drives, (fault.host + 1) * drives))
+    osds = spec.osds_per_host
+    return frozenset(range(fault.host * osds, (fault.host + 1) * osds))
 
 
 def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:
@@ -92,7 +92,7 @@ def returning(back: frozenset[int], written: float, spec: CephSpec, costs: CostF
 
 def duration_s(work: Work, spec: CephSpec, costs: CostFunctions) -> float:
     """Return how long OSDs move data during client load."""
-    media = ("hybrid" if spec.db else "hdd") if costs.drive.rotational else "ssd"
+    media = ("hybrid" if spec.db else "hdd") if spec.defaults_of_hdd else "ssd"
     return recovery_s(*work, spec.release, media, costs.is_filestore)
 
 

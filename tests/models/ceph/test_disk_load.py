@@ -74,3 +74,12 @@ def test_reads_between_writes_cost_seeks():
         for fraction in (1, 0.5, 0)
     ]
     assert seeks[1] / seeks[0] == pytest.approx(1.5) and seeks[2] / seeks[0] == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("keys", "clients"), [(50, 8), (1000, 8), (20_000, 8)])
+def test_the_number_of_objects_that_filestore_overwrites_follows_from_a_trace(keys, clients):
+    many = ("workload.mix={PUT: 1}", "workload.operations=4000", f"workload.clients={clients}")
+    found = load("osd.backend=filestore", "release=jewel", f"workload.keys.count={keys}", *many)
+    assert found.written_objects == pytest.approx(keys, rel=0.1)
+    assert found.covered == pytest.approx(1 - (1 - 1 / keys) ** 4000, rel=0.1)
+    assert load(f"workload.keys.count={keys}", *many).written_objects == math.inf

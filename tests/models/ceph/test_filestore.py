@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.ceph.mechanisms.filestore import FileStore
+from models.ceph.mechanisms.filestore import FileStore, distinct
+from sim.simulate import simulate
+from tests.ceph_clusters import ceph
 
 STORE = FileStore()
 GIB = 1 << 30
@@ -84,3 +88,33 @@ def test_reads_are_bounded_and_memory_helps(objects, pgs, gib):
 def test_settings_of_nothing_are_refused(field):
     with pytest.raises(ValidationError, match=field):
         FileStore(**{field: 0})
+
+
+def test_a_flush_writes_each_file_once_however_often_it_was_overwritten():
+    """Of 500 writes of 500 files, 316 are of different ones; of 500 writes of many files, nearly all."""
+    store = FileStore(overwrite_metadata_writes=0)
+    assert store.flushed(0.004, 0.004, 500, 1.0) == pytest.approx(0.004 * (1 - (1 - 1 / 500) ** 500))
+    assert store.flushed(0.004, 0.004, 1e9, 1.0) == pytest.approx(0.004)
+    assert STORE.flushed(0.004, 0.003, math.inf, 0.0) == pytest.approx(0.004 + 1.5 * 0.003)
+    assert STORE.flushed(0.004, 0.003, 1e9, 1.0) == pytest.approx(0.004 + 0.5 * 0.003)
+
+
+@given(st.floats(1, 1e9), st.floats(1, 1e4))
+def test_different_ones_are_at_most_as_many_as_choices_and_objects(count, choices):
+    found = distinct(count, choices)
+    assert 0 < found <= min(count, choices) * (1 + 1e-9)
+
+
+def test_overwrites_of_few_files_are_flushed_together():
+    """Each write of a thousand files had the writes of a new file's data, inode and directory of its own."""
+    one = ("osd.backend=filestore", "device=hdd-7k2", "hosts.count=2", "pools.data=replica 2", "access=rados")
+    few, many = (
+        rate(*one, "release=jewel", "workload.mix={PUT: 1}", "workload.clients=64", "workload.operations=6000", keys)
+        for keys in ("workload.keys.count=1000", "workload.keys.count=100000000")
+    )
+    assert 2.5 * many < few < 4.5 * many
+
+
+def rate(*assignments: str) -> float:
+    run = simulate(ceph(*assignments))
+    return len(run.requests) / float(run.column("end_s").max())

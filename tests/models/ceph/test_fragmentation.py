@@ -10,7 +10,7 @@ from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.fragmentation import mean_extents
 from tests.ceph_clusters import READ, ceph, latency_s
 
-KIB = 1 << 10
+KIB, MIB = 1 << 10, 1 << 20
 DISK = ("device=hdd-7k2", 'db={"device": "nvme"}', "osd.random_write_fraction=0.5")
 
 
@@ -49,5 +49,21 @@ def test_aged_deferred_writes_are_apart():
 
     new_s, apart_s = deferred_s(), deferred_s("osd.random_write_fraction=1")
     assert new_s < apart_s
-    assert deferred_s("stored.churn=1", "stored.free_extent=16KiB") == pytest.approx(apart_s)
-    assert deferred_s("stored.churn=1", "stored.free_extent=4KiB") == pytest.approx(4 * apart_s, rel=0.05)
+    aged_s = deferred_s("stored.churn=1", "stored.free_extent=16KiB")
+    assert aged_s > apart_s  # over the whole drive
+    again_s = deferred_s("stored.churn=1", "stored.free_extent=16KiB", "osd.random_write_fraction=1")
+    assert again_s == pytest.approx(aged_s)
+    assert deferred_s("stored.churn=1", "stored.free_extent=4KiB") == pytest.approx(4 * aged_s, rel=0.05)
+
+
+def test_objects_in_freed_space_are_anywhere_on_the_drive():
+    """A drive that is filled to a hundredth seeks over that only while it is new."""
+    spans = [
+        CostFunctions(ceph(*DISK, "stored.objects=1e6", f"stored.churn={churn}"), 4 * MIB).drive.disk.span
+        for churn in (0, 0.5, 1)
+    ]
+    assert spans[0] < 0.3
+    assert spans[1] == pytest.approx((1 + spans[0]) / 2)
+    assert spans[2] == 1
+    flash = (CostFunctions(ceph("device=nvme", f"stored.churn={churn}"), 4096).drive for churn in (0, 1))
+    assert len({drive.write.constant for drive in flash}) == 1
