@@ -33,7 +33,7 @@ SILENT = {"detected_by": "heartbeat", **DOWN}
 )
 def test_faults_in_the_words_of_a_spec_which_takes_them(fault, event):
     assert fault_event(STORE, fault, 1.0, 4.0) == event
-    spec = with_faults(load_spec(ROOT / "examples" / "ceph" / "3vm-tentacle.yaml"), [event], "a Run")
+    spec = with_faults(load_spec(ROOT / "examples" / "ceph" / "box.yaml"), [event], "a Run")
     assert spec.faults[-1].model_dump(exclude_unset=True) == event
 
 
