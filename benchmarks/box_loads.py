@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import fnmatch
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import scipy
 
-from cli.parse.lab_fault import parse_lab_fault
 from traces.run import Run
 from traces.spec_file import validated
 from traces.tables import OPS
@@ -22,7 +23,7 @@ from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys
 from traces.workload.workload import Workload
-from validate.lab.fault_schedule import FaultSchedule
+from validate.lab.box.set_up import with_accesses
 from validate.lab.store import Store
 from validate.replay.plan import Options
 from validate.replay.replay import replay
@@ -44,7 +45,6 @@ class Load:
         gets: fraction of GETs; the others are PUTs of new names.
         clients: of a closed loop; 0: an open loop.
         rate_ops: of an open loop.
-        fault: with its time, as `tailcast replay` takes it; empty: none.
         keys: number of objects that GETs read.
     """
 
@@ -54,7 +54,6 @@ class Load:
     clients: int = 0
     rate_ops: float = 20.0
     duration_s: float = 8.0
-    fault: str = ""
     keys: int = 60
 
     def trace(self) -> Trace:
@@ -77,10 +76,18 @@ class Load:
 L = TypeVar("L", bound=Load)
 
 
-def measure(load: Load, store: Store, folder: Path) -> None:
-    """Measure a load, and write its Run."""
-    schedule = FaultSchedule(store, [parse_lab_fault(load.fault)] if load.fault else [])
-    run = replay(load.trace(), store.target, Options(max_in_flight=512), faults=schedule)
+def measure(load: Load, store: Store, folder: Path, look: Callable[[], dict[str, Any]] = dict) -> None:
+    """Measure a load, and write its Run with the accesses of the drives.
+
+    Args:
+        look: finds facts about the store while the load runs, which are added to those of the Run.
+    """
+    with ThreadPoolExecutor(1) as threads:
+        facts = threads.submit(look)
+        run = replay(load.trace(), store.target, Options(max_in_flight=512))
+        run = replace(run, info=run.info | facts.result())
+    if store.box is not None:
+        run = with_accesses(store.box, run)
     folder.parent.mkdir(parents=True, exist_ok=True)
     run.write(folder)
     cpu = run.info["cpu"]
@@ -122,15 +129,14 @@ class Figures:
         return 1000 * float(np.quantile(self.latency_s, q))
 
 
-def figures(run: Run, measured: Run) -> dict[str, Figures]:
-    """Return the figures of each operation, of requests during the fault if there is one."""
-    from_s = max((fault["at"] for fault in measured.info.get("lab_faults", ())), default=0.0)
-    arrival_s, end_s = run.column("arrival_s"), run.column("end_s")
+def figures(run: Run) -> dict[str, Figures]:
+    """Return the figures of each operation."""
+    end_s = run.column("end_s")
     ops, found = np.array(run.requests.column("op").to_pylist()), {}
     for op in sorted(set(ops)):
-        rows = (ops == op) & ~run.failed & (arrival_s >= from_s)
+        rows = (ops == op) & ~run.failed
         latency_s = np.sort(run.latency_s[rows])
-        found[str(op)] = Figures(rows.sum() / (end_s[rows].max() - from_s), latency_s)
+        found[str(op)] = Figures(rows.sum() / end_s[rows].max(), latency_s)
     return found
 
 
@@ -171,12 +177,12 @@ def print_table(names: Iterable[str], out: Path, predict: Callable[[str, Run], R
         again = f"{name}.1"
         run = Run.read(out / name)
         second = Run.read(out / again) if (out / again).is_dir() else None
-        forecast = figures(predict(name, run), run)
+        forecast = figures(predict(name, run))
         busy = run.info["cpu"]["busy_share"] - run.info["cpu"]["other_share"]
         mark = " (calibrated)" if name in fitted else " \\*" if busy >= _BUSY else ""
-        for op, ours in figures(run, run).items():
+        for op, ours in figures(run).items():
             found = errors(ours, forecast[op])
-            differ = errors(ours, figures(second, second)[op]) if second is not None else {}
+            differ = errors(ours, figures(second)[op]) if second is not None else {}
             if not mark:
                 for what, value in found.items():
                     ours_of.setdefault(what, []).append(abs(value))
@@ -196,6 +202,17 @@ def _short(one: Figures) -> str:
 
 def _percents(found: Mapping[str, float]) -> str:
     return " / ".join(f"{abs(found[what]):.0%}" if what in found else "-" for what in ("op/s", "p50", "tail", "W1"))
+
+
+def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Return the arguments of a benchmark of loads."""
+    parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
+    parser.add_argument("--only", action="append", metavar="GLOB", help="loads by name; repeatable")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--predict-only", action="store_true", help="measure nothing")
+    only.add_argument("--measure-only", action="store_true", help="predict nothing")
+    parser.add_argument("--repeats", type=int, default=1, help="times that each load is measured")
+    return parser.parse_args()
 
 
 def chosen(names: Iterable[str], patterns: Sequence[str] | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""The failures that are staged on a MinIO in a box: their loads, faults and phases, and what is read off a Run."""
+"""Failures that are staged on a store in a box: their loads, faults and phases, and what is read off a Run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from traces.workload.keys import UniformKeys
 from traces.workload.workload import Workload
 
 MIX = {"GET": 0.7, "PUT": 0.3}
-BEGIN_S = 20.0
 _SETTLED_S = 2.0
 
 
@@ -29,29 +28,35 @@ class Case:
 
     Attributes:
         fault: what fails, as `tailcast lab fault` has it, without its time; empty: nothing.
-        for_s, length_s: how long the fault lasts, and the load.
-        clients: of a closed loop; 0: an open loop of `rate_ops`. By default it is well below capacity: a drive is busy
-            for 0.12 of the time, and one that is five times slower for 0.6.
-        size, objects: size of all objects, and how many are there to be read.
+        begin_s, for_s, length_s: when the fault begins, how long it lasts, and the load.
+        clients: of a closed loop; 0: an open loop at `rate_ops`.
+        size, objects: bytes of each object, and number of those that GETs read.
         mix: operations of the load.
         policies: of the clients, as in the section `client` of a spec.
+        options: of the store.
+        hosts, drives, gateways: form of the store, if it is not the usual one; 0: as usual.
     """
 
     name: str
     fault: str = ""
     for_s: float = 30.0
     length_s: float = 90.0
+    begin_s: float = 20.0
     clients: int = 0
     rate_ops: float = 12.0
     size: str = "64KiB"
     objects: int = 100
     mix: tuple[tuple[str, float], ...] = tuple(MIX.items())
     policies: str = "{}"
+    options: tuple[tuple[str, str], ...] = ()
+    hosts: int = 0
+    drives: int = 0
+    gateways: int = 0
 
     @property
     def faults(self) -> list[str]:
         """The fault with its time, as `tailcast replay --fault` takes it."""
-        return [f"{self.fault} at {BEGIN_S:g}s for {self.for_s:g}s"] if self.fault else []
+        return [f"{self.fault} at {self.begin_s:g}s for {self.for_s:g}s"] if self.fault else []
 
     @property
     def client(self) -> ClientPolicies:
@@ -74,32 +79,9 @@ class Case:
 
     def facts(self) -> dict[str, Any]:
         """Return what a Run of the case was measured by."""
-        return {name: value for name, value in asdict(self).items() if name != "mix"} | {"mix": dict(self.mix)}
-
-
-_HEDGE = json.dumps({"hedge": {"after": "60ms", "budget": None}})
-_RETRY = json.dumps({"retry": {"retries": 2}})
-
-LIGHT = (
-    Case("light-get", clients=1, length_s=20, mix=(("GET", 1.0),)),
-    Case("light-put", clients=1, length_s=30, mix=(("PUT", 1.0),)),
-)
-"""Loads that CPU times are taken from."""
-
-CASES = (
-    *LIGHT,
-    Case("none"),
-    Case("drive-errors", "drive 3 errors"),
-    Case("drive-x5", "drive 3 x5"),
-    Case("drive-x5-hedged", "drive 3 x5", policies=_HEDGE),
-    Case("drive-frozen", "drive 3 frozen", for_s=60, length_s=120),
-    Case("host-killed", "host 1 killed"),
-    Case("host-killed-retried", "host 1 killed", policies=_RETRY),
-    Case("link-cut", "link 1 cut", for_s=60, length_s=120),
-    Case("nic-tenth", "link 1 10%"),
-    Case("drive-replaced", "drive 3 replaced", for_s=5, length_s=120, rate_ops=4, objects=400),
-    Case("drive-replaced-1MiB", "drive 3 replaced", for_s=5, length_s=120, rate_ops=2, size="1MiB", objects=200),
-)
+        return {name: value for name, value in asdict(self).items() if name not in ("mix", "options")} | {
+            "mix": dict(self.mix), "options": dict(self.options)
+        }  # fmt: skip
 
 
 def phases(run: Run) -> dict[str, tuple[float, float]]:

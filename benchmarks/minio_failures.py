@@ -6,38 +6,31 @@ Each case is measured on a box of its own, so that nothing is left of the case b
 Runs that are there are not measured again. The prediction takes drives and links from the shape, the CPU time of a GET
 and of a PUT from the light Runs, and the faults from what each Run recorded. Of several repetitions, the table has the
 one whose phases before and after the fault were least disturbed, by the p50 of their GETs.
+
+The load is well below capacity: a drive is busy for 0.12 of the time, and one that is five times slower for 0.6.
 """
 
 from __future__ import annotations
 
-import argparse
-import fnmatch
 import json
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from failure_cases import CASES, LIGHT, Case, figures, phases
+from box_failures import arguments, mean_figures, measure, say, stage_and_predict
+from failure_cases import Case
 
-from cli.parse.lab_fault import parse_lab_fault
 from models.minio.maintenance_sections import Stored
 from models.store import Spec, spec_of
 from sim.simulate import simulate
 from traces.run import Run
 from traces.spec_file import load_mapping
-from validate.lab import lab
-from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import read_shape
-from validate.lab.fault_schedule import FaultSchedule
 from validate.lab.store import Form
-from validate.replay.plan import Options
 from validate.replay.recorded_faults import recorded_faults, with_faults
 from validate.replay.recorded_policies import as_recorded, recorded_policies
-from validate.replay.replay import replay
 
 FORM = Form(drives=2, hosts=4)
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -46,34 +39,29 @@ _FITS, _LEAST_CPU_S, _LONGEST_PAUSE_S = 4, 1e-4, 0.35
 _LATE_S = 0.08
 """A PUT whose lock was refused is later than the lower quartile by more than this."""
 
+_HEDGE = json.dumps({"hedge": {"after": "60ms", "budget": None}})
+_RETRY = json.dumps({"retry": {"retries": 2}})
 
-def measure(case: Case, repeat: int, folder: Path) -> None:
-    """Measure a case on a box of its own, and write its Run."""
-    began_s = time.monotonic()
-    store = lab.up("minio", FORM, say, read_shape(SHAPE), seed=repeat)
-    up_s = time.monotonic() - began_s
-    try:
-        schedule = FaultSchedule(store, [parse_lab_fault(text) for text in case.faults])
-        options = Options(policies=case.client, max_in_flight=1024, timeout_s=120)
-        run = replay(case.trace(repeat), store.target, options, faults=schedule)
-        if run.info["aborted"]:
-            raise KeyboardInterrupt
-        assert store.box is not None
-        run = with_accesses(store.box, run)
-        for problem in schedule.problems:
-            say(f"warning: {problem}")
-    finally:
-        began_s = time.monotonic()
-        lab.down("minio")
-        down_s = time.monotonic() - began_s
-    facts = case.facts() | {"repeat": repeat, "up_s": up_s, "down_s": down_s}
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    replace(run, info=run.info | {"failure_case": facts}).write(folder)
-    cpu = run.info["cpu"]
-    say(
-        f"{case.name}/{repeat}: {len(run)} requests, {int(run.failed.sum())} errors, box up in {up_s:.1f} s, "
-        f"busy {cpu['busy_share']:.0%}, others {cpu['other_share']:.0%}"
-    )
+LIGHT = (
+    Case("light-get", clients=1, length_s=20, mix=(("GET", 1.0),)),
+    Case("light-put", clients=1, length_s=30, mix=(("PUT", 1.0),)),
+)
+"""Loads that CPU times are taken from."""
+
+CASES = (
+    *LIGHT,
+    Case("none"),
+    Case("drive-errors", "drive 3 errors"),
+    Case("drive-x5", "drive 3 x5"),
+    Case("drive-x5-hedged", "drive 3 x5", policies=_HEDGE),
+    Case("drive-frozen", "drive 3 frozen", for_s=60, length_s=120),
+    Case("host-killed", "host 1 killed"),
+    Case("host-killed-retried", "host 1 killed", policies=_RETRY),
+    Case("link-cut", "link 1 cut", for_s=60, length_s=120),
+    Case("nic-tenth", "link 1 10%"),
+    Case("drive-replaced", "drive 3 replaced", for_s=5, length_s=120, rate_ops=4, objects=400),
+    Case("drive-replaced-1MiB", "drive 3 replaced", for_s=5, length_s=120, rate_ops=2, size="1MiB", objects=200),
+)
 
 
 def fitted(light: dict[str, Run], data: dict[str, Any]) -> dict[str, Any]:
@@ -109,97 +97,25 @@ def predicted(spec: Spec, run: Run, seeds: int) -> dict[str, Any]:
     # MinIO does not withdraw the accesses of a request whose client hangs up.
     hedge = spec.client.hedge.model_copy(update={"cancel": False})
     spec = spec.model_copy(update={"client": spec.client.model_copy(update={"hedge": hedge})})
-    found = [figures(simulate(spec, run.trace, seed=seed), phases(run)) for seed in range(1, seeds + 1)]
-    result: dict[str, Any] = _mean(found)
-    return result
+    return mean_figures(spec, run, seeds)
 
 
-def _mean(found: Sequence[Any]) -> Any:
-    if isinstance(found[0], dict):
-        return {name: _mean([each[name] for each in found if name in each]) for name in found[0]}
-    return float(np.mean(found))
-
-
-def quietest(folders: Sequence[Path]) -> Run | None:
-    """Return the Run that was least disturbed without the fault; None if there is none."""
-    runs = [Run.read(folder) for folder in folders]
-    return min(runs, key=_undisturbed_s) if runs else None
-
-
-def _undisturbed_s(run: Run) -> float:
-    """Return the greatest p50 of GETs (or PUTs) of the phases without the fault."""
-    found = [of for name, of in figures(run, phases(run)).items() if name != "during"]
-    return max(float((of.get("GET") or of["PUT"])["p50"]) for of in found)
-
-
-def main() -> int:
-    """Measure what is missing, predict all, and print both."""
-    given = _arguments()
-    chosen = [c for c in CASES if not given.only or any(fnmatch.fnmatchcase(c.name, glob) for glob in given.only)]
-    for repeat in range(1, given.repeats + 1):
-        for case in () if given.predict_only else chosen:
-            folder = given.out / case.name / str(repeat)
-            if not folder.is_dir():
-                measure(case, repeat, folder)
-    measured = {case.name: quietest(sorted((given.out / case.name).glob("[0-9]*"))) for case in CASES}
-    light = {next(iter(dict(case.mix))): run for case in LIGHT if (run := measured[case.name]) is not None}
+def _fit(light: dict[str, Run]) -> Callable[[Case, Run], Spec]:
     data = fitted(light, load_mapping(SPEC))
     found = {"hosts.cpu": data["hosts"]["cpu"], "client.cpu": data["client"]["cpu"], **data["hosts"]["internode"]}
     say(f"from the light Runs: {json.dumps(found)}")
     spec = spec_of(data, str(SPEC))
-    runs = {case.name: run for case in chosen if (run := measured[case.name]) is not None}
-    rows = [(name, figures(run, phases(run)), predicted(spec, run, given.seeds)) for name, run in runs.items()]
-    print(
-        json.dumps([dict(zip(("case", "measured", "predicted"), row, strict=True)) for row in rows], indent=1)
-        if given.json
-        else "\n".join(table(rows))
-    )
+    return lambda case, run: spec
+
+
+def main() -> int:
+    """Measure what is missing, predict all, and print both."""
+    shape = read_shape(SHAPE)
+    stage_and_predict(
+        arguments(__doc__), CASES, LIGHT,
+        lambda case, repeat, folder: measure(case, repeat, folder, "minio", FORM, shape), _fit, predicted,
+    )  # fmt: skip
     return 0
-
-
-def table(rows: Sequence[tuple[str, dict[str, Any], dict[str, Any]]]) -> list[str]:
-    """Return the lines of a Markdown table: measured | predicted."""
-    names = (
-        "case",
-        "phase",
-        "op/s",
-        "errors",
-        "longest stall s",
-        "GET p50 ms",
-        "GET p95 ms",
-        "PUT p50 ms",
-        "PUT p95 ms",
-    )
-    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
-    for name, measured, forecast in rows:
-        for phase, ours in measured.items():
-            theirs = forecast[phase]
-            cells = [
-                f"{ours[k]:.{d}f} \\| {theirs[k]:.{d}f}"
-                for k, d in (("throughput_ops", 1), ("errors", 0), ("stall_s", 1))
-            ]
-            for op in ("GET", "PUT"):
-                for quantile in ("p50", "p95"):
-                    both = [1000 * each[op][quantile] if op in each else float("nan") for each in (ours, theirs)]
-                    cells.append(f"{both[0]:.0f} \\| {both[1]:.0f}")
-            lines.append(f"| {name} | {phase} | {' | '.join(cells)} |")
-    return lines
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
-    parser.add_argument("--only", action="append", metavar="GLOB", help="cases by name; repeatable")
-    parser.add_argument("--repeats", type=int, default=1, help="Runs of each case")
-    parser.add_argument("--seeds", type=int, default=3, help="simulations of each case")
-    parser.add_argument("--predict-only", action="store_true", help="measure nothing")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    return parser.parse_args()
-
-
-def say(text: str) -> None:
-    """Print a line on stderr."""
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from failure_cases import LIGHT
-from minio_failures import SPEC, fitted
+from minio_failures import LIGHT, SPEC, fitted
 
 from models.minio.maintenance import healed_s
 from models.minio.spec import MinioSpec

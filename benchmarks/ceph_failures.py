@@ -1,0 +1,104 @@
+"""Stages failures on a Ceph in a box, and predicts each from hardware alone: before, during and after the fault.
+
+    python benchmarks/ceph_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only | --measure-only]
+
+Each case is measured on a box of its own. The prediction is ``examples/ceph/box.yaml`` on drives of 8 ms, with the CPU
+times of a gateway at which the p50 of the light Runs is the measured one, and the faults that each Run recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from box_failures import arguments, measure, say, stage_and_predict
+from failure_cases import Case
+
+from models.store import Spec, spec_of
+from sim.simulate import simulate
+from traces.run import Run
+from traces.spec_file import load_mapping
+from validate.lab.box.shape import read_shape
+from validate.lab.store import Form
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "ceph" / "box.yaml"
+FORM = Form(1, 3, gateways=1, monitors=1)
+_ACCESS_S, _BLOB_BYTES, _COMMIT_ACCESSES = 0.008, 65536, 4
+_FITS, _LEAST_CPU_S = 3, 1e-4
+_OPTIONS = (("osd.bluestore_default_buffered_read", "false"),)
+"""So each GET reads its drive."""
+
+_ceph = partial(Case, rate_ops=10.0, objects=60, begin_s=10.0, options=_OPTIONS)
+
+LIGHT = (
+    _ceph("light-get", clients=1, length_s=12, mix=(("GET", 1.0),)),
+    _ceph("light-put", clients=1, length_s=15, mix=(("PUT", 1.0),)),
+)
+CASES = (
+    *LIGHT,
+    _ceph("osd-killed", "host 1 killed", for_s=25, length_s=55),
+    _ceph("host-killed", "host 1 killed", for_s=25, length_s=55, drives=2),
+    _ceph("drive-x5", "drive 1 x5", for_s=25, length_s=50),
+    _ceph("link-cut", "link 1 cut", for_s=45, length_s=75),
+    _ceph("drive-frozen", "drive 1 frozen", for_s=60, length_s=95),
+    _ceph("gateway-killed", "host 3 killed", for_s=20, length_s=45, gateways=2),
+    _ceph(
+        "gateway-killed-retried", "host 3 killed", for_s=20, length_s=45, gateways=2,
+        policies=json.dumps({"retry": {"retries": 2}}),
+    ),
+)  # fmt: skip
+
+
+def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
+    """Return the spec of a case: its hosts, drives and gateways, and the CPU times of a gateway in s."""
+    data = load_mapping(SPEC)
+    per_byte_s = _ACCESS_S / _BLOB_BYTES
+    device = {
+        "read": {"per_byte": per_byte_s},
+        "write": {"per_byte": per_byte_s},
+        "flush": _COMMIT_ACCESSES * _ACCESS_S,
+    }
+    gateways = {"count": case.gateways or FORM.gateways, "cpu": {op: {"constant": each} for op, each in cpu.items()}}
+    return data | {
+        "device": data["device"] | device,
+        "gateways": data["gateways"] | gateways,
+        "hosts": data["hosts"] | {"drives": case.drives or FORM.drives},
+        "osd": data["osd"] | {"cache": {}},
+    }
+
+
+def fitted(light: dict[str, Run]) -> dict[str, float]:
+    """Return the CPU times of a gateway in s at which the p50 of each light Run is the measured one."""
+    cpu = {"GET": 2e-3, "PUT": 4e-3}
+    for op, run in light.items():
+        for _ in range(_FITS):  # the latency is nearly linear in the CPU time
+            spec = spec_of(spec_data(LIGHT[0], cpu), str(SPEC))
+            off_s = float(np.median(run.latency_s) - np.median(simulate(spec, run.trace, seed=1).latency_s))
+            cpu[op] = max(_LEAST_CPU_S, cpu[op] + off_s)
+    return cpu
+
+
+def _fit(light: dict[str, Run]) -> Callable[[Case, Run], Spec]:
+    cpu = fitted(light)
+    say(f"CPU times of a gateway from the light Runs: {json.dumps(cpu)}")
+    return lambda case, run: spec_of(spec_data(case, cpu), str(SPEC))
+
+
+def main() -> int:
+    """Measure what is missing, predict all, and print both."""
+    shape = read_shape(SHAPE)
+    stage_and_predict(
+        arguments(__doc__), CASES, LIGHT,
+        lambda case, repeat, folder: measure(case, repeat, folder, "ceph", FORM, shape), _fit,
+    )  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

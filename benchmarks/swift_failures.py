@@ -1,0 +1,95 @@
+"""Stages failures on a Swift in a box, and predicts each from hardware alone: before, during and after the fault.
+
+    python benchmarks/swift_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only | --measure-only]
+
+Each case is measured on a box of its own, as a proxy remembers errors. Four hosts for three replicas, so that there is
+a handoff. The prediction is ``examples/swift/box.yaml`` with four hosts, the CPU times of a proxy at which the p50 of
+the light Runs is the measured one, and the options and faults of each Run.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from box_failures import arguments, measure, say, stage_and_predict
+from failure_cases import Case
+
+from models.store import Spec, spec_of
+from sim.simulate import simulate
+from traces.run import Run
+from traces.spec_file import load_mapping
+from validate.lab.box.shape import read_shape
+from validate.lab.store import Form
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "swift" / "box.yaml"
+FORM = Form(1, 4, gateways=1)
+_FITS, _LEAST_CPU_S = 3, 1e-4
+
+_swift = partial(Case, rate_ops=12.0, size="4KiB", objects=60, begin_s=10.0, mix=(("GET", 0.8), ("PUT", 0.2)))
+
+
+def _hedged(after_s: float) -> tuple[tuple[str, str], ...]:
+    return ("proxy.concurrent_gets", "true"), ("proxy.concurrency_timeout", f"{after_s:g}")
+
+
+LIGHT = (
+    _swift("light-get", clients=1, length_s=10, mix=(("GET", 1.0),)),
+    _swift("light-put", clients=1, length_s=12, mix=(("PUT", 1.0),)),
+)
+CASES = (
+    *LIGHT,
+    _swift("server-killed", "host 1 killed", for_s=25, length_s=45),
+    _swift("drive-x10", "drive 1 x10", for_s=25, length_s=45),
+    _swift("drive-x10-hedged", "drive 1 x10", for_s=25, length_s=45, options=_hedged(0.05)),
+    _swift("drive-x10-hedged-early", "drive 1 x10", for_s=25, length_s=45, options=_hedged(0.02)),
+    _swift("link-cut", "link 1 cut", for_s=30, length_s=55),
+    _swift("drive-frozen", "drive 1 frozen", for_s=40, length_s=65),
+    _swift("drive-frozen-hedged", "drive 1 frozen", for_s=40, length_s=65, options=_hedged(0.05)),
+)
+
+
+def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
+    """Return the spec of a case: its hosts and options, and the CPU times of a proxy in s."""
+    data, options = load_mapping(SPEC), dict(case.options)
+    own = {name.removeprefix("proxy."): json.loads(value) for name, value in options.items()}
+    proxies = own | {"cpu": {op: {"constant": each} for op, each in cpu.items()}}
+    hosts = {"count": FORM.hosts, "zones": FORM.hosts}
+    return data | {"proxies": data["proxies"] | proxies, "hosts": data["hosts"] | hosts}
+
+
+def fitted(light: dict[str, Run]) -> dict[str, float]:
+    """Return the CPU times of a proxy in s at which the p50 of each light Run is the measured one."""
+    cpu = {"GET": 4e-3, "PUT": 7e-3}
+    for op, run in light.items():
+        for _ in range(_FITS):  # the latency is nearly linear in the CPU time
+            spec = spec_of(spec_data(LIGHT[0], cpu), str(SPEC))
+            off_s = float(np.median(run.latency_s) - np.median(simulate(spec, run.trace, seed=1).latency_s))
+            cpu[op] = max(_LEAST_CPU_S, cpu[op] + off_s)
+    return cpu
+
+
+def _fit(light: dict[str, Run]) -> Callable[[Case, Run], Spec]:
+    cpu = fitted(light)
+    say(f"CPU times of a proxy from the light Runs: {json.dumps(cpu)}")
+    return lambda case, run: spec_of(spec_data(case, cpu), str(SPEC))
+
+
+def main() -> int:
+    """Measure what is missing, predict all, and print both."""
+    shape = read_shape(SHAPE)
+    stage_and_predict(
+        arguments(__doc__), CASES, LIGHT,
+        lambda case, repeat, folder: measure(case, repeat, folder, "swift", FORM, shape), _fit,
+    )  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
