@@ -3,8 +3,9 @@
     python benchmarks/swift_box.py --out OUT [--only 'get-*'] [--repeats 2] [--predict-only | --measure-only]
 
 The Run of a load is ``OUT/LOAD``; Runs that are there are not measured again. The prediction is
-``examples/swift/box.yaml`` on slower drives, with the CPU times of a proxy for GET and PUT, per request and per byte,
-at which the p50 of the light loads (one client) is the measured one. Everything else is that spec.
+``examples/swift/box.yaml`` on slower drives, with the times of an object server for GET and PUT, per request and per
+byte, at which the p50 of the light loads (one client) is the measured one: besides its CPU time a process waits for the
+calls of the FUSE file system (open, attributes). Everything else is that spec.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "swift" / "box.yaml"
 FORM = Form(1, 3, gateways=1)
 ACCESS_S = 0.024
-_FIRST_CPU = {"GET": {"constant": 3.7e-3, "per_byte": 5e-9}, "PUT": {"constant": 6.5e-3, "per_byte": 5e-9}}
+_FIRST_CPU = {"GET": {"constant": 2.9e-3, "per_byte": 4e-9}, "PUT": {"constant": 5e-3, "per_byte": 5.7e-9}}
 
 LIGHT = (
     Load("get-4KiB-c1", clients=1, duration_s=10.0),
@@ -76,10 +77,10 @@ HELD_OUT = (
 
 
 def spec_data(cpu: Cpu) -> dict[str, Any]:
-    """Return the spec with drives of `ACCESS_S` and the CPU times of a proxy."""
+    """Return the spec with drives of `ACCESS_S` and the times of an object server."""
     data = load_mapping(SPEC)
     drives = data["drives"] | dict.fromkeys(("read", "write", "sync"), ACCESS_S)
-    return data | {"drives": drives, "proxies": data["proxies"] | {"cpu": cpu}}
+    return data | {"drives": drives, "hosts": data["hosts"] | {"cpu": cpu}}
 
 
 def predicted(cpu: Cpu, load: Load, run: Run) -> Run:
