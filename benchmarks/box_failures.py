@@ -37,7 +37,7 @@ def measure(case: Case, repeat: int, folder: Path, name: str, form: Form, shape:
     up_s = time.monotonic() - began_s
     try:
         schedule = FaultSchedule(store, [parse_lab_fault(text) for text in case.faults])
-        options = Options(policies=case.client, max_in_flight=1024, timeout_s=120)
+        options = Options(policies=case.client, max_in_flight=1024, timeout_s=120, keep=True)
         run = replay(case.trace(repeat), store.target, options, faults=schedule)
         if run.info["aborted"]:
             raise KeyboardInterrupt

@@ -77,14 +77,14 @@ L = TypeVar("L", bound=Load)
 
 
 def measure(load: Load, store: Store, folder: Path, look: Callable[[], dict[str, Any]] = dict) -> None:
-    """Measure a load, and write its Run with the accesses of the drives.
+    """Measure a load, and write its Run with the accesses of the drives; its objects stay, as deletes would go on.
 
     Args:
         look: finds facts about the store while the load runs, which are added to those of the Run.
     """
     with ThreadPoolExecutor(1) as threads:
         facts = threads.submit(look)
-        run = replay(load.trace(), store.target, Options(max_in_flight=512))
+        run = replay(load.trace(), store.target, Options(max_in_flight=512, keep=True))
         run = replace(run, info=run.info | facts.result())
     if store.box is not None:
         run = with_accesses(store.box, run)

@@ -29,7 +29,7 @@ from validate.lab.store import Form
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "ceph" / "box.yaml"
 FORM = Form(1, 3, gateways=1, monitors=1)
-_ACCESS_S, _BLOB_BYTES, _COMMIT_ACCESSES = 0.008, 65536, 4
+_ACCESS_S, _COMMIT_ACCESSES = 0.008, 3  # after the write of the log
 _FITS, _LEAST_CPU_S = 3, 1e-4
 _OPTIONS = (("osd.bluestore_default_buffered_read", "false"),)
 """So each GET reads its drive."""
@@ -58,12 +58,7 @@ CASES = (
 def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
     """Return the spec of a case: its hosts, drives and gateways, and the CPU times of a gateway in s."""
     data = load_mapping(SPEC)
-    per_byte_s = _ACCESS_S / _BLOB_BYTES
-    device = {
-        "read": {"per_byte": per_byte_s},
-        "write": {"per_byte": per_byte_s},
-        "flush": _COMMIT_ACCESSES * _ACCESS_S,
-    }
+    device = {"read": _ACCESS_S, "write": _ACCESS_S, "flush": _COMMIT_ACCESSES * _ACCESS_S}
     gateways = {"count": case.gateways or FORM.gateways, "cpu": {op: {"constant": each} for op, each in cpu.items()}}
     return data | {
         "device": data["device"] | device,
