@@ -73,6 +73,19 @@ class Load:
         return Trace.of(table, replace(trace.pacing, repeat=False), self.name)
 
 
+UNSHAPED = "10GB/s"
+"""Rate of a link for objects of up to 64 KiB: the token bucket of a box's link passes so many bytes at once."""
+
+
+def unshaped(data: Mapping[str, Any], size: str, sections: Sequence[str]) -> dict[str, Any]:
+    """Return a spec whose sections have NICs as objects of a size meet them: those of up to 64 KiB need not wait.
+
+    They use less than a third of the rate, so that the bucket is full again before the next one.
+    """
+    is_small = not size.endswith("MiB")
+    return {**data, **{name: data[name] | {"nic": UNSHAPED} for name in sections if is_small}}
+
+
 L = TypeVar("L", bound=Load)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say
+from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say, unshaped
 
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.placement_rows import Rows
@@ -142,7 +142,7 @@ def placed(trace: Trace, places: Mapping[str, Sequence[int]], spec: CephSpec) ->
 
 def predicted(cpu: Cpu, load: Load, run: Run) -> Run:
     """Return a simulation with the faults of a Run."""
-    data: dict[str, Any] = load_mapping(SPEC)
+    data = unshaped(load_mapping(SPEC), load.size, ("hosts", "gateways"))
     # What was deferred stays in the buffers of its OSD until the next writes.
     stored = {"warm": 1.0} if load.size == "4KiB" and load.gets == 1 else {}
     changes = {"stored": stored, "osd": data["osd"] | {"cache": {}}}

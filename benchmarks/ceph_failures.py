@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from box_failures import arguments, measure, say, stage_and_predict
+from box_loads import unshaped
 from failure_cases import Case
 
 from models.store import Spec, spec_of
@@ -57,7 +58,7 @@ CASES = (
 
 def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
     """Return the spec of a case: its hosts, drives and gateways, and the CPU times of a gateway in s."""
-    data = load_mapping(SPEC)
+    data = unshaped(load_mapping(SPEC), case.size, ("hosts", "gateways"))
     device = {"read": _ACCESS_S, "write": _ACCESS_S, "flush": _COMMIT_ACCESSES * _ACCESS_S}
     gateways = {"count": case.gateways or FORM.gateways, "cpu": {op: {"constant": each} for op, each in cpu.items()}}
     return data | {

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say
+from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say, unshaped
 
 from models.network.service_demand import ServiceDemand
 from models.store import spec_of
@@ -76,16 +76,16 @@ HELD_OUT = (
 6.9 PUT/s of 4 KiB, 110 GET/s and 17 mixed requests/s of 64 KiB."""
 
 
-def spec_data(cpu: Cpu) -> dict[str, Any]:
+def spec_data(cpu: Cpu, size: str) -> dict[str, Any]:
     """Return the spec with drives of `ACCESS_S` and the times of an object server."""
-    data = load_mapping(SPEC)
+    data = unshaped(load_mapping(SPEC), size, ("client", "hosts", "proxies"))
     drives = data["drives"] | dict.fromkeys(("read", "write", "sync"), ACCESS_S)
     return data | {"drives": drives, "hosts": data["hosts"] | {"cpu": cpu}}
 
 
 def predicted(cpu: Cpu, load: Load, run: Run) -> Run:
     """Return a simulation of the requests of a Run."""
-    return simulate(spec_of(spec_data(cpu), str(SPEC)), run.trace, seed=1)
+    return simulate(spec_of(spec_data(cpu, load.size), str(SPEC)), run.trace, seed=1)
 
 
 def main() -> int:

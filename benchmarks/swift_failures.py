@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from box_failures import arguments, measure, say, stage_and_predict
+from box_loads import unshaped
 from failure_cases import Case
 
 from models.store import Spec, spec_of
@@ -57,7 +58,7 @@ CASES = (
 
 def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
     """Return the spec of a case: its hosts and options, and the times of an object server in s."""
-    data, options = load_mapping(SPEC), dict(case.options)
+    data, options = unshaped(load_mapping(SPEC), case.size, ("client", "hosts", "proxies")), dict(case.options)
     own = {name.removeprefix("proxy."): json.loads(value) for name, value in options.items()}
     times = {op: {"constant": each} for op, each in cpu.items()}
     hosts = {"count": FORM.hosts, "zones": FORM.hosts, "cpu": times}
