@@ -12,9 +12,10 @@ from models.field_paths import paths_of
 from models.origins import Written, origins_of
 from models.store import MODULES, spec_of, store_named
 from models.uncertainty import Uncertain, uncertain
+from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec_file import load_mapping, override
 
 CEPH: dict[str, Any] = {"store": "ceph", "workload": {"rate": 10, "duration": 1, "object_size": "4KiB"}}
 
@@ -111,6 +112,18 @@ def test_ranges_of_given_values_are_in_the_spec():
     assert len({spec.device.capacity for spec in drawn}) == 1 and len({spec.device.read.per_byte for spec in drawn}) > 1
     known = [u.path for u in of(ranged, known=("client.nic", "hosts")).unknowns]
     assert "client.nic" not in known and "hosts.cores.count" not in known
+
+
+ASSUMING = [path for path in sorted(EXAMPLES.rglob("*.yaml")) if "\nassumed:\n" in path.read_text()]
+
+
+@pytest.mark.parametrize("path", ASSUMING, ids=lambda path: path.stem)
+def test_the_ranges_of_examples_can_be_drawn(path):
+    data = load_mapping(path)
+    found = of(data)
+    given = [unknown.path for unknown in found.unknowns if unknown.is_given]
+    assert len(given) == len(data["assumed"])
+    assert found.drawn(0, 4, 1) != spec_of(data, "test")
 
 
 def test_values_of_a_profile_have_its_intervals():
