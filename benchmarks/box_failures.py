@@ -7,7 +7,7 @@ import fnmatch
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from validate.replay.plan import Options
 from validate.replay.recorded_faults import recorded_faults, with_faults
 from validate.replay.recorded_policies import as_recorded, recorded_policies
 from validate.replay.replay import replay
+
+_FITS, _LEAST_CPU_S = 3, 1e-4
 
 
 def measure(case: Case, repeat: int, folder: Path, name: str, form: Form, shape: Shape) -> None:
@@ -178,3 +180,22 @@ def arguments(doc: str | None) -> argparse.Namespace:
 def say(text: str) -> None:
     """Print a line on stderr."""
     print(text, file=sys.stderr, flush=True)
+
+
+def fitted(
+    light: Mapping[str, Run], first: Mapping[str, float], spec: Callable[[dict[str, float]], Spec]
+) -> dict[str, float]:
+    """Return the CPU times in s, by operation, at which the p50 of each light Run is the measured one.
+
+    Args:
+        light: Runs of one client, by operation.
+        first: CPU times to begin with.
+        spec: from CPU times to the spec of the light loads.
+    """
+    cpu = dict(first)
+    for op, run in light.items():
+        for _ in range(_FITS):  # the latency is nearly linear in the CPU time
+            off_s = float(np.median(run.latency_s) - np.median(simulate(spec(cpu), run.trace, seed=1).latency_s))
+            cpu[op] = max(_LEAST_CPU_S, cpu[op] + off_s)
+    say(f"CPU times from the light Runs: {json.dumps(cpu)}")
+    return cpu

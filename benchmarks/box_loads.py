@@ -74,7 +74,7 @@ class Load:
 
 
 UNSHAPED = "10GB/s"
-"""Rate of a link for objects of up to 64 KiB: the token bucket of a box's link passes so many bytes at once."""
+"""Rate of a link for objects of up to 64 KiB: the token bucket of a box's link passes them at once."""
 
 
 def unshaped(data: Mapping[str, Any], size: str, sections: Sequence[str]) -> dict[str, Any]:

@@ -15,13 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from box_failures import arguments, measure, say, stage_and_predict
+from box_failures import arguments, fitted, measure, stage_and_predict
 from box_loads import unshaped
 from failure_cases import Case
 
 from models.store import Spec, spec_of
-from sim.simulate import simulate
 from traces.run import Run
 from traces.spec_file import load_mapping
 from validate.lab.box.shape import read_shape
@@ -31,7 +29,6 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "ceph" / "box.yaml"
 FORM = Form(1, 3, gateways=1, monitors=1)
 _ACCESS_S, _COMMIT_ACCESSES = 0.008, 3  # after the write of the log
-_FITS, _LEAST_CPU_S = 3, 1e-4
 _OPTIONS = (("osd.bluestore_default_buffered_read", "false"),)
 """So each GET reads its drive."""
 
@@ -69,21 +66,12 @@ def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def fitted(light: dict[str, Run]) -> dict[str, float]:
-    """Return the CPU times of a gateway in s at which the p50 of each light Run is the measured one."""
-    cpu = {"GET": 2e-3, "PUT": 4e-3}
-    for op, run in light.items():
-        for _ in range(_FITS):  # the latency is nearly linear in the CPU time
-            spec = spec_of(spec_data(LIGHT[0], cpu), str(SPEC))
-            off_s = float(np.median(run.latency_s) - np.median(simulate(spec, run.trace, seed=1).latency_s))
-            cpu[op] = max(_LEAST_CPU_S, cpu[op] + off_s)
-    return cpu
-
-
 def _fit(light: dict[str, Run]) -> Callable[[Case, Run], Spec]:
-    cpu = fitted(light)
-    say(f"CPU times of a gateway from the light Runs: {json.dumps(cpu)}")
-    return lambda case, run: spec_of(spec_data(case, cpu), str(SPEC))
+    def spec(case: Case, cpu: dict[str, float]) -> Spec:
+        return spec_of(spec_data(case, cpu), str(SPEC))
+
+    cpu = fitted(light, {"GET": 2e-3, "PUT": 4e-3}, partial(spec, LIGHT[0]))
+    return lambda case, run: spec(case, cpu)
 
 
 def main() -> int:

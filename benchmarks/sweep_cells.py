@@ -46,7 +46,7 @@ _CYCLE = 10_000  # rows of a closed loop; they are taken again until the window 
 
 @dataclass(frozen=True)
 class Cell:
-    """One load: closed-loop clients, or an open loop at a share of the capacity; PUTs may be multipart uploads."""
+    """One load: closed-loop clients, or an open loop at a fraction of the capacity; PUTs may be multipart uploads."""
 
     workload: str
     size: str

@@ -16,8 +16,9 @@ from models.ceph.demands.disk_load import disk_load
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.multipart import S3Routes
 from models.ceph.object_size import object_bytes
+from models.ceph.osd_routes import Kind
 from models.ceph.rados_routes import DirectRoutes, MysqlRoutes
-from models.ceph.rgw_routes import Kind, Routes
+from models.ceph.rgw_routes import Routes
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Stations
 from models.multipart import simulated_parts

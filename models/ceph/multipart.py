@@ -8,7 +8,8 @@ removes the metadata object.
 
 from __future__ import annotations
 
-from models.ceph.rgw_routes import AFTER_DATA, Branch, Kind, Routes
+from models.ceph.osd_routes import Branch, Kind
+from models.ceph.rgw_routes import AFTER_DATA, Routes
 from models.multipart import further, without_body
 from models.network.route import Stage, Visit
 from models.network.service_demand import ServiceDemand

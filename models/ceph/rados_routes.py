@@ -1,6 +1,6 @@
 """The routes of native RADOS and RBD access, without gateways: RADOS, RBD volumes, databases on volumes.
 
-They visit neither a gateway nor a bucket index; reads and writes of RADOS objects are those of `rgw_routes`.
+They visit neither a gateway nor a bucket index; reads and writes of RADOS objects are those of `osd_routes`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from functools import partial
 
 from models.ceph.access import Mysql
 from models.ceph.demands.cost_functions import NOTHING, of_size
+from models.ceph.osd_routes import Branch, Kind
 from models.ceph.placement_rows import PARALLEL_STREAMS
-from models.ceph.rgw_routes import Branch, Kind, Routes
+from models.ceph.rgw_routes import Routes
 from models.network.route import Chance, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 

@@ -26,7 +26,7 @@ _RECOVERY_SLEEP_S = {"hdd": 0.1, "hybrid": 0.025, "ssd": 0.0}
 _RECOVERY_PRIORITY = 3 / (3 + 63)
 """osd_recovery_op_priority against osd_client_op_priority: recovery's fraction of a busy OSD without a sleep."""
 _LOG_ENTRIES, _LEAST_ENTRIES, _MOST_ENTRIES = 300_000, 250, 10_000
-"""osd_target_pg_log_entries_per_osd, osd_min_pg_log_entries, osd_max_pg_log_entries (defaults since Octopus)."""
+"""osd_target_pg_log_entries_per_osd, osd_min_pg_log_entries, osd_max_pg_log_entries (defaults, src/common/options)."""
 
 Osds = NDArray[np.int32]
 Work = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -58,7 +58,7 @@ def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:
 
 
 def is_backfill(written: float, spec: CephSpec) -> bool:
-    """Return whether placement groups are backfilled, because their logs are too short for so many written objects."""
+    """Return whether placement groups are backfilled: more objects were written than their logs have entries."""
     pools = spec.pools
     per_osd = max(1.0, pools.pg_num * pools.data.width / spec.osds)
     return written / pools.pg_num > min(max(_LOG_ENTRIES / per_osd, _LEAST_ENTRIES), _MOST_ENTRIES)
@@ -75,7 +75,7 @@ def returning(back: frozenset[int], written: float, spec: CephSpec, costs: CostF
     """Return the work for OSDs that are back after `written` objects of the cluster were written.
 
     The chunks that they miss are read from the others and written. Backfill also compares all objects of the placement
-    groups, which takes a lookup on each of their OSDs (PrimaryLogPG::scan_range).
+    groups, which takes a lookup on each of their OSDs (assumed).
     """
     groups, protection = rows.data(), spec.pools.data
     if spec.access.overwrites and spec.stored.objects:

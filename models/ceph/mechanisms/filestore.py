@@ -26,7 +26,7 @@ _BLOCK_BYTES = 4096
 
 
 def distinct(count: float, choices: float) -> float:
-    """Return the mean number of different ones among so many uniform choices of `count`; infinite: all differ."""
+    """Return the mean number of different ones among a number of uniform choices of `count`; infinite: all differ."""
     return choices if math.isinf(count) else -count * math.expm1(choices * math.log1p(-1 / max(count, 1 + 1e-9)))
 
 

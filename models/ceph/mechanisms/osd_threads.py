@@ -11,7 +11,7 @@ _GROUPS_PER_THREAD = 4
 
 
 def has_pg_locks(groups: float, threads: int) -> bool:
-    """Whether an OSD with so many placement groups executes fewer operations at the same time than it has threads.
+    """Whether an OSD has so few placement groups that it executes fewer operations at a time than it has threads.
 
     Operations of one placement group are executed one at a time. With 4 groups for each thread, a group has two of as
     many operations as there are threads for 11 % of them, which is left out.

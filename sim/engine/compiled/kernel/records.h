@@ -102,7 +102,7 @@ typedef struct {
     int64_t servers;
     int64_t queue_limit;
     int64_t poll_limit;
-    int64_t shares_server; /* with the station before it, in so many parts; 0: not */
+    int64_t shares_server; /* number of parts of a batch, if with the station before it; 0: not shared */
     double batch_item_s;
     double poll_s; /* 0: waiting jobs do not poll */
     double setup_s;
