@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, round_up, stripes
@@ -119,6 +119,9 @@ class BlueStoreSettings:
 _OF_RELEASE = Basis("Ceph's default of the release and drive: bluestore_*, src/common/options/global.yaml.in")
 
 
+_SHORTEST_INTERVAL_S = 0.1  # each end of an interval is an action of the network
+
+
 class BlueStore(Strict):
     """BlueStore's settings; absent ones are the release's defaults for the device class."""
 
@@ -141,6 +144,13 @@ class BlueStore(Strict):
         "Ceph); 0: batches fill at once.",
     )
     compression: Compression = Field(Compression(), description="Compression of data before they are written.")
+
+    @field_validator("defer_interval")
+    @classmethod
+    def _is_long_enough(cls, interval_s: float) -> float:
+        if 0 < interval_s < _SHORTEST_INTERVAL_S:
+            raise ValueError(f"is {interval_s:g} s; allowed are 0s and at least {_SHORTEST_INTERVAL_S:g} s")
+        return interval_s
 
     def resolved(self, release: Release, rotational: bool) -> BlueStoreSettings:
         """Return the settings with the release's defaults; Jewel, which has no BlueStore, counts as Luminous."""

@@ -13,6 +13,7 @@ from sim.engine.reference import engine as simpy_engine
 from tests.ceph_clusters import READ, WITH_DB, WRITE, ceph, compiled, latency_s, steady
 from tests.sim.engine.test_engines import assert_identical
 from tests.small_traces import trace_of
+from traces.errors import InputError
 
 DEFERRED = ("bluestore.prefer_deferred_size=64KiB", "bluestore.min_alloc_size=4KiB", "hosts.count=3", "hosts.drives=1")
 
@@ -68,3 +69,8 @@ def test_deferred_writes_go_together_at_the_end_of_the_interval():
     assert took_s[5] == pytest.approx(took_s[0] + 5 * WRITE, abs=2 * WRITE)
     at_once = run(ceph(*DEFERRED), at_s, 4096)
     assert at_once.end_s[5] - at_s[5] < took_s[5] - 2 * WRITE
+
+
+def test_an_interval_is_no_shorter_than_its_actions_can_be_planned():
+    with pytest.raises(InputError, match=r"defer_interval: is 0\.001 s; allowed are 0s and at least 0\.1 s"):
+        ceph("bluestore.defer_interval=1ms")
