@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from models.background import BackgroundWork
 from models.ceph.access import S3, AccessPath
 from models.ceph.faults.faults import Fault, GatewayDown, HostDown, ReshardEvent
-from models.ceph.mechanisms.bluestore import BlueStore
+from models.ceph.mechanisms.bluestore import LONGEST_S, MOST_BATCHES, BlueStore
 from models.ceph.mechanisms.filestore import FileStore
 from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
@@ -158,6 +158,12 @@ class CephSpec(StoreSpec):
             raise ValueError(f"client.multipart: requires access s3; it is {self.access.kind}")
         if self.pools.ec_optimizations and not since(self.release, "tentacle"):
             raise ValueError(f"pools.ec_optimizations: require release tentacle; it is {self.release}")
+        interval_s, planned_s = self.bluestore.defer_interval, self.workload.duration or LONGEST_S
+        if 0 < interval_s < planned_s / MOST_BATCHES:
+            raise ValueError(
+                f"bluestore.defer_interval: is {interval_s:g} s; allowed are 0s, and at least "
+                f"{planned_s / MOST_BATCHES:g} s for a workload of {planned_s:g} s"
+            )
         domains = self.failure_domains
         for name, width in (("data", self.pools.data.width), ("index_replicas", self.index_replicas)):
             if width > domains:

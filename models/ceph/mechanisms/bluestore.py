@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, round_up, stripes
@@ -119,7 +119,10 @@ class BlueStoreSettings:
 _OF_RELEASE = Basis("Ceph's default of the release and drive: bluestore_*, src/common/options/global.yaml.in")
 
 
-_SHORTEST_INTERVAL_S = 0.1  # each end of an interval is an action of the network
+LONGEST_S = 3600.0
+"""Time for which batches of deferred writes are planned if a workload has no duration."""
+MOST_BATCHES = 100_000
+"""Number of batches that are planned at most."""
 
 
 class BlueStore(Strict):
@@ -144,13 +147,6 @@ class BlueStore(Strict):
         "Ceph); 0: batches fill at once.",
     )
     compression: Compression = Field(Compression(), description="Compression of data before they are written.")
-
-    @field_validator("defer_interval")
-    @classmethod
-    def _is_long_enough(cls, interval_s: float) -> float:
-        if 0 < interval_s < _SHORTEST_INTERVAL_S:
-            raise ValueError(f"is {interval_s:g} s; allowed are 0s and at least {_SHORTEST_INTERVAL_S:g} s")
-        return interval_s
 
     def resolved(self, release: Release, rotational: bool) -> BlueStoreSettings:
         """Return the settings with the release's defaults; Jewel, which has no BlueStore, counts as Luminous."""

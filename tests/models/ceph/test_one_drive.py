@@ -72,5 +72,5 @@ def test_deferred_writes_go_together_at_the_end_of_the_interval():
 
 
 def test_an_interval_is_no_shorter_than_its_actions_can_be_planned():
-    with pytest.raises(InputError, match=r"defer_interval: is 0\.001 s; allowed are 0s and at least 0\.1 s"):
+    with pytest.raises(InputError, match=r"defer_interval: is 0\.001 s; allowed are 0s, and at least 0\.036 s for"):
         ceph("bluestore.defer_interval=1ms")
