@@ -17,7 +17,7 @@ from models.network.station import Bound, Member
 from sim.analysis.no_contention import held_s, limited_mean, path_s
 from sim.analysis.station_work import StationWork
 from sim.analysis.supported_features import uncounted_feature
-from sim.analysis.visit_places import Places, Resource, is_done, is_hedged, may_refuse, stations_of
+from sim.analysis.visit_places import Places, Resource, is_done, is_hedged, lasting_pools, may_refuse, stations_of
 from sim.engine.outcome import Floats, Program
 from traces.errors import InputError
 from traces.workload.distributions import Deterministic, Shape
@@ -254,7 +254,7 @@ class _Sums:
         # Another attempt may make visits that the successful one passes by.
         most = block.every_made.max(axis=1)
         self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
-        done = np.flatnonzero(is_done(self.network, block.route))
+        done = np.flatnonzero(is_done(self.network, block.route, self._lasting))
         self.work.add_least(block.place[:, done].ravel(), block.demand_s[:, done].ravel(), block.made[:, done].ravel())
         every = np.broadcast_to(block.place[:, None, :], block.every_s.shape)
         self.work.add_most(every.ravel(), block.every_s.ravel(), block.every_made.ravel())
@@ -271,15 +271,14 @@ class _Sums:
     def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats) -> None:
         """Add the holding times of tokens, for requests grouped by the visits that take tokens of the same pool."""
         at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
-        if not len(at):
-            return
         place = block.place[:, at]
-        first = (place[:, :, None] == place[:, None, :]).argmax(axis=1)  # of the visits to a visit's place
-        forms, which = np.unique(first, axis=0, return_inverse=True)
-        for i, form in enumerate(forms):
-            mine = np.flatnonzero(which.ravel() == i)
-            for j in np.unique(form):
-                pool, visits = place[mine, j], at[form == j].tolist()
+        for j in range(len(at)):
+            same = place == place[:, j, None]
+            first = np.flatnonzero(~same[:, :j].any(axis=1))  # requests whose first visit to this place is this one
+            forms, which = np.unique(np.packbits(same[first], axis=1), axis=0, return_inverse=True)
+            for i, form in enumerate(np.unpackbits(forms, axis=1, count=len(at)).astype(bool)):
+                mine = first[which.ravel() == i]
+                pool, visits = place[mine, j], at[form].tolist()
                 holds = self.work.holds[pool]
                 # Visits to other places may return tokens of this place.
                 mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
@@ -310,6 +309,10 @@ class _Sums:
         ], axis=1)  # fmt: skip
         cut_path_s = path_s(route, cut_s, least_s * np.minimum(ratio, 1.0)[:, None])
         return np.maximum(cut_path_s, np.minimum(least_path_s, end_s))
+
+    @cached_property
+    def _lasting(self) -> frozenset[int]:
+        return lasting_pools(self.network)
 
     def _end_s(self, route: Route, least_s: Floats) -> Floats:
         """Return the earliest time when a request may end other than by its first attempt, shape (requests,)."""

@@ -128,13 +128,12 @@ def _may_stop_after(visit: Visit) -> bool:
     return visit.timer or visit.claims
 
 
-def is_done(network: Network, route: Route) -> list[bool]:
+def is_done(network: Network, route: Route, lasting: Collection[int]) -> list[bool]:
     """Return whether each visit takes place in every successful attempt.
 
     Those of branches that a stage needs do; so do those of further branches, unless they may be refused or blocked, but
-    not visits after one at which the branch may stop.
+    not visits after one at which the branch may stop. `lasting`: as for `may_stop`.
     """
-    lasting = lasting_pools(network) if any(s.need < len(s.branches) for s in route.stages) else frozenset[int]()
     done: list[bool] = []
     for stage in route.stages:
         for branch in stage.branches:
