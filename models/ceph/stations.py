@@ -14,7 +14,6 @@ from models.ceph.demands.cost_functions import NOTHING, CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
-from models.ceph.mechanisms.bluestore import LONGEST_S
 from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores
 from models.ceph.mechanisms.releases import default
@@ -37,7 +36,6 @@ _CHOICES = {
 _COMMIT_ACCESSES = 4
 """Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync."""
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
-
 
 Table = NDArray[np.int32]
 
@@ -283,7 +281,7 @@ class Stations:
         together.
         """
         interval_s = self.spec.bluestore.defer_interval
-        ends = math.ceil((self.spec.workload.duration or LONGEST_S) / interval_s) + 2
+        ends = math.ceil(self.spec.planned_s / interval_s) + 2
         self.scenario.append(Action(Kind.SHUT, gate, 0.0))
         for number in range(1, ends):
             self.scenario.append(Action(Kind.OPEN, gate, number * interval_s))

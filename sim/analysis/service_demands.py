@@ -17,7 +17,16 @@ from models.network.station import Bound, Member
 from sim.analysis.no_contention import held_s, limited_mean, path_s
 from sim.analysis.station_work import StationWork
 from sim.analysis.supported_features import uncounted_feature
-from sim.analysis.visit_places import Places, Resource, is_done, is_hedged, lasting_pools, may_refuse, stations_of
+from sim.analysis.visit_places import (
+    Places,
+    Resource,
+    is_done,
+    is_hedged,
+    lasting_pools,
+    may_refuse,
+    stations_of,
+    visits_together,
+)
 from sim.engine.outcome import Floats, Program
 from traces.errors import InputError
 from traces.workload.distributions import Deterministic, Shape
@@ -173,6 +182,7 @@ class _Sums:
         self.held_s, self.unknown = np.zeros(shape[1]), set[int]()
         self.no_contention_s = np.zeros(shape[0])
         self._batching: dict[int | Member | Bound, bool] = {}
+        self._lasting = lasting_pools(network)
 
     def demands(self, chunks: _Chunks) -> Demands:
         for sheet, least, winner in chunks():
@@ -272,23 +282,18 @@ class _Sums:
         """Add the holding times of tokens, for requests grouped by the visits that take tokens of the same pool."""
         at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
         place = block.place[:, at]
-        for j in range(len(at)):
-            same = place == place[:, j, None]
-            first = np.flatnonzero(~same[:, :j].any(axis=1))  # requests whose first visit to this place is this one
-            forms, which = np.unique(np.packbits(same[first], axis=1), axis=0, return_inverse=True)
-            for i, form in enumerate(np.unpackbits(forms, axis=1, count=len(at)).astype(bool)):
-                mine = first[which.ravel() == i]
-                pool, visits = place[mine, j], at[form].tolist()
-                holds = self.work.holds[pool]
-                # Visits to other places may return tokens of this place.
-                mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
-                for take, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
-                    known = holds & ~mixed & (held is not None)
-                    if held is not None:
-                        held = held * block.made[mine, take]
-                        self.held_s += np.bincount(pool[known], held[known], len(self.places))
-                    for unknown in np.unique(pool[holds & ~known]).tolist():
-                        self.unknown.update(self.places.members(unknown))
+        for mine, together in visits_together(place):
+            pool, visits = place[mine, together[0]], at[together].tolist()
+            holds = self.work.holds[pool]
+            # Visits to other places may return tokens of this place.
+            mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
+            for take, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
+                known = holds & ~mixed & (held is not None)
+                if held is not None:
+                    held = held * block.made[mine, take]
+                    self.held_s += np.bincount(pool[known], held[known], len(self.places))
+                for unknown in np.unique(pool[holds & ~known]).tolist():
+                    self.unknown.update(self.places.members(unknown))
 
     def _expected_no_contention_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
         """Return the expected time until the first attempt ends, or until something else may end the request.
@@ -309,10 +314,6 @@ class _Sums:
         ], axis=1)  # fmt: skip
         cut_path_s = path_s(route, cut_s, least_s * np.minimum(ratio, 1.0)[:, None])
         return np.maximum(cut_path_s, np.minimum(least_path_s, end_s))
-
-    @cached_property
-    def _lasting(self) -> frozenset[int]:
-        return lasting_pools(self.network)
 
     def _end_s(self, route: Route, least_s: Floats) -> Floats:
         """Return the earliest time when a request may end other than by its first attempt, shape (requests,)."""

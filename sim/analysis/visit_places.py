@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,6 +152,19 @@ def is_hedged(route: Route) -> list[bool]:
                 hedged.append(late)
                 late |= stage.need < len(stage.branches) and _may_stop_after(visit)
     return hedged
+
+
+def visits_together(place: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield requests, and the visits that each of them makes to one place, the same visits of all of them.
+
+    `place`: the place of each visit, shape (requests, visits). Each visit of each request is yielded once.
+    """
+    for v in range(place.shape[1]):
+        same = place == place[:, v, None]
+        first = np.flatnonzero(~same[:, :v].any(axis=1))  # requests that have not been to this place before
+        forms, which = np.unique(np.packbits(same[first], axis=1), axis=0, return_inverse=True)
+        for i, form in enumerate(np.unpackbits(forms, axis=1, count=place.shape[1])):
+            yield first[which.ravel() == i], np.flatnonzero(form)
 
 
 def is_keyed(network: Network, route: Route, group: int) -> bool:

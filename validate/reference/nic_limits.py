@@ -19,8 +19,8 @@ from traces.workload.generate import generate
 from validate.reference.figures import ALL, units_per_request
 from validate.reference.rows import Row
 
-_REQUESTS = 400
-"""Number of requests over which work and bytes are averaged; few, as both are of the same requests."""
+_REQUESTS = 2000
+"""Number of requests over which the bytes on each interface are averaged."""
 _TOLERANCE = 1.02
 """An interface counts as too slow if more than this multiple of its rate is needed: figures are rounded."""
 

@@ -119,12 +119,6 @@ class BlueStoreSettings:
 _OF_RELEASE = Basis("Ceph's default of the release and drive: bluestore_*, src/common/options/global.yaml.in")
 
 
-LONGEST_S = 3600.0
-"""Time for which batches of deferred writes are planned if a workload has no duration."""
-MOST_BATCHES = 100_000
-"""Number of batches that are planned at most."""
-
-
 class BlueStore(Strict):
     """BlueStore's settings; absent ones are the release's defaults for the device class."""
 

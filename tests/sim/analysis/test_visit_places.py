@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from models.network.discipline import Discipline
 from models.network.network import Network
@@ -12,7 +15,7 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.station import Bound, Choice, Group, Station
 from sim.analysis.bounds import bounds
 from sim.analysis.service_demands import mean_demands
-from sim.analysis.visit_places import Places
+from sim.analysis.visit_places import Places, visits_together
 from tests.networks import closed, poisson
 from tests.sim.analysis.test_bounds import constant, simulated
 
@@ -51,6 +54,13 @@ def test_places_meet_where_they_have_a_station_in_common():
         pair for station, column in ((0, cpus), (1, cpus), (2, disks), (3, disks))
         for pair in ((station, column), (column, station))
     }  # fmt: skip
+
+
+@given(arrays(np.int64, st.tuples(st.integers(0, 6), st.integers(0, 10)), elements=st.integers(0, 3)))
+def test_visits_together_are_all_visits_of_a_request_to_a_place(place):
+    found = [(i, tuple(visits)) for mine, visits in visits_together(place) for i in mine]
+    each = [(i, tuple(np.flatnonzero(row == k))) for i, row in enumerate(place) for k in np.unique(row)]
+    assert sorted(found) == sorted(each)
 
 
 def network_names(network: Network) -> list[str]:
