@@ -318,6 +318,7 @@ def _start(kind: StoreKind, store: Store, program: Path) -> Store:
             logs = [server_log(store, *server) for server in ended] or _logs(store, unready)
             raise InputError(f"{store.name} {what}; its log ends: {_last_lines(logs[0])}")
         time.sleep(_POLL_S)
+    store = refreshed(store)  # servers fork workers until they are ready
     if store.box is not None:
         set_up.end_start(store.box)
     if not store.ready:
