@@ -31,6 +31,7 @@ from models.network.network import Network
 from models.network.route import Route, Visit
 from models.network.scenario import Action
 from models.network.scenario import Kind as Change
+from traces.distinct_rows import distinct_rows
 from traces.random_streams import stream_id, uniforms
 from traces.tables import OPS
 from traces.trace import Trace
@@ -98,21 +99,18 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     replaced = np.zeros(count, bool)
     if spec.overwrites:
         replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
-    codes = np.zeros((count, 9), np.int64)
-    codes[:, 0], codes[:, 1] = trace.op, pool
     moves = (trace.op == OPS.index("GET")) | (trace.op == OPS.index("PUT"))
-    codes[:, 2] = moves & inline
-    codes[:, 3] = moves & ~inline & large
     accesses = np.ones(count, np.int64)
     for number, each in enumerate(stations.pools):
         get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
         accesses[get & ~inline] = reads(each, trace.transfer_bytes[get & ~inline])
         accesses[put] = writes(each, size[put], inline[put])
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
-    codes[:, 4] = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
-    codes[:, 5] = (trace.op == OPS.index("PUT")) & replaced
-    codes[:, 6], codes[:, 7], codes[:, 8] = has_metadata, has_data, parts
-    forms, which = np.unique(codes, axis=0, return_inverse=True)
+    visits_each = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
+    replacing = (trace.op == OPS.index("PUT")) & replaced
+    forms, which = distinct_rows(
+        [trace.op, pool, moves & inline, moves & ~inline & large, visits_each, replacing, has_metadata, has_data, parts]
+    )
     numbers = []
     for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
@@ -122,7 +120,7 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
             index[kind] = len(kinds)
             kinds.append(kind)
         numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
 
 
 def _pools(spec: MinioSpec, stations: Stations, trace: Trace) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from models.swift.places import Places
 from models.swift.routes import Kind, Routes
 from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations, slowdowns
+from traces.distinct_rows import distinct_rows
 from traces.random_streams import stream_id, uniforms
 from traces.tables import OPS
 from traces.trace import Trace
@@ -70,8 +71,7 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     if drives.write_size:
         accesses[put] = _accesses(trace.size_bytes[put], data, drives.write_size)
     directories[put] = _directories(spec, int(put.sum()))
-    codes = np.stack([trace.op.astype(np.int64), accesses, directories], axis=1)
-    forms, which = np.unique(codes, axis=0, return_inverse=True)
+    forms, which = distinct_rows([trace.op, accesses, directories])
     numbers = []
     for op, visits, synced in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
@@ -80,7 +80,7 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
             index[kind] = len(kinds)
             kinds.append(kind)
         numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
 
 
 def _accesses(size_bytes: NDArray[np.int64], pieces: int, access_bytes: int) -> NDArray[np.int64]:
