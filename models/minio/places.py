@@ -39,7 +39,13 @@ _HEAL = ("reads", "writes")
 _AT_ONCE = 1e12
 """Speed of a timeout that is not in force."""
 
-_CHOICES = {"round_robin": Choice.ROUND_ROBIN, "proxy": Choice.ROUND_ROBIN, "dns": Choice.RANDOM, "single": Choice.HASH}
+_CHOICES = {
+    "round_robin": Choice.ROUND_ROBIN,
+    "local": Choice.ROUND_ROBIN,
+    "proxy": Choice.ROUND_ROBIN,
+    "dns": Choice.RANDOM,
+    "single": Choice.HASH,
+}
 
 
 class Places:

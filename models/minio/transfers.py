@@ -113,7 +113,7 @@ class Transfers(Request):
     # Between client and coordinator.
 
     def _latency(self) -> list[Visit]:
-        latency_s = self.spec.network.latency
+        latency_s = 0.0 if self.spec.distribution == "local" else self.spec.network.latency
         return [Visit(self.stations.latency, ServiceDemand(constant=latency_s))] if latency_s else []
 
     def _client_links(self, blocks: str, up: bool, visits: int = 1) -> list[Visit]:
@@ -122,7 +122,7 @@ class Transfers(Request):
         nic = self.nic if self.client.on_storage_hosts else self.client.nic
         own = _of(ServiceDemand(per_byte=1 / nic), blocks, visits) if nic else NOTHING
         found = [*stations.clients.transfer("up" if up else "down", own, self._remote)]
-        if bandwidth:
+        if bandwidth and self.spec.distribution != "local":
             demand = ServiceDemand(per_byte=1 / bandwidth)
             found.append(Visit(stations.up if up else stations.down, _of(demand, blocks, visits)))
         if self.spec.distribution == "proxy" and self.spec.proxy.nic:
@@ -138,8 +138,10 @@ class Transfers(Request):
     @property
     def _remote(self) -> float:
         """Fraction of the transfers between clients and coordinators that leave a host."""
-        local = self.client.on_storage_hosts and self.spec.distribution != "proxy"
-        return 1 - 1 / self.spec.total_hosts if local else 1.0
+        if self.spec.distribution == "local":
+            return 0.0
+        some_local = self.client.on_storage_hosts and self.spec.distribution != "proxy"
+        return 1 - 1 / self.spec.total_hosts if some_local else 1.0
 
     def _arrival(self, blocks: str) -> list[Visit]:
         return self._client_links(blocks, up=True)
