@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import scipy
 from pydantic import BeforeValidator, Field, model_validator
 
-from models.devices.hdd import Hdd, Seek
+from models.devices.hdd import Hdd, Seek, rescaled
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.presets import PRESETS_OF, Preset, Presets
 from traces.field_notes import Basis, Unit
@@ -123,8 +123,8 @@ class Device(Strict):
     def _with(self, disk: Hdd) -> Device:
         """Return the device with another mechanism; times that a spec gave change in proportion."""
         assert self.disk is not None
-        read = _changed(self.read, self.disk.access("read"), disk.access("read"))
-        write = _changed(self.write, self.disk.access("write"), disk.access("write"))
+        read = rescaled(self.read, self.disk.access("read"), disk.access("read"))
+        write = rescaled(self.write, self.disk.access("write"), disk.access("write"))
         return self.model_copy(update={"disk": disk, "read": read, "write": write})
 
 
@@ -140,18 +140,6 @@ def write_amplification(utilization: float, over_provisioning: float) -> float:
     """
     a = (1 + over_provisioning) / utilization
     return a / (a + float(scipy.special.lambertw(-a * math.exp(-a)).real))
-
-
-def _changed(demand: ServiceDemand, before: ServiceDemand, after: ServiceDemand) -> ServiceDemand:
-    """Return `after` if the demand is `before`, the mechanism's own; else the demand changed in proportion."""
-    if demand == before:
-        return after
-    return demand.model_copy(
-        update={
-            "constant": demand.constant * after.constant / before.constant,
-            "per_byte": demand.per_byte * after.per_byte / before.per_byte,
-        }
-    )
 
 
 def _exclusive(iops: float, bandwidth: float) -> ServiceDemand:

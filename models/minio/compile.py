@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from models.background import with_background
 from models.minio.cached import cached
+from models.minio.disk_order import with_disk_order
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
 from models.minio.movement import moved_pools
@@ -40,6 +41,7 @@ from traces.workload.workload import Op
 
 def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
     """Return the Network of a cluster, and the requests of a Trace on it."""
+    spec = with_disk_order(spec, trace)
     stations = Stations(spec)
     places = Places(spec, stations, healed_s(spec))
     kinds, kind_of = _kinds(spec, stations, trace)
