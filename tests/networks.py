@@ -54,7 +54,8 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
             return Station(name, "journal", discipline, batch_item_s=draw(st.sampled_from([0.0, 0.05])))
         case Discipline.GATE:
             poll_s, limit = draw(st.sampled_from([(0.0, 1), (0.5, 2), (1.0, 100)]))
-            return Station(name, "gate", discipline, poll_s=poll_s, poll_limit=limit)
+            period_s = draw(st.sampled_from([0.0, 0.0, 0.75])) if not poll_s else 0.0
+            return Station(name, "gate", discipline, poll_s=poll_s, poll_limit=limit, period_s=period_s)
         case Discipline.POOL:
             limit = draw(st.sampled_from([0, 1, 5, UNBOUNDED]))
             return Station(name, "pool", discipline, servers=draw(st.integers(1, 3)), queue_limit=limit)
@@ -108,6 +109,8 @@ def actions(draw, chosen, groups) -> Action | None:
         return Action(kind, group, at_s, member=draw(st.integers(0, names - 1)))
     target = draw(st.integers(0, len(chosen) - 1))
     match chosen[target].discipline:
+        case Discipline.GATE if chosen[target].period_s:
+            return None
         case Discipline.GATE:
             return Action(draw(st.sampled_from([Kind.SHUT, Kind.OPEN])), target, at_s)
         case Discipline.POOL:

@@ -33,8 +33,6 @@ from models.proxies import Proxy
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from traces.field_notes import Basis
 
-_MOST_BATCHES = 100_000  # of deferred writes; the end of each is planned
-
 
 class CephSpec(StoreSpec):
     """A Ceph cluster with RADOS gateways, its clients and their workload."""
@@ -139,11 +137,6 @@ class CephSpec(StoreSpec):
         replicas = self.pools.index_replicas
         return replicas if self.access.via_gateways else min(replicas, self.failure_domains)
 
-    @property
-    def planned_s(self) -> float:
-        """Time for which batches of deferred writes are planned: an hour if the workload has no duration."""
-        return self.workload.duration or 3600.0
-
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
         self.client.hosts_among(self.hosts.count)
@@ -165,12 +158,6 @@ class CephSpec(StoreSpec):
             raise ValueError(f"client.multipart: requires access s3; it is {self.access.kind}")
         if self.pools.ec_optimizations and not since(self.release, "tentacle"):
             raise ValueError(f"pools.ec_optimizations: require release tentacle; it is {self.release}")
-        interval_s, shortest_s = self.bluestore.defer_interval, self.planned_s / _MOST_BATCHES
-        if 0 < interval_s < shortest_s:
-            raise ValueError(
-                f"bluestore.defer_interval: is {interval_s:g} s; allowed are 0s, and at least {shortest_s:g} s for a "
-                f"workload of {self.planned_s:g} s"
-            )
         domains = self.failure_domains
         for name, width in (("data", self.pools.data.width), ("index_replicas", self.index_replicas)):
             if width > domains:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -85,7 +84,8 @@ class Stations:
     Attributes:
         all: the stations.
         clients: those of the client machines.
-        batches: the gate at which deferred writes wait for their batch; None: they do not.
+        batches: the gate at which deferred writes wait for their batch; None: they do not. It is the same for all
+            OSDs: the replicas of an object are deferred together, so their intervals begin together.
         placements, groups, scenario: those of the network.
     """
 
@@ -154,8 +154,9 @@ class Stations:
         self.scenario: list[Action] = []
         self.batches: int | None = None
         if spec.bluestore.defer_interval and spec.osd.backend == "bluestore":
-            self.batches = self._add("deferred batches", "gate", Discipline.GATE)
-            self._release_batches(self.batches)
+            self.batches = self._add(
+                "deferred batches", "gate", Discipline.GATE, period_s=spec.bluestore.defer_interval
+            )
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
@@ -273,20 +274,6 @@ class Stations:
         slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
         limit = UNBOUNDED if gateways.queue is None else gateways.queue
         return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit), *dma
-
-    def _release_batches(self, gate: int) -> None:
-        """Let deferred writes go in batches, until after the end of the workload.
-
-        All OSDs do so at the same time: the replicas of an object are deferred together, so their intervals begin
-        together.
-        """
-        interval_s = self.spec.bluestore.defer_interval
-        ends = math.ceil(self.spec.planned_s / interval_s) + 2
-        self.scenario.append(Action(Kind.SHUT, gate, 0.0))
-        for number in range(1, ends):
-            self.scenario.append(Action(Kind.OPEN, gate, number * interval_s))
-            self.scenario.append(Action(Kind.SHUT, gate, number * interval_s))
-        self.scenario.append(Action(Kind.OPEN, gate, ends * interval_s))
 
     def _add_reads(self) -> None:
         """Add the tokens of RADOS reads; after all other stations, whose random choices depend on their numbers."""

@@ -59,6 +59,7 @@ class Station:
             are served first, like the accesses of a commit.
         poll_s, poll_limit: gates: polling interval of a waiting job, and maximum number of polls; 0 s: jobs pass as
             soon as the gate opens.
+        period_s: gates: time between two moments at which waiting jobs pass, from 0 on; 0 s: the scenario opens it.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Station:
     parts: int = 1
     poll_s: float = 0.0
     poll_limit: int = UNBOUNDED
+    period_s: float = 0.0
 
     def __post_init__(self) -> None:
         if self.servers < 1 or not self.batch_item_s >= 0:
@@ -93,6 +95,8 @@ class Station:
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:
             raise ValueError(f"station {self.name!r}: queue_limit and poll_s must be at least 0, poll_limit at least 1")
+        if not self.period_s >= 0 or (self.period_s and (not self.discipline.is_gate or self.poll_s)):
+            raise ValueError(f"station {self.name!r}: period_s must be at least 0, and is that of a gate without polls")
 
     @property
     def may_pair(self) -> bool:

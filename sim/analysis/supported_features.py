@@ -30,6 +30,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "parts",
         "poll_s",
         "poll_limit",
+        "period_s",
     },
     Route: {"name", "stages", "priority", "policy"},
     Stage: {"branches", "need", "delivers"},

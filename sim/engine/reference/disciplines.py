@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -291,7 +292,10 @@ class Gate(NoService):
     def enter(self, job: Job) -> None:
         self.visits += 1
         job.since = self.clock._now
-        if not self.down:
+        period_s = self.station.period_s
+        if period_s:
+            self.clock.at((math.floor(self.clock._now / period_s) + 1) * period_s, self._look_again, job)
+        elif not self.down:
             self.jobs.go_on_soon(job)
         elif self.station.poll_s:
             job.polls = 1

@@ -180,8 +180,10 @@ static RARE void enter_pool(Engine *e, Station *at, int64_t token)
 
 static RARE void enter_gate(Engine *e, Station *at, int64_t token)
 {
-    double poll_s = layout_of(e, at)->poll_s;
-    if (!at->down) {
+    double poll_s = layout_of(e, at)->poll_s, period_s = layout_of(e, at)->period_s;
+    if (period_s != 0) {
+        push(e, (floor(e->now_s / period_s) + 1) * period_s, LOOK_AGAIN, token);
+    } else if (!at->down) {
         go_on_soon(e, token);
     } else if (poll_s != 0) {
         token_at(e, token)->polls = 1;
