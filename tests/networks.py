@@ -38,8 +38,8 @@ def claiming_once(visits: list[Visit]) -> tuple[Visit, ...]:
     return (*visits[: first + 1], *after)
 
 
-def _visit(place, demand, releases, ties, timer, claims, chance) -> Visit:
-    return Visit(place, demand, releases, ties, timer, claims, None if timer or claims else chance)
+def _visit(place, demand, releases, ties, timer, claims, chance, early) -> Visit:
+    return Visit(place, demand, releases, ties, timer, claims, None if timer or claims else chance, releases and early)
 
 
 CLASSES = 2
@@ -160,7 +160,7 @@ def networks(draw, plain: bool = False) -> Network:
     flags = st.just(False) if plain else st.booleans()
     chances = [None, Chance(0.5), Chance(0.5), Chance(0.0)]
     chances.append(Chance(0.7, within=chances[1]))
-    visit = st.builds(_visit, st.one_of(places), demand, flags, flags, flags, flags, st.sampled_from(chances))
+    visit = st.builds(_visit, st.one_of(places), demand, flags, flags, flags, flags, st.sampled_from(chances), flags)
     branch = st.lists(visit, min_size=1, max_size=3).map(claiming_once)
 
     @st.composite

@@ -33,7 +33,7 @@ _COUNTED: dict[type[Any], set[str]] = {
     },
     Route: {"name", "stages", "priority", "policy"},
     Stage: {"branches", "need", "delivers"},
-    Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance"},
+    Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance", "early"},
     Group: {"choice", "members", "table"},
     Policy: {
         "timeout_s",

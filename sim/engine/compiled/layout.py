@@ -67,7 +67,8 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
     for route in network.routes:
         first_stage, first_position = len(stages), len(positions)
         for visit, (i, (stage_of, last)) in zip(route.visits, enumerate(route.places), strict=True):
-            positions.append((first_stage + stage_of, i == last, visit.releases, visit.ties, visit.timer, visit.claims))
+            releases = visit.releases + visit.early
+            positions.append((first_stage + stage_of, i == last, releases, visit.ties, visit.timer, visit.claims))
         for stage, firsts in zip(route.stages, route.forks, strict=True):
             stages.append((stage.need, stage.delivers, len(branch_first), len(branch_first) + len(firsts)))
             branch_first += firsts

@@ -123,7 +123,7 @@ ROUTE = Record("RouteLayout", "The stages of a request type, and its client's po
 STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
                _numbers("int64", need="", delivers="", first_branch="", end_branch=""))  # fmt: skip
 POSITION = Record("PositionLayout", "A visit's place in its route.",
-                  _numbers("int32", stage="", is_last="of its branch", releases="", ties="", timer="",
+                  _numbers("int32", stage="", is_last="of its branch", releases="2: early", ties="", timer="",
                            claims=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                _numbers("int64", choice="", members="", positions="", first_member="in member_station",
@@ -147,7 +147,8 @@ SHEET = Record("Sheet", "A chunk of requests of a source; see models/network/dem
 PROGRAM = Record("Program", "Everything that is constant during a run.", (
     *_numbers("int64", open_loop="whether the first source is one", clients="of all closed loops",
               classes="of priority", roles="", paths="record critical paths",
-              tied="some route has tied attempts", position_bits="of a token", attempt_bits="of a token"),
+              tied="some route has tied attempts", early="some visit releases early",
+              position_bits="of a token", attempt_bits="of a token"),
     Field("seed", "uint64"),
     Array("loops", LOOP, "the further sources"),
     Array("stations", STATION), Array("weights", "float64", "stations x classes"),

@@ -254,9 +254,8 @@ class Pool(NoService):
 
     def _admit(self, job: Job) -> None:
         if job.attempt.request.route.visits[job.position].releases:
-            taken = [p for p, pool in sorted(job.attempt.held.items()) if pool is self and p < job.position]
-            if taken:
-                self.give_back(job.attempt, taken[0])
+            if job.position not in job.attempt.returned:
+                self.release(job.attempt, job.position)
             self.jobs.go_on_soon(job)
         elif self.busy < self.servers:
             self.settle(self.clock._now)
@@ -266,6 +265,13 @@ class Pool(NoService):
             self._wait(job)
         else:
             self.jobs.refuse_soon(job, Failure.QUEUE_FULL)
+
+    def release(self, attempt: Attempt, position: int) -> bool:
+        """Return the token that was taken first, by a visit before this one; return whether there is one."""
+        taken = [p for p, pool in attempt.held.items() if pool is self and p < position]
+        if taken:
+            self.give_back(attempt, min(taken))
+        return bool(taken)
 
     def give_back(self, attempt: Attempt, position: int) -> None:
         """Return the token that an attempt took at this visit; it is granted to the first waiting job."""

@@ -148,7 +148,7 @@ _Static_assert(sizeof(StageLayout) == 32, "StageLayout is laid out as in Python"
 typedef struct {
     int32_t stage;
     int32_t is_last; /* of its branch */
-    int32_t releases;
+    int32_t releases; /* 2: early */
     int32_t ties;
     int32_t timer;
     int32_t claims;
@@ -224,6 +224,7 @@ typedef struct {
     int64_t roles;
     int64_t paths; /* record critical paths */
     int64_t tied; /* some route has tied attempts */
+    int64_t early; /* some visit releases early */
     int64_t position_bits; /* of a token */
     int64_t attempt_bits; /* of a token */
     uint64_t seed;
@@ -252,7 +253,7 @@ typedef struct {
     const BackgroundLayout *backgrounds;
     int64_t backgrounds_count;
 } Program;
-_Static_assert(sizeof(Program) == 264, "Program is laid out as in Python");
+_Static_assert(sizeof(Program) == 272, "Program is laid out as in Python");
 
 /* The results for each request, background operation and station. */
 typedef struct {

@@ -159,13 +159,9 @@ static void commit_next(Engine *e, Station *at)
 static RARE void enter_pool(Engine *e, Station *at, int64_t token)
 {
     if (position_of(e, token_at(e, token))->releases) {
-        int64_t station = number_of(e, at);
-        for (int64_t taken = attempt_of(e, token) << e->position_bits; taken < token; taken++) {
-            if (token_at(e, taken)->state == HOLDING && token_at(e, taken)->station == station) {
-                give_back(e, taken);
-                break;
-            }
-        }
+        int64_t taken = token_at(e, token)->state == RETURNED ? NIL : taken_before(e, token, number_of(e, at));
+        if (taken != NIL)
+            give_back(e, taken);
         go_on_soon(e, token);
     } else if (at->busy < at->servers) {
         settle_pool(e, at);
