@@ -111,7 +111,7 @@ def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
 STATION = Record("StationLayout", "A station.", (
     *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit="",
               shares_server="number of parts of a batch, if with the station before it; 0: not shared"),
-    *_numbers("float64", batch_item_s="", poll_s="0: waiting jobs do not poll", setup_s="", age_bias="",
+    *_numbers("float64", batch_item_s="", flush_s="", poll_s="0: waiting jobs do not poll", setup_s="", age_bias="",
               cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
 ))  # fmt: skip
 ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
@@ -124,7 +124,7 @@ STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
                _numbers("int64", need="", delivers="", first_branch="", end_branch=""))  # fmt: skip
 POSITION = Record("PositionLayout", "A visit's place in its route.",
                   _numbers("int32", stage="", is_last="of its branch", releases="2: early", ties="", timer="",
-                           claims=""))  # fmt: skip
+                           claims="", flushes=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                _numbers("int64", choice="", members="", positions="", first_member="in member_station",
                         rows="0: members are stations", columns="", first_row="in placement_station"))  # fmt: skip

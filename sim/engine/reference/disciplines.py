@@ -129,11 +129,16 @@ class GroupCommit(Server):
             self._commit([job])
 
     def _commit(self, batch: list[Job]) -> None:
-        duration = (batch[0].demand + (len(batch) - 1) * self.station.batch_item_s) / self.speed
+        station, parts = self.station, self.station.parts
+        duration = batch[0].demand + (len(batch) - 1) * station.batch_item_s
+        if station.flush_s and any(job.attempt.visits[job.position].flushes for job in batch):
+            duration += station.flush_s
+            parts += 1
+        duration /= self.speed
         self.busy_s += duration
-        if self.station.shares_server:
-            self.parts_left = self.station.parts - 1
-            self.part_s = duration = duration / self.station.parts
+        if station.shares_server:
+            self.parts_left = parts - 1
+            self.part_s = duration = duration / parts
         self.clock.at(self.clock._now + duration, self._depart, batch)
         for job in batch:
             self._begin(job)

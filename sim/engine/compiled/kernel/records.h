@@ -104,6 +104,7 @@ typedef struct {
     int64_t poll_limit;
     int64_t shares_server; /* number of parts of a batch, if with the station before it; 0: not shared */
     double batch_item_s;
+    double flush_s;
     double poll_s; /* 0: waiting jobs do not poll */
     double setup_s;
     double age_bias;
@@ -111,7 +112,7 @@ typedef struct {
     double warm_up_s;
     double decay_s;
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 104, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 112, "StationLayout is laid out as in Python");
 
 /* The stages of a request type, and its client's policy. */
 typedef struct {
@@ -152,8 +153,9 @@ typedef struct {
     int32_t ties;
     int32_t timer;
     int32_t claims;
+    int32_t flushes;
 } PositionLayout;
-_Static_assert(sizeof(PositionLayout) == 24, "PositionLayout is laid out as in Python");
+_Static_assert(sizeof(PositionLayout) == 28, "PositionLayout is laid out as in Python");
 
 /* Alternatives bound at run time. With `rows`, members are columns of a placement table. */
 typedef struct {
