@@ -38,8 +38,9 @@ def claiming_once(visits: list[Visit]) -> tuple[Visit, ...]:
     return (*visits[: first + 1], *after)
 
 
-def _visit(place, demand, releases, ties, timer, claims, chance) -> Visit:
-    return Visit(place, demand, releases, ties, timer, claims, None if timer or claims else chance)
+def _visit(place, demand, releases, ties, timer, claims, chance, early, flushes) -> Visit:
+    made = None if timer or claims else chance
+    return Visit(place, demand, releases, ties, timer, claims, made, releases and early, flushes)
 
 
 CLASSES = 2
@@ -51,7 +52,8 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     discipline = draw(st.sampled_from(disciplines))
     match discipline:
         case Discipline.GROUP_COMMIT:
-            return Station(name, "journal", discipline, batch_item_s=draw(st.sampled_from([0.0, 0.05])))
+            item_s, flush_s = draw(st.sampled_from([(0.0, 0.0), (0.05, 0.0), (0.05, 0.5)]))
+            return Station(name, "journal", discipline, batch_item_s=item_s, flush_s=flush_s)
         case Discipline.GATE:
             poll_s, limit = draw(st.sampled_from([(0.0, 1), (0.5, 2), (1.0, 100)]))
             period_s = draw(st.sampled_from([0.0, 0.0, 0.75])) if not poll_s else 0.0
@@ -163,7 +165,9 @@ def networks(draw, plain: bool = False) -> Network:
     flags = st.just(False) if plain else st.booleans()
     chances = [None, Chance(0.5), Chance(0.5), Chance(0.0)]
     chances.append(Chance(0.7, within=chances[1]))
-    visit = st.builds(_visit, st.one_of(places), demand, flags, flags, flags, flags, st.sampled_from(chances))
+    visit = st.builds(
+        _visit, st.one_of(places), demand, flags, flags, flags, flags, st.sampled_from(chances), flags, flags
+    )
     branch = st.lists(visit, min_size=1, max_size=3).map(claiming_once)
 
     @st.composite

@@ -292,13 +292,13 @@ class OsdRoutes:
             turn = Visit(osd.throttle, NOTHING), Visit(osd.throttle, NOTHING, releases=True)
             return (*prepared, *turn, *self._log(osd, kind.chunk_bytes))
         data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
-        return (*prepared, *self._accesses(osd, data, parts), *self._log(osd))
+        return (*prepared, *self._accesses(osd, data, parts), *self._log(osd, flushes=bool(data)))
 
-    def _log(self, osd: Osd, chunk_bytes: int = 0) -> Branch:
-        """A commit of RocksDB's log, or of FileStore's journal."""
+    def _log(self, osd: Osd, chunk_bytes: int = 0, flushes: bool = False) -> Branch:
+        """A commit of RocksDB's log, or of FileStore's journal, after a flush of the data that were just written."""
         written = self.costs.log_write(chunk_bytes)
         on_device = (Visit(osd.db if self.spec.db else osd.drive, written),) if written.takes_time else ()
-        return (*on_device, Visit(osd.kv, self.costs.commit))
+        return (*on_device, Visit(osd.kv, self.costs.commit, flushes=flushes))
 
     def _compactions(self) -> list[Branch]:
         """Compaction I/O on the data devices caused by the metadata of a write."""

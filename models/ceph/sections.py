@@ -393,6 +393,14 @@ class Buckets(Strict):
     shards: Annotated[int, Basis("Ceph's default since Pacific: src/common/options/rgw.yaml.in", 1, 65521)] = Field(
         11, ge=1, le=65521, description="Number of index shards per bucket, each a serial queue of writes."
     )
+    pipelined: (
+        Annotated[bool, Basis("Ceph's default of the release: PrimaryLogPG::get_rw_locks, src/osd/PrimaryLogPG.cc")]
+        | None
+    ) = Field(
+        None,
+        description="Whether an operation on an index shard waits until the commit of the one before begins, not until "
+        "all its replicas have committed (16.2.15, 17.2.8, 18.2.2 and later); absent: since Squid.",
+    )
     shard_query: Annotated[
         Seconds, Basis("published: 0.09 to 0.12 ms a read without a gateway (EPYC 7742, Reef 2023)", 1e-6, 1e-2)
     ] = Field(0.1e-3, description="CPU time of an OSD per index shard that a LIST queries, without its entries.")

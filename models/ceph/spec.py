@@ -10,6 +10,7 @@ from models.background import BackgroundWork
 from models.ceph.access import S3, AccessPath
 from models.ceph.faults.faults import Fault, GatewayDown, HostDown, ReshardEvent
 from models.ceph.mechanisms.bluestore import BlueStore
+from models.ceph.mechanisms.bucket_index import default_pipelined
 from models.ceph.mechanisms.filestore import FileStore
 from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
@@ -136,6 +137,12 @@ class CephSpec(StoreSpec):
         """Number of replicas of each index shard; without gateways there is no index, so no more than fit."""
         replicas = self.pools.index_replicas
         return replicas if self.access.via_gateways else min(replicas, self.failure_domains)
+
+    @property
+    def pipelines_index(self) -> bool:
+        """Whether operations on an index shard are pipelined."""
+        given = self.buckets.pipelined
+        return default_pipelined(self.release) if given is None else given
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:

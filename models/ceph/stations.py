@@ -33,7 +33,11 @@ _CHOICES = {
     "power of two": Choice.POWER_OF_TWO,
 }
 _COMMIT_ACCESSES = 4
-"""Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync."""
+"""Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync.
+
+A batch that has data which are not deferred syncs these first (force_flush in BlueStore::_kv_sync_thread). A sync takes
+a third of the device's `flush`, which is the time of all accesses after the first.
+"""
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
 
 Table = NDArray[np.int32]
@@ -98,6 +102,7 @@ class Stations:
         # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
         one_at_a_time = self._depth == spec.hosts.osds_per_drive == 1 and not costs.drive.write_latency.takes_time
         self._commits_on_drive = spec.db is None and one_at_a_time and spec.osd.backend == "bluestore"
+        self._flush_s = spec.device.flush / (_COMMIT_ACCESSES - 1) if self._commits_on_drive else 0.0
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
@@ -252,6 +257,7 @@ class Stations:
             "kv": self._add(
                 f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
                 shares_server=self._commits_on_drive, parts=_COMMIT_ACCESSES if self._commits_on_drive else 1,
+                flush_s=self._flush_s,
             ),
             "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred),
             "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads),

@@ -54,7 +54,8 @@ class Discipline:
     GROUP_COMMIT: ClassVar[Discipline]
     """One batch server: all jobs queued when it becomes free are served together.
 
-    A batch takes the demand of its first member plus `batch_item_s` for each further one, like an fsync, which makes
+    A batch takes the demand of its first member plus `batch_item_s` for each further one (and `flush_s` once if the
+    visit of a member `flushes`), like an fsync, which makes
     all earlier writes durable.
     """
     SIRO: ClassVar[Discipline]

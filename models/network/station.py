@@ -47,6 +47,7 @@ class Station:
         role: its function, the same for all stations of a kind (``drive``, ``host cpu``).
         servers: number of servers, cores or tokens; ignored by infinite servers.
         batch_item_s: batches: time added by each member after the first.
+        flush_s: batches: time added once if the visit of a member `flushes`.
         setup_s: setup time: additional service time of a job that finds its server idle; if the discipline `sets_up`.
         caches: CPU cache warm-up of its servers; if the discipline `sets_up`.
         age_bias: SIRO: fraction of its choices at which a server draws two of the waiting jobs and takes the one that
@@ -56,7 +57,7 @@ class Station:
         shares_server: whether it uses the server of the station before it: one job or batch of both is served at a
             time, in the order of arrival. Both are FIFO or batch servers, with one server, and no setup or caches.
         parts: batches at a shared server: parts of a service, after each of which those that wait at the other station
-            are served first, like the accesses of a commit.
+            are served first, like the accesses of a commit. A flush is one part more.
         poll_s, poll_limit: gates: polling interval of a waiting job, and maximum number of polls; 0 s: jobs pass as
             soon as the gate opens.
         period_s: gates: time between two moments at which waiting jobs pass, from 0 on; 0 s: the scenario opens it.
@@ -67,6 +68,7 @@ class Station:
     discipline: Discipline
     servers: int = 1
     batch_item_s: float = 0.0
+    flush_s: float = 0.0
     setup_s: float = 0.0
     caches: Caches | None = None
     age_bias: float = 0.0
@@ -79,8 +81,8 @@ class Station:
     period_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.servers < 1 or not self.batch_item_s >= 0:
-            raise ValueError(f"station {self.name!r}: servers must be at least 1, batch_item_s at least 0")
+        if self.servers < 1 or not self.batch_item_s >= 0 or not self.flush_s >= 0:
+            raise ValueError(f"station {self.name!r}: servers must be at least 1, batch_item_s and flush_s at least 0")
         if self.discipline.has_one_server and self.servers != 1:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} has one server")
         if not self.setup_s >= 0 or (self.setup_s and not self.discipline.sets_up):

@@ -66,7 +66,9 @@ def why_not(network: Network, requests: Requests) -> str | None:
 def _why_station_not(network: Network, requests: Requests, index: int) -> str | None:
     station, visits = network.stations[index], list(_visits_to(network, requests, index))
     means = [mean for visit, sizes in visits for mean in visit.demand_if_made.mean_s(sizes).tolist()]
-    never_busy = not any(means) and not station.batch_item_s and not station.discipline.holds_tokens
+    never_busy = (
+        not any(means) and not station.batch_item_s and not station.flush_s and not station.discipline.holds_tokens
+    )
     if not visits or never_busy or station.discipline.product_form == "any":
         return None
     if station.discipline.product_form is None:

@@ -21,6 +21,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "discipline",
         "servers",
         "batch_item_s",
+        "flush_s",
         "setup_s",
         "caches",
         "age_bias",
@@ -34,7 +35,7 @@ _COUNTED: dict[type[Any], set[str]] = {
     },
     Route: {"name", "stages", "priority", "policy"},
     Stage: {"branches", "need", "delivers"},
-    Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance"},
+    Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance", "early", "flushes"},
     Group: {"choice", "members", "table"},
     Policy: {
         "timeout_s",

@@ -130,11 +130,16 @@ class GroupCommit(Server):
             self._commit([job])
 
     def _commit(self, batch: list[Job]) -> None:
-        duration = (batch[0].demand + (len(batch) - 1) * self.station.batch_item_s) / self.speed
+        station, parts = self.station, self.station.parts
+        duration = batch[0].demand + (len(batch) - 1) * station.batch_item_s
+        if station.flush_s and any(job.attempt.visits[job.position].flushes for job in batch):
+            duration += station.flush_s
+            parts += 1
+        duration /= self.speed
         self.busy_s += duration
-        if self.station.shares_server:
-            self.parts_left = self.station.parts - 1
-            self.part_s = duration = duration / self.station.parts
+        if station.shares_server:
+            self.parts_left = parts - 1
+            self.part_s = duration = duration / parts
         self.clock.at(self.clock._now + duration, self._depart, batch)
         for job in batch:
             self._begin(job)
@@ -255,9 +260,8 @@ class Pool(NoService):
 
     def _admit(self, job: Job) -> None:
         if job.attempt.request.route.visits[job.position].releases:
-            taken = [p for p, pool in sorted(job.attempt.held.items()) if pool is self and p < job.position]
-            if taken:
-                self.give_back(job.attempt, taken[0])
+            if job.position not in job.attempt.returned:
+                self.release(job.attempt, job.position)
             self.jobs.go_on_soon(job)
         elif self.busy < self.servers:
             self.settle(self.clock._now)
@@ -267,6 +271,13 @@ class Pool(NoService):
             self._wait(job)
         else:
             self.jobs.refuse_soon(job, Failure.QUEUE_FULL)
+
+    def release(self, attempt: Attempt, position: int) -> bool:
+        """Return the token that was taken first, by a visit before this one; return whether there is one."""
+        taken = [p for p, pool in attempt.held.items() if pool is self and p < position]
+        if taken:
+            self.give_back(attempt, min(taken))
+        return bool(taken)
 
     def give_back(self, attempt: Attempt, position: int) -> None:
         """Return the token that an attempt took at this visit; it is granted to the first waiting job."""

@@ -50,6 +50,17 @@ def test_a_commit_waits_for_data_of_another_object():
     assert first >= alone and second > first + 0.04, "one drive writes both objects, and commits in between"
 
 
+def test_data_are_flushed_before_their_commit():
+    flush = ("device.flush=9ms",)
+    for size, flushes in ((128 << 10, 1), (4096, 0)):  # those of 4 KiB are deferred
+        without, with_flush = (latency_s(ceph(*DEFERRED, *settings), "PUT", size) for settings in ((), flush))
+        assert with_flush - without == pytest.approx(2 * 9e-3 + flushes * 3e-3), (
+            "that of the entry, and that of the data"
+        )
+    own_log = [latency_s(ceph(*WITH_DB, *settings), "PUT", 128 << 10) for settings in ((), flush)]
+    assert own_log[0] == own_log[1], "the flush of a drive without the log is not modelled"
+
+
 def test_a_large_access_is_several():
     mib = 1 << 20
     whole, parts = (latency_s(ceph(*limit), "GET", mib) for limit in ((), ("device.max_access=64KiB",)))

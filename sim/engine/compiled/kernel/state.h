@@ -98,7 +98,7 @@ typedef struct {
     int64_t death_capacity;
 } StationExtra;
 
-typedef enum { IDLE, WAITING, CANCELLED, HOLDING } TokenState;
+typedef enum { IDLE, WAITING, CANCELLED, HOLDING, RETURNED } TokenState; /* RETURNED: early, before the visit */
 
 /* Half a cache line: two consecutive visits share one. */
 typedef struct {
