@@ -101,6 +101,17 @@ def test_the_number_of_workers_and_the_busiest_drive_limit_healing():
     assert took_s(workers=1, cpu="1s") == pytest.approx(took_s(workers=1, pause="1s"))
 
 
+def test_the_listing_reads_one_object_at_a_time_on_each_drive():
+    """A drive other than the new one has one token for the listing, which is taken and returned for each object."""
+    program = program_of(healing(4096, objects=64, healing={"workers": 64}))
+    outcome = compiled_engine.run(program)
+    names = [s.name for s in program.network.stations]
+    tokens = [n for n, name in enumerate(names) if name.endswith("lists")]
+    assert [program.network.stations[n].servers for n in tokens] == [1] * 8
+    used = [int(outcome.visits[n]) for n in tokens]
+    assert sorted(used) == [0] + [2 * 64] * 7
+
+
 def test_sets_have_equal_parts_of_the_objects():
     spec = healing(4096, erasure={"set_size": 4})
     assert len(program_of(spec).background[0].arrival_s) == OBJECTS / 2
