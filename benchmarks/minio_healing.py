@@ -152,7 +152,9 @@ def main() -> int:
         [Run.read(path) for path in sorted(given.runs.glob(f"{name}/*"))] for name in ("drive-replaced", "drive-kept")
     )
     cpu_s = cpu_s_of(replaced, kept) if given.cpu is None else given.cpu
-    print(f"CPU of healing an object: {1e3 * cpu_s:.1f} ms; of requests: {data['hosts']['cpu']}\n")
+    conflicts = data["hosts"]["internode"]["lock_conflict_fraction"]
+    requests = ", ".join(f"{op} {1e3 * each:.1f} ms" for op, each in data["hosts"]["cpu"].items())
+    print(f"CPU: healing an object {1e3 * cpu_s:.1f} ms, {requests}; {conflicts:.2f} of PUTs have a lock refused\n")
     data = data | {"healing": {"cpu": cpu_s}}
     names = ("Run", "found after s", "objects", "MB written", "took s", "reads of each other drive", "writes, fsyncs")
     rows = []
