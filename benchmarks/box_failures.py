@@ -164,8 +164,8 @@ def table(rows: Sequence[tuple[str, dict[str, Any], dict[str, Any]]]) -> list[st
     return lines
 
 
-def arguments(doc: str | None) -> argparse.Namespace:
-    """Return the arguments of a benchmark of failures."""
+def arguments(doc: str | None, shape: Path | None = None) -> argparse.Namespace:
+    """Return the arguments of a benchmark of failures; `shape` is the default if there may be another one."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
     parser.add_argument("--only", action="append", metavar="GLOB", help="cases by name; repeatable")
@@ -174,6 +174,8 @@ def arguments(doc: str | None) -> argparse.Namespace:
     parser.add_argument("--predict-only", action="store_true", help="measure nothing")
     parser.add_argument("--measure-only", action="store_true", help="predict nothing")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    if shape is not None:
+        parser.add_argument("--shape", type=Path, default=shape, help=f"shape of the box (default: {shape.name})")
     return parser.parse_args()
 
 

@@ -60,6 +60,7 @@ CASES = (
     Case("link-cut", "link 1 cut", for_s=60, length_s=120),
     Case("nic-tenth", "link 1 10%"),
     Case("drive-replaced", "drive 3 replaced", for_s=5, length_s=120, rate_ops=4, objects=400),
+    Case("drive-kept", length_s=120, rate_ops=4, objects=400),
     Case("drive-replaced-1MiB", "drive 3 replaced", for_s=5, length_s=120, rate_ops=2, size="1MiB", objects=200),
 )
 
@@ -67,8 +68,11 @@ CASES = (
 def fitted(light: dict[str, Run], data: dict[str, Any]) -> dict[str, Any]:
     """Return the spec with the CPU time of each operation at which the quantile of its light Run is the measured one.
 
+    Drives and links are those of the shape.
+
     Of a PUT it is the lower quartile, as locks that are refused delay others; their fraction is that of late PUTs.
     """
+    data = _of_shape(data, next(iter(light.values())).info["lab"]["shape"])
     cpu, client = dict(data["hosts"]["cpu"]), dict(data["client"]["cpu"])
     internode = dict(data["hosts"]["internode"])
     for op, run in light.items():
@@ -86,6 +90,13 @@ def fitted(light: dict[str, Run], data: dict[str, Any]) -> dict[str, Any]:
             cpu[op] = max(_LEAST_CPU_S, cpu[op] + target_s - predicted_s)
     hosts = data["hosts"] | {"cpu": cpu, "internode": internode}
     return data | {"hosts": hosts, "client": data["client"] | {"cpu": client}}
+
+
+def _of_shape(data: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec with the drives and links of a shape."""
+    of, nic = shape["drives"], {"nic": shape["nic"]["rate"]}
+    drives = data["drives"] | {"read": of["read"], "write": of["write"], "commit": of["fsync"]}
+    return data | {"drives": drives, "hosts": data["hosts"] | nic, "client": data["client"] | nic}
 
 
 def predicted(spec: Spec, run: Run, seeds: int) -> dict[str, Any]:
@@ -110,9 +121,10 @@ def _fit(light: dict[str, Run]) -> Callable[[Case, Run], Spec]:
 
 def main() -> int:
     """Measure what is missing, predict all, and print both."""
-    shape = read_shape(SHAPE)
+    given = arguments(__doc__, SHAPE)
+    shape = read_shape(given.shape)
     stage_and_predict(
-        arguments(__doc__), CASES, LIGHT,
+        given, CASES, LIGHT,
         lambda case, repeat, folder: measure(case, repeat, folder, "minio", FORM, shape), _fit, predicted,
     )  # fmt: skip
     return 0

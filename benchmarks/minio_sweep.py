@@ -42,6 +42,7 @@ from models.client_policy import ClientPolicies
 from models.multipart import Multipart
 from traces.errors import InputError
 from traces.run import Run
+from traces.spec_file import validated
 from traces.statistics.summary import quantiles
 from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
@@ -198,7 +199,7 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
     for _ in range(TRIES):
         _clean(store)
         os.sync()
-        multipart = Multipart() if window.cell.in_parts else None
+        multipart = _in_parts(window.cell.part) if window.cell.part else None
         run = replay(trace, store.target, Options(policies=ClientPolicies(multipart=multipart)), _settle)
         if run.info["aborted"]:
             raise KeyboardInterrupt
@@ -218,6 +219,10 @@ def measure(window: Window, capacity: float | None, store: Store, limits: Limits
         discarded.append(broken)
     told = ", ".join(f"{name} {fraction:.0%}" for each in discarded for name, fraction in each.items())
     return None, f"left out: discarded {TRIES} times ({told})"
+
+
+def _in_parts(size: str) -> Multipart:
+    return validated(Multipart, {"threshold": size, "part_size": size}, size)
 
 
 def _clean(store: Store) -> None:

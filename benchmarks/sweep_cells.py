@@ -27,8 +27,8 @@ CLIENTS = (1, 2, 4, 8, 16, 32)
 OBJECTS = {"4KiB": 256, "32KiB": 256, "64KiB": 256, "256KiB": 128, "1MiB": 64, "8MiB": 16, "16MiB": 8, "64MiB": 4}
 """The sizes, and how many objects are there to be read: few, because they are written before every window."""
 
-PART_SIZES = ("64MiB",)
-"""Those that are uploaded in parts, too, as minio-go does by default: parts of 16 MiB, 4 in parallel."""
+PART_SIZES = {"64MiB": ("8MiB", "16MiB")}
+"""Sizes that are also uploaded in parts, 4 in parallel, and those of the parts: defaults of aws-cli and minio-go."""
 
 SIZES = ("4KiB", "32KiB", "256KiB", "1MiB", "8MiB")
 """Those of the usual matrix."""
@@ -46,25 +46,30 @@ _CYCLE = 10_000  # rows of a closed loop; they are taken again until the window 
 
 @dataclass(frozen=True)
 class Cell:
-    """One load: closed-loop clients, or an open loop at a fraction of the capacity; PUTs may be multipart uploads."""
+    """One load: closed-loop clients, or an open loop at a fraction of the capacity.
+
+    Attributes:
+        part: size of the parts that objects are uploaded in, also those that GETs read; empty: one request.
+    """
 
     workload: str
     size: str
     clients: int = 0
     load: float = 0.0
-    in_parts: bool = False
+    part: str = ""
 
     @property
     def name(self) -> str:
         """What its folder is called."""
         pace = f"c{self.clients}" if self.clients else f"open{100 * self.load:.0f}"
-        return f"{self.workload}-{self.size}-{pace}" + "-parts" * self.in_parts
+        return f"{self.workload}-{self.size}-{pace}" + f"-parts-{self.part}" * bool(self.part)
 
     @property
-    def order(self) -> tuple[bool, int, int, int, bool, float]:
+    def order(self) -> tuple[bool, int, int, int, int, float]:
         """Its place in the table."""
         place = list(MIXES).index(self.workload), list(OBJECTS).index(self.size)
-        return not self.clients, *place, self.clients, self.in_parts, self.load
+        part = PART_SIZES[self.size].index(self.part) + 1 if self.part else 0
+        return not self.clients, *place, self.clients, part, self.load
 
     @property
     def reference(self) -> Cell | None:
@@ -100,7 +105,8 @@ class Cell:
 def all_cells(sizes: Sequence[str] = SIZES, clients: Sequence[int] = CLIENTS) -> list[Cell]:
     """The whole matrix, then the open loads."""
     closed = [Cell(w, s, clients=c) for w in MIXES for s in sizes for c in clients]
-    closed += [replace(cell, in_parts=True) for cell in closed if cell.workload == "PUT" and cell.size in PART_SIZES]
+    pure = [cell for cell in closed if cell.workload in ("GET", "PUT")]
+    closed += [replace(cell, part=part) for cell in pure for part in PART_SIZES.get(cell.size, ())]
     return closed + [Cell(w, s, load=load) for w in MIXES for s in OPEN_SIZES for load in OPEN_LOADS]
 
 

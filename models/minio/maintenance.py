@@ -124,7 +124,13 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     rows = fixed.rows(number, node)[which * size : (which + 1) * size]
     bytes_of = spec.stored.bytes_each
     get, put = (kind_of_size(spec, stations, op, number, bytes_of) for op in _COPY)
-    stages = Healed(spec, stations, fixed, (get, put), fault.drive).stages()
+    # Columns for the listing, which has one token for each drive of the set.
+    drives = pool.layout.sets[which] + pool.first_drive
+    tokens = {stations.drive[n]: stations.add(Station(f"drive {n} lists", "listing", Discipline.POOL)) for n in drives}
+    columns = [fixed.drive(number, p, "drive").position for p in range(size)]
+    listers = [Member(table, rows.shape[1] + p) for p in range(size)]
+    rows = np.column_stack([rows, *([tokens.get(d, stations.nowhere) for d in rows[:, c]] for c in columns)])
+    stages = Healed(spec, stations, fixed, (get, put), fault.drive, listers).stages()
     workers = spec.healing.workers_of(pool.hosts.cores.count)
     token = stations.add(Station(f"workers of {name}", "background workers", Discipline.POOL, workers))
     route = Route(name, (single(Visit(token, NOTHING)), *stages), _RECOVERY)

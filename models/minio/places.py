@@ -146,12 +146,28 @@ class Places:
         first += self.others(pool) * len(_CALL)
         return self._place(pool, first + position * len(_READER) + _READER.index(part))
 
+    @property
+    def refills(self) -> bool:
+        """Whether a drive that replaces another one does not have all objects at any time."""
+        return any(epoch.fresh for epoch in self.epochs)
+
     def heal(self, pool: int, position: int, part: str) -> Bound | Member:
         """Return a part of an attempt to heal at a drive of the set: a read if others are lost, a write if it is."""
+        return self._place(pool, self._first_heal(pool) + position * len(_HEAL) + _HEAL.index(part))
+
+    def refill(self, pool: int, position: int | None = None) -> Bound | Member:
+        """Return the read, at a drive of the set, of an attempt to heal an object that a new drive does not have.
+
+        Without a position, return what makes these attempts one after the other.
+        """
+        size = self.stations.pools[pool].layout.size
+        first = self._first_heal(pool) + size * len(_HEAL)
+        return self._place(pool, first + (size if position is None else position))
+
+    def _first_heal(self, pool: int) -> int:
         layout = self.stations.pools[pool].layout
         first = self._first_drive + layout.size * len(_DRIVE) + layout.lockers * len(_CALL)
-        first += self.others(pool) * len(_CALL) + layout.data * len(_READER)
-        return self._place(pool, first + position * len(_HEAL) + _HEAL.index(part))
+        return first + self.others(pool) * len(_CALL) + layout.data * len(_READER)
 
     def others(self, pool: int) -> int:
         """Return the number of drives in the sets of the other pools that may have the same object."""
@@ -295,6 +311,13 @@ class Places:
                 np.where(back, stations_of, nowhere),
             ]
             heals = [np.stack(of_heal, axis=2).reshape(rows, -1)]
+        if self.refills:
+            fresh = np.isin(drives, list(epoch.fresh))
+            missed = fresh.any(axis=1) & (offline == 0)  # with a drive offline, nothing is tried
+            heals += [
+                np.where(missed[:, np.newaxis] & ~fresh, stations.drive[drives], nowhere),
+                np.where(missed, self._healers[coordinator], nowhere)[:, np.newaxis],
+            ]
         return np.column_stack([*head, drive_columns, *lockers, *others, readers, *heals]).astype(np.int32)
 
     def _readers(

@@ -11,6 +11,7 @@ Stages that take no time are left out.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,12 +21,18 @@ from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longes
 from models.minio.release import looks_up
 from models.minio.request import Branches, Stages
 from models.minio.sections import NOTHING
-from models.network.route import Stage, Visit, single
+from models.network.route import Chance, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Member
 from traces.workload.distributions import Empirical, Occasional
+
+Place = int | Member | Bound
 
 RETRY_S = 0.35
 """The longest pause after a first refusal of a lock, uniform from 0: 250 ms + 100 ms (`lockRetryBackOff`)."""
+
+_UNHEALED = 0.5
+"""Fraction of the objects that a drive does not have yet, on average over its healing."""
 
 _LIST_VISITS = 8  # the reads of a page are simulated in as many visits to each drive
 
@@ -37,12 +44,12 @@ class Builder(Accesses):
         """Return the stages of the kind."""
         match self.op:
             case "GET":
-                return self._get()
+                return (*self._get(), *self._refill())
             case "PUT":
                 return self._put()
             case "HEAD":
                 found = (*self._hung_call(), *self._find(always=True))
-                return (*self._request(), *self._lock(), *found, *self._respond())
+                return (*self._request(), *self._lock(), *found, *self._respond(), *self._refill())
             case "DELETE":
                 return self._delete()
         return (*self._request(), *self._hung_call(), *self._walk(), *self._respond())
@@ -288,24 +295,52 @@ class Builder(Accesses):
         """
         if not self.places.loses_drives:
             return ()
-        pool, drives, inline = self.kind.pool, self.drives, self.kind.inline
+        pool, places = self.kind.pool, self.places
+        waits = [Visit(places.hang(pool, n, "back"), NOTHING) for n in range(len(places.hangs))]
+        reads, writes = ([places.heal(pool, p, part) for p in range(self.layout.size)] for part in ("reads", "writes"))
+        return self._attempt(places.most_lost(pool), waits, places.head_place(pool, "healer"), reads, writes)
+
+    def _refill(self) -> Stages:
+        """The attempt to heal an object that a read finds missing on a drive that replaces another one.
+
+        No request waits for it (getObjectFileInfo in cmd/erasure-object.go). A drive is healed object by object, so on
+        average half of the objects are missing meanwhile. The write of the object is that of `Healed`, whose worker
+        finds nothing to do when it comes to the object.
+        """
+        if not self.places.refills:
+            return ()
+        pool = self.kind.pool
+        reads = [self.places.refill(pool, p) for p in range(self.layout.size)]
+        (stage,) = self._attempt(1, (), self.places.refill(pool), reads, ())
+        chance = Chance(_UNHEALED)
+        branch = tuple(replace(visit, chance=chance) for visit in stage.branches[-1])
+        return (replace(stage, branches=(stage.branches[0], branch)),)
+
+    def _attempt(
+        self, lost: int, waits: Sequence[Visit], healer: Place, reads: Sequence[Place], writes: Sequence[Place]
+    ) -> Stages:
+        """Return the stage of an attempt to heal an object, which no request waits for.
+
+        Args:
+            lost: number of drives that are written to, for the pause.
+            waits: visits to what it waits for.
+            healer: what makes the attempts one after the other.
+            reads, writes: of the drives of the set, by position.
+        """
+        drives, inline, size = self.drives, self.kind.inline, self.layout.size
         metadata = small(self.read)
         whole = self._part(self.read, more=METADATA_BYTES, size=drives.read_size) if inline else metadata
         written = self.shard_written(METADATA_BYTES if inline else 0)
-        lost = self.places.most_lost(pool)
         rounds = (metadata, whole, *(self.call.without_bytes,) * 2)  # locked before the second one, cleaned up at last
-        once_s = sum(longest_s(demand, self.layout.size - lost) for demand in rounds)
+        once_s = sum(longest_s(demand, size - lost) for demand in rounds)
         once_s += lost * (getattr(written, "visits", 1) * written.constant + self.commit.constant)
         once_s += (2 + 2 + lost) * self._way_s * self.calls_nodes
         pause_s = min(HEAL_SLEEP * once_s, MOST_HEAL_SLEEP_S)
-        positions = range(self.layout.size)
-        visits = [Visit(self.places.heal_wait, ServiceDemand(constant=HEAL_WAIT_S))]
-        visits += [Visit(self.places.hang(pool, n, "back"), NOTHING) for n in range(len(self.places.hangs))]
-        visits.append(Visit(self.places.head_place(pool, "healer"), ServiceDemand(constant=once_s + pause_s)))
-        visits += [Visit(self.places.heal(pool, p, "reads"), demand) for demand in (metadata, whole) for p in positions]
-        for p in positions:
-            place = self.places.heal(pool, p, "writes")
-            visits += [Visit(place, written)] * getattr(written, "visits", 1) + [Visit(place, self.commit)]
+        visits = [Visit(self.places.heal_wait, ServiceDemand(constant=HEAL_WAIT_S)), *waits]
+        visits.append(Visit(healer, ServiceDemand(constant=once_s + pause_s)))
+        visits += [Visit(at, demand) for demand in (metadata, whole) for at in reads]
+        for at in writes:
+            visits += [Visit(at, written)] * getattr(written, "visits", 1) + [Visit(at, self.commit)]
         return (Stage(((self.instant,), tuple(visits)), 1),)
 
     # The client's side, and the coordinator's own work.
