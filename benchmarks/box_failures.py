@@ -63,7 +63,7 @@ def measure(case: Case, repeat: int, folder: Path, name: str, form: Form, shape:
 
 def form_of(case: Case, form: Form) -> Form:
     """Return the form of a case's store."""
-    given = {"hosts": case.hosts, "drives": case.drives, "gateways": case.gateways}
+    given = {"hosts": case.hosts, "drives": case.drives, "gateways": case.gateways, "balancers": case.balancers}
     return form._replace(**{name: count for name, count in given.items() if count})
 
 

@@ -50,6 +50,7 @@ CASES = (
         "gateway-killed-retried", "host 3 killed", for_s=20, length_s=45, gateways=2,
         policies=json.dumps({"retry": {"retries": 2}}),
     ),
+    _ceph("gateway-killed-balanced", "host 3 killed", for_s=20, length_s=45, gateways=2, balancers=1),
 )  # fmt: skip
 
 
@@ -57,12 +58,14 @@ def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
     """Return the spec of a case: its hosts, drives and gateways, and the CPU times of a gateway in s."""
     data = unshaped(load_mapping(SPEC), case.size, ("hosts", "gateways"))
     device = {"read": _ACCESS_S, "write": _ACCESS_S, "flush": _COMMIT_ACCESSES * _ACCESS_S}
-    gateways = {"count": case.gateways or FORM.gateways, "cpu": {op: {"constant": each} for op, each in cpu.items()}}
+    times = {op: {"constant": each} for op, each in cpu.items()}
+    gateways = {"count": case.gateways or FORM.gateways, "cpu": times, "redispatch": bool(case.balancers)}
     return data | {
         "device": data["device"] | device,
         "gateways": data["gateways"] | gateways,
         "hosts": data["hosts"] | {"drives": case.drives or FORM.drives},
         "osd": data["osd"] | {"cache": {}},
+        **({"proxy": {"cores": 2}} if case.balancers else {}),
     }
 
 

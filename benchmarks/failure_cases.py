@@ -34,7 +34,7 @@ class Case:
         mix: operations of the load.
         policies: of the clients, as in the section `client` of a spec.
         options: of the store.
-        hosts, drives, gateways: form of the store, if it is not the usual one; 0: as usual.
+        hosts, drives, gateways, balancers: form of the store, if it is not the usual one; 0: as usual.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Case:
     hosts: int = 0
     drives: int = 0
     gateways: int = 0
+    balancers: int = 0
 
     @property
     def faults(self) -> list[str]:

@@ -60,6 +60,9 @@ def up(
             "them (default: one).",
         ),
     ] = None,
+    balancer: Annotated[
+        bool, typer.Option("--balancer", help="A load balancer (HAProxy) before the gateways, on a host of its own.")
+    ] = False,
     options: Annotated[
         list[str] | None,
         typer.Option(
@@ -85,7 +88,7 @@ def up(
 
     Example: tailcast lab up minio --hosts 4 --drives 2 --shape examples/lab/hdd.yaml
     """
-    form = _form(kind_of(name), drives, hosts, set_size, gateways)
+    form = _form(kind_of(name), drives, hosts, set_size, gateways)._replace(balancers=int(balancer))
     given = dict(_option(text) for text in options or ())
     read = None
     if shape is not None:

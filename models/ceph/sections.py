@@ -322,6 +322,12 @@ class Gateways(Strict):
     balance: Literal["round robin", "random", "least outstanding", "power of two"] = Field(
         "round robin", description="Rule by which the load balancer chooses the gateway of a request."
     )
+    redispatch: bool = Field(
+        False,
+        description="Whether the load balancer sends a request whose connection is refused to another gateway at once "
+        "(HAProxy's option redispatch with gateways in turn, as cephadm's ingress has it), so that only requests in "
+        "progress at a gateway fail with it.",
+    )
     cache: Cache = Field(
         Cache(),
         description="Cache of objects in each gateway, for reads (D3N), of what was read through it: a hit takes only "

@@ -330,7 +330,8 @@ class Stations:
         timeline = self.timeline
         if timeline.gateways:
             members = np.array(self._processes, np.int32)[:, None] if self._processes else self.groups[0].members
-            self.scenario += gateway_outages(timeline.gateways, members, not self.spec.collocated)
+            redispatch = self.spec.gateways.redispatch
+            self.scenario += gateway_outages(timeline.gateways, members, not self.spec.collocated, redispatch)
         if len(timeline.epochs) > 1:
             # An always open gate replaces the lost members of a placement group: visits there take no time.
             open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)

@@ -72,6 +72,8 @@ def up(
     form = form or next(iter(kind.forms.values()))
     options = options or {}
     kind.check(form, options)
+    if shape is not None and shape.db_drives is not None and not kind.has_db:
+        raise InputError(f"the shape has db_drives; {kind.title} keeps no database for them: leave them out")
     with _locked():
         store = running()
         if store is None or not store.ready:
@@ -132,7 +134,7 @@ def status(name: str) -> Store | None:
     try:
         state = json.loads((_folder(kind) / "state.json").read_text())
         urls = state["endpoint_urls"]
-        further = state["gateways"], state["monitors"]
+        further = state["gateways"], state["monitors"], state["balancers"]
         form, box = Form(state["drives"], len(urls) - sum(further), state["set_size"], *further), state["box"]
         store = _store(kind.name, form, state["version"], _folder(kind), urls, box and _box(_folder(kind), form, box))
         store = replace(store, ready=state["ready"], options=state["options"])
@@ -281,6 +283,7 @@ def _write_state(store: Store) -> None:
         "set_size": store.form.set_size,
         "gateways": store.form.gateways,
         "monitors": store.form.monitors,
+        "balancers": store.form.balancers,
         "options": dict(store.options),
         "version": store.version,
         "endpoint_urls": [node.endpoint_url for node in store.nodes],

@@ -26,7 +26,7 @@ Progress = Callable[[str], None]
 class Form(NamedTuple):
     """The hosts of a store and their drives.
 
-    Hosts are numbered from 0: those with drives, then gateways, then monitors.
+    Hosts are numbered from 0: those with drives, then gateways, then monitors, then load balancers.
 
     Attributes:
         drives: of each host that has drives.
@@ -34,6 +34,7 @@ class Form(NamedTuple):
         set_size: number of drives of an erasure set, for stores that let one choose; None: the store chooses.
         gateways: number of hosts without drives that take the clients' requests; 0: those with drives take them.
         monitors: number of hosts without drives that clients do not reach.
+        balancers: number of hosts with a load balancer, which take the clients' requests and pass them to gateways.
     """
 
     drives: int = 1
@@ -41,6 +42,7 @@ class Form(NamedTuple):
     set_size: int | None = None
     gateways: int = 0
     monitors: int = 0
+    balancers: int = 0
 
     @property
     def drive_count(self) -> int:
@@ -50,16 +52,27 @@ class Form(NamedTuple):
     @property
     def host_count(self) -> int:
         """Number of all hosts, with drives and without."""
-        return self.hosts + self.gateways + self.monitors
+        return self.hosts + self.gateways + self.monitors + self.balancers
 
     @property
     def entrances(self) -> range:
         """The hosts that take the clients' requests."""
-        return range(self.hosts, self.hosts + self.gateways) if self.gateways else range(self.hosts)
+        return self.balancer_hosts or self.gateway_hosts or range(self.hosts)
+
+    @property
+    def gateway_hosts(self) -> range:
+        """The hosts with a gateway."""
+        return range(self.hosts, self.hosts + self.gateways)
+
+    @property
+    def balancer_hosts(self) -> range:
+        """The hosts with a load balancer."""
+        return range(self.host_count - self.balancers, self.host_count)
 
     def role(self, host: int) -> str:
-        """What a host is: ``host`` (with drives), ``gateway`` or ``monitor``."""
-        return "host" if host < self.hosts else "gateway" if host < self.hosts + self.gateways else "monitor"
+        """What a host is: ``host`` (with drives), ``gateway``, ``monitor`` or ``balancer``."""
+        counts = {"host": self.hosts, "gateway": self.gateways, "monitor": self.monitors, "balancer": self.balancers}
+        return [role for role, count in counts.items() for _ in range(count)][host]
 
     def host_of(self, drive: int) -> int:
         """Return the host of a drive; drives are numbered from 0, host by host."""
@@ -69,7 +82,8 @@ class Form(NamedTuple):
         drives = f"{self.drives} drive{'s' if self.drives > 1 else ''}"
         sets = f" in sets of {self.set_size}" if self.set_size is not None else ""
         gateways = f", {self.gateways} gateway{'s' if self.gateways > 1 else ''}" if self.gateways else ""
-        return (f"{drives} on each of {self.hosts} hosts" if self.hosts > 1 else drives) + sets + gateways
+        balanced = " behind a load balancer" if self.balancers else ""
+        return (f"{drives} on each of {self.hosts} hosts" if self.hosts > 1 else drives) + sets + gateways + balanced
 
 
 class Credentials(NamedTuple):
@@ -144,6 +158,11 @@ class Store:
         return tuple(self.nodes[host] for host in self.form.entrances)
 
     @property
+    def gateways(self) -> tuple[Node, ...]:
+        """The nodes with a gateway."""
+        return tuple(self.nodes[host] for host in self.form.gateway_hosts)
+
+    @property
     def endpoint_url(self) -> str:
         """That of the first node that takes requests."""
         return self.entrances[0].endpoint_url
@@ -195,7 +214,8 @@ class Store:
     def facts(self) -> dict[str, Any]:
         """Its hosts and drives, the shape of its box and its options, as a Run records them."""
         box = self.box
-        further = {"gateways": self.form.gateways, "options": dict(self.options)}
+        form = self.form
+        further = {"gateways": form.gateways, "balancers": form.balancers, "options": dict(self.options)}
         return {
             "hosts": self.form.hosts,
             "drives_per_host": self.form.drives,
@@ -246,6 +266,7 @@ class StoreKind(Protocol):
         trace_format: the format of that record, as `traces.readers.registry` names it; None where there is none.
         file_name: the name of a file on a drive without what differs between objects, for stores whose files are not
             named by objects; None for the others.
+        has_db: whether it keeps a database that a drive of its own may hold.
         fault_event: the entry of the section `faults` of its model's spec for a fault that began at `at` s and lasted
             until `until` s (None: to the end); None if the model has no such fault. None where it has none at all.
     """
@@ -257,6 +278,7 @@ class StoreKind(Protocol):
     request_trace: Callable[[Target], RequestTrace] | None
     trace_format: str | None
     file_name: Callable[[str], str] | None
+    has_db: bool
     fault_event: FaultEvent | None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:

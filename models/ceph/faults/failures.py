@@ -14,7 +14,7 @@ _WORTH_SAYING_S = 1.0
 
 
 def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
-    if spec.gateways.count == 1 or event.back_s > event.at + event.detected_after:
+    if spec.gateways.count == 1 or spec.gateways.redispatch or event.back_s > event.at + event.detected_after:
         return ""
     return (
         f"The load balancer would detect the failure after {event.detected_after:g} s (detected_after), when gateway "

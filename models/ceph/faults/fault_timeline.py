@@ -120,20 +120,24 @@ def _outage(
     return Outage(osds, fault.at, seen_s, degraded_s, out_s, rebuilt_s, back_s, whole_s), slowed
 
 
-def gateway_outages(outages: Iterable[GatewayDown], members: NDArray[np.int32], own_nic: bool) -> list[Action]:
+def gateway_outages(
+    outages: Iterable[GatewayDown], members: NDArray[np.int32], own_nic: bool, redispatch: bool
+) -> list[Action]:
     """Return the failures and restarts of gateways; if all others have failed too, a gateway stays in the group.
 
     Args:
         outages: of gateways.
         members: the group of the gateways: their cores, NIC up and down, tokens; or their processes.
         own_nic: whether the NIC fails with the gateway, because no OSDs share it.
+        redispatch: whether requests that a gateway refuses go to another one at once.
     """
     actions, outages = [], tuple(outages)
     for fault in outages:
         parts = [int(station) for station in members[fault.gateway][: 3 if own_nic else 1]]
         back_s = fault.back_s
         dead = {other.gateway for other in outages if other.at < fault.back_s and fault.at < other.back_s}
-        leave_s = fault.at + fault.detected_after if len(dead) < len(members) else math.inf
+        noticed_s = fault.at + (0.0 if redispatch else fault.detected_after)
+        leave_s = noticed_s if len(dead) < len(members) else math.inf
         actions += [Action(Kind.DOWN, station, fault.at) for station in parts]
         if leave_s < back_s:
             actions.append(Action(Kind.LEAVE, 0, leave_s, member=fault.gateway))

@@ -361,6 +361,22 @@ def test_gateway_that_dies_and_returns(collocated):
     assert not failed[outcome.start_s > 5].any() and not failed[outcome.start_s < 2.9].any()
 
 
+def test_requests_that_a_dead_gateway_refuses_go_to_another_one():
+    """Only requests in progress at the gateway fail, and the others do not wait for the health check."""
+    event = {"kind": "gateway_down", "gateway": 1, "at": 3.0, "back_at": 8.0, "detected_after": 2}
+    gateways = {"count": 2, "redispatch": True}
+    gateways |= {"cpu": {"PUT": "40ms", "GET": "40ms"}, "cores": 16}
+    spec = ceph(event, gateways=gateways, workload=open_loop(200.0), proxy={})
+    outcome, program = run(spec)
+    failed = outcome.failure != Failure.NONE
+    assert failed.sum() > 3 and outcome.start_s[failed].min() > 2.7 and outcome.start_s[failed].max() < 3.01
+    healthy, _ = run(ceph(gateways=gateways, workload=open_loop(200.0), proxy={}))
+    dead = (outcome.start_s > 3) & (outcome.start_s < 8)
+    latency_s = [(each.end_s - each.start_s)[dead].mean() for each in (outcome, healthy)]
+    assert latency_s[0] == pytest.approx(latency_s[1], rel=0.3)
+    assert_identical(outcome, simpy_engine.run(program))
+
+
 def test_gateways_of_a_host_die_with_it():
     spec = ceph({"kind": "host_down", "host": 1, "at": 3.0}, gateways={"count": 6, "collocated": True, "cores": 4})
     network, _ = compile_spec(spec, generate(spec.workload, 0))

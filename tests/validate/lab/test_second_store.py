@@ -32,6 +32,7 @@ class StubS3:
     request_trace = None
     trace_format = None
     file_name = None
+    has_db = False
     fault_event = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:

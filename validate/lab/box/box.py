@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from validate.lab.box.network import PORT, Network
-from validate.lab.box.shape import Shape
+from validate.lab.box.shape import DriveShape, Shape
 
 
 def drive_folder(folder: Path, host: int, drive: int) -> Path:
@@ -21,7 +21,7 @@ class Box:
 
     Attributes:
         folder: of the store.
-        drives: number of drives of each host that has drives.
+        drives: number of drives for data of each host that has drives.
         seed: selects the random numbers of the drives.
         delays: what adds the delay of the shape: ``netem``, ``proxy``, or nothing.
         hosts: number of hosts that have drives, the first ones of the network; None: all.
@@ -77,6 +77,17 @@ class Box:
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """The host of each drive, and its number there."""
+        """The host of each drive, and its number there; first all for data, then those for databases, if any."""
         hosts = self.network.hosts if self.hosts is None else self.hosts
-        return [(host, drive) for host in range(hosts) for drive in range(self.drives)]
+        kinds = 1 if self.shape.db_drives is None else 2
+        return [
+            (host, kind * self.drives + drive)
+            for kind in range(kinds)
+            for host in range(hosts)
+            for drive in range(self.drives)
+        ]
+
+    def shape_of(self, drive: int) -> DriveShape:
+        """Return the shape of a drive, by its number on its host."""
+        db = self.shape.db_drives
+        return self.shape.drives if db is None or drive < self.drives else db

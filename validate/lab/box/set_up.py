@@ -26,13 +26,13 @@ _KILLED_WITHIN_S = 10.0
 
 
 def drives_of(box: Box) -> list[Drive]:
-    """Return the drives of a box, host by host."""
+    """Return the drives of a box: those for data host by host, then those for databases."""
     result = []
     for number, place in enumerate(box.places):
         mount_point = box.mount_point(*place)
         seed = box.seed * len(box.places) + number
         backing, control = box.backing(mount_point), box.control_folder
-        result.append(Drive(backing, mount_point, control, f"drive-{number}", box.shape.drives, seed))
+        result.append(Drive(backing, mount_point, control, f"drive-{number}", box.shape_of(place[1]), seed))
     return result
 
 

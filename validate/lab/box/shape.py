@@ -115,6 +115,11 @@ class Shape(Strict):
     """What a box is made of; all hosts and drives are identical."""
 
     drives: DriveShape = Field(description="Each of the drives.")
+    db_drives: DriveShape | None = Field(
+        None,
+        description="A further drive for each of them, with the database of a store that has one (Ceph: block.db); "
+        "absent: it is on the drive itself.",
+    )
     nic: NicShape | None = Field(None, description="The network interface of each host; absent: as fast as memory.")
     client_nic: NicShape | None = Field(None, description="The network interface of the client; absent: as a host's.")
     delay: Seconds = Field(0.0, description="One-way delay between two hosts, and between the client and a host.")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from traces.errors import InputError
-from validate.lab.ceph import configuration, program
+from validate.lab.ceph import balancer, configuration, program
 from validate.lab.ceph.options import pools_of
 from validate.lab.store import Spawn, Store
 
@@ -90,10 +90,12 @@ def start(store: Store, spawn: Spawn) -> None:
         where, _ = configuration.address(store, host)
         addresses = ["--public-addr", where, "--cluster-addr", where, *configuration.ports(store, host)]
         spawn(store.nodes[host], ["ceph-osd", "-c", conf, "-f", "-i", str(osd), *addresses], environment, f"osd.{osd}")
-    for host in store.form.entrances:
+    for host in store.form.gateway_hosts:
         where, _ = configuration.address(store, host)
         command = ["radosgw", "-c", conf, "-f", "-n", configuration.gateway_name(host), "--public-addr", where]
         spawn(store.nodes[host], command, environment, "rgw")
+    for host in store.form.balancer_hosts:
+        spawn(store.nodes[host], balancer.command(store, host), environment, "haproxy")
     if is_new:
         _make_user(store, conf)
 

@@ -20,6 +20,9 @@ from validate.lab.store import Store
 BLOCK_BYTES = 4 << 30
 """Default size of a drive's file, of which only what is written takes room."""
 
+DB_BYTES = 1 << 30
+"""Default size of the file of a block.db on a drive of its own."""
+
 _PORTS = 500
 _LAST_PORT = 65535
 
@@ -53,6 +56,7 @@ _OSD = {
     "osd_max_object_name_len": "460",
     "osd_max_object_namespace_len": "64",
 }
+_DB = {"bluestore_block_db_create": "true", "bluestore_block_db_size": str(DB_BYTES)}
 _RGW = {"rgw_enable_usage_log": "false", "rgw_enable_ops_log": "true", "rgw_ops_log_rados": "false"}
 
 _CAPABILITIES = {
@@ -82,7 +86,7 @@ def address(store: Store, host: int) -> tuple[str, int]:
 
 def monitor_of(store: Store) -> int:
     """Return the host with the monitor and the manager."""
-    return store.form.host_count - 1
+    return store.form.hosts + store.form.gateways
 
 
 def osds(store: Store) -> range:
@@ -105,6 +109,11 @@ def ops_log(store: Store, host: int) -> Path:
     return store.folder / f"rgw-ops-{host}.log"
 
 
+def has_db(store: Store) -> bool:
+    """Whether the block.db of each OSD is on a drive of its own."""
+    return store.box is not None and store.box.shape.db_drives is not None
+
+
 def write(store: Store) -> bool:
     """Write configuration and keys, and make the folders of a store; whether it is new."""
     folder = folder_of(store)
@@ -114,7 +123,7 @@ def write(store: Store) -> bool:
     for place in ("mon.a", "mgr.x", "crash", "run", *(f"osd.{osd}" for osd in osds(store))):
         (store.folder / place).mkdir(exist_ok=True)
     for host in range(store.form.hosts):
-        for drive in range(store.form.drives):
+        for drive in range(store.form.drives * (1 + has_db(store))):
             store.drive_folder(host, drive).mkdir(parents=True, exist_ok=True)
     keyring = folder / "keyring"
     keyring.touch(mode=0o600)
@@ -127,7 +136,7 @@ def _keys(store: Store) -> Iterator[str]:
     """Yield an entry of the keyring for each daemon and for commands."""
     names = {name: name for name in ("mon.", "client.admin", "mgr.x")}
     names |= {f"osd.{osd}": "osd" for osd in osds(store)}
-    names |= {gateway_name(host): "client.rgw" for host in store.form.entrances}
+    names |= {gateway_name(host): "client.rgw" for host in store.form.gateway_hosts}
     for name, kind in names.items():
         key = base64.b64encode(struct.pack("<hiih", 1, int(time.time()), 0, 16) + os.urandom(16)).decode()
         caps = "".join(f'\tcaps {of} = "{what}"\n' for of, what in _CAPABILITIES[kind].items())
@@ -156,12 +165,15 @@ def _sections(store: Store) -> Iterator[str]:
     yield _section(
         "mgr", {"mgr_data": store.folder / "mgr.x", "mgr_initial_modules": ""} | of_daemon(store.options, "mgr")
     )
-    yield _section("osd", _OSD | {"osd_data": str(store.folder / "osd.$id")} | of_daemon(store.options, "osd"))
+    own_osd = _OSD | (_DB if has_db(store) else {})
+    yield _section("osd", own_osd | {"osd_data": str(store.folder / "osd.$id")} | of_daemon(store.options, "osd"))
     for osd in osds(store):
         host, drive = divmod(osd, store.form.drives)
-        block = store.drive_folder(host, drive) / "block"
-        yield _section(f"osd.{osd}", {"bluestore_block_path": block, "crush_location": f"root=default host=host{host}"})
-    for host in store.form.entrances:
+        paths = {"bluestore_block_path": store.drive_folder(host, drive) / "block"}
+        if has_db(store):
+            paths["bluestore_block_db_path"] = store.drive_folder(host, store.form.drives + drive) / "db"
+        yield _section(f"osd.{osd}", paths | {"crush_location": f"root=default host=host{host}"})
+    for host in store.form.gateway_hosts:
         where, port = address(store, host)
         own: dict[str, object] = {
             "rgw_data": store.folder,

@@ -12,6 +12,7 @@ def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | Non
     """Return the event that is the fault; None if the model has no such event.
 
     OSDs that are killed refuse connections; those that are silent miss heartbeats, and those whose drive is, later.
+    Without a load balancer, requests go to a killed gateway until it is back.
     """
     down = {"at": at_s} | ({} if until_s is None else {"back_at": until_s})
     number, form = fault.number, store.form
@@ -24,7 +25,8 @@ def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | Non
         )
     killed = fault.effect in ("killed", "restarted")
     if form.role(number) == "gateway" and killed:
-        return {"kind": "gateway_down", "gateway": number - form.hosts, **down}
+        unnoticed = {} if form.balancers or until_s is None else {"detected_after": until_s - at_s}
+        return {"kind": "gateway_down", "gateway": number - form.hosts, **unnoticed, **down}
     if form.role(number) == "host" and (killed or fault.effect in ("cut", "paused")):
         return {"kind": "host_down", "host": number, "detected_by": "refused" if killed else "heartbeat", **down}
     return None

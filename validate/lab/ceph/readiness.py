@@ -27,7 +27,7 @@ def unready(store: Store) -> Node | None:
             return node
     if not is_clean(store, _RESPONDS_WITHIN_S):
         return store.nodes[configuration.monitor_of(store)]
-    for node in store.entrances:
+    for node in dict.fromkeys((*store.gateways, *store.entrances)):
         if _age_s(node) < _SETTLES_S or not _takes_requests(store, node):
             return node
     return None

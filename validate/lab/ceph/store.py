@@ -25,6 +25,7 @@ class Ceph:
     request_trace: Callable[[Target], RequestTrace] | None = OpsLog
     trace_format: str | None = "rgw-ops-log"
     file_name: Callable[[str], str] | None = None
+    has_db = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:

@@ -25,12 +25,15 @@ class Minio:
     request_trace: Callable[[Target], RequestTrace] | None = AdminTrace
     trace_format: str | None = "minio-trace"
     file_name: Callable[[str], str] | None = None
+    has_db = False
     fault_event: FaultEvent | None = staticmethod(fault_event)
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         set_size_of(form)
         if form.gateways:
             raise InputError("a MinIO has no gateways: its hosts take requests")
+        if form.balancers:
+            raise InputError("a MinIO of the lab has no load balancer: clients send requests to its hosts")
         if options:
             raise InputError(f"option {next(iter(options))}: a MinIO of the lab takes no options")
 

@@ -59,6 +59,8 @@ def check(form: Form, options: Mapping[str, str]) -> None:
         raise InputError("a Swift has no erasure sets: leave out their size")
     if form.gateways < 1:
         raise InputError("a Swift needs a proxy: give 1 gateway or more")
+    if form.balancers:
+        raise InputError("a Swift of the lab has no load balancer: clients send requests to its proxies")
     for name in options:
         server, dot, rest = name.partition(".")
         if server not in (*_SERVERS, "ring") or not (dot and rest):

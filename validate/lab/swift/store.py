@@ -27,6 +27,7 @@ class Swift:
     request_trace: Callable[[Target], RequestTrace] | None = ProxyLog
     trace_format: str | None = "swift-proxy-log"
     file_name: Callable[[str], str] | None = staticmethod(file_name)
+    has_db = False
     fault_event: FaultEvent | None = staticmethod(fault_event)
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:

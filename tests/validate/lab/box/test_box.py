@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from tests.paths import ROOT
 from validate.lab.box.box import Box
 from validate.lab.box.network import Network
 from validate.lab.box.set_up import drives_of, logs_of
-from validate.lab.box.shape import Shape, read_shape
+from validate.lab.box.shape import DriveShape, Shape, read_shape
 from validate.lab.lab import _box
 from validate.lab.store import Form, Node, Store
 
@@ -36,6 +37,17 @@ def test_drives_are_numbered_host_by_host_and_have_seeds_of_their_own(tmp_path):
     seeds = [drive.seed for seed in range(3) for drive in drives_of(box_in(tmp_path, seed))]
     assert len(set(seeds)) == len(seeds)
     assert len({drive.backing for drive in drives} | {drive.mount_point for drive in drives}) == 12
+
+
+def test_drives_for_databases_follow_those_for_data_and_have_a_shape_of_their_own(tmp_path):
+    shape = SHAPE.model_copy(update={"db_drives": DriveShape.model_validate({"read": "1ms", "write": "1ms"})})
+    box = replace(box_in(tmp_path), shape=shape)
+    assert box.places[:6] == box_in(tmp_path).places
+    assert box.places[6:] == [(host, 2 + drive) for host in range(3) for drive in range(2)]
+    drives = drives_of(box)
+    assert [drive.shape for drive in drives] == [shape.drives] * 6 + [shape.db_drives] * 6
+    assert drives[7].mount_point.parts[-2:] == ("h0", "d3") and logs_of(box)[7].drive == 3
+    assert _box(tmp_path, Form(2, 3), json.loads(json.dumps(box.to_json()))).places == box.places
 
 
 def test_a_store_in_a_box_listens_behind_its_proxy_and_tells_its_shape(tmp_path):

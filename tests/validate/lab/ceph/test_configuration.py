@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import base64
 import configparser
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from traces.errors import InputError
 from validate.lab import lab
-from validate.lab.ceph import configuration
+from validate.lab.box.box import Box
+from validate.lab.box.network import Network
+from validate.lab.box.shape import Shape
+from validate.lab.ceph import balancer, configuration
 from validate.lab.ceph.options import pools_of
 from validate.lab.store import Form, Node, Store
 
@@ -44,6 +48,38 @@ def test_every_osd_has_a_file_on_its_drive_and_every_gateway_its_port(tmp_path):
     assert configuration.ports(store, 1) == ["--ms_bind_port_min=65350", "--ms_bind_port_max=65535"]
 
 
+def test_a_load_balancer_takes_the_requests_and_passes_them_to_all_gateways(tmp_path):
+    form = FORM._replace(balancers=1)
+    assert [form.role(host) for host in range(6)] == ["host", "host", "gateway", "gateway", "monitor", "balancer"]
+    nodes = tuple(Node(f"http://127.0.0.1:{65300 + host}") for host in range(form.host_count))
+    store = Store("ceph", form, "", tmp_path, nodes)
+    assert store.target.node_urls == ("http://127.0.0.1:65305",) and store.facts["balancers"] == 1
+    configuration.write(store)
+    assert configuration.monitor_of(store) == 4
+    assert configuration.gateway_name(5) not in (tmp_path / "etc" / "keyring").read_text()
+    lines = [line.strip() for line in balancer.configured(store, 5).splitlines()]
+    assert "bind 127.0.0.1:65305" in lines and "option redispatch" in lines
+    assert [line.split()[2] for line in lines if line.startswith("server ")] == ["127.0.0.1:65302", "127.0.0.1:65303"]
+
+
+def test_the_database_of_an_osd_is_on_the_drive_for_it(tmp_path):
+    each = {"read": "1ms", "write": "1ms"}
+    shape = Shape.model_validate({"drives": each, "db_drives": each})
+    box = Box(tmp_path, Network("tc00000000", 9, 5), shape, 2, hosts=2)
+    store = replace(store_in(tmp_path, {"osd.bluestore_block_db_size": "4096"}), box=box)
+    configuration.write(store)
+    conf = read(configuration.ceph_conf(store))
+    assert conf["osd"]["bluestore_block_db_size"] == "4096" and conf["osd"]["bluestore_block_db_create"] == "true"
+    assert Path(conf["osd.2"]["bluestore_block_db_path"]) == store.drive_folder(1, 2) / "db"
+    assert Path(conf["osd.2"]["bluestore_block_path"]) == store.drive_folder(1, 0) / "block"
+
+
+def test_other_stores_take_no_drives_for_databases(lab_state):
+    each = {"read": "1ms", "write": "1ms"}
+    with pytest.raises(InputError, match="db_drives; MinIO keeps no database"):
+        lab.up("minio", shape=Shape.model_validate({"drives": each, "db_drives": each}))
+
+
 def test_every_daemon_has_a_key_of_its_own(tmp_path):
     store = store_in(tmp_path)
     configuration.write(store)
@@ -61,6 +97,7 @@ def test_every_daemon_has_a_key_of_its_own(tmp_path):
     [
         (Form(1, 3, monitors=1), {}, "needs a RADOS gateway"),
         (Form(1, 3, 3, 1, 1), {}, "no erasure sets"),
+        (Form(1, 3, None, 0, 1, 1), {}, "needs a RADOS gateway"),
         (Form(1, 3, None, 1, 1), {"osd_heartbeat_grace": "3"}, "allowed are global.NAME"),
         (Form(1, 3, None, 1, 1), {"pool.size": "3"}, "pool.size: is not known"),
         (Form(1, 3, None, 1, 1), {"pool.pg_num": "x"}, "whole numbers from 1"),

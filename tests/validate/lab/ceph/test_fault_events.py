@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,13 +29,20 @@ SILENT = {"detected_by": "heartbeat", **DOWN}
         (LabFault("host", 2, "killed"), {"kind": "host_down", "host": 2, "detected_by": "refused", **DOWN}),
         (LabFault("host", 1, "paused"), {"kind": "host_down", "host": 1, **SILENT}),
         (LabFault("link", 0, "cut"), {"kind": "host_down", "host": 0, **SILENT}),
-        (LabFault("host", 3, "killed"), {"kind": "gateway_down", "gateway": 0, **DOWN}),
+        (LabFault("host", 3, "killed"), {"kind": "gateway_down", "gateway": 0, "detected_after": 3.0, **DOWN}),
     ],
 )
 def test_faults_in_the_words_of_a_spec_which_takes_them(fault, event):
     assert fault_event(STORE, fault, 1.0, 4.0) == event
     spec = with_faults(load_spec(ROOT / "examples" / "ceph" / "box.yaml"), [event], "a Run")
     assert spec.faults[-1].model_dump(exclude_unset=True) == event
+
+
+def test_a_load_balancer_notices_that_a_gateway_is_down():
+    form = STORE.form._replace(balancers=1)
+    assert fault_event(replace(STORE, form=form), LabFault("host", 3, "killed"), 1.0, 4.0) == {
+        "kind": "gateway_down", "gateway": 0, **DOWN
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
