@@ -16,6 +16,7 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
 from models.swift.epochs import epochs_of
+from models.swift.maintenance import with_maintenance
 from models.swift.places import Places
 from models.swift.routes import Kind, Routes
 from models.swift.spec import SwiftSpec
@@ -47,6 +48,7 @@ def compile(spec: SwiftSpec, trace: Trace) -> tuple[Network, Requests]:
     network = Network(tuple(stations.all), routes, places.tables, network_groups, scenario)
     requests = Requests.of(trace, kind_of)
     requests = replace(requests, key_hash=places.row_hashes(requests.key_hash, container[slice(trace.issued)]))
+    network, requests = with_maintenance(spec, stations, places, trace, network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 

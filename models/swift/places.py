@@ -38,6 +38,8 @@ class Places:
 
     Attributes:
         tables, groups, scenario: those of the network.
+        host: of each drive.
+        ring: the drives of each partition: replicas or fragments, then handoffs; shape (partitions, drives).
         hedged: number of further servers that a read may be sent to.
     """
 
@@ -54,6 +56,8 @@ class Places:
         self._zone = (self.host % spec.hosts.zones).astype(np.int32)
         self._orders = orders_of(spec.pieces)
         names = [self._epoch_name(k) for k in range(len(self.epochs))] if self.bound else [stations.nowhere]
+        partitions = partitions_of(spec.ring.part_power, spec.pieces, spec.total_drives)
+        self.ring = placed("objects", partitions, spec.pieces, self.host, self._zone)
         objects = self._objects(names)
         self.tables = (objects, self._containers(names, containers, len(objects)))
         self.groups: tuple[Group, ...] = ()
@@ -140,9 +144,7 @@ class Places:
     # Tables.
 
     def _objects(self, names: Sequence[int]) -> Table:
-        spec = self.spec
-        partitions = partitions_of(spec.ring.part_power, spec.pieces, spec.total_drives)
-        ring = placed("objects", partitions, spec.pieces, self.host, self._zone)
+        spec, ring, partitions = self.spec, self.ring, len(self.ring)
         blocks = []
         for name, epoch in zip(names, self.epochs, strict=True):
             writers, writes, graces = self._writers(ring, epoch)
