@@ -25,6 +25,9 @@ from traces.workload.workload import Op
 MESSAGE_BYTES = 4096
 """Bytes of a small write: the invalidated hash of a suffix."""
 
+_BUFFERED_BYTES = 1 << 16
+"""Bytes that the sockets between a proxy and an object server take while that is busy: the window of a new connection,
+half of Linux's default of 128 KiB (tcp_rmem, tcp_adv_win_scale)."""
 _BEFORE = 0.5  # fraction of an object server's work on a PUT before it responds with 100 Continue (assumed)
 _OPENING_WAYS = 3  # one-way latencies until a server has a request, with the handshake of its connection
 
@@ -175,15 +178,28 @@ class Routes:
             wire = ServiceDemand(per_byte=1 / (self.hosts.nic * data))
             branches += [Visit(at("in"), wire) for at in pieces]
         for at in pieces:
-            writes = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else []
-            visits = self._held(at, [*writes, *self._bytes_of(kind, at, data)]) * kind.accesses
+            visits = self._written(kind, at) * (kind.accesses - self._buffered(kind))
             if visits:
                 branches.append(tuple(visits))
         return branches
 
+    def _written(self, kind: Kind, at: Place) -> list[Visit]:
+        """The work of an object server on the bytes of one access."""
+        data = self.spec.data_pieces
+        writes = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else []
+        return self._held(at, [*writes, *self._bytes_of(kind, at, data)])
+
+    def _buffered(self, kind: Kind) -> int:
+        """The number of last accesses whose bytes are in sockets when the proxy has sent all.
+
+        The proxy does not wait for them, but for the responses of a quorum.
+        """
+        return min(kind.accesses, max(1, _BUFFERED_BYTES // self.drives.write_size)) if self._through else 0
+
     def _synced(self, kind: Kind, number: int, at: Place, rest: ServiceDemand) -> tuple[Visit, ...]:
         """The syncs of a piece's file and directories, and in its server the row of the container."""
         data = self.spec.data_pieces
+        buffered = self._written(kind, at) * self._buffered(kind)
         file = (
             []
             if self._through
@@ -193,7 +209,7 @@ class Routes:
         visits = [*file, syncs, *self._invalidated(at), *([syncs] * kind.directories)]
         updated = self._updated(number, at) if self.spec.ring.erasure is None else ()
         worked = self._held(at, [Visit(at("cpu"), rest)]) if rest.takes_time else []
-        return (*self._on_threads(at, visits), *worked, *updated, *self._answered(at))
+        return (*buffered, *self._on_threads(at, visits), *worked, *updated, *self._answered(at))
 
     def _delete(self) -> Stages:
         """DELETE: a tombstone in the place of the object, which is a file without data."""
