@@ -9,6 +9,8 @@ from models.swift.spec import SwiftSpec
 from traces.workload.workload import Op
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {"GET": ("read",), "PUT": ("write", "sync"), "DELETE": ("sync",)}
+_WITHIN: dict[Op, tuple[Op, ...]] = {"PUT": ("HEAD", "DELETE"), "DELETE": ("HEAD", "GET")}
+"""Requests within those for large objects."""
 
 
 def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
@@ -17,6 +19,8 @@ def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     Those of proxies, hosts and drives must be given, as None says. A client without CPU times, a network without
     latency, cached metadata and databases without lock times take no time.
     """
+    if spec.client.multipart is not None:
+        ops = dict.fromkeys([*ops, *(each for op in ops for each in _WITHIN.get(op, ()))])
     named = [name for op in ops for name in _OF_DRIVES.get(op, ())]
     named += [*(("read",) if spec.auditor else ()), *(("read", "sync") if spec.replicator else ())]
     drives = dict.fromkeys(f"drives.{name}" for name in named)

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from models.background import BackgroundWork
 from models.clients import ClientMachines
 from models.faults import NoisyNeighbour, refuse_instant_failures
-from models.multipart import refuse_multipart
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from models.swift.faults import Fault, ProxyDown
 from models.swift.maintenance_sections import Auditor, Replicator
@@ -91,7 +90,6 @@ class SwiftSpec(StoreSpec):
             raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
         if self.auditor is not None and self.stored.bytes_each is None:
             raise ValueError("stored.bytes_each: is missing; the auditor reads objects of this size")
-        refuse_multipart(self.client.multipart, "Swift")
         return self
 
     @model_validator(mode="after")
