@@ -19,6 +19,7 @@ from cli.parse.lab_fault import parse_lab_fault
 from models.store import Spec
 from sim.simulate import simulate
 from traces.run import Run
+from traces.trace import Trace
 from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape
@@ -67,16 +68,24 @@ def form_of(case: Case, form: Form) -> Form:
     return form._replace(**{name: count for name, count in given.items() if count})
 
 
-def predicted(spec: Spec, run: Run, seeds: int) -> dict[str, Any]:
-    """Return the figures of a simulation with the faults and policies of a Run: the means over several seeds."""
+def predicted(
+    spec: Spec, run: Run, seeds: int, trace_of: Callable[[Run, int], Trace] = lambda run, seed: run.trace
+) -> dict[str, Any]:
+    """Return the figures of a simulation with the faults and policies of a Run: the means over several seeds.
+
+    Args:
+        trace_of: the requests for a seed.
+    """
     source = str(run.info["failure_case"]["name"])
     spec = as_recorded(with_faults(spec, recorded_faults(run, source), source), recorded_policies(run, source))
-    return mean_figures(spec, run, seeds)
+    return mean_figures(spec, run, seeds, trace_of)
 
 
-def mean_figures(spec: Spec, run: Run, seeds: int) -> dict[str, Any]:
+def mean_figures(
+    spec: Spec, run: Run, seeds: int, trace_of: Callable[[Run, int], Trace] = lambda run, seed: run.trace
+) -> dict[str, Any]:
     """Return the means of the figures of several simulations of a Run's requests."""
-    found = [figures(simulate(spec, run.trace, seed=seed), phases(run)) for seed in range(1, seeds + 1)]
+    found = [figures(simulate(spec, trace_of(run, seed), seed=seed), phases(run)) for seed in range(1, seeds + 1)]
     result: dict[str, Any] = _mean(found)
     return result
 

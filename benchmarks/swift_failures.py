@@ -4,7 +4,8 @@
 
 Each case is measured on a box of its own, as a proxy remembers errors. Four hosts for three replicas, so that there is
 a handoff. The prediction is ``examples/swift/box.yaml`` with four hosts, the times of an object server at which the p50
-of the light Runs is the measured one, and the options and faults of each Run.
+of the light Runs is the measured one, and the options and faults of each Run. Where objects are depends on the name of
+a Run's bucket: predictions are means over several placements (``--seeds``).
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from box_failures import arguments, fitted, measure, stage_and_predict
+import pyarrow as pa
+from box_failures import arguments, fitted, measure, predicted, stage_and_predict
 from box_loads import unshaped
 from failure_cases import Case
 
 from models.store import Spec, spec_of
 from traces.run import Run
 from traces.spec_file import load_mapping
+from traces.trace import Trace
 from validate.lab.box.shape import read_shape
 from validate.lab.store import Form
 
@@ -70,12 +73,21 @@ def _fit(light: dict[str, Run]) -> Callable[[Case, Run], Spec]:
     return lambda case, run: spec(case, cpu)
 
 
+def _placed(run: Run, number: int) -> Trace:
+    """Return the requests of a Run with keys of other names, and so another placement."""
+    table = run.trace.table
+    keys = pa.array([f"{number}/{key}" for key in table.column("key").to_pylist()]).dictionary_encode()
+    column = table.column_names.index("key")
+    return Trace.of(table.set_column(column, "key", keys), run.trace.pacing, f"placement {number}")
+
+
 def main() -> int:
     """Measure what is missing, predict all, and print both."""
     shape = read_shape(SHAPE)
     stage_and_predict(
         arguments(__doc__), CASES, LIGHT,
         lambda case, repeat, folder: measure(case, repeat, folder, "swift", FORM, shape), _fit,
+        partial(predicted, trace_of=_placed),
     )  # fmt: skip
     return 0
 

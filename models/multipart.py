@@ -22,10 +22,11 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 from traces.errors import InputError
 from traces.field_notes import Basis, Unit
-from traces.tables import PUT
+from traces.tables import OPS
 from traces.trace import Trace
 from traces.units import Bytes, parse_bytes
 from traces.workload.distributions import Strict
+from traces.workload.workload import Op
 
 LEAST_PART_BYTES, MOST_PART_BYTES = 5 << 20, 5 << 30
 """What S3 allows (docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
@@ -101,8 +102,11 @@ class Multipart(Strict):
         return [partial(PartOfUpload.wrap, self.part_size, number, stands_for) for number in range(min(count, most))]
 
 
-def simulated_parts(multipart: Multipart | None, trace: Trace) -> NDArray[np.int64]:
-    """Return what `Multipart.upload` takes for each request of a trace: 0 for all but uploads in parts.
+def simulated_parts(multipart: Multipart | None, trace: Trace, ops: Sequence[Op] = ("PUT",)) -> NDArray[np.int64]:
+    """Return what `Multipart.upload` takes for each request of a trace: 0 for all but objects in parts.
+
+    Args:
+        ops: operations to which it makes a difference.
 
     Raises:
         InputError: an object has more parts than S3 allows.
@@ -110,7 +114,8 @@ def simulated_parts(multipart: Multipart | None, trace: Trace) -> NDArray[np.int
     if multipart is None:
         return np.zeros(len(trace), np.int64)
     try:
-        return multipart.simulated(multipart.parts(np.where(trace.op == PUT, trace.size_bytes, 0)))
+        concerned = np.isin(trace.op, [OPS.index(op) for op in ops])
+        return multipart.simulated(multipart.parts(np.where(concerned, trace.size_bytes, 0)))
     except ValueError as error:
         raise InputError(str(error)) from error
 
@@ -195,7 +200,7 @@ def refuse_multipart(multipart: Any, store: str) -> None:
         raise ValueError(f"client.multipart: is not modelled for {store}; allowed is null, one request for each PUT")
 
 
-def further(stages: Iterable[Stage], slots: int | Member | Bound) -> tuple[Stage, ...]:
+def further(stages: Iterable[Stage], slots: int | Member | Bound | None) -> tuple[Stage, ...]:
     """Return the stages of a further request of an upload.
 
     It has the slot of the first one, so that an upload counts as one request in progress: otherwise uploads could wait
@@ -203,7 +208,7 @@ def further(stages: Iterable[Stage], slots: int | Member | Bound) -> tuple[Stage
 
     Args:
         stages: those of the request by itself.
-        slots: the pool of slots.
+        slots: the pool of slots; None: there is none.
     """
 
     def kept(visits: Iterable[Visit]) -> tuple[Visit, ...]:
@@ -228,4 +233,5 @@ def _with_demands(stage: Stage, change: Callable[[ServiceDemand], ServiceDemand]
 
 def _joined(stages: Sequence[Stage]) -> Stage:
     """Return one stage with the branches of all."""
-    return Stage(tuple(branch for stage in stages for branch in stage.branches), sum(stage.need for stage in stages))
+    branches = tuple(branch for stage in stages for branch in stage.branches)
+    return Stage(branches, sum(stage.need for stage in stages), any(stage.delivers for stage in stages))
