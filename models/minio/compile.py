@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
+from models.links import acknowledged_rounds
 from models.minio.cached import cached
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
@@ -98,7 +99,7 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     replaced = np.zeros(count, bool)
     if spec.overwrites:
         replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
-    codes = np.zeros((count, 9), np.int64)
+    codes = np.zeros((count, 10), np.int64)
     codes[:, 0], codes[:, 1] = trace.op, pool
     moves = (trace.op == OPS.index("GET")) | (trace.op == OPS.index("PUT"))
     codes[:, 2] = moves & inline
@@ -112,12 +113,16 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     codes[:, 4] = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
     codes[:, 5] = (trace.op == OPS.index("PUT")) & replaced
     codes[:, 6], codes[:, 7], codes[:, 8] = has_metadata, has_data, parts
+    if spec.network.queue:
+        sizes, of_size = np.unique(np.minimum(trace.transfer_bytes, BLOCK_BYTES), return_inverse=True)
+        rounds = np.array([acknowledged_rounds(size) for size in sizes.tolist()], np.int64)
+        codes[:, 9] = np.where(moves, rounds[of_size], 0)
     forms, which = np.unique(codes, axis=0, return_inverse=True)
     numbers = []
-    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts, rounds_of in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
         shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
-        kind = Kind(name, number, *shape, metadata, data_too, in_parts)
+        kind = Kind(name, number, *shape, metadata, data_too, in_parts, rounds_of)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)
