@@ -20,6 +20,7 @@ from traces.tables import OPS
 from traces.trace import Trace
 from validate.calibration.simulations import simulated_trace
 from validate.forecast.configurations import requested_trace
+from validate.lab.box.network import queue_bytes
 from validate.replay.cpu_usage import modelled_cpu_s
 
 LIGHT = {"GET-4KiB-c1": "GET", "PUT-4KiB-c1": "PUT"}
@@ -192,10 +193,12 @@ def spec_data(run: Run, cpu: Cpu, refused: float) -> dict[str, Any]:
     lab, cores = run.info["lab"], run.info["environment"]["cores"]
     drives, nic = lab["shape"]["drives"], lab["shape"].get("nic")
     rate = {"nic": nic["rate"] * FRAME_PAYLOAD} if nic else {}
+    network = {"queue": round(queue_bytes(nic["rate"], nic["burst"]) * FRAME_PAYLOAD)} if nic else {}
     client = {op: {"constant": cpu.client, "per_byte": cpu.client_per_byte[op]} for op in cpu.fixed}
     return {
         "store": "minio",
         "workload": {"clients": 1, "operations": 1000, "object_size": "4KiB", "mix": {"GET": 1}},
+        "network": network,
         "client": {"cores": cores, **rate, "cpu": client},
         "hosts": {
             "count": lab["hosts"],

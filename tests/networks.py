@@ -67,9 +67,13 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     caches = draw(st.sampled_from([None, Caches(0.5, 1.0, 2.0), Caches(2.0, 3.0, 0.5)])) if sets_up else None
     servers = draw(st.integers(1, 3))
     age_bias = draw(st.sampled_from([0.0, 0.5, 1.0])) if discipline.draws else 0.0
+    has_queue = discipline.shares and len(disciplines) > len(PLAIN)
+    queue_s = draw(st.sampled_from([0.0, 0.3, 2.0, math.inf])) if has_queue else 0.0
+    queued_each_s = draw(st.sampled_from([0.0, 0.2, math.inf]))
     return Station(
-        name, "server", discipline, servers, setup_s=setup_s, caches=caches, age_bias=age_bias, weights=weights
-    )
+        name, "server", discipline, servers, setup_s=setup_s, caches=caches, age_bias=age_bias, weights=weights,
+        queue_s=queue_s, queued_each_s=queued_each_s,
+    )  # fmt: skip
 
 
 def paired(chosen: tuple[Station, ...], shares: bool) -> tuple[Station, ...]:

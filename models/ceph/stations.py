@@ -20,6 +20,7 @@ from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.spec import CephSpec
 from models.clients import ClientStations, HostStations
 from models.faults import speeds
+from models.links import link
 from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.scenario import Action, Kind
@@ -169,7 +170,7 @@ class Stations:
         if spec.access.via_gateways:
             self._add_reads()
             if spec.proxy is not None:
-                self.proxy = ProxyStations.added(spec.proxy, self._take)
+                self.proxy = ProxyStations.added(spec.proxy, self._take, spec.network.queue)
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""
@@ -177,7 +178,7 @@ class Stations:
         group = 1 if spec.access.via_gateways else 0
         self.clients = ClientStations(
             spec.client, self._take, hosts=hosts, group=group, latency=self.latency,
-            connections=spec.network.connections(spec.client.nic),
+            connections=spec.network.connections(spec.client.nic), queue=spec.network.queue,
         )  # fmt: skip
 
     @property
@@ -237,9 +238,10 @@ class Stations:
 
     def _nic(self, owner: str, nic_bytes_per_s: float) -> tuple[int, int]:
         """Add a NIC; its rate takes as many connections as it has servers, each of which has a largest rate."""
-        servers = self.spec.network.connections(nic_bytes_per_s)
-        up = self._add(f"{owner} up", "network", Discipline.PROCESSOR_SHARING, servers)
-        return up, self._add(f"{owner} down", "network", Discipline.PROCESSOR_SHARING, servers)
+        network = self.spec.network
+        servers = network.connections(nic_bytes_per_s)
+        up = self._take(link(f"{owner} up", "network", nic_bytes_per_s, network.queue, servers))
+        return up, self._take(link(f"{owner} down", "network", nic_bytes_per_s, network.queue, servers))
 
     def _host_links(self, h: int) -> dict[str, int]:
         """Add the NICs of a host, and what limits its DMA; return their stations by name."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
+from models.links import acknowledged_rounds
 from models.minio.cached import cached
 from models.minio.disk_order import with_disk_order
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
@@ -110,14 +111,20 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
     visits_each = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
     replacing = (trace.op == OPS.index("PUT")) & replaced
+    rounds = np.zeros(count, np.int64)
+    if spec.network.queue:
+        sizes, of_size = np.unique(np.minimum(trace.transfer_bytes, BLOCK_BYTES), return_inverse=True)
+        of_sizes = np.array([acknowledged_rounds(size) for size in sizes.tolist()], np.int64)
+        rounds = np.where(moves, of_sizes[of_size], 0)
+    inlined, too_large = moves & inline, moves & ~inline & large
     forms, which = distinct_rows(
-        [trace.op, pool, moves & inline, moves & ~inline & large, visits_each, replacing, has_metadata, has_data, parts]
+        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds]
     )
     numbers = []
-    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts, rounds_of in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
         shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
-        kind = Kind(name, number, *shape, metadata, data_too, in_parts)
+        kind = Kind(name, number, *shape, metadata, data_too, in_parts, rounds_of)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)

@@ -32,8 +32,8 @@ from traces.random_streams import stream_id, uniforms
 _HEAD = ("name", "cpu", "in", "out", "slots", "connect", "entry", "response", "reads", "writes", "healer")
 _HANG = ("lock", "read", "call", "back", "call end")
 _DRIVE = ("drive", "journal", "caller", "cpu", "way", "in", "out", "sender", "receiver")
-_READER = ("drive", "own drive", "other drive", "caller", "cpu", "way", "out", "receiver")
-_CALL = ("caller", "cpu", "way")
+_READER = ("drive", "own drive", "other drive", "caller", "cpu", "way", "out", "receiver", "sender", "in")
+_CALL = ("caller", "cpu", "way", "sender", "in", "out", "receiver")
 _HEAL = ("reads", "writes")
 
 _AT_ONCE = 1e12
@@ -345,6 +345,8 @@ class Places:
             np.where(remote, stations.latency, nowhere),
             np.where(far, stations.outs[hosts], nowhere),
             np.where(far, stations.ins[host], nowhere),
+            np.where(far, stations.outs[host], nowhere),
+            np.where(far, stations.ins[hosts], nowhere),
         ]
         return np.stack(parts, axis=2).reshape(len(drives), -1).astype(np.int32)
 
@@ -383,19 +385,28 @@ class Places:
 
     def _lockers(self, pool: Pool, coordinator: int, nodes: Table, epoch: Epoch) -> list[Table]:
         """Return the columns of calls to the lock servers of each set, the coordinator's own first."""
-        stations, nowhere, rows = self.stations, self.stations.nowhere, len(nodes)
+        stations = self.stations
         distinct = np.stack([np.array(list(dict.fromkeys(row))) for row in nodes.tolist()])
         order = np.argsort(distinct != coordinator, axis=1, kind="stable")
         distinct = np.take_along_axis(distinct, order, axis=1)
-        hosts = stations.host_of_node[distinct]
-        used = (distinct != coordinator) & ~np.isin(hosts, list(epoch.hosts))
-        own_cpu = stations.cpu[stations.host_of_node[coordinator]]
+        used = (distinct != coordinator) & ~np.isin(stations.host_of_node[distinct], list(epoch.hosts))
+        return [self._calls(coordinator, distinct, used)]
+
+    def _calls(self, coordinator: int, nodes: Table, used: NDArray[np.bool_]) -> Table:
+        """Return the columns of calls to nodes."""
+        stations, nowhere = self.stations, self.stations.nowhere
+        host, hosts = stations.host_of_node[coordinator], stations.host_of_node[nodes]
+        far = used & (hosts != host)
         parts = [
-            np.where(used, own_cpu, nowhere),
+            np.where(used, stations.cpu[host], nowhere),
             np.where(used, stations.cpu[hosts], nowhere),
             np.where(used, stations.latency, nowhere),
+            np.where(far, stations.outs[host], nowhere),
+            np.where(far, stations.ins[hosts], nowhere),
+            np.where(far, stations.outs[hosts], nowhere),
+            np.where(far, stations.ins[host], nowhere),
         ]
-        return [np.stack(parts, axis=2).reshape(rows, -1)]
+        return np.stack(parts, axis=2).reshape(len(nodes), -1)
 
     def _others(self, number: int, coordinator: int, rows: int) -> list[Table]:
         """Return the columns of calls to other pools, whose sets may have the object, each set for as many rows."""
@@ -405,15 +416,7 @@ class Places:
                 continue
             sets = pool.layout.sets[np.arange(rows) % len(pool.layout.sets)]
             nodes = stations.nodes_of(pool, sets)
-            hosts = stations.host_of_node[nodes]
-            remote, nowhere = nodes != coordinator, stations.nowhere
-            own_cpu = stations.cpu[stations.host_of_node[coordinator]]
-            parts = [
-                np.where(remote, own_cpu, nowhere),
-                np.where(remote, stations.cpu[hosts], nowhere),
-                np.where(remote, stations.latency, nowhere),
-            ]
-            found.append(np.stack(parts, axis=2).reshape(rows, -1))
+            found.append(self._calls(coordinator, nodes, nodes != coordinator))
         return found
 
     def _responding(self) -> list[int]:

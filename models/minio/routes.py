@@ -120,7 +120,8 @@ class Builder(Accesses):
         writes = self._shard_writes()
         if self.limited:
             first, later = ("first", "later") if self.kind.large else ("all", "")
-            received = (*self._parallel(self._arrival(first)), *self._parallel(self._cpu_bytes(first)))
+            arrived = self._parallel(self._arrival(first), self._acknowledged(up=True))
+            received = (*arrived, *self._parallel(self._cpu_bytes(first)))
             received += self._to_drives(first, self._messages(5))
             streams = [*self._arrival(later), *self._cpu_bytes(later), *self._moves_to(later)] if later else []
             writing = Stage((*((visit,) for visit in streams), *writes), len(streams) + len(writes))
@@ -194,14 +195,14 @@ class Builder(Accesses):
             return ()
         bare, way = self.call.without_bytes, self._way_s
         lockers = self.layout.lockers
-        if not bare.takes_time:
+        if not bare.takes_time and not self.queued:
             visits = [
                 Visit(self.places.locker(self.kind.pool, lockers - 1, "way"), ServiceDemand(constant=way))
             ] * bool(way)
         else:
             visits = []
         branches = tuple(self._call(bare, partial(self.places.locker, self.kind.pool, n)) for n in range(lockers))
-        if bare.takes_time:
+        if bare.takes_time or self.queued:
             first = 1 if self.own and not self.mixed else 0  # the coordinator locks its own part in the process
             stages: Stages = (Stage(branches[first:], lockers - first),) if lockers > first else ()
         else:
@@ -253,7 +254,7 @@ class Builder(Accesses):
             self._call(bare, partial(self.places.other, self.kind.pool, p))
             for p in range(self.places.others(self.kind.pool))
         )
-        if not bare.takes_time:
+        if not bare.takes_time and not self.queued:
             branches = branches[-1:]
         branches = tuple(branch for branch in branches if branch)
         return (Stage(branches, len(branches)),) if branches else ()
@@ -263,7 +264,7 @@ class Builder(Accesses):
         if not self.calls_nodes:
             return ()
         branches = tuple(self._at(p, ()) for p in range(self.own, self.layout.size))
-        if not demand.takes_time:
+        if not demand.takes_time and not self.queued:
             branches = branches[-1:]  # all take the same time
         branches = tuple(branch for branch in branches if branch)
         return (Stage(branches, len(branches)),) if branches else ()
@@ -351,7 +352,8 @@ class Builder(Accesses):
         own = self._of_client()
         visits = [replace(v, demand=v.demand.without_bytes) for v in own] if self.streamed else [*own]
         visits += self._latency()
-        links = self._client_links("all", up=True) if op == "PUT" and not self.streamed else []
+        sends = op == "PUT" and not self.streamed
+        links = self._client_links("all", up=True) if sends else self._message_links(up=True)
         if not self.limited and self.spec.distribution != "proxy":
             visits, links = [*visits, *links], []
         if self.spec.distribution == "proxy":
@@ -379,7 +381,7 @@ class Builder(Accesses):
         if not links:
             return (single(*visits, *work),)
         sent = (single(*visits),) if visits else ()
-        return (*sent, *self._parallel(links), single(*work))
+        return (*sent, *self._parallel(links, self._acknowledged(up=True) if sends else ()), single(*work))
 
     def _before_response(self) -> ServiceDemand:
         """Return the coordinator's work that a request waits for, without streamed bytes."""
@@ -393,7 +395,7 @@ class Builder(Accesses):
             visits += self._shards_of_readers("later", 0)
         if not self.streamed or not (visits or later):
             return ()
-        return (Stage((*((visit,) for visit in visits), *later), len(visits) + len(later)),)
+        return self._parallel(visits, (*later, *self._acknowledged(up=self.op == "PUT")))
 
     def _finish(self) -> Stages:
         """The coordinator's remaining work after a commit, and the response."""
@@ -407,14 +409,18 @@ class Builder(Accesses):
         # The branch that takes no time is done first, and the stage needs no other.
         after = (Stage(((self.instant,), self._work(later)), 1),) if later.takes_time else ()
         unlock = self._unlock() if self.op != "LIST" else ()
-        links = self._client_links("all", up=False) if self.op == "GET" and not self.streamed else []
+        sends = self.op == "GET" and not self.streamed
+        links = self._client_links("all", up=False) if sends else []
+        if self.op != "GET":
+            links = self._message_links(up=False)
         response = []
         if self.places.bound and self.stations.nodes > 1:
             response = [Visit(self.places.head_place(self.kind.pool, "response"), NOTHING)]
         ways = self._latency() * (2 if self.spec.distribution == "proxy" else 1)
         if self.limited or self.spec.distribution == "proxy":
             visits = [*response, *ways]
-            return (*unlock, *after, *self._parallel(links), *((single(*visits),) if visits else ()))
+            acknowledged = self._acknowledged(up=False) if sends else ()
+            return (*unlock, *after, *self._parallel(links, acknowledged), *((single(*visits),) if visits else ()))
         visits = [*response, *ways, *links]
         return (*unlock, *after, *((single(*visits),) if visits else ()))
 

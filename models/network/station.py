@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -54,6 +55,9 @@ class Station:
             has waited longer.
         weights: weight of each class, if the discipline is weighted.
         queue_limit: pools: maximum number of waiting jobs.
+        queue_s, queued_each_s: shared servers: a job that arrives first waits for the work in a queue before the
+            server, at most `queue_s`, and at most `queued_each_s` for each job there, as at a full link. Processor
+            sharing if `queue_s` is 0, FIFO if both are infinite.
         shares_server: whether it uses the server of the station before it: one job or batch of both is served at a
             time, in the order of arrival. Both are FIFO or batch servers, with one server, and no setup or caches.
         parts: batches at a shared server: parts of a service, after each of which those that wait at the other station
@@ -74,6 +78,8 @@ class Station:
     age_bias: float = 0.0
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
+    queue_s: float = 0.0
+    queued_each_s: float = math.inf
     shares_server: bool = False
     parts: int = 1
     poll_s: float = 0.0
@@ -93,6 +99,8 @@ class Station:
             raise ValueError(f"station {self.name!r}: age_bias must be from 0 to 1, and requires SIRO")
         if self.parts < 1 or (self.parts > 1 and not (self.shares_server and self.discipline.batches)):
             raise ValueError(f"station {self.name!r}: parts must be 1, or that of batches at a shared server")
+        if not self.queue_s >= 0 or not self.queued_each_s >= 0 or (self.queue_s and not self.discipline.shares):
+            raise ValueError(f"station {self.name!r}: queue_s must be at least 0, and requires a shared server")
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:

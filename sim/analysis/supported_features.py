@@ -27,6 +27,8 @@ _COUNTED: dict[type[Any], set[str]] = {
         "age_bias",
         "weights",
         "queue_limit",
+        "queue_s",
+        "queued_each_s",
         "shares_server",
         "parts",
         "poll_s",

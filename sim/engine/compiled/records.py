@@ -112,8 +112,8 @@ STATION = Record("StationLayout", "A station.", (
     *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit="",
               shares_server="number of parts of a batch, if with the station before it; 0: not shared"),
     *_numbers("float64", batch_item_s="", flush_s="", poll_s="0: waiting jobs do not poll",
-              period_s="0: the scenario opens a gate", setup_s="", age_bias="",
-              cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
+              period_s="0: the scenario opens a gate", queue_s="0: none", queued_each_s="", setup_s="",
+              age_bias="", cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
 ))  # fmt: skip
 ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
     *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",

@@ -181,12 +181,16 @@ class GroupCommit(Server):
 
 class ProcessorSharing(Server):
     """Virtual time: all jobs gain attained service at the same rate, so they depart in order of the attained service at
-    which they are done."""
+    which they are done.
+
+    A job waits before that for the work in the queue: `left_s` is the work of all jobs that is not done.
+    """
 
     def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
         super().__init__(station, clock, jobs, draw, classes)
         self.present: list[tuple[float, int, Job]] = []
-        self.attained_s = self.last_s = 0.0
+        self.behind = self.joined = 0
+        self.attained_s = self.last_s = self.left_s = 0.0
         self.version = 0
 
     def die(self) -> None:
@@ -194,7 +198,8 @@ class ProcessorSharing(Server):
         self.settle(self.clock._now)
         while self.present:
             self.jobs.refuse_soon(heappop(self.present)[2], Failure.STATION_DOWN)
-        self.attained_s = 0.0
+        self.attained_s = self.left_s = 0.0
+        self.behind = 0
         self.version += 1
 
     def set_speed(self, speed: float) -> None:
@@ -209,6 +214,9 @@ class ProcessorSharing(Server):
             self.busy_s += min(present, self.servers) * elapsed
             self.waiting_s += max(present - self.servers, 0) * elapsed
             self.attained_s += elapsed * self._rate()
+        if self.station.queue_s:
+            self.waiting_s += self.behind * elapsed
+            self.left_s = max(self.left_s - min(present, self.servers) * elapsed * self.speed, 0.0)
         self.last_s = now_s
 
     def idles_with_queue(self) -> bool:
@@ -222,9 +230,32 @@ class ProcessorSharing(Server):
 
     def _admit(self, job: Job) -> None:
         self.settle(self.clock._now)
-        heappush(self.present, (self.attained_s + job.demand, self.visits, job))
-        self._schedule()
+        wait_s = 0.0
+        if self.station.queue_s:
+            jobs = len(self.present) + self.behind
+            queued_s = min(self.left_s, jobs * self.station.queued_each_s) if jobs else 0.0
+            wait_s = min(queued_s / self.servers, self.station.queue_s) / self.speed
+            self.left_s += job.demand
+        if wait_s:
+            self.behind += 1
+            self.clock.at(self.clock._now + wait_s, self._reach, job)
+        else:
+            self._join(job)
         self._begin(job)
+
+    def _reach(self, event: simpy.Event) -> None:
+        job = event._value
+        if job.life != self.died:
+            self.jobs.refuse(job, Failure.STATION_DOWN)
+            return
+        self.settle(self.clock._now)
+        self.behind -= 1
+        self._join(job)
+
+    def _join(self, job: Job) -> None:
+        self.joined += 1
+        heappush(self.present, (self.attained_s + job.demand, self.joined, job))
+        self._schedule()
 
     def _rate(self) -> float:
         present = len(self.present)

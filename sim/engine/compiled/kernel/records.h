@@ -107,13 +107,15 @@ typedef struct {
     double flush_s;
     double poll_s; /* 0: waiting jobs do not poll */
     double period_s; /* 0: the scenario opens a gate */
+    double queue_s; /* 0: none */
+    double queued_each_s;
     double setup_s;
     double age_bias;
     double cold_penalty_s; /* 0: no caches */
     double warm_up_s;
     double decay_s;
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 120, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 136, "StationLayout is laid out as in Python");
 
 /* The stages of a request type, and its client's policy. */
 typedef struct {

@@ -297,7 +297,8 @@ static RARE void die(Engine *e, Station *at)
         settle_shared(e, at);
         while (extra->shared.size)
             refuse_soon(e, share_pop(&extra->shared), FAILURE_STATION_DOWN);
-        extra->attained_s = 0.0;
+        extra->attained_s = extra->left_s = 0.0;
+        extra->behind = 0;
         extra->version++;
     }
 }
