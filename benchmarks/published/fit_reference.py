@@ -1,6 +1,6 @@
 """Fits the specs of the reference cases to the published rows marked for it, and prints the errors of all rows.
 
-    python benchmarks/fit_reference.py [CASE ...]
+    python benchmarks/published/fit_reference.py [CASE ...]
 
 Least squares over the logarithms of the rows' durations, an operation after the other, robust against single rows
 that are off (a soft L1 loss: the tables' own repetitions differ by 5 to 10 %, some rows by more). Every simulation

@@ -1,6 +1,6 @@
 """Stages failures on a MinIO in a box, and predicts each from hardware alone: before, during and after the fault.
 
-    python benchmarks/minio_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only] [--json]
+    python benchmarks/box/minio_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only] [--json]
 
 Each case is measured on a box of its own, so that nothing is left of the case before. Its Run is ``OUT/CASE/REPEAT``;
 Runs that are there are not measured again. The prediction takes drives and links from the shape, the CPU time of a GET
@@ -33,7 +33,7 @@ from validate.replay.recorded_faults import recorded_faults, with_faults
 from validate.replay.recorded_policies import as_recorded, recorded_policies
 
 FORM = Form(drives=2, hosts=4)
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "hdd.yaml", EXAMPLES / "recorded-box" / "minio.yaml"
 _FITS, _LEAST_CPU_S, _LONGEST_PAUSE_S = 4, 1e-4, 0.35
 _LATE_S = 0.08

@@ -1,6 +1,6 @@
 """Measures a Ceph in a box, light loads and held-out ones, and predicts each.
 
-    python benchmarks/ceph_box.py --out OUT [--only 'get-*'] [--repeats 2] [--predict-only | --measure-only]
+    python benchmarks/box/ceph_box.py --out OUT [--only 'get-*'] [--repeats 2] [--predict-only | --measure-only]
 
 The Run of a load is ``OUT/LOAD``; Runs that are there are not measured again. The prediction is
 ``examples/ceph/box.yaml`` with the CPU times of the gateway for GET and PUT, per request and per byte, at which the p50
@@ -38,7 +38,7 @@ from validate.lab.ceph import program
 from validate.lab.ceph.configuration import ceph_conf
 from validate.lab.store import Form, Store
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "ceph" / "box.yaml"
 FORM = Form(1, 3, gateways=1, monitors=1)
 _ACCESS_S = 0.024

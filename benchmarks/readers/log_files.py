@@ -18,7 +18,7 @@ from traces.readers.registry import FORMATS
 from traces.readers.source import Source
 from traces.readers.tools import oracle_general
 
-SAMPLES = Path(__file__).resolve().parent.parent / "tests" / "samples"
+SAMPLES = Path(__file__).resolve().parents[2] / "tests" / "samples"
 
 _SHIFT_S = 3600
 """How much later each repetition of a sample is."""

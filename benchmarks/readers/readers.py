@@ -1,6 +1,6 @@
 """Compares the log readers with a bare loop over the same file, and measures the memory of an import.
 
-    python benchmarks/readers.py [FORMAT…] [--requests N] [--repeat N] [--json]
+    python benchmarks/readers/readers.py [FORMAT…] [--requests N] [--repeat N] [--json]
 
 For each format a log of N requests is made from a sample of the tests (unpacked; JSON one object a line). The reader
 and the loop, ``json.loads`` or ``str.split`` of each line, take turns, each time in a process of its own that has read

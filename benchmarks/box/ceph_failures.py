@@ -1,6 +1,6 @@
 """Stages failures on a Ceph in a box, and predicts each from hardware alone: before, during and after the fault.
 
-    python benchmarks/ceph_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only | --measure-only]
+    python benchmarks/box/ceph_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only | --measure-only]
 
 Each case is measured on a box of its own. The prediction is ``examples/ceph/box.yaml`` on drives of 8 ms, with the CPU
 times of a gateway at which the p50 of the light Runs is the measured one, and the faults that each Run recorded.
@@ -25,7 +25,7 @@ from traces.spec_file import load_mapping
 from validate.lab.box.shape import read_shape
 from validate.lab.store import Form
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "ceph" / "box.yaml"
 FORM = Form(1, 3, gateways=1, monitors=1)
 _ACCESS_S, _COMMIT_ACCESSES = 0.008, 3  # after the write of the log

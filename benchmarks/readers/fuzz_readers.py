@@ -1,6 +1,6 @@
 """Fuzzes the readers of logs, guided by coverage (atheris, libFuzzer).
 
-    python benchmarks/fuzz_readers.py [FORMAT…] [--seconds N] [--corpus FOLDER] [--logs FOLDER]
+    python benchmarks/readers/fuzz_readers.py [FORMAT…] [--seconds N] [--corpus FOLDER] [--logs FOLDER]
 
 Inputs begin as pieces of the samples of the tests, or of the logs in a folder, plain and packed, and are read by the
 format that their first byte names. What must hold: a reader raises nothing but InputError and ends within a minute,

@@ -1,6 +1,6 @@
 """Scaling of the compiled engine: CPU time per visit and peak memory by number of requests and drives.
 
-    python benchmarks/scale.py [--json] [--rounds N] [--quick]
+    python benchmarks/engine/scale.py [--json] [--rounds N] [--quick]
 
 Requests: ten thousand to ten million through one network. Arrivals are drawn chunk by chunk and forgotten, so what
 grows is their results. Drives: a hundred to a hundred thousand; 16 of them have a host, a gateway and 8 closed-loop
@@ -43,7 +43,7 @@ DRIVES = (10**2, 10**3, 10**4, 10**5)
 QUICK_DRIVES = 10**4
 PUTS = 400_000
 DRIVES_PER_HOST, CLIENTS_PER_HOST, GROUPS_PER_DRIVE = 16, 8, 10
-EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "redhat-112-hdd.yaml"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "ceph" / "redhat-112-hdd.yaml"
 EXAMPLE_HOSTS = (7, 70)
 EXAMPLE_PUTS = 20_000
 WARM_UP = 1_000

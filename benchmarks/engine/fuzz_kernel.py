@@ -1,6 +1,6 @@
 """Fuzzes the compiled engine's kernel: each mutated input must be refused at the boundary or executed without a crash.
 
-    make kernel-debug && python benchmarks/fuzz_kernel.py [--seconds N] [--library out/kernel/debug.so]
+    make kernel-debug && python benchmarks/engine/fuzz_kernel.py [--seconds N] [--library out/kernel/debug.so]
 
 Random networks of all features (those of the tests), with values of the records and arrays that reach the kernel
 replaced by extreme ones. The library is a debug build, which checks every index; each batch runs in a process of its
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 BATCH = 400
 """Number of inputs per process."""
 MEMORY_BYTES = 3 << 30

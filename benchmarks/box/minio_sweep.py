@@ -1,7 +1,7 @@
 """Measures a live MinIO of the lab: operations x sizes x closed-loop clients, and open loads at fractions of capacity.
 
-    python benchmarks/minio_sweep.py --form one-drive --out OUT [--only 'GET-4KiB-c*'] [--seconds S] [--repeats N]
-    python benchmarks/minio_sweep.py --form 4x2 --shape examples/lab/hdd.yaml --out OUT [--requests N] …
+    python benchmarks/box/minio_sweep.py --form one-drive --out OUT [--only 'GET-4KiB-c*'] [--seconds S] [--repeats N]
+    python benchmarks/box/minio_sweep.py --form 4x2 --shape examples/lab/hdd.yaml --out OUT [--requests N] …
 
 Every window (one measurement of one cell) is a Run in ``OUT/FORM/CELL/REPEAT``; with a shape, the store stands in a box
 and FORM has the shape's name in it. A window ends after its seconds or its requests. All cells are measured once, in

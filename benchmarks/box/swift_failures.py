@@ -1,6 +1,6 @@
 """Stages failures on a Swift in a box, and predicts each from hardware alone: before, during and after the fault.
 
-    python benchmarks/swift_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only | --measure-only]
+    python benchmarks/box/swift_failures.py --out OUT [--only 'drive-*'] [--repeats N] [--predict-only | --measure-only]
 
 Each case is measured on a box of its own, as a proxy remembers errors. Four hosts for three replicas, so that there is
 a handoff. The prediction is ``examples/swift/box.yaml`` with four hosts, the times of an object server at which the p50
@@ -29,7 +29,7 @@ from traces.trace import Trace
 from validate.lab.box.shape import read_shape
 from validate.lab.store import Form
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "swift" / "box.yaml"
 FORM = Form(1, 4, gateways=1)
 

@@ -1,6 +1,6 @@
 """Predicted next to measured for the sweep of a MinIO in boxes (`minio_sweep.py` with a shape), as a table.
 
-    python benchmarks/minio_box_table.py RUNS [--forms '4x2-*'] [--seeds N] [--out docs/minio-box.md] [--specs FOLDER]
+    python benchmarks/box/minio_box_table.py RUNS [--forms '4x2-*'] [--seeds N] [--out docs/minio-box.md] [--specs DIR]
 
 RUNS is the folder that the sweep wrote: ``RUNS/FORM-SHAPE/CONFIGURATION/REPEAT``. The spec of each form and shape
 follows from what its Runs record of the box: hosts, drives, links. Only the CPU is calibrated, on the light

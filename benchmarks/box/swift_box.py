@@ -1,6 +1,6 @@
 """Measures a Swift in a box, light loads and held-out ones, and predicts each.
 
-    python benchmarks/swift_box.py --out OUT [--only 'get-*'] [--repeats 2] [--predict-only | --measure-only]
+    python benchmarks/box/swift_box.py --out OUT [--only 'get-*'] [--repeats 2] [--predict-only | --measure-only]
 
 The Run of a load is ``OUT/LOAD``; Runs that are there are not measured again. The prediction is
 ``examples/swift/box.yaml`` on slower drives, with the times of an object server for GET and PUT, per request and per
@@ -26,7 +26,7 @@ from validate.lab import lab
 from validate.lab.box.shape import read_shape
 from validate.lab.store import Form
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "swift" / "box.yaml"
 FORM = Form(1, 3, gateways=1)
 ACCESS_S = 0.024

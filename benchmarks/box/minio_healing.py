@@ -1,8 +1,8 @@
 """Healing of a replaced drive on a MinIO in a box, measured and predicted: duration, accesses, requests meanwhile.
 
-    python benchmarks/minio_failures.py --measure-only --repeats 3 --out RUNS [--shape SHAPE] \
+    python benchmarks/box/minio_failures.py --measure-only --repeats 3 --out RUNS [--shape SHAPE] \
         --only 'light-*' --only drive-kept --only 'drive-replaced*'
-    python benchmarks/minio_healing.py RUNS
+    python benchmarks/box/minio_healing.py RUNS
 
 The times of healing are those of the new drive's access log: from its first access to the last rename of an object's
 metadata by no PUT. The simulation begins to heal when MinIO did (`found_after`), and knows the objects that were

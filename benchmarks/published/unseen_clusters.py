@@ -1,6 +1,6 @@
 """Predicts published clusters that no value was fitted to, row by row.
 
-    python benchmarks/unseen_clusters.py [CASE ...] [--uncertainty 80%] [--out FILE] [--before FILE]
+    python benchmarks/published/unseen_clusters.py [CASE ...] [--uncertainty 80%] [--out FILE] [--before FILE]
 
 Prints predicted over published of each row, and how many rows of each case are within a limit: 20 % of a
 throughput, 25 % of a mean latency and of cores, 50 % of a quantile (no aim is set for those). `--before` names the

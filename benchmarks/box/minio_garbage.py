@@ -1,6 +1,6 @@
 """Memory that MinIO's server allocates per request, and frequency of collections, for `hosts.garbage_collector`.
 
-    python benchmarks/minio_garbage.py [--form one-drive] [--seconds S] [--json]
+    python benchmarks/box/minio_garbage.py [--form one-drive] [--seconds S] [--json]
 
 For each operation and size clients ask a store of the lab in closed loops. Bytes that the server allocated, and
 collections, are counted by its metrics (``go_memstats_alloc_bytes_total``, ``go_gc_duration_seconds_count``) from when

@@ -1,6 +1,6 @@
 """CPU time per request: idiomatic SimPy, the SimPy engine and the compiled engine, and M/M/1 on other simulators.
 
-    python benchmarks/engines.py [--json] [--rounds N]
+    python benchmarks/engine/engines.py [--json] [--rounds N]
 
 All are timed in turn, in one interpreter, round after round; the figures are microseconds of CPU time a request
 (median over the rounds), the drawing of the Sheet counted in. Only ratios between them mean anything.
