@@ -13,6 +13,7 @@ from models.ceph.access import Rbd
 from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.disk_load import disk_load
+from models.ceph.demands.index_osds import of_index
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.multipart import S3Routes
 from models.ceph.object_size import object_bytes
@@ -46,6 +47,12 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
         raise InputError(
             f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "
             f"at most about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
+        )
+    index_fill = of_index(costs).state.fill_fraction
+    if index_fill > 1:
+        raise InputError(
+            f"stored.objects: the index entries of {spec.stored.objects:g} objects would fill the drives of the index "
+            f"to {index_fill:.0%}; at most about {spec.stored.objects / index_fill:.2g} fit"
         )
     stations = Stations(spec, costs)
     kinds, route = _kinds(spec, trace, costs)

@@ -47,7 +47,7 @@ class S3Routes(Routes):
         """
         if member:
             return (self.hop, *self._index_commit(member, looks_up=True))
-        lookups = self._accesses(self.at.index_osd(0), self.costs.entry_accesses)
+        lookups = self._accesses(self.at.index_osd(0), self.index_costs.entry_accesses)
         return (*self._go("index", writes=True), *self._index_of_primary(*lookups), self.hop)
 
     def _completed(self) -> list[Stage]:

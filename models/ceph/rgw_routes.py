@@ -52,7 +52,7 @@ class Routes(OsdRoutes):
         work: Branch = (*self._index_work(0), self._turn())
         commit, end = self._index_commit(0, looks_up=True), single(over, self.hop)
         if self.spec.pipelines_index:
-            lookups = self._accesses(osd, self.costs.entry_accesses)
+            lookups = self._accesses(osd, self.index_costs.entry_accesses)
             work = self._index_work(0, self._turn(), *lookups)
             commit, end = (*self._log(osd), over), single(self.hop)
         return [single(*self._go("index", writes=True), *work), Stage((commit, *replicas), 1 + len(replicas)), end]
@@ -72,7 +72,7 @@ class Routes(OsdRoutes):
     def _index_commit(self, member: int, looks_up: bool) -> Branch:
         """One OSD of the index shard commits; the lookup of a new entry precedes."""
         osd = self.at.index_osd(member)
-        lookups = self._accesses(osd, self.costs.entry_accesses) if looks_up else ()
+        lookups = self._accesses(osd, self.index_costs.entry_accesses) if looks_up else ()
         if not member:
             return (*self._by_worker(osd, 0, *lookups), *self._log(osd))
         return (self.hop, *self._index_work(member, *lookups), *self._log(osd), self.hop)
@@ -87,9 +87,22 @@ class Routes(OsdRoutes):
         replicas = [self._index_commit(member, looks_up=False) for member in range(1, self.spec.index_replicas)]
         return [
             single(*self.at.alive(), Visit(self.at.gateway("cpu"), demand.scaled(AFTER_DATA))),
-            self._not_waited_for((self.hop, *self._index_of_primary()), *replicas, *later, *self._compactions()),
+            self._not_waited_for(
+                (self.hop, *self._index_of_primary()),
+                *replicas,
+                *later,
+                *self._compactions(),
+                *self._index_compactions(),
+            ),
             self._respond(),
         ]
+
+    def _index_compactions(self) -> list[Branch]:
+        """Compaction I/O on the drives of the index caused by an entry; with the data, it is part of theirs."""
+        if self.spec.index is None:
+            return []
+        accesses = self.index_costs.compaction_accesses
+        return [self._accesses(self.at.index_osd(m), accesses) for m in range(self.spec.index_replicas) if accesses]
 
     def _not_waited_for(self, *branches: Branch) -> Stage:
         """Fork branches that the request does not wait for: a further branch takes no time and completes the stage."""

@@ -148,6 +148,17 @@ class Database(Strict):
     )
 
 
+class IndexDrives(Strict):
+    """Drives that only the index pool is on, as with a device class of its own: an OSD on each, with its RocksDB."""
+
+    drives: Annotated[int, Basis("assumed: one", 1, 24)] = Field(
+        1, ge=1, description="Number of these drives of each OSD host."
+    )
+    device: Annotated[DeviceField, ASSUMED_NVME] = Field(
+        PRESETS["nvme"], description="Each of these drives: the name of a preset, or its figures."
+    )
+
+
 class Osd(Strict):
     """The costs of an OSD daemon.
 
@@ -459,5 +470,6 @@ class CephPrices(PriceList):
     gateway_core: Price = Field(0.0, description="Price of a core that a gateway may use.")
     osd_host: Price = Field(0.0, description="Price of an OSD host without its drives.")
     drive: Price = Field(0.0, description="Price of each data drive of the OSD hosts.")
+    index_drive: Price = Field(0.0, description="Price of each drive that only the index pool is on.")
     db_gb: Price = Field(0.0, description="Price of a GB (10^9 bytes) of block.db.")
     copied_tb: Price = Field(0.0, description="Price of copying a TB of objects to a pool with another protection.")

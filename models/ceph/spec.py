@@ -23,6 +23,7 @@ from models.ceph.sections import (
     Gateways,
     Holdings,
     Hosts,
+    IndexDrives,
     Links,
     Osd,
     Pools,
@@ -59,6 +60,11 @@ class CephSpec(StoreSpec):
         PRESETS["nvme"], description="Data device of each OSD: the name of a preset, or its figures."
     )
     db: Database | None = Field(None, description="Faster device for RocksDB; absent: it is on the data device.")
+    index: IndexDrives | None = Field(
+        None,
+        description="Drives of the OSD hosts for the index pool alone (a device class of its own); absent: bucket "
+        "indexes are on the OSDs with the data.",
+    )
     bluestore: BlueStore = Field(BlueStore(), description="Settings of BlueStore: allocation, deferred writes.")
     filestore: FileStore = Field(FileStore(), description="Settings of FileStore, if `osd.backend` selects it.")
     rocksdb: RocksDb = Field(RocksDb(), description="Options of RocksDB on every OSD; absent: the release's.")
@@ -78,6 +84,11 @@ class CephSpec(StoreSpec):
     def osds_per_host(self) -> int:
         """Number of OSDs of a host."""
         return self.hosts.drives * self.hosts.osds_per_drive
+
+    @property
+    def index_osds_per_host(self) -> int:
+        """Number of OSDs of a host that have only bucket indexes."""
+        return self.index.drives if self.index else 0
 
     @property
     def collocated(self) -> bool:
@@ -119,6 +130,7 @@ class CephSpec(StoreSpec):
             "gateway_core": 0 if self.shares_cores else gateways * self.gateways.cores.count,
             "osd_host": self.hosts.count,
             "drive": self.hosts.count * self.hosts.drives,
+            "index_drive": self.hosts.count * self.index_osds_per_host,
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
         }
 
@@ -131,6 +143,13 @@ class CephSpec(StoreSpec):
     def failure_domains(self) -> int:
         """Number of failure domains: hosts or OSDs."""
         return self.hosts.count if self.pools.failure_domain == "host" else self.osds
+
+    @property
+    def index_domains(self) -> int:
+        """Number of failure domains of the index pool."""
+        if self.index and self.pools.failure_domain == "osd":
+            return self.hosts.count * self.index.drives
+        return self.failure_domains
 
     @property
     def index_replicas(self) -> int:
@@ -165,8 +184,13 @@ class CephSpec(StoreSpec):
             raise ValueError(f"client.multipart: requires access s3; it is {self.access.kind}")
         if self.pools.ec_optimizations and not since(self.release, "tentacle"):
             raise ValueError(f"pools.ec_optimizations: require release tentacle; it is {self.release}")
-        domains = self.failure_domains
-        for name, width in (("data", self.pools.data.width), ("index_replicas", self.index_replicas)):
+        if self.index is not None and not self.access.via_gateways:
+            raise ValueError(f"index: requires access s3; it is {self.access.kind}, which has no bucket index")
+        pools = (
+            ("data", self.pools.data.width, self.failure_domains),
+            ("index_replicas", self.index_replicas, self.index_domains),
+        )
+        for name, width, domains in pools:
             if width > domains:
                 raise ValueError(
                     f"pools.{name}: requires {width} {self.pools.failure_domain}s, there are {domains}; give more "

@@ -82,6 +82,11 @@ class Device(Strict):
         return max(1, math.ceil(size_bytes / self.max_access)) if self.max_access else 1
 
     @property
+    def has_one_access(self) -> bool:
+        """Whether it serves one access at a time, no part of which overlaps with a write."""
+        return self.queue_depth == 1 and not self.write_latency.takes_time
+
+    @property
     def rotational(self) -> bool:
         """Whether it is a hard disk."""
         return self.disk is not None
