@@ -8,7 +8,7 @@ same time queue for each other; a client that begins the next part at once while
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -83,7 +83,21 @@ class Multipart(Strict):
             count: number of parts, as from `simulated`.
             part: the stages of the PUT of one part, whose demands are those of a request of its size.
         """
-        of_number, size = self.demands(count), self.parallel
+        return self._rounds(count, part, self.parallel)
+
+    def download(self, count: int, part: Sequence[Stage]) -> list[Stage]:
+        """Return the stages of the parts of an object that is read, one part after the other.
+
+        Args:
+            count: number of parts, as from `simulated`.
+            part: the stages of the GET of one part; the first one delivers the first byte.
+        """
+        stages = self._rounds(count, part, 1)
+        return [*stages[: len(part)], *(replace(stage, delivers=False) for stage in stages[len(part) :])]
+
+    def _rounds(self, count: int, part: Sequence[Stage], size: int) -> list[Stage]:
+        """Return the stages of all parts, as many at a time as `size` says."""
+        of_number = self.demands(count)
         rounds: list[Stage] = []
         for first in range(0, len(of_number), size):
             demands = of_number[first : first + size]
@@ -101,8 +115,15 @@ class Multipart(Strict):
         return [partial(PartOfUpload.wrap, self.part_size, number, stands_for) for number in range(min(count, most))]
 
 
-def simulated_parts(multipart: Multipart | None, trace: Trace) -> NDArray[np.int64]:
+def simulated_parts(
+    multipart: Multipart | None, trace: Trace, ops: Collection[int] = frozenset({PUT})
+) -> NDArray[np.int64]:
     """Return what `Multipart.upload` takes for each request of a trace: 0 for all but uploads in parts.
+
+    Args:
+        multipart: how clients upload objects; None: by one request.
+        trace: the requests.
+        ops: operations on objects in parts; with GET, those that read more than one part.
 
     Raises:
         InputError: an object has more parts than S3 allows.
@@ -110,7 +131,8 @@ def simulated_parts(multipart: Multipart | None, trace: Trace) -> NDArray[np.int
     if multipart is None:
         return np.zeros(len(trace), np.int64)
     try:
-        return multipart.simulated(multipart.parts(np.where(trace.op == PUT, trace.size_bytes, 0)))
+        of_parts = np.isin(trace.op, list(ops))
+        return multipart.simulated(multipart.parts(np.where(of_parts, trace.transfer_bytes, 0)))
     except ValueError as error:
         raise InputError(str(error)) from error
 
@@ -228,4 +250,5 @@ def _with_demands(stage: Stage, change: Callable[[ServiceDemand], ServiceDemand]
 
 def _joined(stages: Sequence[Stage]) -> Stage:
     """Return one stage with the branches of all."""
-    return Stage(tuple(branch for stage in stages for branch in stage.branches), sum(stage.need for stage in stages))
+    branches = tuple(branch for stage in stages for branch in stage.branches)
+    return Stage(branches, sum(stage.need for stage in stages), any(stage.delivers for stage in stages))

@@ -16,7 +16,7 @@ from models.minio.cached import cached
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
 from models.minio.movement import moved_pools
-from models.minio.multipart import Upload
+from models.minio.multipart import Download, Upload
 from models.minio.parts import BLOCK_BYTES
 from models.minio.places import Places
 from models.minio.request import BASIC, Kind
@@ -32,7 +32,7 @@ from models.network.route import Route, Visit
 from models.network.scenario import Action
 from models.network.scenario import Kind as Change
 from traces.random_streams import stream_id, uniforms
-from traces.tables import OPS
+from traces.tables import GET, OPS, PUT
 from traces.trace import Trace
 from traces.workload.workload import Op
 
@@ -55,7 +55,7 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kin
     """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
     found = []
     for kind in kinds:
-        builder = Upload if kind.parts else Builder
+        builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
         stages = builder(spec, stations, places, kind).stages()
         found.append(Route(kind.name, stages, policy=spec.client.policy(kind.op)))
     collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
@@ -90,10 +90,11 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     size, count = trace.size_bytes, len(trace)
     pool = _pools(spec, stations, trace)
     data = np.array([p.layout.data for p in stations.pools])[pool]
-    parts = simulated_parts(spec.client.multipart, trace)
+    parts = simulated_parts(spec.client.multipart, trace, (GET, PUT))
     inline = (-(-size // data) <= spec.inline_bytes) & (parts == 0)
+    read_bytes = trace.transfer_bytes
     if spec.client.multipart is not None:
-        size = np.where(parts > 0, spec.client.multipart.part_size, size)
+        size, read_bytes = (np.where(parts > 0, spec.client.multipart.part_size, each) for each in (size, read_bytes))
     large = (size > BLOCK_BYTES) if any(p.hosts.nic for p in stations.pools) else np.zeros(count, bool)
     replaced = np.zeros(count, bool)
     if spec.overwrites:
@@ -106,12 +107,12 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     accesses = np.ones(count, np.int64)
     for number, each in enumerate(stations.pools):
         get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
-        accesses[get & ~inline] = reads(each, trace.transfer_bytes[get & ~inline])
+        accesses[get & ~inline] = reads(each, read_bytes[get & ~inline])
         accesses[put] = writes(each, size[put], inline[put])
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
     codes[:, 4] = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
     codes[:, 5] = (trace.op == OPS.index("PUT")) & replaced
-    codes[:, 6], codes[:, 7], codes[:, 8] = has_metadata, has_data, parts
+    codes[:, 6], codes[:, 7], codes[:, 8] = has_metadata, has_data, np.where(has_data, 0, parts)
     forms, which = np.unique(codes, axis=0, return_inverse=True)
     numbers = []
     for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():

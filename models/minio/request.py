@@ -24,7 +24,7 @@ class Kind:
         inline: whether the object is stored inside xl.meta.
         large: whether it has several blocks, which pass links and drives at the same time.
         accesses: of a drive that has a shard.
-        parts: of a multipart upload, of which `large` and `accesses` describe one; 0: it is one request.
+        parts: of an object in parts, of which `large` and `accesses` describe one; 0: it has none.
         overwrites: whether a PUT replaces an object.
         metadata_cached: whether the page caches have the object's metadata.
         data_cached: whether they have all that a GET reads after that.
