@@ -22,11 +22,8 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 from traces.errors import InputError
 from traces.field_notes import Basis, Unit
-from traces.tables import OPS
-from traces.trace import Trace
 from traces.units import Bytes, parse_bytes
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 LEAST_PART_BYTES, MOST_PART_BYTES = 5 << 20, 5 << 30
 """What S3 allows (docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
@@ -84,7 +81,21 @@ class Multipart(Strict):
             count: number of parts, as from `simulated`.
             part: the stages of the PUT of one part, whose demands are those of a request of its size.
         """
-        of_number, size = self.demands(count), self.parallel
+        return self._rounds(count, part, self.parallel)
+
+    def download(self, count: int, part: Sequence[Stage]) -> list[Stage]:
+        """Return the stages of the parts of an object that is read, one part after the other.
+
+        Args:
+            count: number of parts, as from `simulated`.
+            part: the stages of the GET of one part; the first one delivers the first byte.
+        """
+        stages = self._rounds(count, part, 1)
+        return [*stages[: len(part)], *(replace(stage, delivers=False) for stage in stages[len(part) :])]
+
+    def _rounds(self, count: int, part: Sequence[Stage], size: int) -> list[Stage]:
+        """Return the stages of all parts, as many at a time as `size` says."""
+        of_number = self.demands(count)
         rounds: list[Stage] = []
         for first in range(0, len(of_number), size):
             demands = of_number[first : first + size]
@@ -102,20 +113,20 @@ class Multipart(Strict):
         return [partial(PartOfUpload.wrap, self.part_size, number, stands_for) for number in range(min(count, most))]
 
 
-def simulated_parts(multipart: Multipart | None, trace: Trace, ops: Sequence[Op] = ("PUT",)) -> NDArray[np.int64]:
-    """Return what `Multipart.upload` takes for each request of a trace: 0 for all but objects in parts.
+def simulated_parts(multipart: Multipart | None, object_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what `Multipart.upload` and `download` take for requests: 0 for all but those of objects in parts.
 
     Args:
-        ops: operations to which it makes a difference.
+        multipart: how clients upload objects; None: by one request.
+        object_bytes: size of the object of each request, or of what it reads; 0: parts make no difference to it.
 
     Raises:
         InputError: an object has more parts than S3 allows.
     """
     if multipart is None:
-        return np.zeros(len(trace), np.int64)
+        return np.zeros(len(object_bytes), np.int64)
     try:
-        concerned = np.isin(trace.op, [OPS.index(op) for op in ops])
-        return multipart.simulated(multipart.parts(np.where(concerned, trace.size_bytes, 0)))
+        return multipart.simulated(multipart.parts(object_bytes))
     except ValueError as error:
         raise InputError(str(error)) from error
 

@@ -69,7 +69,7 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     """Return the kinds of requests in a Trace, and the index of each request's kind."""
     merged = _merged_writes(spec, trace)
     size = trace.transfer_bytes * np.where(trace.op == PUT, merged, 1.0)
-    uploaded = simulated_parts(spec.client.multipart, trace)
+    uploaded = simulated_parts(spec.client.multipart, np.where(trace.op == PUT, trace.size_bytes, 0))
     if spec.client.multipart is not None:
         size = np.where(uploaded > 0, spec.client.multipart.part_size, size)
     whole = np.where(trace.op == DELETE, trace.size_bytes, size)

@@ -18,7 +18,7 @@ from models.minio.disk_order import with_disk_order
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
 from models.minio.movement import moved_pools
-from models.minio.multipart import Upload
+from models.minio.multipart import Download, Upload
 from models.minio.parts import BLOCK_BYTES
 from models.minio.places import Places
 from models.minio.request import BASIC, Kind
@@ -35,7 +35,7 @@ from models.network.scenario import Action
 from models.network.scenario import Kind as Change
 from traces.distinct_rows import distinct_rows
 from traces.random_streams import stream_id, uniforms
-from traces.tables import OPS
+from traces.tables import GET, OPS, PUT
 from traces.trace import Trace
 from traces.workload.workload import Op
 
@@ -59,7 +59,7 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kin
     """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
     found = []
     for kind in kinds:
-        builder = Upload if kind.parts else Builder
+        builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
         stages = builder(spec, stations, places, kind).stages()
         found.append(Route(kind.name, stages, policy=spec.client.policy(kind.op)))
     collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
@@ -94,19 +94,20 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     size, count = trace.size_bytes, len(trace)
     pool = _pools(spec, stations, trace)
     data = np.array([p.layout.data for p in stations.pools])[pool]
-    parts = simulated_parts(spec.client.multipart, trace)
+    moves = (trace.op == GET) | (trace.op == PUT)
+    parts = simulated_parts(spec.client.multipart, np.where(moves, trace.transfer_bytes, 0))
     inline = (-(-size // data) <= spec.inline_bytes) & (parts == 0)
+    read_bytes = trace.transfer_bytes
     if spec.client.multipart is not None:
-        size = np.where(parts > 0, spec.client.multipart.part_size, size)
+        size, read_bytes = (np.where(parts > 0, spec.client.multipart.part_size, each) for each in (size, read_bytes))
     large = (size > BLOCK_BYTES) if any(p.hosts.nic for p in stations.pools) else np.zeros(count, bool)
     replaced = np.zeros(count, bool)
     if spec.overwrites:
         replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
-    moves = (trace.op == OPS.index("GET")) | (trace.op == OPS.index("PUT"))
     accesses = np.ones(count, np.int64)
     for number, each in enumerate(stations.pools):
         get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
-        accesses[get & ~inline] = reads(each, trace.transfer_bytes[get & ~inline])
+        accesses[get & ~inline] = reads(each, read_bytes[get & ~inline])
         accesses[put] = writes(each, size[put], inline[put])
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
     visits_each = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
@@ -117,8 +118,9 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
         of_sizes = np.array([acknowledged_rounds(size) for size in sizes.tolist()], np.int64)
         rounds = np.where(moves, of_sizes[of_size], 0)
     inlined, too_large = moves & inline, moves & ~inline & large
+    in_parts = np.where(has_data, 0, parts)
     forms, which = distinct_rows(
-        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds]
+        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, in_parts, rounds]
     )
     numbers = []
     for op, number, is_inline, is_large, visits, replaces, *caches, in_parts, rounds_of in forms.tolist():

@@ -25,7 +25,7 @@ class Kind:
         large: whether it has several blocks, which pass links and drives at the same time.
         accesses: of a drive that has a shard.
         rounds: how often a GET or PUT waits for acknowledgements of its bytes, if links have queues.
-        parts: of a multipart upload, of which `large` and `accesses` describe one; 0: it is one request.
+        parts: of an object in parts, of which `large` and `accesses` describe one; 0: it has none.
         overwrites: whether a PUT replaces an object.
         metadata_cached: whether the page caches have the object's metadata.
         data_cached: whether they have all that a GET reads after that.

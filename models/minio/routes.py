@@ -64,13 +64,16 @@ class Builder(Accesses):
             fetch = Stage(reads, len(reads), delivers=True)
             moved = self._from_drives(self.layout.size, "all", MESSAGE_BYTES)
             return (*requested, fetch, *moved, *self._respond())
-        requested += self._find()
+        return (*requested, *self._find(), *self.fetched(), *self._respond())
+
+    def fetched(self) -> Stages:
+        """Return the stages in which an object that is not inline is read and sent."""
         if self.drives.direct and not self.calls_nodes and not self.kind.data_cached:
-            return (*requested, *self._block_by_block(), *self._respond())
+            return self._block_by_block()
         first, later = self._reads()
         fetch = Stage(first, len(first), delivers=True)
         moved = self._from_readers("first" if self.kind.large else "all", MESSAGE_BYTES)
-        return (*requested, fetch, *moved, *self._stream(later), *self._respond())
+        return (fetch, *moved, *self._stream(later))
 
     def _block_by_block(self) -> Stages:
         """Reads of one block after the other, each when all drives have finished the block before.

@@ -25,7 +25,7 @@ from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations, slowdowns
 from traces.distinct_rows import distinct_rows
 from traces.random_streams import stream_id, uniforms
-from traces.tables import OPS
+from traces.tables import DELETE, GET, OPS, PUT
 from traces.trace import Trace
 from traces.workload.workload import Op
 
@@ -69,18 +69,18 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     """Return the kinds of requests, and the index of each request's kind; those of `BASIC` come first."""
     kinds, index = list(BASIC), {kind: number for number, kind in enumerate(BASIC)}
     drives, data = spec.drives, spec.data_pieces
-    get, put = (trace.op == OPS.index(op) for op in ("GET", "PUT"))
+    get, put = trace.op == GET, trace.op == PUT
     accesses, directories = np.ones(len(trace), np.int64), np.ones(len(trace), np.int64)
     read_bytes, written_bytes, parts = trace.transfer_bytes, trace.size_bytes, np.zeros(len(trace), np.int64)
     if (multipart := spec.client.multipart) is not None:
-        parts = simulated_parts(multipart, trace, ("PUT", "GET", "DELETE"))
+        parts = simulated_parts(multipart, np.where(np.isin(trace.op, (GET, PUT, DELETE)), trace.size_bytes, 0))
         parts[get & (parts > 0)] = multipart.simulated(np.maximum(-(-read_bytes // multipart.part_size), 1))[
             get & (parts > 0)
         ]
         read_bytes, written_bytes = (
             np.where(parts > 0, np.minimum(each, multipart.part_size), each) for each in (read_bytes, written_bytes)
         )
-        parts[trace.op == OPS.index("DELETE")] = np.minimum(parts[trace.op == OPS.index("DELETE")], 1)
+        parts[trace.op == DELETE] = np.minimum(parts[trace.op == DELETE], 1)
     accesses[get] = _accesses(read_bytes[get], data, drives.read_size)
     if drives.write_size:
         accesses[put] = _accesses(written_bytes[put], data, drives.write_size)
