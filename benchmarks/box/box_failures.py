@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from failure_cases import Case, figures, phases
@@ -24,22 +24,40 @@ from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape
 from validate.lab.fault_schedule import FaultSchedule
-from validate.lab.store import Form
+from validate.lab.store import Form, Store
 from validate.replay.plan import Options
 from validate.replay.recorded_faults import recorded_faults, with_faults
 from validate.replay.recorded_policies import as_recorded, recorded_policies
-from validate.replay.replay import replay
+from validate.replay.replay import Faults, replay
 
 _FITS, _LEAST_CPU_S = 3, 1e-4
 
 
-def measure(case: Case, repeat: int, folder: Path, name: str, form: Form, shape: Shape) -> None:
+class Staged(Faults, Protocol):
+    """Faults of a replay.
+
+    Attributes:
+        problems: what went wrong.
+    """
+
+    problems: list[str]
+
+
+def schedule_of(case: Case, store: Store) -> Staged:
+    """Return the faults of a case on a store."""
+    return FaultSchedule(store, [parse_lab_fault(text) for text in case.faults])
+
+
+def measure(
+    case: Case, repeat: int, folder: Path, name: str, form: Form, shape: Shape,
+    staged: Callable[[Case, Store], Staged] = schedule_of,
+) -> None:  # fmt: skip
     """Measure a case on a box of its own, and write its Run."""
     began_s = time.monotonic()
     store = lab.up(name, form_of(case, form), say, shape, seed=repeat, options=dict(case.options))
     up_s = time.monotonic() - began_s
     try:
-        schedule = FaultSchedule(store, [parse_lab_fault(text) for text in case.faults])
+        schedule = staged(case, store)
         options = Options(policies=case.client, max_in_flight=1024, timeout_s=120, keep=True)
         run = replay(case.trace(repeat), store.target, options, faults=schedule)
         if run.info["aborted"]:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from box_failures import arguments, fitted, measure, stage_and_predict
+from box_failures import Staged, arguments, fitted, measure, schedule_of, stage_and_predict
 from box_loads import unshaped
 from failure_cases import Case
 
@@ -23,12 +23,14 @@ from models.store import Spec, spec_of
 from traces.run import Run
 from traces.spec_file import load_mapping
 from validate.lab.box.shape import read_shape
-from validate.lab.store import Form
+from validate.lab.ceph.reshard import ReshardAt
+from validate.lab.store import Form, Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "ceph" / "box.yaml"
 FORM = Form(1, 3, gateways=1, monitors=1)
 _ACCESS_S, _COMMIT_ACCESSES = 0.008, 3  # after the write of the log
+_NEW_SHARDS = 23
 _OPTIONS = (("osd.bluestore_default_buffered_read", "false"),)
 """So each GET reads its drive."""
 
@@ -50,6 +52,7 @@ CASES = (
         "gateway-killed-retried", "host 3 killed", for_s=20, length_s=45, gateways=2,
         policies=json.dumps({"retry": {"retries": 2}}),
     ),
+    _ceph("reshard", clients=8, size="4KiB", mix=(("PUT", 1.0),), begin_s=3.0, length_s=60),
     _ceph("gateway-killed-balanced", "host 3 killed", for_s=20, length_s=45, gateways=2, balancers=1),
 )  # fmt: skip
 
@@ -60,13 +63,20 @@ def spec_data(case: Case, cpu: dict[str, float]) -> dict[str, Any]:
     device = {"read": _ACCESS_S, "write": _ACCESS_S, "flush": _COMMIT_ACCESSES * _ACCESS_S}
     times = {op: {"constant": each} for op, each in cpu.items()}
     gateways = {"count": case.gateways or FORM.gateways, "cpu": times, "redispatch": bool(case.balancers)}
+    clients = {"clients": case.clients} if case.clients else {}
     return data | {
+        "workload": data["workload"] | clients,
         "device": data["device"] | device,
         "gateways": data["gateways"] | gateways,
         "hosts": data["hosts"] | {"drives": case.drives or FORM.drives},
         "osd": data["osd"] | {"cache": {}},
         **({"proxy": {"cores": 2}} if case.balancers else {}),
     }
+
+
+def _staged(case: Case, store: Store) -> Staged:
+    """Return the reshard of the case of that name, or the faults of another one."""
+    return ReshardAt(store, case.begin_s, _NEW_SHARDS) if case.name == "reshard" else schedule_of(case, store)
 
 
 def _fit(light: dict[str, Run]) -> Callable[[Case, Run], Spec]:
@@ -82,7 +92,7 @@ def main() -> int:
     shape = read_shape(SHAPE)
     stage_and_predict(
         arguments(__doc__), CASES, LIGHT,
-        lambda case, repeat, folder: measure(case, repeat, folder, "ceph", FORM, shape), _fit,
+        lambda case, repeat, folder: measure(case, repeat, folder, "ceph", FORM, shape, _staged), _fit,
     )  # fmt: skip
     return 0
 

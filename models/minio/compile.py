@@ -118,9 +118,9 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
         of_sizes = np.array([acknowledged_rounds(size) for size in sizes.tolist()], np.int64)
         rounds = np.where(moves, of_sizes[of_size], 0)
     inlined, too_large = moves & inline, moves & ~inline & large
-    in_parts = np.where(has_data, 0, parts)
+    parts = np.where(has_data, 0, parts)
     forms, which = distinct_rows(
-        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, in_parts, rounds]
+        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds]
     )
     numbers = []
     for op, number, is_inline, is_large, visits, replaces, *caches, in_parts, rounds_of in forms.tolist():

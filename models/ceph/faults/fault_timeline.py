@@ -14,6 +14,7 @@ from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEve
 from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs
 from models.ceph.faults.recovery import duration_s, failed_osds, missed_writes, rebuilding, returning, slowdowns
 from models.ceph.mechanisms.bucket_index import next_shards
+from models.ceph.mechanisms.peering import rejoin_s
 from models.ceph.mechanisms.resharding import Reshard, reshard
 from models.ceph.placement_rows import Rows
 from models.ceph.spec import CephSpec
@@ -69,13 +70,17 @@ def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
             slow.append((fault.osd // spec.hosts.osds_per_drive, fault.at, fault.end_s, fault.speed))
     neighbours = slow_parts(spec.faults, spec.hosts.drives)
     return FaultTimeline(
-        _reshards(spec), tuple(outages), tuple(gateways), (*slow, *neighbours.shared_drives), tuple(rebuilding),
-        tuple(neighbours.cores), tuple(neighbours.links),
+        _reshards(spec, costs.commit.constant), tuple(outages), tuple(gateways), (*slow, *neighbours.shared_drives),
+        tuple(rebuilding), tuple(neighbours.cores), tuple(neighbours.links),
     )  # fmt: skip
 
 
-def _reshards(spec: CephSpec) -> tuple[Reshard, ...]:
-    """Return the reshards in the order of their requests; a bucket's next one begins when the last one has ended."""
+def _reshards(spec: CephSpec, commit_s: float) -> tuple[Reshard, ...]:
+    """Return the reshards in the order of their requests; a bucket's next one begins when the last one has ended.
+
+    Args:
+        commit_s: time of a commit of an OSD.
+    """
     settings, release = spec.buckets.resharding, spec.release
     last: dict[int, Reshard] = {}
     requested = [fault for fault in spec.faults if isinstance(fault, ReshardEvent)]
@@ -89,8 +94,9 @@ def _reshards(spec: CephSpec) -> tuple[Reshard, ...]:
         before = last.get(fault.bucket)
         at_s, shards = (max(fault.at, before.end_s), before.new_shards) if before else (fault.at, spec.buckets.shards)
         last[fault.bucket] = reshard(
-            entries, shards, new, settings, release, growth_ops=fault.growth, at_s=at_s, bucket=fault.bucket
-        )
+            entries, shards, new, settings, release, growth_ops=fault.growth, at_s=at_s, bucket=fault.bucket,
+            commit_s=commit_s,
+        )  # fmt: skip
         result.append(last[fault.bucket])
     return tuple(result)
 
@@ -102,7 +108,7 @@ def _outage(
     back_s = fault.back_s
     silent_s = {"refused": 0.0, "heartbeat": fault.grace + REPORT_S, "stalled": STALL_S + fault.grace + REPORT_S}
     seen_s = fault.at + silent_s[fault.detected_by]
-    whole_s = back_s + fault.rejoin
+    whole_s = back_s + (rejoin_s(costs.commit.constant) if fault.rejoin is None else fault.rejoin)
     detected = seen_s < back_s
     if not detected:  # so nothing peers, and writes wait
         seen_s = whole_s = back_s

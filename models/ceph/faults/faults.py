@@ -38,9 +38,10 @@ class _OsdsDown(Outage):
     """Failure of OSDs.
 
     Measured on Ceph 16.2.15: after kill -9 of an OSD writes stopped for 1.70 s and reads for 1.60 s; an OSD that hung
-    was marked down after 8.0 s with a grace of 6 s, and rejoining stopped its placement groups for 3.04 s. With a grace
-    of 20 s a host whose link was cut was marked down after 28.2 s, an OSD whose drive hung after 40.7 s: its heartbeats
-    go on until an operation lasts for osd_op_thread_timeout.
+    was marked down after 8.0 s with a grace of 6 s. Peering is up to a second to the map of the failure, if monitors
+    have just committed something else, a second to the next map (as in `rejoin_s`), and commits. With a grace of 20 s
+    a host whose link was cut was marked down after 28.2 s, an OSD whose drive hung after 40.7 s: its heartbeats go on
+    until an operation lasts for osd_op_thread_timeout.
     """
 
     detected_by: Literal["refused", "heartbeat", "stalled"] = Field(
@@ -54,8 +55,12 @@ class _OsdsDown(Outage):
     peering: Annotated[Seconds, Basis(f"{_MEASURED}: reads stopped for 1.60 s after kill -9", 0.1, 60)] = Field(
         1.6, description="Time from detection until other OSDs serve its data."
     )
-    rejoin: Annotated[Seconds, Basis(f"{_MEASURED}: placement groups stopped for 3.04 s", 0.1, 600)] = Field(
-        3.0, description="Time for which its placement groups stop when it is back."
+    rejoin: (
+        Annotated[Seconds, Basis("derived from the source of Ceph: models/ceph/mechanisms/peering.py", 0.1, 600)] | None
+    ) = Field(
+        None,
+        description="Time for which its placement groups stop when it is back; absent: a second between two maps of "
+        "the monitors (paxos_propose_interval), and three commits.",
     )
     out_after: Annotated[Seconds, Basis("Ceph's default: mon_osd_down_out_interval", 0, 604_800)] = Field(
         600.0, description="Time from detection until its data are rebuilt elsewhere (mon_osd_down_out_interval)."

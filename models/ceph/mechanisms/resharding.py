@@ -36,6 +36,12 @@ LOG_SHARDS = 16
 """rgw_reshard_num_logs: queues of buckets to be resharded; a worker locks one and processes its buckets in turn."""
 
 
+BLOCKED_COMMITS = 7
+"""Commits one after the other while writes are blocked, before Tentacle, as the log of a real 16.2.15 has them: flags
+of the old shards, instance of the bucket, entries of the new shards (at least one batch), bucket of the user, entry
+point, instance again, lock; then the old shards are removed."""
+
+
 def default_mode(release: Release) -> Mode:
     """Return the resharding mode of a release (ceph pull request 56597; blocking if an OSD is older)."""
     return "two_phase" if since(release, "tentacle") else "blocking"
@@ -158,6 +164,7 @@ def reshard(
     growth_ops: float = 0.0,
     at_s: float = 0.0,
     bucket: int = 0,
+    commit_s: float = 0.0,
 ) -> Reshard:
     """Return a reshard to any number of shards, dynamic or manual (``radosgw-admin bucket reshard``).
 
@@ -165,9 +172,10 @@ def reshard(
 
     Args:
         growth_ops: index entries written per second during the reshard.
+        commit_s: time of a commit of an OSD.
     """
     mode = settings.mode or default_mode(release)
-    copy_s = objects / settings.entries_per_s
+    copy_s = objects / settings.entries_per_s + (BLOCKED_COMMITS * commit_s if mode == "blocking" else 0.0)
     blocked_s = growth_ops * copy_s / settings.entries_per_s if mode == "two_phase" else copy_s
     return Reshard(at_s, bucket, int(objects), old_shards, new_shards, mode, copy_s, blocked_s)
 

@@ -133,9 +133,9 @@ def test_reshards_of_a_bucket_follow_each_other():
     ]
     spec = ceph(*requested)
     events = Stations(spec, CostFunctions(spec, 1.0)).timeline.reshards
-    assert [(e.at_s, e.end_s, e.old_shards, e.new_shards) for e in events] == [
-        (3, 13, 11, 23), (13, 23, 23, 47), (90, 100, 47, 97)
-    ]  # fmt: skip
+    assert [(e.old_shards, e.new_shards) for e in events] == [(11, 23), (23, 47), (47, 97)]
+    times_s = [time_s for event in events for time_s in (event.at_s, event.end_s)]
+    assert times_s == pytest.approx([3, 13, 13, 23, 90, 100], abs=0.01), "of a copy, and some commits on flash"
 
 
 @pytest.mark.parametrize("buckets", [(1,), (0, 2, 3)])

@@ -20,6 +20,7 @@ from validate.lab.box.requirements import require
 from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape
 from validate.lab.ceph import program
+from validate.lab.ceph.reshard import ReshardAt
 from validate.lab.faults import LabFault
 from validate.lab.request_trace import recording
 from validate.lab.store import Form
@@ -67,6 +68,13 @@ def test_requests_accesses_and_the_failure_of_a_host(lab_state: Path, tmp_path: 
     body, client = os.urandom(5000), Account(store.target).client(store.endpoint_url, 1, 60.0)
     client.create_bucket(Bucket="lives")
     client.put_object(Bucket="lives", Key="first", Body=body)
+    reshard = ReshardAt(store, 0.0, 23)
+    begun_at = time.time()
+    reshard.begin(time.perf_counter())
+    time.sleep(0.5)
+    reshard.end()
+    (event,) = reshard.facts(begun_at, time.time())["faults"]
+    assert not reshard.problems and event["shards"] == 23 and 0.0 < event["at"] < 20.0
     staging.begin(store, LabFault("host", 1, "killed"))
     assert client.get_object(Bucket="lives", Key="first")["Body"].read() == body
     client.put_object(Bucket="lives", Key="second", Body=body[:4000])
