@@ -22,6 +22,7 @@ _COMMON = {"kind", "at", "back_at", "until", "speed", "resource", "fraction"}
 _NOUNS = {"osd": "OSD"}
 _STATES = {
     "link_down": "is cut",
+    "drive_frozen": "is frozen",
     "drive_replaced": "is being replaced",
     "decommission": "is emptied",
     "rebalance": "gives objects to other pools",

@@ -9,7 +9,7 @@ from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route
 from models.network.scenario import Kind
-from models.network.station import Bound, Choice
+from models.network.station import NOWHERE, Bound, Choice
 from sim.analysis.service_demands import Demands
 from sim.analysis.visit_places import is_even, is_hedged, is_keyed, may_refuse, names_of, stations_of, targets
 
@@ -68,7 +68,8 @@ def _on_groups(network: Network, routes: Sequence[Route]) -> Iterator[str]:
     for g, group in enumerate(network.groups):
         bound = [r for r in routes if any(isinstance(v.station, Bound) and v.station.group == g for v in r.visits)]
         places = [Bound(g, position) for position in range(group.members.shape[1])]
-        members = names_of(network, sorted({k for place in places for k in stations_of(network, place)}))
+        found = {k for place in places for k in stations_of(network, place) if network.stations[k].role != NOWHERE.role}
+        members = names_of(network, sorted(found))
         how = _CHOICES[group.choice]
         keyed = [route for route in bound if is_keyed(network, route, g)]
         even = [route for route in bound if is_even(network, route, g)]

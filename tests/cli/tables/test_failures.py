@@ -12,6 +12,7 @@ from cli.tables.failures import described
     [
         ("host:1", {"kind": "host_down", "host": 1}, "host 1 is down"),
         ("link:1", {"kind": "link_down", "host": 1}, "link of host 1 is cut"),
+        ("frozen-drive:5", {"kind": "drive_frozen", "drive": 5}, "drive 5 is frozen"),
         ("slow-link:1=10", {"kind": "slow_link", "host": 1, "speed": 0.1}, "link of host 1 is 10 times slower"),
         ("drive:5", {"kind": "drive_down", "drive": 5}, "drive 5 is down"),
         ("replaced-drive:5", {"kind": "drive_replaced", "drive": 5}, "drive 5 is being replaced"),
