@@ -1,7 +1,8 @@
-"""Notes on stderr before a simulation: what is doubtful, assumed or without cost in its spec."""
+"""Notes on stderr before an answer: what is doubtful, assumed or without cost in its spec."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from cli.common import say
@@ -9,7 +10,14 @@ from cli.parse.spec import Described
 from cli.tables.origins import implausible_text, too_slow_text
 from models.assumptions import assumptions, free_demands, require_demands
 from models.plausibility import implausible
+from models.store import Spec
 from sim.analysis.overload import slow_parts
+
+
+def say_implausible(specs: Iterable[Spec]) -> None:
+    """Name the implausible values of specs, each once."""
+    for text in dict.fromkeys(implausible_text(found) for spec in specs for found in implausible(spec)):
+        say(f"warning: {text}")
 
 
 def say_doubts(read: Described, path: Path) -> None:
@@ -20,11 +28,9 @@ def say_doubts(read: Described, path: Path) -> None:
     """
     if read.trace is None:  # the requests that will be generated; of a trace, when it is compiled
         require_demands(read.spec)
-    for text in (
-        *map(implausible_text, implausible(read.spec)),
-        *map(too_slow_text, slow_parts(read.spec, read.trace)),
-    ):
-        say(f"warning: {text}")
+    say_implausible([read.spec])
+    for part in slow_parts(read.spec, read.trace):
+        say(f"warning: {too_slow_text(part)}")
     count, free = len(assumptions(read.spec, read.origins)), free_demands(read.spec)
     presets = dict.fromkeys(origin.source for origin in read.origins if origin.kind == "preset")
     rests_on = [f"{count} assumed value{'s' if count > 1 else ''}"] if count else []

@@ -18,6 +18,7 @@ def command(
 
     Example: tailcast bounds examples/minio.yaml
     """
+    from cli.doubts import say_implausible
     from cli.parse.spec import spec_and_trace
     from cli.tables.bounds import bounds_grids
     from cli.tables.verdict import bounds_line
@@ -26,6 +27,7 @@ def command(
     from traces.workload.generate import generate
 
     store, requests = spec_and_trace(spec, trace, profile, assignments)
+    say_implausible([store])
     generated = generate(store.workload, seed or 0) if requests is None else requests
     result = bounds(*compile_spec(store, generated))
     if as_json:

@@ -77,12 +77,14 @@ def command(
 
     Example: tailcast failures examples/minio-12-hdd.yaml drive --slo 'GET.p99<100ms'
     """
+    from cli.doubts import say_implausible
     from cli.pages.failures import write_failures_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
     from cli.tables.failures import failure_grids, findings, notes, opening
+    from models.store import spec_of
     from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
     from sim.parallel.result_cache import ResultFolder
@@ -100,6 +102,7 @@ def command(
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
+    say_implausible([spec_of(experiment.data, experiment.source)])
     known = None if precision is not None else len(kinds) * replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:
         result = failures(experiment, workers=worker_count(workers), progress=update)

@@ -92,13 +92,14 @@ def command(
 
     Example: tailcast whatif examples/minio.yaml --vary workload.clients=8,16,32 --slo 'GET.p99<20ms'
     """
+    from cli.doubts import say_implausible
     from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
     from cli.parse.spec import say_loops, spec_mapping
     from cli.parse.vary import parse_base, parse_variation
     from cli.tables.whatif import findings, notes, opening, points_grids
     from sim.experiments.sweep import Settings
-    from sim.experiments.whatif import WhatIfExperiment, whatif
+    from sim.experiments.whatif import WhatIfExperiment, variants, whatif
     from sim.experiments.whatif_table import points_table
     from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
@@ -119,6 +120,7 @@ def command(
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
+    say_implausible(variants(experiment))
     with kept_in(out), progress("simulating points", 1.0) as update:
         result = whatif(
             experiment,

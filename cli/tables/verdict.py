@@ -28,7 +28,7 @@ def verdict_line(verdict: LoadVerdict) -> str:
         who = who if verdict.loop == "closed" else f"{who.rpartition(' ')[0]} and open loops get"
         load = f"{who} {number(verdict.served_ops)} op/s"
     if verdict.errors >= _NOTABLE:
-        load += f", {verdict.errors * 100:.2g}% of the requests fail"
+        load += f", {verdict.errors * 100:.3g}% of the requests fail"
     return f"{verdict.status}: {load}; {_saturates(verdict, first)}"
 
 

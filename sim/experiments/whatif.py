@@ -241,6 +241,17 @@ def whatif(
     )
 
 
+def variants(experiment: WhatIfExperiment) -> list[Spec]:
+    """Return the specs of the feasible points.
+
+    Raises:
+        InputError: a path or a value is wrong.
+    """
+    spec = spec_of(dict(experiment.data), experiment.source)
+    points = _points(_with_full_paths(spec, experiment.variations), experiment)
+    return [found for found in (_variant(experiment, point) for point in points) if not isinstance(found, InputError)]
+
+
 def _with_full_paths(spec: Spec, variations: Sequence[Variation]) -> list[Variation]:
     if not variations:
         raise InputError("nothing is varied; name a field and its values, as in gateways.count=1..14")

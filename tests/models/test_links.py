@@ -11,7 +11,7 @@ from tests.paths import EXAMPLES
 from traces.errors import InputError
 from traces.workload.generate import generate
 
-SPECS = ("minio/homelab.yaml", "minio/two-pools.yaml", "ceph/hdd-quincy.yaml", "swift/box.yaml", "bob/cluster.yaml")
+SPECS = ("minio/homelab.yaml", "minio/two-pools.yaml", "ceph/box.yaml", "swift/box.yaml", "bob/cluster.yaml")
 QUEUE = 1 << 20
 
 

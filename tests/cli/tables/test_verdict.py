@@ -28,6 +28,7 @@ def test_a_verdict_is_a_line_that_begins_with_the_status():
     assert "Latency grows" in overloaded
     closed = replace(HEALTHY, status="saturated", loop="closed", clients=8, offered_ops=None, errors=0.02)
     assert all(text in verdict_line(closed) for text in ("8 clients", "2%", "only wait"))
+    assert "100% of the requests fail" in verdict_line(replace(HEALTHY, errors=1.0))
     assert "no station" in verdict_line(replace(HEALTHY, saturates_first=None))
     for verdict in (HEALTHY, closed):
         assert "\n" not in verdict_line(verdict)
