@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
+from models.bob.disk_order import with_disk_order
 from models.bob.places import Places, epochs_of
 from models.bob.routes import Kind, Routes
 from models.bob.spec import BobSpec
@@ -31,6 +32,7 @@ OPERATIONS: tuple[Op, ...] = ("GET", "PUT", "HEAD", "DELETE")
 
 def compile(spec: BobSpec, trace: Trace) -> tuple[Network, Requests]:
     """Return the Network of a cluster, and the requests of a Trace on it."""
+    spec = with_disk_order(spec, trace)
     put = trace.op == OPS.index("PUT")
     mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
     limit = spec.drives.dirty_limit

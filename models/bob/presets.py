@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
+from models.devices.drive_times import drive_presets
 from models.presets import Preset, Presets
 
 _BLOCK = 1 << 20
@@ -31,21 +30,6 @@ def hosts() -> Presets:
     return {_HOST.name: _HOST}
 
 
-@cache
 def drives() -> Presets:
     """Return the presets of the section `drives`: one for each device."""
-    from models.devices.devices import DEVICE_PRESETS  # imports scipy; few specs need it
-
-    return {
-        name: Preset(
-            name,
-            preset.source,
-            {
-                "queue_depth": preset.device.queue_depth,
-                "read": preset.device.read,
-                "write": preset.device.write,
-                "read_latency": preset.device.read_latency,
-            },
-        )
-        for name, preset in DEVICE_PRESETS.items()
-    }
+    return drive_presets(("queue_depth", "read", "write", "read_latency", "disk"))

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from models.bob import presets
 from models.clients import CoreCount
+from models.devices.drive_times import DriveTimes
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
@@ -55,7 +56,7 @@ class Hosts(Strict):
         return with_preset(data, presets.hosts)
 
 
-class Drives(Strict):
+class Drives(DriveTimes):
     """The drives of each host behind its page cache, which receives what nodes write."""
 
     preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
@@ -84,7 +85,7 @@ class Drives(Strict):
     @model_validator(mode="before")
     @classmethod
     def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.drives)
+        return cls.completed(data, presets.drives)
 
 
 class VirtualDisks(Strict):

@@ -16,6 +16,7 @@ from models.multipart import simulated_parts
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
+from models.swift.disk_order import with_disk_order
 from models.swift.epochs import epochs_of
 from models.swift.large_objects import LargeObjects
 from models.swift.maintenance import with_maintenance
@@ -39,6 +40,7 @@ BASIC = (Kind("GET"), Kind("PUT", directories=3), Kind("HEAD"), Kind("DELETE"), 
 
 def compile(spec: SwiftSpec, trace: Trace) -> tuple[Network, Requests]:
     """Return the Network of a cluster, and the requests of a Trace on it."""
+    spec = with_disk_order(spec, trace)
     container, containers = _containers(spec, trace)
     groups = 2 * (len(epochs_of(spec)) > 1) + (spec.proxies.count > 1)
     stations = Stations(spec, containers, groups)

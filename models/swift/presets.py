@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from models.network.service_demand import ServiceDemand
+from models.devices.drive_times import drive_presets
 from models.presets import Preset, Presets
-
-_SYNCED_BYTES = 4096  # of a sync (assumed): the inode, and the block of the journal
 
 _SOURCE = (
     "Swift 2.30.1 (Debian 12) on two cores of an AMD EPYC (virtual machine), measured: CPU time of each process for "
@@ -53,29 +49,6 @@ def hosts() -> Presets:
     return {_HOST.name: _HOST}
 
 
-@cache
 def drives() -> Presets:
     """Return the presets of the section `drives`: one for each device."""
-    from models.devices.devices import DEVICE_PRESETS, Device  # imports scipy; few specs need it
-
-    def sync(device: Device) -> ServiceDemand:
-        write, latency = device.write, device.write_latency
-        constant_s = write.constant + write.per_byte * _SYNCED_BYTES + latency.constant + device.flush
-        varies = latency if latency.takes_time else write
-        return ServiceDemand(constant=constant_s, distribution=varies.distribution)
-
-    return {
-        name: Preset(
-            name,
-            f"{preset.source} A sync: one durable write of 4 KiB (assumed).",
-            {
-                "queue_depth": preset.device.queue_depth,
-                "read": preset.device.read,
-                "write": preset.device.write,
-                "read_latency": preset.device.read_latency,
-                "write_latency": preset.device.write_latency,
-                "sync": sync(preset.device),
-            },
-        )
-        for name, preset in DEVICE_PRESETS.items()
-    }
+    return drive_presets(("queue_depth", "read", "write", "read_latency", "write_latency", "disk"), durable="sync")

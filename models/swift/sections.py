@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from models.clients import CoreCount
+from models.devices.drive_times import DriveTimes
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
@@ -110,8 +111,10 @@ class Hosts(Strict):
         return with_preset(data, presets.hosts)
 
 
-class Drives(Strict):
+class Drives(DriveTimes):
     """The drives of each host, which hold objects."""
+
+    durable: ClassVar[str] = "sync"
 
     preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
     count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
@@ -143,7 +146,7 @@ class Drives(Strict):
     @model_validator(mode="before")
     @classmethod
     def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.drives)
+        return cls.completed(data, presets.drives)
 
 
 class Erasure(Strict):

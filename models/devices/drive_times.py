@@ -1,0 +1,108 @@
+"""Service times of the drives of a store: those of a device by its name, and of a hard disk at a load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from models.devices.hdd import Hdd, rescaled
+from models.devices.waiting import waiting_accesses
+from models.network.service_demand import ServiceDemand
+from models.presets import Preset, Presets, with_preset
+from traces.field_notes import Basis
+from traces.trace import Trace
+from traces.workload.distributions import Strict
+
+_DURABLE_BYTES = 4096  # of a durable write (assumed): the inode, and the block of the journal
+
+
+class DriveTimes(Strict):
+    """Drives with `read` and `write` times, and one for making writes durable if the store has it (`durable`)."""
+
+    durable: ClassVar[str] = ""
+    """Name of the field with the time of a durable write; empty: there is none."""
+
+    disk: Hdd | None = Field(
+        None,
+        description="Mechanism of a hard disk, from which service times that are absent follow (default: that of the "
+        "preset); absent: flash, or times as given.",
+    )
+    reorder_depth: Annotated[int, Basis("native command queuing of SATA has 32 commands", 1, 256)] = Field(
+        32,
+        ge=1,
+        description="Largest number of waiting accesses from which a hard disk (`disk`) takes the one that its head "
+        "reaches first; fewer if fewer are waiting. 1: in the order of arrival.",
+    )
+
+    @classmethod
+    def completed(cls, data: Any, presets: Callable[[], Presets]) -> Any:
+        """Return the fields of a section with those that follow from its preset or its disk."""
+        data = with_preset(data, presets)
+        if not isinstance(data, Mapping) or data.get("disk") is None:
+            return data
+        return {**cls._times_of(Hdd.model_validate(data["disk"])), **data}
+
+    @classmethod
+    def _times_of(cls, disk: Hdd) -> dict[str, ServiceDemand]:
+        """Return the times that follow from the mechanism of a hard disk.
+
+        A durable write takes a turn more, until the block after it is under the head again.
+        """
+        times = {"read": disk.access("read"), "write": disk.access("write")}
+        return times | ({cls.durable: durable_write(times["write"], disk.turn_s)} if cls.durable else {})
+
+    def at_load(self, trace: Trace, accesses: NDArray[np.float64], drives: int, access_s: float) -> Self:
+        """Return the drives with the times of a hard disk on which the accesses of a Trace wait.
+
+        A durable write that is given stays as it is, as what it consists of is not known.
+
+        Args:
+            trace: the requests.
+            accesses: number of accesses that each request makes at the same time, on different drives.
+            drives: number of drives, which are used evenly.
+            access_s: mean time of an access in s, if none waits.
+        """
+        if self.disk is None or self.reorder_depth == 1 or not len(trace):
+            return self
+        depth = max(1.0, min(waiting_accesses(trace, accesses, drives, access_s), self.reorder_depth))
+        before, after = (self._times_of(each) for each in (self.disk, self.disk.model_copy(update={"depth": depth})))
+        given = {name: getattr(self, name) for name in before}
+        changed = {
+            name: rescaled(time, before[name], after[name])
+            for name, time in given.items()
+            if time is not None and (name != self.durable or time == before[name])
+        }
+        return self.model_copy(update=changed)
+
+
+def durable_write(write: ServiceDemand, flush_s: float, latency: ServiceDemand | None = None) -> ServiceDemand:
+    """Return the time of a small write that is made durable: of `write`, its further latency, and a flush."""
+    varies = latency if latency is not None and latency.takes_time else write
+    constant_s = write.constant + write.per_byte * _DURABLE_BYTES + (latency.constant if latency else 0.0) + flush_s
+    return ServiceDemand(constant=constant_s, distribution=varies.distribution)
+
+
+@cache
+def drive_presets(fields: tuple[str, ...], durable: str = "") -> Presets:
+    """Return the presets of a section with drives: one for each device.
+
+    Args:
+        fields: attributes of a device that the section has.
+        durable: the section's field for the time of a durable write; empty: it has none.
+    """
+    from models.devices.devices import DEVICE_PRESETS  # imports scipy; few specs need it
+
+    found = {}
+    for name, preset in DEVICE_PRESETS.items():
+        device, source = preset.device, preset.source
+        values: dict[str, Any] = {field: getattr(device, field) for field in fields}
+        if durable:
+            values[durable] = durable_write(device.write, device.flush, device.write_latency)
+            source = f"{source} A {durable}: one durable write of 4 KiB (assumed)."
+        found[name] = Preset(name, source, values)
+    return found
