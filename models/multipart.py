@@ -3,7 +3,8 @@
 An upload is initiated, its parts are sent, as many at a time as the client has in parallel, and it is completed. Parts
 are modelled in *rounds*: those of a round go through their stages together, and the next round begins when the slowest
 of them is done. So the forks of a part (to drives, replicas, locks) remain forks, and parts that are uploaded at the
-same time queue for each other; a client that begins the next part at once while others go on is up to one stage ahead.
+same time queue for each other. A live client begins the next part at once while others go on, so a lone upload of two
+rounds over a full link took 14 % less time than here; with four uploads at the same time, as long (docs/minio-box.md).
 """
 
 from __future__ import annotations
