@@ -122,8 +122,8 @@ class ClientPolicies(Strict):
     hedge: Hedge = Field(Hedge(), description="Hedged requests: second attempts at requests that take long.")
     multipart: Multipart | None = Field(
         None,
-        description="Multipart uploads of large objects; null: each PUT is one request. Timeouts, retries and "
-        "hedges are those of a whole upload.",
+        description="Multipart uploads of large objects; null: each PUT is one request. GETs from MinIO read such "
+        "objects part by part. Timeouts, retries and hedges are those of a whole upload.",
     )
 
     def policy(self, op: Op) -> Policy:

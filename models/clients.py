@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.client_policy import ClientPolicies
+from models.links import link
 from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
@@ -141,6 +142,7 @@ class ClientStations:
         group: int = 0,
         latency: int | None = None,
         connections: int = 1,
+        queue: float = 0.0,
     ):
         """Add the stations of the first machine, or use those of the hosts.
 
@@ -151,8 +153,10 @@ class ClientStations:
             group: index of the group in `groups`.
             latency: an infinite server for the CPU time of clients without a limited number of cores.
             connections: number of connections that together reach the rate of a client machine's NIC.
+            queue: bytes that wait before its links when they are full.
         """
-        self._client, self._add, self._latency, self._connections = client, add, latency, connections
+        self._client, self._add, self._latency = client, add, latency
+        self._connections, self._queue = connections, queue
         used = [hosts[host] for host in client.hosts_among(len(hosts))] if client.on_storage_hosts else []
         self._machines = used or [self._machine(0)]
         self._count = len(used) or client.machines
@@ -177,7 +181,7 @@ class ClientStations:
             cpu = self._add(Station(f"{name} cpu", "client cpu", Discipline.SIRO, client.cores.count))
         if client.nic:
             up, down = (
-                self._add(Station(f"{name} {way}", "client network", Discipline.PROCESSOR_SHARING, self._connections))
+                self._add(link(f"{name} {way}", "client network", client.nic, self._queue, self._connections))
                 for way in ("up", "down")
             )
         return HostStations(cpu, up, down)

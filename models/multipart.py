@@ -22,8 +22,6 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 from traces.errors import InputError
 from traces.field_notes import Basis, Unit
-from traces.tables import PUT
-from traces.trace import Trace
 from traces.units import Bytes, parse_bytes
 from traces.workload.distributions import Strict
 
@@ -83,7 +81,21 @@ class Multipart(Strict):
             count: number of parts, as from `simulated`.
             part: the stages of the PUT of one part, whose demands are those of a request of its size.
         """
-        of_number, size = self.demands(count), self.parallel
+        return self._rounds(count, part, self.parallel)
+
+    def download(self, count: int, part: Sequence[Stage]) -> list[Stage]:
+        """Return the stages of the parts of an object that is read, one part after the other.
+
+        Args:
+            count: number of parts, as from `simulated`.
+            part: the stages of the GET of one part; the first one delivers the first byte.
+        """
+        stages = self._rounds(count, part, 1)
+        return [*stages[: len(part)], *(replace(stage, delivers=False) for stage in stages[len(part) :])]
+
+    def _rounds(self, count: int, part: Sequence[Stage], size: int) -> list[Stage]:
+        """Return the stages of all parts, as many at a time as `size` says."""
+        of_number = self.demands(count)
         rounds: list[Stage] = []
         for first in range(0, len(of_number), size):
             demands = of_number[first : first + size]
@@ -101,16 +113,20 @@ class Multipart(Strict):
         return [partial(PartOfUpload.wrap, self.part_size, number, stands_for) for number in range(min(count, most))]
 
 
-def simulated_parts(multipart: Multipart | None, trace: Trace) -> NDArray[np.int64]:
-    """Return what `Multipart.upload` takes for each request of a trace: 0 for all but uploads in parts.
+def simulated_parts(multipart: Multipart | None, object_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what `Multipart.upload` and `download` take for requests: 0 for all but those of objects in parts.
+
+    Args:
+        multipart: how clients upload objects; None: by one request.
+        object_bytes: size of the object of each request, or of what it reads; 0: parts make no difference to it.
 
     Raises:
         InputError: an object has more parts than S3 allows.
     """
     if multipart is None:
-        return np.zeros(len(trace), np.int64)
+        return np.zeros(len(object_bytes), np.int64)
     try:
-        return multipart.simulated(multipart.parts(np.where(trace.op == PUT, trace.size_bytes, 0)))
+        return multipart.simulated(multipart.parts(object_bytes))
     except ValueError as error:
         raise InputError(str(error)) from error
 
@@ -195,7 +211,7 @@ def refuse_multipart(multipart: Any, store: str) -> None:
         raise ValueError(f"client.multipart: is not modelled for {store}; allowed is null, one request for each PUT")
 
 
-def further(stages: Iterable[Stage], slots: int | Member | Bound) -> tuple[Stage, ...]:
+def further(stages: Iterable[Stage], slots: int | Member | Bound | None) -> tuple[Stage, ...]:
     """Return the stages of a further request of an upload.
 
     It has the slot of the first one, so that an upload counts as one request in progress: otherwise uploads could wait
@@ -203,7 +219,7 @@ def further(stages: Iterable[Stage], slots: int | Member | Bound) -> tuple[Stage
 
     Args:
         stages: those of the request by itself.
-        slots: the pool of slots.
+        slots: the pool of slots; None: there is none.
     """
 
     def kept(visits: Iterable[Visit]) -> tuple[Visit, ...]:
@@ -228,4 +244,5 @@ def _with_demands(stage: Stage, change: Callable[[ServiceDemand], ServiceDemand]
 
 def _joined(stages: Sequence[Stage]) -> Stage:
     """Return one stage with the branches of all."""
-    return Stage(tuple(branch for stage in stages for branch in stage.branches), sum(stage.need for stage in stages))
+    branches = tuple(branch for stage in stages for branch in stage.branches)
+    return Stage(branches, sum(stage.need for stage in stages), any(stage.delivers for stage in stages))

@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from models.clients import CoreCount
+from models.links import link
 from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
@@ -50,14 +51,12 @@ class ProxyStations:
     outward: int | None
 
     @classmethod
-    def added(cls, proxy: Proxy, add: Callable[[Station], int]) -> ProxyStations:
-        """Add the stations by `add`, which returns the index of each."""
+    def added(cls, proxy: Proxy, add: Callable[[Station], int], queue: float) -> ProxyStations:
+        """Add the stations by `add`, which returns the index of each; `queue` bytes wait before full links."""
         cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores))
         if not proxy.nic:
             return cls(proxy, cpu, None, None)
-        inward, outward = (
-            add(Station(f"proxy {way}", "proxy network", Discipline.PROCESSOR_SHARING)) for way in ("in", "out")
-        )
+        inward, outward = (add(link(f"proxy {way}", "proxy network", proxy.nic, queue)) for way in ("in", "out"))
         return cls(proxy, cpu, inward, outward)
 
     def request(self, with_body: bool) -> tuple[Visit, ...]:

@@ -12,7 +12,7 @@ from models.prices import PriceList
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
 from traces.suggestions import did_you_mean
-from traces.units import Seconds
+from traces.units import Bytes, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
 
@@ -21,11 +21,21 @@ FAULTS = "Faults during the run: what fails or becomes slow, and when."
 PRICES = "Price list of the parts, in any one currency; absent: no cost is calculated."
 
 
+_QUEUE = "assumed: none; a switch of 32 ports of 40 Gbit/s has 12 MB for all of them (Zhu et al., SIGCOMM 2015)"
+
+
 class Link(Strict):
     """The network between clients and store; a store's own section may have further fields."""
 
     latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
         0.0, description="One-way latency between client and store, without queueing."
+    )
+    queue: Annotated[Bytes, Basis(_QUEUE, 1 << 16, 12 << 20)] = Field(
+        0,
+        ge=0,
+        description="Bytes that wait before a full link, in each direction of each NIC of limited bandwidth: in the "
+        "NIC and in the port of the switch. Whatever comes to a full link waits for them, small messages as well; 0: "
+        "none.",
     )
 
 

@@ -38,8 +38,9 @@ def claiming_once(visits: list[Visit]) -> tuple[Visit, ...]:
     return (*visits[: first + 1], *after)
 
 
-def _visit(place, demand, releases, ties, timer, claims, chance) -> Visit:
-    return Visit(place, demand, releases, ties, timer, claims, None if timer or claims else chance)
+def _visit(place, demand, releases, ties, timer, claims, chance, early, flushes) -> Visit:
+    made = None if timer or claims else chance
+    return Visit(place, demand, releases, ties, timer, claims, made, releases and early, flushes)
 
 
 CLASSES = 2
@@ -51,10 +52,12 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     discipline = draw(st.sampled_from(disciplines))
     match discipline:
         case Discipline.GROUP_COMMIT:
-            return Station(name, "journal", discipline, batch_item_s=draw(st.sampled_from([0.0, 0.05])))
+            item_s, flush_s = draw(st.sampled_from([(0.0, 0.0), (0.05, 0.0), (0.05, 0.5)]))
+            return Station(name, "journal", discipline, batch_item_s=item_s, flush_s=flush_s)
         case Discipline.GATE:
             poll_s, limit = draw(st.sampled_from([(0.0, 1), (0.5, 2), (1.0, 100)]))
-            return Station(name, "gate", discipline, poll_s=poll_s, poll_limit=limit)
+            period_s = draw(st.sampled_from([0.0, 0.0, 0.75])) if not poll_s else 0.0
+            return Station(name, "gate", discipline, poll_s=poll_s, poll_limit=limit, period_s=period_s)
         case Discipline.POOL:
             limit = draw(st.sampled_from([0, 1, 5, UNBOUNDED]))
             return Station(name, "pool", discipline, servers=draw(st.integers(1, 3)), queue_limit=limit)
@@ -64,9 +67,13 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     caches = draw(st.sampled_from([None, Caches(0.5, 1.0, 2.0), Caches(2.0, 3.0, 0.5)])) if sets_up else None
     servers = draw(st.integers(1, 3))
     age_bias = draw(st.sampled_from([0.0, 0.5, 1.0])) if discipline.draws else 0.0
+    has_queue = discipline.shares and len(disciplines) > len(PLAIN)
+    queue_s = draw(st.sampled_from([0.0, 0.3, 2.0, math.inf])) if has_queue else 0.0
+    queued_each_s = draw(st.sampled_from([0.0, 0.2, math.inf]))
     return Station(
-        name, "server", discipline, servers, setup_s=setup_s, caches=caches, age_bias=age_bias, weights=weights
-    )
+        name, "server", discipline, servers, setup_s=setup_s, caches=caches, age_bias=age_bias, weights=weights,
+        queue_s=queue_s, queued_each_s=queued_each_s,
+    )  # fmt: skip
 
 
 def paired(chosen: tuple[Station, ...], shares: bool) -> tuple[Station, ...]:
@@ -108,6 +115,8 @@ def actions(draw, chosen, groups) -> Action | None:
         return Action(kind, group, at_s, member=draw(st.integers(0, names - 1)))
     target = draw(st.integers(0, len(chosen) - 1))
     match chosen[target].discipline:
+        case Discipline.GATE if chosen[target].period_s:
+            return None
         case Discipline.GATE:
             return Action(draw(st.sampled_from([Kind.SHUT, Kind.OPEN])), target, at_s)
         case Discipline.POOL:
@@ -160,7 +169,9 @@ def networks(draw, plain: bool = False) -> Network:
     flags = st.just(False) if plain else st.booleans()
     chances = [None, Chance(0.5), Chance(0.5), Chance(0.0)]
     chances.append(Chance(0.7, within=chances[1]))
-    visit = st.builds(_visit, st.one_of(places), demand, flags, flags, flags, flags, st.sampled_from(chances))
+    visit = st.builds(
+        _visit, st.one_of(places), demand, flags, flags, flags, flags, st.sampled_from(chances), flags, flags
+    )
     branch = st.lists(visit, min_size=1, max_size=3).map(claiming_once)
 
     @st.composite

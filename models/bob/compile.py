@@ -17,6 +17,7 @@ from models.bob.spec import BobSpec
 from models.bob.stations import Stations, slowdowns
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from traces.distinct_rows import distinct_rows
 from traces.random_streams import stream_id, uniforms
 from traces.tables import OPS
 from traces.trace import Trace
@@ -63,7 +64,7 @@ def _kinds(
     cached = reads & (uniforms(0, stream_id("bob/cached"), 0, count) < spec.drives.cached)
     kinds = [Kind(name) for name in OPERATIONS]
     index = {kind: number for number, kind in enumerate(kinds)}
-    forms, which = np.unique(np.stack([op, local, closed, cached], axis=1).astype(int), axis=0, return_inverse=True)
+    forms, which = distinct_rows([op, local, closed, cached])
     numbers = []
     for code, *flags in forms.tolist():
         name: Op = OPS[code]  # type: ignore[assignment]
@@ -72,7 +73,7 @@ def _kinds(
             index[kind] = len(kinds)
             kinds.append(kind)
         numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
 
 
 def closed_fraction(spec: BobSpec, trace: Trace) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from models.bob.spec import BobSpec
 from models.clients import ClientStations
 from models.faults import slow_parts, speeds
+from models.links import link
 from models.network.discipline import Discipline
 from models.network.scenario import Action
 from models.network.station import NOWHERE, Station
@@ -27,21 +28,23 @@ class Stations:
 
     def __init__(self, spec: BobSpec, dirty_objects: int, client_group: int):
         self.all: list[Station] = []
-        infinite, sharing = Discipline.INFINITE_SERVER, Discipline.PROCESSOR_SHARING
+        infinite = Discipline.INFINITE_SERVER
         self.nowhere = self.add(NOWHERE)
         self.refused = self.add(Station("refused", "refused", infinite))
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timeout = self.add(Station("timeout", "timeout", infinite))
-        self.clients = ClientStations(spec.client, self.add, group=client_group)
+        self.clients = ClientStations(spec.client, self.add, group=client_group, queue=spec.network.queue)
         hosts, drives = range(spec.hosts.count), range(spec.drives.count)
         cores = spec.hosts.cores
         self.cpu = np.array([self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores)) for h in hosts])
         self.ins, self.outs, self.dirty = (np.full(spec.hosts.count, self.nowhere) for _ in range(3))
         for h in hosts:
             if spec.hosts.nic:
-                self.ins[h] = self.add(Station(f"host {h} in", "host network", sharing))
-                self.outs[h] = self.add(Station(f"host {h} out", "host network", sharing))
+                self.ins[h], self.outs[h] = (
+                    self.add(link(f"host {h} {way}", "host network", spec.hosts.nic, spec.network.queue))
+                    for way in ("in", "out")
+                )
             if dirty_objects:
                 station = Station(f"host {h} dirty pages", "page cache", Discipline.POOL, dirty_objects)
                 self.dirty[h] = self.add(station)

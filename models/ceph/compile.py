@@ -13,6 +13,7 @@ from models.ceph.access import Rbd
 from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.disk_load import disk_load
+from models.ceph.demands.index_osds import of_index
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.multipart import S3Routes
 from models.ceph.object_size import object_bytes
@@ -47,6 +48,12 @@ def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
             f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "
             f"at most about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
         )
+    index_fill = of_index(costs).state.fill_fraction
+    if index_fill > 1:
+        raise InputError(
+            f"stored.objects: the index entries of {spec.stored.objects:g} objects would fill the drives of the index "
+            f"to {index_fill:.0%}; at most about {spec.stored.objects / index_fill:.2g} fit"
+        )
     stations = Stations(spec, costs)
     kinds, route = _kinds(spec, trace, costs)
     routes = _ROUTES[spec.access.kind](spec, costs, stations)
@@ -62,7 +69,7 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     """Return the kinds of requests in a Trace, and the index of each request's kind."""
     merged = _merged_writes(spec, trace)
     size = trace.transfer_bytes * np.where(trace.op == PUT, merged, 1.0)
-    uploaded = simulated_parts(spec.client.multipart, trace)
+    uploaded = simulated_parts(spec.client.multipart, np.where(trace.op == PUT, trace.size_bytes, 0))
     if spec.client.multipart is not None:
         size = np.where(uploaded > 0, spec.client.multipart.part_size, size)
     whole = np.where(trace.op == DELETE, trace.size_bytes, size)

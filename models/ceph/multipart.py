@@ -11,8 +11,7 @@ from __future__ import annotations
 from models.ceph.osd_routes import Branch, Kind
 from models.ceph.rgw_routes import AFTER_DATA, Routes
 from models.multipart import further, without_body
-from models.network.route import Stage, Visit
-from models.network.service_demand import ServiceDemand
+from models.network.route import Stage
 
 
 class S3Routes(Routes):
@@ -46,13 +45,10 @@ class S3Routes(Routes):
         The primary keeps the shard for its own commit only, not until its replicas have committed: parts that go
         through their stages together would otherwise wait for each other.
         """
-        committed = self._index_commit(member, looks_up=True)
         if member:
-            return (self.hop, *committed)
-        osd, shard = self.at.index_osd(0), self.at.shard
-        begun = (*self._go("index", writes=True), Visit(osd.cpu, self.spec.osd.write.without_bytes))
-        turn, over = Visit(shard, ServiceDemand()), Visit(shard, ServiceDemand(), releases=True)
-        return (*begun, turn, *committed, over, self.hop)
+            return (self.hop, *self._index_commit(member, looks_up=True))
+        lookups = self._accesses(self.at.index_osd(0), self.index_costs.entry_accesses)
+        return (*self._go("index", writes=True), *self._index_of_primary(*lookups), self.hop)
 
     def _completed(self) -> list[Stage]:
         """The metadata object is locked and read, the head written, and the metadata object removed."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, of_size
+from models.ceph.demands.index_osds import of_index
 from models.ceph.placement_rows import PARALLEL_STREAMS, Pool
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Osd, Stations
@@ -81,6 +82,11 @@ class OsdRoutes:
         self.width, self.data_shards, self.is_ec = data.width, data.data_shards, data.is_ec
         self.hop = Visit(stations.latency, ServiceDemand(constant=spec.network.latency))
         self.net = Transfers(spec, costs, stations)
+        self.index_costs = of_index(costs)
+
+    def costs_of(self, osd: Osd) -> CostFunctions:
+        """Return the cost functions of an OSD, which may have only bucket indexes."""
+        return self.costs if osd.is_of_data else self.index_costs
 
     def _read(self, kind: Kind) -> list[Stage]:
         """The OSDs read the RADOS objects and send them."""
@@ -292,13 +298,14 @@ class OsdRoutes:
             turn = Visit(osd.throttle, NOTHING), Visit(osd.throttle, NOTHING, releases=True)
             return (*prepared, *turn, *self._log(osd, kind.chunk_bytes))
         data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
-        return (*prepared, *self._accesses(osd, data, parts), *self._log(osd))
+        return (*prepared, *self._accesses(osd, data, parts), *self._log(osd, flushes=bool(data)))
 
-    def _log(self, osd: Osd, chunk_bytes: int = 0) -> Branch:
-        """A commit of RocksDB's log, or of FileStore's journal."""
-        written = self.costs.log_write(chunk_bytes)
-        on_device = (Visit(osd.db if self.spec.db else osd.drive, written),) if written.takes_time else ()
-        return (*on_device, Visit(osd.kv, self.costs.commit))
+    def _log(self, osd: Osd, chunk_bytes: int = 0, flushes: bool = False) -> Branch:
+        """A commit of RocksDB's log, or of FileStore's journal, after a flush of the data that were just written."""
+        costs = self.costs_of(osd)
+        written = costs.log_write(chunk_bytes)
+        on_device = (Visit(osd.db if costs.spec.db else osd.drive, written),) if written.takes_time else ()
+        return (*on_device, Visit(osd.kv, costs.commit, flushes=flushes))
 
     def _compactions(self) -> list[Branch]:
         """Compaction I/O on the data devices caused by the metadata of a write."""

@@ -43,7 +43,8 @@ class Rows:
 
     def data(self, out: frozenset[int] = frozenset()) -> Osds:
         """Return the OSDs of the data pool's placement groups while some are out, shape (pg_num, width)."""
-        return self._placed(self.spec.pools.pg_num, self.spec.pools.data.width, out, 0)
+        with_data = frozenset(osd for osd in out if osd < self.spec.osds)
+        return self._placed(self.spec.pools.pg_num, self.spec.pools.data.width, with_data, 0)
 
     def stream(self, stream: int, epoch: Epoch) -> Osds:
         """Return the OSDs that serve each row's RADOS object in a stream, then `NO_OSD`, shape (rows, width)."""
@@ -58,13 +59,12 @@ class Rows:
 
     def index(self, epoch: Epoch) -> Osds:
         """Return the OSDs that serve each row's index shard, shape (rows, index_replicas)."""
-        replicas = self.spec.index_replicas
         row = np.arange(self.count)
-        osds = self._placed(self.shards, replicas, epoch.out, 1)[row % self.shards]
+        osds = self._placed_index(self.shards, epoch.out, 1)[row % self.shards]
         for number in epoch.resharded:
             rows = self.of_bucket(self.reshards[number].bucket)
             shards = self.new_shards(number)
-            osds[rows] = self._placed(shards, replicas, epoch.out, 2 + number)[np.arange(len(rows)) % shards]
+            osds[rows] = self._placed_index(shards, epoch.out, 2 + number)[np.arange(len(rows)) % shards]
         return acting(osds, epoch.down)
 
     def tokens(self, epoch: Epoch) -> NDArray[np.int64]:
@@ -94,6 +94,16 @@ class Rows:
         """Return the placement group of each row's RADOS object in a stream."""
         order: NDArray[np.int64] = np.argsort(uniforms(stream, stream_id("ceph/rows"), 0, self.count), kind="stable")
         return order % self.spec.pools.pg_num
+
+    def _placed_index(self, shards: int, out: frozenset[int], seed: int) -> Osds:
+        """Return the OSDs of index shards; those that have only indexes are numbered after the others."""
+        spec, replicas = self.spec, self.spec.index_replicas
+        if spec.index is None:
+            return self._placed(shards, replicas, out, seed)
+        own_out = frozenset(osd - spec.osds for osd in out if osd >= spec.osds)
+        domain = spec.pools.failure_domain
+        own = _placed(shards, replicas, spec.hosts.count, spec.index.drives, domain, own_out, seed)
+        return np.where(own == NO_OSD, NO_OSD, own + np.int32(spec.osds))
 
     def _place(self, groups: int, width: int, out: frozenset[int], seed: int) -> Osds:
         hosts, domain = self.spec.hosts, self.spec.pools.failure_domain

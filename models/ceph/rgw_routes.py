@@ -43,17 +43,36 @@ class Routes(OsdRoutes):
         return (self.net.gateway("down"), *self.net.dma_of_gateway())
 
     def _index(self) -> list[Stage]:
-        """An operation on the bucket index shard: one at a time on its primary, committed by all its replicas."""
-        work = self._index_work(0)
-        start = single(*self._go("index", writes=True), *work, Visit(self.at.shard, NOTHING))
-        end = single(Visit(self.at.shard, NOTHING, releases=True), self.hop)
-        branches = tuple(self._index_commit(member, looks_up=True) for member in range(self.spec.index_replicas))
-        return [start, Stage(branches, len(branches)), end]
+        """An operation on the bucket index shard: one at a time on its primary, committed by all its replicas.
+
+        Where operations are pipelined, a worker waits for its turn, and the next one may begin with the commit.
+        """
+        osd, over = self.at.index_osd(0), self._turn(over=True)
+        replicas = [self._index_commit(member, looks_up=True) for member in range(1, self.spec.index_replicas)]
+        work: Branch = (*self._index_work(0), self._turn())
+        commit, end = self._index_commit(0, looks_up=True), single(over, self.hop)
+        if self.spec.pipelines_index:
+            lookups = self._accesses(osd, self.index_costs.entry_accesses)
+            work = self._index_work(0, self._turn(), *lookups)
+            commit, end = (*self._log(osd), over), single(self.hop)
+        return [single(*self._go("index", writes=True), *work), Stage((commit, *replicas), 1 + len(replicas)), end]
+
+    def _index_of_primary(self, *lookups: Visit) -> Branch:
+        """The primary of the index shard executes an operation, and keeps the shard for its own commit at most."""
+        osd = self.at.index_osd(0)
+        work = self._index_work(0, self._turn(), *lookups)
+        if not self.spec.pipelines_index:
+            work = (*self._index_work(0), self._turn(), *self._by_worker(osd, 0, *lookups))
+        return (*work, *self._log(osd), self._turn(over=True))
+
+    def _turn(self, over: bool = False) -> Visit:
+        """An operation takes its turn at the index shard, or gives it to the next one."""
+        return Visit(self.at.shard, NOTHING, releases=over, early=over and self.spec.pipelines_index)
 
     def _index_commit(self, member: int, looks_up: bool) -> Branch:
         """One OSD of the index shard commits; the lookup of a new entry precedes."""
         osd = self.at.index_osd(member)
-        lookups = self._accesses(osd, self.costs.entry_accesses) if looks_up else ()
+        lookups = self._accesses(osd, self.index_costs.entry_accesses) if looks_up else ()
         if not member:
             return (*self._by_worker(osd, 0, *lookups), *self._log(osd))
         return (self.hop, *self._index_work(member, *lookups), *self._log(osd), self.hop)
@@ -65,14 +84,25 @@ class Routes(OsdRoutes):
 
     def _end_of_write(self, demand: ServiceDemand, later: list[Branch]) -> list[Stage]:
         """The gateway's last work and the response; the request does not wait for the index entry or `later`."""
-        turn, done = Visit(self.at.shard, NOTHING), Visit(self.at.shard, NOTHING, releases=True)
-        complete: Branch = (self.hop, *self._index_work(0), turn, *self._log(self.at.index_osd(0)), done)
         replicas = [self._index_commit(member, looks_up=False) for member in range(1, self.spec.index_replicas)]
         return [
             single(*self.at.alive(), Visit(self.at.gateway("cpu"), demand.scaled(AFTER_DATA))),
-            self._not_waited_for(complete, *replicas, *later, *self._compactions()),
+            self._not_waited_for(
+                (self.hop, *self._index_of_primary()),
+                *replicas,
+                *later,
+                *self._compactions(),
+                *self._index_compactions(),
+            ),
             self._respond(),
         ]
+
+    def _index_compactions(self) -> list[Branch]:
+        """Compaction I/O on the drives of the index caused by an entry; with the data, it is part of theirs."""
+        if self.spec.index is None:
+            return []
+        accesses = self.index_costs.compaction_accesses
+        return [self._accesses(self.at.index_osd(m), accesses) for m in range(self.spec.index_replicas) if accesses]
 
     def _not_waited_for(self, *branches: Branch) -> Stage:
         """Fork branches that the request does not wait for: a further branch takes no time and completes the stage."""

@@ -148,6 +148,17 @@ class Database(Strict):
     )
 
 
+class IndexDrives(Strict):
+    """Drives that only the index pool is on, as with a device class of its own: an OSD on each, with its RocksDB."""
+
+    drives: Annotated[int, Basis("assumed: one", 1, 24)] = Field(
+        1, ge=1, description="Number of these drives of each OSD host."
+    )
+    device: Annotated[DeviceField, ASSUMED_NVME] = Field(
+        PRESETS["nvme"], description="Each of these drives: the name of a preset, or its figures."
+    )
+
+
 class Osd(Strict):
     """The costs of an OSD daemon.
 
@@ -399,6 +410,14 @@ class Buckets(Strict):
     shards: Annotated[int, Basis("Ceph's default since Pacific: src/common/options/rgw.yaml.in", 1, 65521)] = Field(
         11, ge=1, le=65521, description="Number of index shards per bucket, each a serial queue of writes."
     )
+    pipelined: (
+        Annotated[bool, Basis("Ceph's default of the release: PrimaryLogPG::get_rw_locks, src/osd/PrimaryLogPG.cc")]
+        | None
+    ) = Field(
+        None,
+        description="Whether an operation on an index shard waits until the commit of the one before begins, not until "
+        "all its replicas have committed (16.2.15, 17.2.8, 18.2.2 and later); absent: since Squid.",
+    )
     shard_query: Annotated[
         Seconds, Basis("published: 0.09 to 0.12 ms a read without a gateway (EPYC 7742, Reef 2023)", 1e-6, 1e-2)
     ] = Field(0.1e-3, description="CPU time of an OSD per index shard that a LIST queries, without its entries.")
@@ -451,5 +470,6 @@ class CephPrices(PriceList):
     gateway_core: Price = Field(0.0, description="Price of a core that a gateway may use.")
     osd_host: Price = Field(0.0, description="Price of an OSD host without its drives.")
     drive: Price = Field(0.0, description="Price of each data drive of the OSD hosts.")
+    index_drive: Price = Field(0.0, description="Price of each drive that only the index pool is on.")
     db_gb: Price = Field(0.0, description="Price of a GB (10^9 bytes) of block.db.")
     copied_tb: Price = Field(0.0, description="Price of copying a TB of objects to a pool with another protection.")

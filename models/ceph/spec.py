@@ -10,6 +10,7 @@ from models.background import BackgroundWork
 from models.ceph.access import S3, AccessPath
 from models.ceph.faults.faults import Fault, GatewayDown, HostDown, ReshardEvent
 from models.ceph.mechanisms.bluestore import BlueStore
+from models.ceph.mechanisms.bucket_index import default_pipelined
 from models.ceph.mechanisms.filestore import FileStore
 from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
@@ -22,6 +23,7 @@ from models.ceph.sections import (
     Gateways,
     Holdings,
     Hosts,
+    IndexDrives,
     Links,
     Osd,
     Pools,
@@ -32,8 +34,6 @@ from models.processors import ProcessorCores
 from models.proxies import Proxy
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from traces.field_notes import Basis
-
-_MOST_BATCHES = 100_000  # of deferred writes; the end of each is planned
 
 
 class CephSpec(StoreSpec):
@@ -60,6 +60,11 @@ class CephSpec(StoreSpec):
         PRESETS["nvme"], description="Data device of each OSD: the name of a preset, or its figures."
     )
     db: Database | None = Field(None, description="Faster device for RocksDB; absent: it is on the data device.")
+    index: IndexDrives | None = Field(
+        None,
+        description="Drives of the OSD hosts for the index pool alone (a device class of its own); absent: bucket "
+        "indexes are on the OSDs with the data.",
+    )
     bluestore: BlueStore = Field(BlueStore(), description="Settings of BlueStore: allocation, deferred writes.")
     filestore: FileStore = Field(FileStore(), description="Settings of FileStore, if `osd.backend` selects it.")
     rocksdb: RocksDb = Field(RocksDb(), description="Options of RocksDB on every OSD; absent: the release's.")
@@ -79,6 +84,11 @@ class CephSpec(StoreSpec):
     def osds_per_host(self) -> int:
         """Number of OSDs of a host."""
         return self.hosts.drives * self.hosts.osds_per_drive
+
+    @property
+    def index_osds_per_host(self) -> int:
+        """Number of OSDs of a host that have only bucket indexes."""
+        return self.index.drives if self.index else 0
 
     @property
     def collocated(self) -> bool:
@@ -120,6 +130,7 @@ class CephSpec(StoreSpec):
             "gateway_core": 0 if self.shares_cores else gateways * self.gateways.cores.count,
             "osd_host": self.hosts.count,
             "drive": self.hosts.count * self.hosts.drives,
+            "index_drive": self.hosts.count * self.index_osds_per_host,
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
         }
 
@@ -134,15 +145,23 @@ class CephSpec(StoreSpec):
         return self.hosts.count if self.pools.failure_domain == "host" else self.osds
 
     @property
+    def index_domains(self) -> int:
+        """Number of failure domains of the index pool."""
+        if self.index and self.pools.failure_domain == "osd":
+            return self.hosts.count * self.index.drives
+        return self.failure_domains
+
+    @property
     def index_replicas(self) -> int:
         """Number of replicas of each index shard; without gateways there is no index, so no more than fit."""
         replicas = self.pools.index_replicas
         return replicas if self.access.via_gateways else min(replicas, self.failure_domains)
 
     @property
-    def planned_s(self) -> float:
-        """Time for which batches of deferred writes are planned: an hour if the workload has no duration."""
-        return self.workload.duration or 3600.0
+    def pipelines_index(self) -> bool:
+        """Whether operations on an index shard are pipelined."""
+        given = self.buckets.pipelined
+        return default_pipelined(self.release) if given is None else given
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
@@ -165,14 +184,13 @@ class CephSpec(StoreSpec):
             raise ValueError(f"client.multipart: requires access s3; it is {self.access.kind}")
         if self.pools.ec_optimizations and not since(self.release, "tentacle"):
             raise ValueError(f"pools.ec_optimizations: require release tentacle; it is {self.release}")
-        interval_s, shortest_s = self.bluestore.defer_interval, self.planned_s / _MOST_BATCHES
-        if 0 < interval_s < shortest_s:
-            raise ValueError(
-                f"bluestore.defer_interval: is {interval_s:g} s; allowed are 0s, and at least {shortest_s:g} s for a "
-                f"workload of {self.planned_s:g} s"
-            )
-        domains = self.failure_domains
-        for name, width in (("data", self.pools.data.width), ("index_replicas", self.index_replicas)):
+        if self.index is not None and not self.access.via_gateways:
+            raise ValueError(f"index: requires access s3; it is {self.access.kind}, which has no bucket index")
+        pools = (
+            ("data", self.pools.data.width, self.failure_domains),
+            ("index_replicas", self.index_replicas, self.index_domains),
+        )
+        for name, width, domains in pools:
             if width > domains:
                 raise ValueError(
                     f"pools.{name}: requires {width} {self.pools.failure_domain}s, there are {domains}; give more "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,9 +17,11 @@ from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores
 from models.ceph.mechanisms.releases import default
 from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
+from models.ceph.sections import IndexDrives
 from models.ceph.spec import CephSpec
 from models.clients import ClientStations, HostStations
 from models.faults import speeds
+from models.links import link
 from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.scenario import Action, Kind
@@ -34,7 +35,11 @@ _CHOICES = {
     "power of two": Choice.POWER_OF_TWO,
 }
 _COMMIT_ACCESSES = 4
-"""Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync."""
+"""Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync.
+
+A batch that has data which are not deferred syncs these first (force_flush in BlueStore::_kv_sync_thread). A sync takes
+a third of the device's `flush`, which is the time of all accesses after the first.
+"""
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
 
 Table = NDArray[np.int32]
@@ -85,7 +90,8 @@ class Stations:
     Attributes:
         all: the stations.
         clients: those of the client machines.
-        batches: the gate at which deferred writes wait for their batch; None: they do not.
+        batches: the gate at which deferred writes wait for their batch; None: they do not. It is the same for all
+            OSDs: the replicas of an object are deferred together, so their intervals begin together.
         placements, groups, scenario: those of the network.
     """
 
@@ -96,19 +102,21 @@ class Stations:
         self._threads = _worker_threads(spec)
         self._deferred = costs.deferred_limit
         # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
-        one_at_a_time = self._depth == spec.hosts.osds_per_drive == 1 and not costs.drive.write_latency.takes_time
-        self._commits_on_drive = spec.db is None and one_at_a_time and spec.osd.backend == "bluestore"
+        alone = spec.db is None and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
+        self._commits_on_drive = alone and costs.drive.has_one_access
+        self._flush_s = spec.device.flush / (_COMMIT_ACCESSES - 1) if self._commits_on_drive else 0.0
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
         if not spec.client.on_storage_hosts:
             self._add_clients()
-        cores = usable_cores(hosts.cores.effective(spec.osd_cores), spec.osds_per_host, spec.osd.contention)
+        daemons = spec.osds_per_host + spec.index_osds_per_host
+        cores = usable_cores(hosts.cores.effective(spec.osd_cores), daemons, spec.osd.contention)
         self.host_cpus: list[int] = []
         self._names = _osd_parts(spec)
         self._parts = len(self._names)
         self.has_pg_locks = "lock" in self._names
-        self._osds = np.empty((spec.osds, self._parts), np.int32)
+        self._osds = np.empty((spec.osds + hosts.count * spec.index_osds_per_host, self._parts), np.int32)
         # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
         order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
         for h in range(hosts.count):
@@ -122,11 +130,13 @@ class Stations:
                     of_host["db"] = self._add(name, "db device", Discipline.FIFO, depth)
                 if number % hosts.osds_per_drive == 0:
                     of_host["drive"] = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
-                mine = of_host | self._osd(osd)
+                mine = of_host | self._osd(osd, self._commits_on_drive)
                 self._osds[osd] = [mine[name] for name in self._names]
+            if spec.index:
+                self._add_index_osds(h, spec.index, of_host)
         if spec.client.on_storage_hosts:
             names = [name for name in ("cpu", "up", "down", "dma") if name in self._names]
-            columns = self._osds[:: spec.osds_per_host, [self._names.index(name) for name in names]]
+            columns = self._osds[: spec.osds : spec.osds_per_host, [self._names.index(name) for name in names]]
             self._add_clients([HostStations(**dict(zip(names, row, strict=True))) for row in columns.tolist()])
         self.groups: tuple[Group, ...] = ()
         self._processes: list[int] = []
@@ -154,8 +164,9 @@ class Stations:
         self.scenario: list[Action] = []
         self.batches: int | None = None
         if spec.bluestore.defer_interval and spec.osd.backend == "bluestore":
-            self.batches = self._add("deferred batches", "gate", Discipline.GATE)
-            self._release_batches(self.batches)
+            self.batches = self._add(
+                "deferred batches", "gate", Discipline.GATE, period_s=spec.bluestore.defer_interval
+            )
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
@@ -163,7 +174,7 @@ class Stations:
         if spec.access.via_gateways:
             self._add_reads()
             if spec.proxy is not None:
-                self.proxy = ProxyStations.added(spec.proxy, self._take)
+                self.proxy = ProxyStations.added(spec.proxy, self._take, spec.network.queue)
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""
@@ -171,7 +182,7 @@ class Stations:
         group = 1 if spec.access.via_gateways else 0
         self.clients = ClientStations(
             spec.client, self._take, hosts=hosts, group=group, latency=self.latency,
-            connections=spec.network.connections(spec.client.nic),
+            connections=spec.network.connections(spec.client.nic), queue=spec.network.queue,
         )  # fmt: skip
 
     @property
@@ -231,9 +242,10 @@ class Stations:
 
     def _nic(self, owner: str, nic_bytes_per_s: float) -> tuple[int, int]:
         """Add a NIC; its rate takes as many connections as it has servers, each of which has a largest rate."""
-        servers = self.spec.network.connections(nic_bytes_per_s)
-        up = self._add(f"{owner} up", "network", Discipline.PROCESSOR_SHARING, servers)
-        return up, self._add(f"{owner} down", "network", Discipline.PROCESSOR_SHARING, servers)
+        network = self.spec.network
+        servers = network.connections(nic_bytes_per_s)
+        up = self._take(link(f"{owner} up", "network", nic_bytes_per_s, network.queue, servers))
+        return up, self._take(link(f"{owner} down", "network", nic_bytes_per_s, network.queue, servers))
 
     def _host_links(self, h: int) -> dict[str, int]:
         """Add the NICs of a host, and what limits its DMA; return their stations by name."""
@@ -245,12 +257,22 @@ class Stations:
             found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING)
         return found
 
-    def _osd(self, osd: int) -> dict[str, int]:
+    def _add_index_osds(self, h: int, index: IndexDrives, of_host: dict[str, int]) -> None:
+        """Add the OSDs of a host that have only bucket indexes, after all those with data."""
+        first, device = self.spec.osds + h * index.drives, index.device
+        in_turns = device.has_one_access and self.spec.osd.backend == "bluestore"
+        for osd in range(first, first + index.drives):
+            drive = self._add(f"osd {osd} drive", "index drive", Discipline.FIFO, device.queue_depth)
+            mine = of_host | {"drive": drive, "db": drive} | self._osd(osd, in_turns)
+            self._osds[osd] = [mine[name] for name in self._names]
+
+    def _osd(self, osd: int, commits_on_drive: bool) -> dict[str, int]:
         """Add the stations of an OSD alone, but for its drive; return them by name."""
         return {
             "kv": self._add(
                 f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
-                shares_server=self._commits_on_drive, parts=_COMMIT_ACCESSES if self._commits_on_drive else 1,
+                shares_server=commits_on_drive, parts=_COMMIT_ACCESSES if commits_on_drive else 1,
+                flush_s=self._flush_s,  # of data: OSDs of the index have none
             ),
             "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred),
             "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads),
@@ -273,20 +295,6 @@ class Stations:
         slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
         limit = UNBOUNDED if gateways.queue is None else gateways.queue
         return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit), *dma
-
-    def _release_batches(self, gate: int) -> None:
-        """Let deferred writes go in batches, until after the end of the workload.
-
-        All OSDs do so at the same time: the replicas of an object are deferred together, so their intervals begin
-        together.
-        """
-        interval_s = self.spec.bluestore.defer_interval
-        ends = math.ceil(self.spec.planned_s / interval_s) + 2
-        self.scenario.append(Action(Kind.SHUT, gate, 0.0))
-        for number in range(1, ends):
-            self.scenario.append(Action(Kind.OPEN, gate, number * interval_s))
-            self.scenario.append(Action(Kind.SHUT, gate, number * interval_s))
-        self.scenario.append(Action(Kind.OPEN, gate, ends * interval_s))
 
     def _add_reads(self) -> None:
         """Add the tokens of RADOS reads; after all other stations, whose random choices depend on their numbers."""
@@ -355,7 +363,9 @@ class Stations:
         if not self.spec.faults:
             return
         slow, of_drive = self.timeline.slow, self.spec.hosts.osds_per_drive
-        drive, kv, latency = (self._osds[:, self._names.index(part)] for part in ("drive", "kv", "latency"))
+        drive, kv, latency = (
+            self._osds[: self.spec.osds, self._names.index(part)] for part in ("drive", "kv", "latency")
+        )
         for number in sorted({slowdown[0] for slowdown in slow}):
             osd = number * of_drive
             latency[osd : osd + of_drive] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
@@ -369,7 +379,7 @@ class Stations:
         self.scenario += speeds(cores, self.host_cpus)
         for part in ("up", "down", "cluster_up", "cluster_down"):
             if part in self._names:
-                stations = self._osds[::osds, self._names.index(part)]
+                stations = self._osds[: self.spec.osds : osds, self._names.index(part)]
                 self.scenario += speeds(self.timeline.links, stations.tolist())
         if self.spec.collocated and not self.spec.shares_cores:
             count, hosts = self.spec.gateways.count, self.spec.hosts.count

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import scipy
 from pydantic import BeforeValidator, Field, model_validator
 
-from models.devices.hdd import Hdd, Seek
+from models.devices.hdd import Hdd, Seek, rescaled
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.presets import PRESETS_OF, Preset, Presets
 from traces.field_notes import Basis, Unit
@@ -82,6 +82,11 @@ class Device(Strict):
         return max(1, math.ceil(size_bytes / self.max_access)) if self.max_access else 1
 
     @property
+    def has_one_access(self) -> bool:
+        """Whether it serves one access at a time, no part of which overlaps with a write."""
+        return self.queue_depth == 1 and not self.write_latency.takes_time
+
+    @property
     def rotational(self) -> bool:
         """Whether it is a hard disk."""
         return self.disk is not None
@@ -123,8 +128,8 @@ class Device(Strict):
     def _with(self, disk: Hdd) -> Device:
         """Return the device with another mechanism; times that a spec gave change in proportion."""
         assert self.disk is not None
-        read = _changed(self.read, self.disk.access("read"), disk.access("read"))
-        write = _changed(self.write, self.disk.access("write"), disk.access("write"))
+        read = rescaled(self.read, self.disk.access("read"), disk.access("read"))
+        write = rescaled(self.write, self.disk.access("write"), disk.access("write"))
         return self.model_copy(update={"disk": disk, "read": read, "write": write})
 
 
@@ -140,18 +145,6 @@ def write_amplification(utilization: float, over_provisioning: float) -> float:
     """
     a = (1 + over_provisioning) / utilization
     return a / (a + float(scipy.special.lambertw(-a * math.exp(-a)).real))
-
-
-def _changed(demand: ServiceDemand, before: ServiceDemand, after: ServiceDemand) -> ServiceDemand:
-    """Return `after` if the demand is `before`, the mechanism's own; else the demand changed in proportion."""
-    if demand == before:
-        return after
-    return demand.model_copy(
-        update={
-            "constant": demand.constant * after.constant / before.constant,
-            "per_byte": demand.per_byte * after.per_byte / before.per_byte,
-        }
-    )
 
 
 def _exclusive(iops: float, bandwidth: float) -> ServiceDemand:

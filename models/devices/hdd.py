@@ -140,3 +140,15 @@ class Hdd(Strict):
         one = 1 - (1 - _PROBABILITIES) ** self.depth**-_FRESH
         quantiles: Floats = self.overhead + np.interp(one, reached, times)
         return quantiles
+
+
+def rescaled(demand: ServiceDemand, before: ServiceDemand, after: ServiceDemand) -> ServiceDemand:
+    """Return `after` if the demand is `before`, the mechanism's own; else the demand changed in proportion."""
+    if demand == before:
+        return after
+    return demand.model_copy(
+        update={
+            "constant": demand.constant * after.constant / before.constant,
+            "per_byte": demand.per_byte * after.per_byte / before.per_byte,
+        }
+    )

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
+from models.links import acknowledged_rounds
 from models.minio.cached import cached
+from models.minio.disk_order import with_disk_order
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
 from models.minio.movement import moved_pools
-from models.minio.multipart import Upload
+from models.minio.multipart import Download, Upload
 from models.minio.parts import BLOCK_BYTES
 from models.minio.places import Places
 from models.minio.request import BASIC, Kind
@@ -31,14 +33,16 @@ from models.network.network import Network
 from models.network.route import Route, Visit
 from models.network.scenario import Action
 from models.network.scenario import Kind as Change
+from traces.distinct_rows import distinct_rows
 from traces.random_streams import stream_id, uniforms
-from traces.tables import OPS
+from traces.tables import GET, OPS, PUT
 from traces.trace import Trace
 from traces.workload.workload import Op
 
 
 def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
     """Return the Network of a cluster, and the requests of a Trace on it."""
+    spec = with_disk_order(spec, trace)
     stations = Stations(spec)
     places = Places(spec, stations, healed_s(spec))
     kinds, kind_of = _kinds(spec, stations, trace)
@@ -55,7 +59,7 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kin
     """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
     found = []
     for kind in kinds:
-        builder = Upload if kind.parts else Builder
+        builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
         stages = builder(spec, stations, places, kind).stages()
         found.append(Route(kind.name, stages, policy=spec.client.policy(kind.op)))
     collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
@@ -90,39 +94,44 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     size, count = trace.size_bytes, len(trace)
     pool = _pools(spec, stations, trace)
     data = np.array([p.layout.data for p in stations.pools])[pool]
-    parts = simulated_parts(spec.client.multipart, trace)
+    moves = (trace.op == GET) | (trace.op == PUT)
+    parts = simulated_parts(spec.client.multipart, np.where(moves, trace.transfer_bytes, 0))
     inline = (-(-size // data) <= spec.inline_bytes) & (parts == 0)
+    read_bytes = trace.transfer_bytes
     if spec.client.multipart is not None:
-        size = np.where(parts > 0, spec.client.multipart.part_size, size)
+        size, read_bytes = (np.where(parts > 0, spec.client.multipart.part_size, each) for each in (size, read_bytes))
     large = (size > BLOCK_BYTES) if any(p.hosts.nic for p in stations.pools) else np.zeros(count, bool)
     replaced = np.zeros(count, bool)
     if spec.overwrites:
         replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
-    codes = np.zeros((count, 9), np.int64)
-    codes[:, 0], codes[:, 1] = trace.op, pool
-    moves = (trace.op == OPS.index("GET")) | (trace.op == OPS.index("PUT"))
-    codes[:, 2] = moves & inline
-    codes[:, 3] = moves & ~inline & large
     accesses = np.ones(count, np.int64)
     for number, each in enumerate(stations.pools):
         get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
-        accesses[get & ~inline] = reads(each, trace.transfer_bytes[get & ~inline])
+        accesses[get & ~inline] = reads(each, read_bytes[get & ~inline])
         accesses[put] = writes(each, size[put], inline[put])
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
-    codes[:, 4] = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
-    codes[:, 5] = (trace.op == OPS.index("PUT")) & replaced
-    codes[:, 6], codes[:, 7], codes[:, 8] = has_metadata, has_data, parts
-    forms, which = np.unique(codes, axis=0, return_inverse=True)
+    visits_each = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
+    replacing = (trace.op == OPS.index("PUT")) & replaced
+    rounds = np.zeros(count, np.int64)
+    if spec.network.queue:
+        sizes, of_size = np.unique(np.minimum(trace.transfer_bytes, BLOCK_BYTES), return_inverse=True)
+        of_sizes = np.array([acknowledged_rounds(size) for size in sizes.tolist()], np.int64)
+        rounds = np.where(moves, of_sizes[of_size], 0)
+    inlined, too_large = moves & inline, moves & ~inline & large
+    in_parts = np.where(has_data, 0, parts)
+    forms, which = distinct_rows(
+        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, in_parts, rounds]
+    )
     numbers = []
-    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts, rounds_of in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
         shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
-        kind = Kind(name, number, *shape, metadata, data_too, in_parts)
+        kind = Kind(name, number, *shape, metadata, data_too, in_parts, rounds_of)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)
         numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
 
 
 def _pools(spec: MinioSpec, stations: Stations, trace: Trace) -> NDArray[np.int64]:

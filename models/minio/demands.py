@@ -50,5 +50,6 @@ def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
         "movement": not any(fault.kind in ("decommission", "rebalance") for fault in spec.faults),
         "scanner.cycles": spec.scanner.speed == "off",
         "proxy": spec.distribution != "proxy",
+        "network": spec.distribution == "local",
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from models.minio.accesses import small
 from models.minio.fixed_places import FixedPlaces
 from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES
 from models.minio.request import Kind, Stages
 from models.minio.routes import Builder
+from models.minio.sections import NOTHING
 from models.minio.spec import MinioSpec
 from models.minio.stations import Stations
 from models.network.route import Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Member
 
 
 class Healed(Builder):
     """Builds the stages of an object that is healed: the other drives are read, the new one is written to."""
 
     def __init__(
-        self, spec: MinioSpec, stations: Stations, places: FixedPlaces, kinds: tuple[Kind, Kind], drive: int
+        self, spec: MinioSpec, stations: Stations, places: FixedPlaces, kinds: tuple[Kind, Kind], drive: int,
+        listers: Sequence[Member],
     ):  # fmt: skip
-        """`kinds` are the GET and the PUT of the object; `drive` is the number of the new drive."""
+        """`kinds` are the GET and the PUT of the object; `drive` is the number of the new drive.
+
+        `listers` have the token of the listing of each drive of the set, by position.
+        """
         super().__init__(spec, stations, places, kinds[0])
-        self.new, self.written = drive, Builder(spec, stations, places, kinds[1])
+        self.new, self.written, self.listers = drive, Builder(spec, stations, places, kinds[1]), listers
 
     def stages(self) -> Stages:
         """Return the stages; the worker waits for all but the listing.
 
-        The listing of the set reads the metadata of each object on all drives. An attempt then reads them twice, the
+        The listing of the set reads the metadata of each object on all drives, on each of them one object after the
+        other (WalkDir in cmd/metacache-walk.go), however many workers there are. An attempt then reads them twice, the
         second time with a lock and with inline data; a larger object's parts are looked up and k shards read.
         """
         listing = Stage(((self.instant,), *self._listed()), 1)
@@ -54,7 +63,14 @@ class Healed(Builder):
 
     def _listed(self) -> tuple[tuple[Visit, ...], ...]:
         """The reads of the listing that finds the object."""
-        return tuple(visits for stage in self._find(always=True) for visits in stage.branches)
+        stage = self._find(always=True)[0]
+        listed = list(stage.branches)
+        if len(listed) == len(self.listers):
+            listed = [
+                (Visit(lister, NOTHING), *visits, Visit(lister, NOTHING, releases=True))
+                for lister, visits in zip(self.listers, listed, strict=True)
+            ]
+        return tuple(listed)
 
     def _new(self, part: str) -> tuple[Visit, ...]:
         """Return the write of the shard, or of the metadata, to the new drive, which is the worker's own."""

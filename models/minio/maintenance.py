@@ -1,20 +1,15 @@
 """MinIO's own work as background load: a replaced drive that is healed, objects that change pools, the scanner.
 
-A number of workers takes one object after the other. The operations of a load arrive evenly, at the rate that the
-workers reach in an idle cluster, and each takes one of as many tokens first. So a busy cluster slows the work down as
-it does a closed loop of workers. In an idle cluster, the rate is limited by the workers or by the busiest station
-(asymptotic bounds of a closed network; Denning and Buzen, Computing Surveys 10(3), 1978).
+A number of workers takes one object after the other (`models/work.py`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from models.background import MAX_OPERATIONS
 from models.faults import FaultKind, duration_text
 from models.minio.accesses import small
 from models.minio.epochs import Epoch
@@ -28,19 +23,16 @@ from models.minio.sections import NOTHING
 from models.minio.shard_accesses import kind_of_size
 from models.minio.spec import MinioSpec
 from models.minio.stations import Pool, Stations
-from models.minio.work import Work, idle_rate_ops, objects_of_set
-from models.network.background import Background
+from models.minio.work import objects_of_set
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
-from traces.errors import InputError
+from models.work import BEST_EFFORT, RECOVERY, WORKERS, Work, idle_rate_ops, with_works
 from traces.workload.workload import Op
 
-_RECOVERY, _BEST_EFFORT = 1, 2
-"""Service classes of drives, as in `models.background`."""
 _FOLDER_S = 1e-3
 """The scanner pauses for each folder, which an object is, as for work of 1 ms (cmd/data-scanner.go)."""
 _SHORTEST_PAUSE_S = 1e-4
@@ -70,28 +62,7 @@ def with_maintenance(
         InputError: there is such work in a closed loop without a duration.
     """
     works = list(_works(spec, stations, places, len(network.placements)))
-    if not works:
-        return network, requests
-    end_s = requests.pacing.duration_s
-    if end_s is None and requests.pacing.loop == "open":
-        end_s = float(requests.arrival_s.max(initial=0.0))
-    if end_s is None:
-        raise InputError(
-            f"workload.duration: is missing; the end of a closed loop is not known beforehand, and so is that of the "
-            f"{works[0].name}"
-        )
-    routes, tables, background = list(network.routes), list(network.placements), list(requests.background)
-    for work in works:
-        most_s = work.from_s + MAX_OPERATIONS / work.rate_ops
-        until_s = min(work.last_s, work.stop_s, end_s, most_s)
-        tables.append(work.table)
-        routes.append(work.route)
-        if until_s > work.from_s:
-            background.append(Background(
-                work.name, len(routes) - 1, work.rate_ops, work.from_s, until_s, work.size_bytes, poisson=False
-            ))  # fmt: skip
-    network = replace(network, stations=tuple(stations.all), routes=tuple(routes), placements=tuple(tables))
-    return network, replace(requests, background=tuple(background))
+    return with_works(works, stations.all, network, requests)
 
 
 def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> Iterator[Work]:
@@ -124,11 +95,17 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     rows = fixed.rows(number, node)[which * size : (which + 1) * size]
     bytes_of = spec.stored.bytes_each
     get, put = (kind_of_size(spec, stations, op, number, bytes_of) for op in _COPY)
-    stages = Healed(spec, stations, fixed, (get, put), fault.drive).stages()
+    # Columns for the listing, which has one token for each drive of the set.
+    drives = pool.layout.sets[which] + pool.first_drive
+    tokens = {stations.drive[n]: stations.add(Station(f"drive {n} lists", "listing", Discipline.POOL)) for n in drives}
+    columns = [fixed.drive(number, p, "drive").position for p in range(size)]
+    listers = [Member(table, rows.shape[1] + p) for p in range(size)]
+    rows = np.column_stack([rows, *([tokens.get(d, stations.nowhere) for d in rows[:, c]] for c in columns)])
+    stages = Healed(spec, stations, fixed, (get, put), fault.drive, listers).stages()
     workers = spec.healing.workers_of(pool.hosts.cores.count)
-    token = stations.add(Station(f"workers of {name}", "background workers", Discipline.POOL, workers))
-    route = Route(name, (single(Visit(token, NOTHING)), *stages), _RECOVERY)
-    rate_ops = idle_rate_ops(route, workers, rows, stations, bytes_of)
+    token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers))
+    route = Route(name, (single(Visit(token, NOTHING)), *stages), RECOVERY)
+    rate_ops = idle_rate_ops(route, workers, rows, stations.all, bytes_of)
     return Work(name, route, rows, bytes_of, objects_of_set(spec, number, len(pool.layout.sets)), start_s, rate_ops)
 
 
@@ -141,10 +118,7 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     factor, longest_s, cycle_s = SCANNER_SPEEDS[spec.scanner.speed]
     sets, name = pool.layout.sets, f"scanner of pool {number}"
     streams = min(spec.workload.total_buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
-    tokens = [
-        stations.add(Station(f"{name} in set {s}", "background workers", Discipline.POOL, streams))
-        for s in range(len(sets))
-    ]
+    tokens = [stations.add(Station(f"{name} in set {s}", WORKERS, Discipline.POOL, streams)) for s in range(len(sets))]
     drives = stations.drive[sets + pool.first_drive]
     rows = np.column_stack([np.repeat(tokens, sets.shape[1]), drives.ravel()]).astype(np.int32)
     read = small(pool.drives.read or NOTHING)
@@ -156,7 +130,7 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     objects = objects_of_set(spec, number, len(sets))
     most = streams / (read_s + pause_s) if read_s + pause_s else math.inf
     rate_ops = min(most, objects / spec.scanner.cycles / cycle_s) * len(sets)
-    return Work(name, Route(name, (single(*visits),), _BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
+    return Work(name, Route(name, (single(*visits),), BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
 
 
 def _pause_s(factor: float, work_s: float, longest_s: float) -> float:

@@ -21,16 +21,16 @@ from models.minio.routes import Builder
 from models.minio.shard_accesses import kind_of_size
 from models.minio.spec import MinioSpec
 from models.minio.stations import Stations
-from models.minio.work import Work, idle_rate_ops, objects_of_set
+from models.minio.work import objects_of_set
 from models.network.discipline import Discipline
 from models.network.placement import key_hashes
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
+from models.work import RECOVERY, WORKERS, Work, idle_rate_ops
 from traces.tables import OPS
 from traces.trace import Trace
 
-_RECOVERY = 1
 _MOST_ROWS = 4096
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -48,7 +48,7 @@ def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, tab
     name, size = f"{event.kind} of pool {event.pool}", spec.stored.bytes_each
     sets = len(source.layout.sets)
     workers = spec.movement.workers or sets
-    token = stations.add(Station(f"workers of {name}", "background workers", Discipline.POOL, workers))
+    token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers))
     found: list[tuple[Route, NDArray[np.int32], float]] = []
     rates = []
     fractions = _fractions(spec, event.pool)
@@ -60,8 +60,8 @@ def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, tab
         rows = _pairs(from_rows, fixed.rows(target, source.first_node))
         get = _Moved(spec, stations, fixed, kind_of_size(spec, stations, "GET", event.pool, size))
         put = _Moved(spec, stations, fixed, kind_of_size(spec, stations, "PUT", target, size))
-        route = Route(f"{name} to {target}", (single(Visit(token, ServiceDemand())), *get.to(put)), _RECOVERY)
-        rates.append(idle_rate_ops(route, workers, rows, stations, size))
+        route = Route(f"{name} to {target}", (single(Visit(token, ServiceDemand())), *get.to(put)), RECOVERY)
+        rates.append(idle_rate_ops(route, workers, rows, stations.all, size))
         found.append((route, rows, fractions[target]))
         table += 1
     rate_ops = 1 / sum(fraction / rate for (*_, fraction), rate in zip(found, rates, strict=True))

@@ -1,8 +1,9 @@
-"""A multipart upload to MinIO as stages: cmd/erasure-multipart.go and cmd/object-multipart-handlers.go at 7aac2a2c.
+"""Objects in parts on MinIO as stages: cmd/erasure-multipart.go and cmd/object-multipart-handlers.go at 7aac2a2c.
 
 As the log of the drives shows: the upload has an xl.meta of its own on all drives of the object's set, which each part
 and the completion read again. A part is written like an object, and a small file with its metadata after it. The
-completion reads these files on all drives, and writes the object's xl.meta.
+completion reads these files on all drives, and writes the object's xl.meta. A GET reads the files of the parts one
+after the other (getObjectWithFileInfo in cmd/erasure-object.go).
 """
 
 from __future__ import annotations
@@ -81,3 +82,12 @@ class Upload(Builder):
 
         branches = tuple(self._at(p, reads(p)) for p in range(self.layout.size))
         return (Stage(branches, len(branches)),)
+
+
+class Download(Builder):
+    """Builds the stages of a GET of an object in parts, whose kind is that of one part."""
+
+    def fetched(self) -> Stages:
+        """Return the stages of all parts: each begins when all bytes of the one before are sent."""
+        assert self.client.multipart is not None
+        return tuple(self.client.multipart.download(self.kind.parts, super().fetched()))

@@ -32,14 +32,20 @@ from traces.random_streams import stream_id, uniforms
 _HEAD = ("name", "cpu", "in", "out", "slots", "connect", "entry", "response", "reads", "writes", "healer")
 _HANG = ("lock", "read", "call", "back", "call end")
 _DRIVE = ("drive", "journal", "caller", "cpu", "way", "in", "out", "sender", "receiver")
-_READER = ("drive", "own drive", "other drive", "caller", "cpu", "way", "out", "receiver")
-_CALL = ("caller", "cpu", "way")
+_READER = ("drive", "own drive", "other drive", "caller", "cpu", "way", "out", "receiver", "sender", "in")
+_CALL = ("caller", "cpu", "way", "sender", "in", "out", "receiver")
 _HEAL = ("reads", "writes")
 
 _AT_ONCE = 1e12
 """Speed of a timeout that is not in force."""
 
-_CHOICES = {"round_robin": Choice.ROUND_ROBIN, "proxy": Choice.ROUND_ROBIN, "dns": Choice.RANDOM, "single": Choice.HASH}
+_CHOICES = {
+    "round_robin": Choice.ROUND_ROBIN,
+    "local": Choice.ROUND_ROBIN,
+    "proxy": Choice.ROUND_ROBIN,
+    "dns": Choice.RANDOM,
+    "single": Choice.HASH,
+}
 
 
 class Places:
@@ -140,12 +146,28 @@ class Places:
         first += self.others(pool) * len(_CALL)
         return self._place(pool, first + position * len(_READER) + _READER.index(part))
 
+    @property
+    def refills(self) -> bool:
+        """Whether a drive that replaces another one does not have all objects at any time."""
+        return any(epoch.fresh for epoch in self.epochs)
+
     def heal(self, pool: int, position: int, part: str) -> Bound | Member:
         """Return a part of an attempt to heal at a drive of the set: a read if others are lost, a write if it is."""
+        return self._place(pool, self._first_heal(pool) + position * len(_HEAL) + _HEAL.index(part))
+
+    def refill(self, pool: int, position: int | None = None) -> Bound | Member:
+        """Return the read, at a drive of the set, of an attempt to heal an object that a new drive does not have.
+
+        Without a position, return what makes these attempts one after the other.
+        """
+        size = self.stations.pools[pool].layout.size
+        first = self._first_heal(pool) + size * len(_HEAL)
+        return self._place(pool, first + (size if position is None else position))
+
+    def _first_heal(self, pool: int) -> int:
         layout = self.stations.pools[pool].layout
         first = self._first_drive + layout.size * len(_DRIVE) + layout.lockers * len(_CALL)
-        first += self.others(pool) * len(_CALL) + layout.data * len(_READER)
-        return self._place(pool, first + position * len(_HEAL) + _HEAL.index(part))
+        return first + self.others(pool) * len(_CALL) + layout.data * len(_READER)
 
     def others(self, pool: int) -> int:
         """Return the number of drives in the sets of the other pools that may have the same object."""
@@ -289,6 +311,13 @@ class Places:
                 np.where(back, stations_of, nowhere),
             ]
             heals = [np.stack(of_heal, axis=2).reshape(rows, -1)]
+        if self.refills:
+            fresh = np.isin(drives, list(epoch.fresh))
+            missed = fresh.any(axis=1) & (offline == 0)  # with a drive offline, nothing is tried
+            heals += [
+                np.where(missed[:, np.newaxis] & ~fresh, stations.drive[drives], nowhere),
+                np.where(missed, self._healers[coordinator], nowhere)[:, np.newaxis],
+            ]
         return np.column_stack([*head, drive_columns, *lockers, *others, readers, *heals]).astype(np.int32)
 
     def _readers(
@@ -316,6 +345,8 @@ class Places:
             np.where(remote, stations.latency, nowhere),
             np.where(far, stations.outs[hosts], nowhere),
             np.where(far, stations.ins[host], nowhere),
+            np.where(far, stations.outs[host], nowhere),
+            np.where(far, stations.ins[hosts], nowhere),
         ]
         return np.stack(parts, axis=2).reshape(len(drives), -1).astype(np.int32)
 
@@ -354,19 +385,28 @@ class Places:
 
     def _lockers(self, pool: Pool, coordinator: int, nodes: Table, epoch: Epoch) -> list[Table]:
         """Return the columns of calls to the lock servers of each set, the coordinator's own first."""
-        stations, nowhere, rows = self.stations, self.stations.nowhere, len(nodes)
+        stations = self.stations
         distinct = np.stack([np.array(list(dict.fromkeys(row))) for row in nodes.tolist()])
         order = np.argsort(distinct != coordinator, axis=1, kind="stable")
         distinct = np.take_along_axis(distinct, order, axis=1)
-        hosts = stations.host_of_node[distinct]
-        used = (distinct != coordinator) & ~np.isin(hosts, list(epoch.hosts))
-        own_cpu = stations.cpu[stations.host_of_node[coordinator]]
+        used = (distinct != coordinator) & ~np.isin(stations.host_of_node[distinct], list(epoch.hosts))
+        return [self._calls(coordinator, distinct, used)]
+
+    def _calls(self, coordinator: int, nodes: Table, used: NDArray[np.bool_]) -> Table:
+        """Return the columns of calls to nodes."""
+        stations, nowhere = self.stations, self.stations.nowhere
+        host, hosts = stations.host_of_node[coordinator], stations.host_of_node[nodes]
+        far = used & (hosts != host)
         parts = [
-            np.where(used, own_cpu, nowhere),
+            np.where(used, stations.cpu[host], nowhere),
             np.where(used, stations.cpu[hosts], nowhere),
             np.where(used, stations.latency, nowhere),
+            np.where(far, stations.outs[host], nowhere),
+            np.where(far, stations.ins[hosts], nowhere),
+            np.where(far, stations.outs[hosts], nowhere),
+            np.where(far, stations.ins[host], nowhere),
         ]
-        return [np.stack(parts, axis=2).reshape(rows, -1)]
+        return np.stack(parts, axis=2).reshape(len(nodes), -1)
 
     def _others(self, number: int, coordinator: int, rows: int) -> list[Table]:
         """Return the columns of calls to other pools, whose sets may have the object, each set for as many rows."""
@@ -376,15 +416,7 @@ class Places:
                 continue
             sets = pool.layout.sets[np.arange(rows) % len(pool.layout.sets)]
             nodes = stations.nodes_of(pool, sets)
-            hosts = stations.host_of_node[nodes]
-            remote, nowhere = nodes != coordinator, stations.nowhere
-            own_cpu = stations.cpu[stations.host_of_node[coordinator]]
-            parts = [
-                np.where(remote, own_cpu, nowhere),
-                np.where(remote, stations.cpu[hosts], nowhere),
-                np.where(remote, stations.latency, nowhere),
-            ]
-            found.append(np.stack(parts, axis=2).reshape(rows, -1))
+            found.append(self._calls(coordinator, nodes, nodes != coordinator))
         return found
 
     def _responding(self) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from models.devices.hdd import Hdd
 from models.network.service_demand import ServiceDemand
 from models.presets import Preset, Presets
 
@@ -58,12 +59,28 @@ def hosts() -> Presets:
     return _HOSTS
 
 
+def times_of(disk: Hdd) -> dict[str, ServiceDemand]:
+    """Return the times of reads, writes and commits that follow from the mechanism of a hard disk.
+
+    A commit is a write of the journal, and a turn until the block after it is under the head again.
+    """
+    read, write = disk.access("read"), disk.access("write")
+    constant_s = write.constant + write.per_byte * _JOURNAL_BYTES + disk.turn_s
+    return {
+        "read": read,
+        "write": write,
+        "commit": ServiceDemand(constant=constant_s, distribution=write.distribution),
+    }
+
+
 @cache
 def drives() -> Presets:
     """Return the presets of the section `drives`: one for each device."""
     from models.devices.devices import DEVICE_PRESETS, Device  # imports scipy; few specs need it
 
     def commit(device: Device) -> ServiceDemand:
+        if device.disk is not None:
+            return times_of(device.disk)["commit"]
         block, latency = device.write, device.write_latency
         varies = device.write_latency if latency.takes_time else block
         constant_s = block.constant + block.per_byte * _JOURNAL_BYTES + latency.constant + device.flush
@@ -80,6 +97,7 @@ def drives() -> Presets:
                 "read_latency": preset.device.read_latency,
                 "write_latency": preset.device.write_latency,
                 "commit": commit(preset.device),
+                "disk": preset.device.disk,
             },
         )
         for name, preset in DEVICE_PRESETS.items()

@@ -24,7 +24,8 @@ class Kind:
         inline: whether the object is stored inside xl.meta.
         large: whether it has several blocks, which pass links and drives at the same time.
         accesses: of a drive that has a shard.
-        parts: of a multipart upload, of which `large` and `accesses` describe one; 0: it is one request.
+        rounds: how often a GET or PUT waits for acknowledgements of its bytes, if links have queues.
+        parts: of an object in parts, of which `large` and `accesses` describe one; 0: it has none.
         overwrites: whether a PUT replaces an object.
         metadata_cached: whether the page caches have the object's metadata.
         data_cached: whether they have all that a GET reads after that.
@@ -39,6 +40,7 @@ class Kind:
     metadata_cached: bool = False
     data_cached: bool = False
     parts: int = 0
+    rounds: int = 0
 
     @property
     def name(self) -> str:
@@ -51,6 +53,7 @@ class Kind:
             " with cached metadata" * self.metadata_cached,
             " cached" * self.data_cached,
             f" in {self.parts} parts" * (self.parts > 0),
+            f" {self.rounds} rounds" * (self.rounds > 0),
             f" pool {self.pool}" * (self.pool > 0),
         ])  # fmt: skip
 
@@ -67,6 +70,7 @@ class Request:
     Attributes:
         kind, op: of the request.
         call: CPU time of each side of a call between nodes.
+        queued: whether links have queues.
         limited: whether the hosts of any pool have links of limited bandwidth.
         instant: a visit that takes no time.
         pool, layout, drives: of the object.
@@ -83,6 +87,7 @@ class Request:
         self.kind, self.op = kind, kind.op
         self.call = self.hosts.at_speed(self.hosts.internode.call)
         self.limited = any(pool.hosts.nic for pool in stations.pools)
+        self.queued = spec.network.queue > 0
         self.instant = Visit(stations.latency, NOTHING)
         self.pool: Pool = stations.pools[kind.pool]
         self.layout, self.drives = self.pool.layout, self.pool.drives

@@ -11,6 +11,7 @@ Stages that take no time are left out.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,12 +21,18 @@ from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longes
 from models.minio.release import looks_up
 from models.minio.request import Branches, Stages
 from models.minio.sections import NOTHING
-from models.network.route import Stage, Visit, single
+from models.network.route import Chance, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Member
 from traces.workload.distributions import Empirical, Occasional
+
+Place = int | Member | Bound
 
 RETRY_S = 0.35
 """The longest pause after a first refusal of a lock, uniform from 0: 250 ms + 100 ms (`lockRetryBackOff`)."""
+
+_UNHEALED = 0.5
+"""Fraction of the objects that a drive does not have yet, on average over its healing."""
 
 _LIST_VISITS = 8  # the reads of a page are simulated in as many visits to each drive
 
@@ -37,12 +44,12 @@ class Builder(Accesses):
         """Return the stages of the kind."""
         match self.op:
             case "GET":
-                return self._get()
+                return (*self._get(), *self._refill())
             case "PUT":
                 return self._put()
             case "HEAD":
                 found = (*self._hung_call(), *self._find(always=True))
-                return (*self._request(), *self._lock(), *found, *self._respond())
+                return (*self._request(), *self._lock(), *found, *self._respond(), *self._refill())
             case "DELETE":
                 return self._delete()
         return (*self._request(), *self._hung_call(), *self._walk(), *self._respond())
@@ -57,13 +64,16 @@ class Builder(Accesses):
             fetch = Stage(reads, len(reads), delivers=True)
             moved = self._from_drives(self.layout.size, "all", MESSAGE_BYTES)
             return (*requested, fetch, *moved, *self._respond())
-        requested += self._find()
+        return (*requested, *self._find(), *self.fetched(), *self._respond())
+
+    def fetched(self) -> Stages:
+        """Return the stages in which an object that is not inline is read and sent."""
         if self.drives.direct and not self.calls_nodes and not self.kind.data_cached:
-            return (*requested, *self._block_by_block(), *self._respond())
+            return self._block_by_block()
         first, later = self._reads()
         fetch = Stage(first, len(first), delivers=True)
         moved = self._from_readers("first" if self.kind.large else "all", MESSAGE_BYTES)
-        return (*requested, fetch, *moved, *self._stream(later), *self._respond())
+        return (fetch, *moved, *self._stream(later))
 
     def _block_by_block(self) -> Stages:
         """Reads of one block after the other, each when all drives have finished the block before.
@@ -113,7 +123,8 @@ class Builder(Accesses):
         writes = self._shard_writes()
         if self.limited:
             first, later = ("first", "later") if self.kind.large else ("all", "")
-            received = (*self._parallel(self._arrival(first)), *self._parallel(self._cpu_bytes(first)))
+            arrived = self._parallel(self._arrival(first), self._acknowledged(up=True))
+            received = (*arrived, *self._parallel(self._cpu_bytes(first)))
             received += self._to_drives(first, self._messages(5))
             streams = [*self._arrival(later), *self._cpu_bytes(later), *self._moves_to(later)] if later else []
             writing = Stage((*((visit,) for visit in streams), *writes), len(streams) + len(writes))
@@ -187,14 +198,14 @@ class Builder(Accesses):
             return ()
         bare, way = self.call.without_bytes, self._way_s
         lockers = self.layout.lockers
-        if not bare.takes_time:
+        if not bare.takes_time and not self.queued:
             visits = [
                 Visit(self.places.locker(self.kind.pool, lockers - 1, "way"), ServiceDemand(constant=way))
             ] * bool(way)
         else:
             visits = []
         branches = tuple(self._call(bare, partial(self.places.locker, self.kind.pool, n)) for n in range(lockers))
-        if bare.takes_time:
+        if bare.takes_time or self.queued:
             first = 1 if self.own and not self.mixed else 0  # the coordinator locks its own part in the process
             stages: Stages = (Stage(branches[first:], lockers - first),) if lockers > first else ()
         else:
@@ -246,7 +257,7 @@ class Builder(Accesses):
             self._call(bare, partial(self.places.other, self.kind.pool, p))
             for p in range(self.places.others(self.kind.pool))
         )
-        if not bare.takes_time:
+        if not bare.takes_time and not self.queued:
             branches = branches[-1:]
         branches = tuple(branch for branch in branches if branch)
         return (Stage(branches, len(branches)),) if branches else ()
@@ -256,7 +267,7 @@ class Builder(Accesses):
         if not self.calls_nodes:
             return ()
         branches = tuple(self._at(p, ()) for p in range(self.own, self.layout.size))
-        if not demand.takes_time:
+        if not demand.takes_time and not self.queued:
             branches = branches[-1:]  # all take the same time
         branches = tuple(branch for branch in branches if branch)
         return (Stage(branches, len(branches)),) if branches else ()
@@ -288,24 +299,52 @@ class Builder(Accesses):
         """
         if not self.places.loses_drives:
             return ()
-        pool, drives, inline = self.kind.pool, self.drives, self.kind.inline
+        pool, places = self.kind.pool, self.places
+        waits = [Visit(places.hang(pool, n, "back"), NOTHING) for n in range(len(places.hangs))]
+        reads, writes = ([places.heal(pool, p, part) for p in range(self.layout.size)] for part in ("reads", "writes"))
+        return self._attempt(places.most_lost(pool), waits, places.head_place(pool, "healer"), reads, writes)
+
+    def _refill(self) -> Stages:
+        """The attempt to heal an object that a read finds missing on a drive that replaces another one.
+
+        No request waits for it (getObjectFileInfo in cmd/erasure-object.go). A drive is healed object by object, so on
+        average half of the objects are missing meanwhile. The write of the object is that of `Healed`, whose worker
+        finds nothing to do when it comes to the object.
+        """
+        if not self.places.refills:
+            return ()
+        pool = self.kind.pool
+        reads = [self.places.refill(pool, p) for p in range(self.layout.size)]
+        (stage,) = self._attempt(1, (), self.places.refill(pool), reads, ())
+        chance = Chance(_UNHEALED)
+        branch = tuple(replace(visit, chance=chance) for visit in stage.branches[-1])
+        return (replace(stage, branches=(stage.branches[0], branch)),)
+
+    def _attempt(
+        self, lost: int, waits: Sequence[Visit], healer: Place, reads: Sequence[Place], writes: Sequence[Place]
+    ) -> Stages:
+        """Return the stage of an attempt to heal an object, which no request waits for.
+
+        Args:
+            lost: number of drives that are written to, for the pause.
+            waits: visits to what it waits for.
+            healer: what makes the attempts one after the other.
+            reads, writes: of the drives of the set, by position.
+        """
+        drives, inline, size = self.drives, self.kind.inline, self.layout.size
         metadata = small(self.read)
         whole = self._part(self.read, more=METADATA_BYTES, size=drives.read_size) if inline else metadata
         written = self.shard_written(METADATA_BYTES if inline else 0)
-        lost = self.places.most_lost(pool)
         rounds = (metadata, whole, *(self.call.without_bytes,) * 2)  # locked before the second one, cleaned up at last
-        once_s = sum(longest_s(demand, self.layout.size - lost) for demand in rounds)
+        once_s = sum(longest_s(demand, size - lost) for demand in rounds)
         once_s += lost * (getattr(written, "visits", 1) * written.constant + self.commit.constant)
         once_s += (2 + 2 + lost) * self._way_s * self.calls_nodes
         pause_s = min(HEAL_SLEEP * once_s, MOST_HEAL_SLEEP_S)
-        positions = range(self.layout.size)
-        visits = [Visit(self.places.heal_wait, ServiceDemand(constant=HEAL_WAIT_S))]
-        visits += [Visit(self.places.hang(pool, n, "back"), NOTHING) for n in range(len(self.places.hangs))]
-        visits.append(Visit(self.places.head_place(pool, "healer"), ServiceDemand(constant=once_s + pause_s)))
-        visits += [Visit(self.places.heal(pool, p, "reads"), demand) for demand in (metadata, whole) for p in positions]
-        for p in positions:
-            place = self.places.heal(pool, p, "writes")
-            visits += [Visit(place, written)] * getattr(written, "visits", 1) + [Visit(place, self.commit)]
+        visits = [Visit(self.places.heal_wait, ServiceDemand(constant=HEAL_WAIT_S)), *waits]
+        visits.append(Visit(healer, ServiceDemand(constant=once_s + pause_s)))
+        visits += [Visit(at, demand) for demand in (metadata, whole) for at in reads]
+        for at in writes:
+            visits += [Visit(at, written)] * getattr(written, "visits", 1) + [Visit(at, self.commit)]
         return (Stage(((self.instant,), tuple(visits)), 1),)
 
     # The client's side, and the coordinator's own work.
@@ -316,7 +355,8 @@ class Builder(Accesses):
         own = self._of_client()
         visits = [replace(v, demand=v.demand.without_bytes) for v in own] if self.streamed else [*own]
         visits += self._latency()
-        links = self._client_links("all", up=True) if op == "PUT" and not self.streamed else []
+        sends = op == "PUT" and not self.streamed
+        links = self._client_links("all", up=True) if sends else self._message_links(up=True)
         if not self.limited and self.spec.distribution != "proxy":
             visits, links = [*visits, *links], []
         if self.spec.distribution == "proxy":
@@ -344,7 +384,7 @@ class Builder(Accesses):
         if not links:
             return (single(*visits, *work),)
         sent = (single(*visits),) if visits else ()
-        return (*sent, *self._parallel(links), single(*work))
+        return (*sent, *self._parallel(links, self._acknowledged(up=True) if sends else ()), single(*work))
 
     def _before_response(self) -> ServiceDemand:
         """Return the coordinator's work that a request waits for, without streamed bytes."""
@@ -358,7 +398,7 @@ class Builder(Accesses):
             visits += self._shards_of_readers("later", 0)
         if not self.streamed or not (visits or later):
             return ()
-        return (Stage((*((visit,) for visit in visits), *later), len(visits) + len(later)),)
+        return self._parallel(visits, (*later, *self._acknowledged(up=self.op == "PUT")))
 
     def _finish(self) -> Stages:
         """The coordinator's remaining work after a commit, and the response."""
@@ -372,14 +412,18 @@ class Builder(Accesses):
         # The branch that takes no time is done first, and the stage needs no other.
         after = (Stage(((self.instant,), self._work(later)), 1),) if later.takes_time else ()
         unlock = self._unlock() if self.op != "LIST" else ()
-        links = self._client_links("all", up=False) if self.op == "GET" and not self.streamed else []
+        sends = self.op == "GET" and not self.streamed
+        links = self._client_links("all", up=False) if sends else []
+        if self.op != "GET":
+            links = self._message_links(up=False)
         response = []
         if self.places.bound and self.stations.nodes > 1:
             response = [Visit(self.places.head_place(self.kind.pool, "response"), NOTHING)]
         ways = self._latency() * (2 if self.spec.distribution == "proxy" else 1)
         if self.limited or self.spec.distribution == "proxy":
             visits = [*response, *ways]
-            return (*unlock, *after, *self._parallel(links), *((single(*visits),) if visits else ()))
+            acknowledged = self._acknowledged(up=False) if sends else ()
+            return (*unlock, *after, *self._parallel(links, acknowledged), *((single(*visits),) if visits else ()))
         visits = [*response, *ways, *links]
         return (*unlock, *after, *((single(*visits),) if visits else ()))
 

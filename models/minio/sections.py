@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -9,6 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from models.caches import Cache
 from models.clients import ClientCores, ClientMachines, CoreCount
 from models.clients import Cores as CoresOfClient
+from models.devices.hdd import Hdd, rescaled
 from models.minio import presets
 from models.minio.garbage_collector import GarbageCollector
 from models.minio.layout import MAX_SET, default_parity
@@ -260,6 +262,17 @@ class Drives(Strict):
     write_size: Annotated[Bytes, _ACCESS] = Field(
         0, description="Largest write; a larger shard takes several, each with the constant time. 0: no limit."
     )
+    disk: Hdd | None = Field(
+        None,
+        description="Mechanism of a hard disk, from which the times of reads, writes and commits follow (default: that "
+        "of the preset); absent: flash, or times as given.",
+    )
+    reorder_depth: Annotated[int, Basis("native command queuing of SATA has 32 commands", 1, 256)] = Field(
+        32,
+        ge=1,
+        description="Largest number of waiting accesses from which a hard disk (`disk`) takes the one that its head "
+        "reaches first; fewer if fewer are waiting. 1: in the order of arrival.",
+    )
     preset: str | None = Field(
         None, description="Name of a device, which supplies the times of reads, writes and commits."
     )
@@ -269,7 +282,25 @@ class Drives(Strict):
     def _from_preset(cls, data: Any) -> Any:
         if isinstance(data, dict) and "parity" in data:
             raise ValueError("parity is now in the section erasure: erasure.parity")
-        return with_preset(data, presets.drives)
+        data = with_preset(data, presets.drives)
+        if not isinstance(data, Mapping) or data.get("disk") is None:
+            return data
+        return {**presets.times_of(Hdd.model_validate(data["disk"])), **data}
+
+    def at_load(self, waiting: float) -> Drives:
+        """Return the drives with the times of a hard disk on which accesses wait.
+
+        Args:
+            waiting: mean number of accesses at a drive that is busy; infinite: many.
+        """
+        depth = max(1.0, min(waiting, self.reorder_depth))
+        if self.disk is None or depth == 1 or self.read is None or self.write is None:
+            return self
+        before, after = (presets.times_of(each) for each in (self.disk, self.disk.model_copy(update={"depth": depth})))
+        times = {"read": self.read, "write": self.write}
+        changed = {name: rescaled(time, before[name], after[name]) for name, time in times.items()}
+        commit = after["commit"] if self.commit == before["commit"] else self.commit
+        return self.model_copy(update={**changed, "commit": commit})
 
     @property
     def largest_write(self) -> int:

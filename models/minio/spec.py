@@ -52,11 +52,12 @@ class MinioSpec(StoreSpec):
         (), description="Further server pools; the first one has the hosts, drives and erasure sets of the spec."
     )
     distribution: Annotated[
-        Literal["round_robin", "dns", "proxy", "single"], Basis("assumed: clients use the hosts in turn")
+        Literal["round_robin", "dns", "proxy", "single", "local"], Basis("assumed: clients use the hosts in turn")
     ] = Field(
         "round_robin",
         description="At which host a request arrives: in turn; at a random one, as by DNS; at a proxy, which passes it "
-        "to hosts in turn and leaves out those that are down; or always at the first one.",
+        "to hosts in turn and leaves out those that are down; always at the first one; or at the client's own host, "
+        "over no network, as those of MinIO's speedtest.",
     )
     proxy: Proxy = Field(Proxy(), description="Load balancer between clients and hosts, if `distribution` is proxy.")
     versioned: bool = Field(
@@ -142,6 +143,16 @@ class MinioSpec(StoreSpec):
         self.client.hosts_among(self.total_hosts)
         if self.hosts.racks > self.hosts.count:
             raise ValueError(f"hosts.racks: is {self.hosts.racks}; {self.hosts.count} hosts allow at most as many")
+        return self
+
+    @model_validator(mode="after")
+    def _local_clients_are_on_hosts(self) -> MinioSpec:
+        everywhere = self.client.on_storage_hosts and self.client.hosts is None
+        if self.distribution == "local" and not everywhere:
+            raise ValueError(
+                "distribution: local requires clients on all hosts; it is allowed with client.placement: storage_hosts "
+                "and without client.hosts"
+            )
         return self
 
     @model_validator(mode="after")

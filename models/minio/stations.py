@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.clients import ClientStations, HostStations
+from models.links import link
 from models.minio.epochs import depends_on_time
 from models.minio.layout import Layout, Table
 from models.minio.release import refuses
@@ -63,10 +64,12 @@ class Stations:
         self.cpu = np.array(list(self._cores(alone)), np.int32)
         group = len(self.pools) if depends_on_time(spec) else 0  # those of pools come first
         if not spec.client.on_storage_hosts:
-            self.clients = ClientStations(spec.client, self.add, group=group)
+            self.clients = ClientStations(spec.client, self.add, group=group, queue=spec.network.queue)
         self.latency = self.add(Station("network latency", "network latency", Discipline.INFINITE_SERVER))
-        self.up = self.add(Station("network up", "network", Discipline.PROCESSOR_SHARING))
-        self.down = self.add(Station("network down", "network", Discipline.PROCESSOR_SHARING))
+        self.up, self.down = (
+            self.add(link(f"network {way}", "network", spec.network.bandwidth, spec.network.queue))
+            for way in ("up", "down")
+        )
         drive: list[int] = []
         journal: list[int] = []
         for pool in self.pools:
@@ -80,7 +83,7 @@ class Stations:
         if any(p.drives.read_latency.takes_time or p.drives.write_latency.takes_time for p in self.pools):
             self.drive_latency = self.add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
         self.nowhere = self.add(NOWHERE)
-        self.ins, self.outs = self._links(total_hosts, name)
+        self.ins, self.outs = self._links(total_hosts, name, spec.network.queue)
         if spec.client.on_storage_hosts:
             self.clients = ClientStations(spec.client, self.add, hosts=self._hosts(), group=group)
         nodes = [
@@ -90,7 +93,7 @@ class Stations:
         self.slots = self._slots(spec)
         self.proxy_cpu = self.proxy_in = self.proxy_out = self.nowhere
         if spec.distribution == "proxy":
-            proxy = ProxyStations.added(spec.proxy, self.add)
+            proxy = ProxyStations.added(spec.proxy, self.add, spec.network.queue)
             self.proxy_cpu = proxy.cpu
             if proxy.inward is not None and proxy.outward is not None:
                 self.proxy_in, self.proxy_out = proxy.inward, proxy.outward
@@ -143,12 +146,13 @@ class Stations:
             found.append(self.add(Station(label, "journal", Discipline.GROUP_COMMIT, batch_item_s=item_s)))
         return found
 
-    def _links(self, hosts: int, name: Callable[[int, str], str]) -> tuple[Table, Table]:
+    def _links(self, hosts: int, name: Callable[[int, str], str], queue: float) -> tuple[Table, Table]:
         ins, outs = np.full(hosts, self.nowhere, np.int32), np.full(hosts, self.nowhere, np.int32)
         for pool in self.pools:
-            for host in range(pool.first_host, pool.first_host + pool.hosts.count) if pool.hosts.nic else ():
-                ins[host] = self.add(Station(name(host, "in"), "host network", Discipline.PROCESSOR_SHARING))
-                outs[host] = self.add(Station(name(host, "out"), "host network", Discipline.PROCESSOR_SHARING))
+            nic = pool.hosts.nic
+            for host in range(pool.first_host, pool.first_host + pool.hosts.count) if nic else ():
+                ins[host] = self.add(link(name(host, "in"), "host network", nic, queue))
+                outs[host] = self.add(link(name(host, "out"), "host network", nic, queue))
         return ins, outs
 
     def _hosts(self) -> list[HostStations]:

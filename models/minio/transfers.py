@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from models.minio.parts import MESSAGE_BYTES, PartDemand
-from models.minio.request import Request, Stages
+from models.minio.request import Branches, Request, Stages
 from models.minio.sections import NOTHING
 from models.network.route import Stage, Visit
 from models.network.service_demand import ServiceDemand
@@ -32,14 +32,19 @@ class Transfers(Request):
         if not self.calls_nodes or position < self.own:
             return tuple(visits)
         call = self.call.per_shard(self.layout.data) if carries else self.call.without_bytes
-        return (*self._call(call, partial(self.places.drive, self.kind.pool, position)), *visits)
+        return (*self._call(call, partial(self.places.drive, self.kind.pool, position), carries), *visits)
 
-    def _call(self, demand: ServiceDemand, place: Callable[[str], Member | Bound]) -> tuple[Visit, ...]:
-        """Return a call: CPU on both sides, and the latency of both ways."""
+    def _call(
+        self, demand: ServiceDemand, place: Callable[[str], Member | Bound], carries: bool = False
+    ) -> tuple[Visit, ...]:
+        """Return a call: CPU on both sides, the latency of both ways, and messages where no shard is moved."""
         way = (Visit(place("way"), ServiceDemand(constant=self._way_s)),) if self._way_s else ()
+        shard = (_TO if self.op == "PUT" else _FROM) if carries else ()
+        there, back = ([Visit(place(p), self._message) for p in parts if p not in shard and self.nic and self.queued]
+                       for parts in (("sender", "in"), ("out", "receiver")))  # fmt: skip
         if not demand.takes_time:
-            return way
-        return (Visit(place("caller"), demand), *way, Visit(place("cpu"), demand))
+            return (*there, *way, *back)
+        return (Visit(place("caller"), demand), *there, *way, Visit(place("cpu"), demand), *back)
 
     def _reader(self, position: int, part: str) -> Member | Bound:
         return self.places.reader(self.kind.pool, position, part)
@@ -49,7 +54,12 @@ class Transfers(Request):
         if not self.calls_nodes:
             return visits
         call = self.call.per_shard(self.layout.data)
-        return (*self._call(call, partial(self.places.reader, self.kind.pool, position)), *visits)
+        return (*self._call(call, partial(self.places.reader, self.kind.pool, position), carries=True), *visits)
+
+    @property
+    def _message(self) -> ServiceDemand:
+        """A message on the link of a host."""
+        return _message(self._wire)
 
     def _messages(self, rounds: int) -> int:
         """Bytes of a request's calls to a drive, in as many rounds."""
@@ -107,29 +117,41 @@ class Transfers(Request):
         return [Visit(self._reader(p, part), shard) for part in ("receiver", "out") for p in positions]
 
     @staticmethod
-    def _parallel(visits: Sequence[Visit]) -> Stages:
-        return (Stage(tuple((visit,) for visit in visits), len(visits)),) if visits else ()
+    def _parallel(visits: Sequence[Visit], further: Branches = ()) -> Stages:
+        branches = (*((visit,) for visit in visits), *further)
+        return (Stage(branches, len(branches)),) if branches else ()
 
     # Between client and coordinator.
 
     def _latency(self) -> list[Visit]:
-        latency_s = self.spec.network.latency
+        latency_s = 0.0 if self.spec.distribution == "local" else self.spec.network.latency
         return [Visit(self.stations.latency, ServiceDemand(constant=latency_s))] if latency_s else []
 
     def _client_links(self, blocks: str, up: bool, visits: int = 1) -> list[Visit]:
         """The bytes of an object between client and coordinator, or of one of as many parts."""
+        return self._on_client_links(lambda wire: _of(wire, blocks, visits), up)
+
+    def _message_links(self, up: bool) -> list[Visit]:
+        """A message between client and coordinator, if it may wait in queues."""
+        return self._on_client_links(_message, up) if self.queued else []
+
+    def _acknowledged(self, up: bool) -> Branches:
+        """The acknowledgements that a transfer of the kind waits for: they come by the links of the other direction."""
+        chain = tuple(self._message_links(not up)[-1:]) * self.kind.rounds
+        return (chain,) if chain else ()
+
+    def _on_client_links(self, moved: Callable[[ServiceDemand], ServiceDemand], up: bool) -> list[Visit]:
         bandwidth, stations = self.spec.network.bandwidth, self.stations
         nic = self.nic if self.client.on_storage_hosts else self.client.nic
-        own = _of(ServiceDemand(per_byte=1 / nic), blocks, visits) if nic else NOTHING
+        own = moved(ServiceDemand(per_byte=1 / nic)) if nic else NOTHING
         found = [*stations.clients.transfer("up" if up else "down", own, self._remote)]
-        if bandwidth:
-            demand = ServiceDemand(per_byte=1 / bandwidth)
-            found.append(Visit(stations.up if up else stations.down, _of(demand, blocks, visits)))
+        if bandwidth and self.spec.distribution != "local":
+            found.append(Visit(stations.up if up else stations.down, moved(ServiceDemand(per_byte=1 / bandwidth))))
         if self.spec.distribution == "proxy" and self.spec.proxy.nic:
-            wire = _of(ServiceDemand(per_byte=1 / self.spec.proxy.nic), blocks, visits)
+            wire = moved(ServiceDemand(per_byte=1 / self.spec.proxy.nic))
             found += [Visit(stations.proxy_in, wire), Visit(stations.proxy_out, wire)]
         if self.nic and self._remote:
-            demand = _of(self._wire, blocks, visits)
+            demand = moved(self._wire)
             if self._remote < 1:
                 demand = demand.scaled(self._remote)
             found.append(Visit(self.places.head(self.kind.pool, "in" if up else "out"), demand))
@@ -138,8 +160,10 @@ class Transfers(Request):
     @property
     def _remote(self) -> float:
         """Fraction of the transfers between clients and coordinators that leave a host."""
-        local = self.client.on_storage_hosts and self.spec.distribution != "proxy"
-        return 1 - 1 / self.spec.total_hosts if local else 1.0
+        if self.spec.distribution == "local":
+            return 0.0
+        some_local = self.client.on_storage_hosts and self.spec.distribution != "proxy"
+        return 1 - 1 / self.spec.total_hosts if some_local else 1.0
 
     def _arrival(self, blocks: str) -> list[Visit]:
         return self._client_links(blocks, up=True)
@@ -159,6 +183,11 @@ class Transfers(Request):
         if not self.client.on_storage_hosts:
             return visits
         return tuple(replace(visit, demand=self.hosts.at_speed(visit.demand)) for visit in visits)
+
+
+def _message(wire: ServiceDemand) -> ServiceDemand:
+    """Return the demand of a message, given that of bytes."""
+    return PartDemand.of(wire, times=0, more_bytes=MESSAGE_BYTES)
 
 
 def _of(demand: ServiceDemand, blocks: str, visits: int = 1) -> ServiceDemand:

@@ -54,7 +54,8 @@ class Discipline:
     GROUP_COMMIT: ClassVar[Discipline]
     """One batch server: all jobs queued when it becomes free are served together.
 
-    A batch takes the demand of its first member plus `batch_item_s` for each further one, like an fsync, which makes
+    A batch takes the demand of its first member plus `batch_item_s` for each further one (and `flush_s` once if the
+    visit of a member `flushes`), like an fsync, which makes
     all earlier writes durable.
     """
     SIRO: ClassVar[Discipline]
@@ -76,7 +77,8 @@ class Discipline:
     """A visit passes while the gate is open, which it is until the scenario shuts it.
 
     A job that arrives at a shut gate waits until it opens; with `poll_s` it polls the gate at this interval, and is
-    refused if the gate is still shut after `poll_limit` polls.
+    refused if the gate is still shut after `poll_limit` polls. With `period_s` the gate opens for a moment at each
+    multiple of this time only, and the scenario does not change it.
     """
 
     @property

@@ -94,6 +94,8 @@ class Network:
             discipline = self.stations[action.target].discipline
             if (action.kind in (Kind.SHUT, Kind.OPEN)) != discipline.is_gate or discipline.holds_tokens:
                 raise ValueError(f"{action}: only gates can be shut and opened; pools have no actions")
+            if self.stations[action.target].period_s:
+                raise ValueError(f"{action}: a gate that opens periodically has no actions")
             if action.kind in (Kind.DOWN, Kind.UP) and self.is_paired(action.target):
                 raise ValueError(f"{action}: a station that shares its server cannot die")
 

@@ -48,6 +48,8 @@ class Visit:
         chance: whether the request makes the visit or passes by; None: all requests make it, unless the demand's
             distribution is `Occasional`.
         releases: at a pool: returns a token instead of taking one.
+        flushes: at a batch server with `flush_s`: the batch takes that much longer.
+        early: of a visit that releases: the token is returned when the service of the visit before it begins.
         ties: the first of tied attempts to be served here cancels the other.
         timer: the branch goes on after this visit only if its stage still needs it (see `Stage`).
         claims: likewise, and it becomes one of the branches that the stage needs.
@@ -60,8 +62,12 @@ class Visit:
     timer: bool = False
     claims: bool = False
     chance: Chance | None = None
+    early: bool = False
+    flushes: bool = False
 
     def __post_init__(self) -> None:
+        if self.early and not self.releases:
+            raise ValueError("only a visit that releases a token may do so early")
         if self.is_certain and self.chance is not None:
             raise ValueError("a visit that claims its stage, or is a timer, is made by all requests")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -47,18 +48,23 @@ class Station:
         role: its function, the same for all stations of a kind (``drive``, ``host cpu``).
         servers: number of servers, cores or tokens; ignored by infinite servers.
         batch_item_s: batches: time added by each member after the first.
+        flush_s: batches: time added once if the visit of a member `flushes`.
         setup_s: setup time: additional service time of a job that finds its server idle; if the discipline `sets_up`.
         caches: CPU cache warm-up of its servers; if the discipline `sets_up`.
         age_bias: SIRO: fraction of its choices at which a server draws two of the waiting jobs and takes the one that
             has waited longer.
         weights: weight of each class, if the discipline is weighted.
         queue_limit: pools: maximum number of waiting jobs.
+        queue_s, queued_each_s: shared servers: a job that arrives first waits for the work in a queue before the
+            server, at most `queue_s`, and at most `queued_each_s` for each job there, as at a full link. Processor
+            sharing if `queue_s` is 0, FIFO if both are infinite.
         shares_server: whether it uses the server of the station before it: one job or batch of both is served at a
             time, in the order of arrival. Both are FIFO or batch servers, with one server, and no setup or caches.
         parts: batches at a shared server: parts of a service, after each of which those that wait at the other station
-            are served first, like the accesses of a commit.
+            are served first, like the accesses of a commit. A flush is one part more.
         poll_s, poll_limit: gates: polling interval of a waiting job, and maximum number of polls; 0 s: jobs pass as
             soon as the gate opens.
+        period_s: gates: time between two moments at which waiting jobs pass, from 0 on; 0 s: the scenario opens it.
     """
 
     name: str
@@ -66,19 +72,23 @@ class Station:
     discipline: Discipline
     servers: int = 1
     batch_item_s: float = 0.0
+    flush_s: float = 0.0
     setup_s: float = 0.0
     caches: Caches | None = None
     age_bias: float = 0.0
     weights: tuple[float, ...] = ()
     queue_limit: int = UNBOUNDED
+    queue_s: float = 0.0
+    queued_each_s: float = math.inf
     shares_server: bool = False
     parts: int = 1
     poll_s: float = 0.0
     poll_limit: int = UNBOUNDED
+    period_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.servers < 1 or not self.batch_item_s >= 0:
-            raise ValueError(f"station {self.name!r}: servers must be at least 1, batch_item_s at least 0")
+        if self.servers < 1 or not self.batch_item_s >= 0 or not self.flush_s >= 0:
+            raise ValueError(f"station {self.name!r}: servers must be at least 1, batch_item_s and flush_s at least 0")
         if self.discipline.has_one_server and self.servers != 1:
             raise ValueError(f"station {self.name!r}: a {self.discipline.name} has one server")
         if not self.setup_s >= 0 or (self.setup_s and not self.discipline.sets_up):
@@ -89,10 +99,14 @@ class Station:
             raise ValueError(f"station {self.name!r}: age_bias must be from 0 to 1, and requires SIRO")
         if self.parts < 1 or (self.parts > 1 and not (self.shares_server and self.discipline.batches)):
             raise ValueError(f"station {self.name!r}: parts must be 1, or that of batches at a shared server")
+        if not self.queue_s >= 0 or not self.queued_each_s >= 0 or (self.queue_s and not self.discipline.shares):
+            raise ValueError(f"station {self.name!r}: queue_s must be at least 0, and requires a shared server")
         if not all(weight > 0 for weight in self.weights):
             raise ValueError(f"station {self.name!r}: weights must be above 0")
         if self.queue_limit < 0 or not self.poll_s >= 0 or self.poll_limit < 1:
             raise ValueError(f"station {self.name!r}: queue_limit and poll_s must be at least 0, poll_limit at least 1")
+        if not self.period_s >= 0 or (self.period_s and (not self.discipline.is_gate or self.poll_s)):
+            raise ValueError(f"station {self.name!r}: period_s must be at least 0, and is that of a gate without polls")
 
     @property
     def may_pair(self) -> bool:

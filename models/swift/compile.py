@@ -12,21 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
+from models.multipart import simulated_parts
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
 from models.swift.epochs import epochs_of
+from models.swift.large_objects import LargeObjects
+from models.swift.maintenance import with_maintenance
 from models.swift.places import Places
-from models.swift.routes import Kind, Routes
+from models.swift.routes import MOST_SINGLE_ACCESSES, Kind
 from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations, slowdowns
+from traces.distinct_rows import distinct_rows
 from traces.random_streams import stream_id, uniforms
-from traces.tables import OPS
+from traces.tables import DELETE, GET, OPS, PUT
 from traces.trace import Trace
 from traces.workload.workload import Op
 
 _SUFFIXES = 4096  # directories of a partition, by the last digits of the hash of an object's name
-_MOST_ACCESSES = 32  # further ones are simulated in visits of several accesses
+_MOST_VISITS = 32  # for the accesses to a piece
 _MOST_CONTAINERS = 4096
 
 BASIC = (Kind("GET"), Kind("PUT", directories=3), Kind("HEAD"), Kind("DELETE"), Kind("LIST"))
@@ -40,13 +44,14 @@ def compile(spec: SwiftSpec, trace: Trace) -> tuple[Network, Requests]:
     stations = Stations(spec, containers, groups)
     places = Places(spec, stations, containers)
     kinds, kind_of = _kinds(spec, trace)
-    builder = Routes(spec, stations, places)
+    builder = LargeObjects(spec, stations, places)
     routes = tuple(builder.route(kind) for kind in kinds)
     scenario = (*places.scenario, *slowdowns(spec, stations))
     network_groups = (*places.groups, *stations.clients.groups())
     network = Network(tuple(stations.all), routes, places.tables, network_groups, scenario)
     requests = Requests.of(trace, kind_of)
     requests = replace(requests, key_hash=places.row_hashes(requests.key_hash, container[slice(trace.issued)]))
+    network, requests = with_maintenance(spec, stations, places, trace, network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
@@ -64,30 +69,39 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     """Return the kinds of requests, and the index of each request's kind; those of `BASIC` come first."""
     kinds, index = list(BASIC), {kind: number for number, kind in enumerate(BASIC)}
     drives, data = spec.drives, spec.data_pieces
-    get, put = (trace.op == OPS.index(op) for op in ("GET", "PUT"))
+    get, put = trace.op == GET, trace.op == PUT
     accesses, directories = np.ones(len(trace), np.int64), np.ones(len(trace), np.int64)
-    accesses[get] = _accesses(trace.transfer_bytes[get], data, drives.read_size)
+    read_bytes, written_bytes, parts = trace.transfer_bytes, trace.size_bytes, np.zeros(len(trace), np.int64)
+    if (multipart := spec.client.multipart) is not None:
+        parts = simulated_parts(multipart, np.where(np.isin(trace.op, (GET, PUT, DELETE)), trace.size_bytes, 0))
+        parts[get & (parts > 0)] = multipart.simulated(np.maximum(-(-read_bytes // multipart.part_size), 1))[
+            get & (parts > 0)
+        ]
+        read_bytes, written_bytes = (
+            np.where(parts > 0, np.minimum(each, multipart.part_size), each) for each in (read_bytes, written_bytes)
+        )
+        parts[trace.op == DELETE] = np.minimum(parts[trace.op == DELETE], 1)
+    accesses[get] = _accesses(read_bytes[get], data, drives.read_size)
     if drives.write_size:
-        accesses[put] = _accesses(trace.size_bytes[put], data, drives.write_size)
+        accesses[put] = _accesses(written_bytes[put], data, drives.write_size)
     directories[put] = _directories(spec, int(put.sum()))
-    codes = np.stack([trace.op.astype(np.int64), accesses, directories], axis=1)
-    forms, which = np.unique(codes, axis=0, return_inverse=True)
+    forms, which = distinct_rows([trace.op, accesses, directories, parts])
     numbers = []
-    for op, visits, synced in forms.tolist():
+    for op, visits, synced, segments in forms.tolist():
         name: Op = OPS[op]  # type: ignore[assignment]
-        kind = Kind(name, visits, synced)
+        kind = Kind(name, visits, synced, segments)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)
         numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which.ravel()] if numbers else np.zeros(0, np.int32)
+    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
 
 
 def _accesses(size_bytes: NDArray[np.int64], pieces: int, access_bytes: int) -> NDArray[np.int64]:
-    """Return the visits that stand for the accesses to a piece: a power of two above 16, so that there are few."""
+    """Return the visits that stand for the accesses to a piece; of many a power of two, for fewer kinds."""
     accesses = np.maximum(-(-size_bytes // (pieces * access_bytes)), 1)
     power = 2 ** np.ceil(np.log2(accesses)).astype(np.int64)
-    return np.minimum(np.where(accesses <= 16, accesses, power), _MOST_ACCESSES)
+    return np.minimum(np.where(accesses <= MOST_SINGLE_ACCESSES, accesses, power), _MOST_VISITS)
 
 
 def _directories(spec: SwiftSpec, count: int) -> NDArray[np.int64]:

@@ -9,6 +9,8 @@ from models.swift.spec import SwiftSpec
 from traces.workload.workload import Op
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {"GET": ("read",), "PUT": ("write", "sync"), "DELETE": ("sync",)}
+_WITHIN: dict[Op, tuple[Op, ...]] = {"PUT": ("HEAD", "DELETE"), "DELETE": ("HEAD", "GET")}
+"""Requests within those for large objects."""
 
 
 def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
@@ -17,7 +19,11 @@ def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     Those of proxies, hosts and drives must be given, as None says. A client without CPU times, a network without
     latency, cached metadata and databases without lock times take no time.
     """
-    drives = dict.fromkeys(f"drives.{name}" for op in ops for name in _OF_DRIVES.get(op, ()))
+    if spec.client.multipart is not None:
+        ops = dict.fromkeys([*ops, *(each for op in ops for each in _WITHIN.get(op, ()))])
+    named = [name for op in ops for name in _OF_DRIVES.get(op, ())]
+    named += [*(("read",) if spec.auditor else ()), *(("read", "sync") if spec.replicator else ())]
+    drives = dict.fromkeys(f"drives.{name}" for name in named)
     found: dict[str, ServiceDemand | None] = {
         **{f"client.cpu.{op}": spec.client.cpu.get(op, ServiceDemand()) for op in ops},
         "network.latency": ServiceDemand(constant=spec.network.latency),
@@ -26,7 +32,7 @@ def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
         **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops},
         **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
     }
-    if {"GET", "HEAD"} & set(ops):
+    if {"GET", "HEAD"} & set(ops) or spec.auditor or spec.replicator:
         found["drives.lookup"] = spec.drives.lookup
     if {"PUT", "DELETE"} & set(ops):
         found |= {"hosts.update_cpu": spec.hosts.update_cpu, "containers.update": spec.containers.update}
@@ -46,6 +52,8 @@ def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
         "proxies.node_timeout": not fails,
         "proxies.error_suppression_interval": not fails,
         "containers.timeout": not (writes and fails),
+        "stored.bytes_each": spec.auditor is None,
+        "auditor.zero_byte_files_per_second": not spec.drives.lookup.takes_time,
         "hosts.workers": bool(spec.hosts.servers_per_port),
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

@@ -3,7 +3,8 @@
 A row of the object table is a partition with an order in which a proxy tries its drives, which it shuffles for each
 request; a row of the container table is a container. A block of columns is an epoch: the present one is chosen when an
 attempt begins. A block has the servers in the order in which a GET tries them, then those to which a PUT sends a piece
-each. In the place of what a request does not visit there is an open gate.
+each. In the place of what a request does not visit there is an open gate. For the segments of large objects, a block
+has the columns of other partitions, too.
 
 A request has one hash for both tables: their numbers of rows have no common divisor.
 """
@@ -29,6 +30,8 @@ _HEAD = ("name", "reads", "writes")
 _SERVER = ("conn timeout", "node timeout", "absent", "latency", "worker", "threads", "cpu", "drive", "in", "out")
 _UPDATE = ("conn timeout", "latency", "cpu", "database")
 
+_SEGMENTS = 4  # of a large object that are in different partitions; the others are in these, too
+
 OBJECTS, CONTAINERS, PROXIES = range(3)
 """Placement tables and groups, in order; there are fewer groups without faults, or with one proxy."""
 
@@ -38,6 +41,8 @@ class Places:
 
     Attributes:
         tables, groups, scenario: those of the network.
+        host: of each drive.
+        ring: the drives of each partition: replicas or fragments, then handoffs; shape (partitions, drives).
         hedged: number of further servers that a read may be sent to.
     """
 
@@ -46,6 +51,7 @@ class Places:
         self.epochs = epochs_of(spec)
         self.bound = len(self.epochs) > 1
         self.scenario: list[Action] = []
+        self._segments = _SEGMENTS if spec.client.multipart is not None else 0
         self.hedged = spec.pieces - spec.data_pieces if spec.proxies.concurrent_gets else 0
         self._silences = silences_of(spec)
         self._gates = [self._gate(f"silence {n}", s.at_s, s.until_s) for n, s in enumerate(self._silences)]
@@ -54,6 +60,8 @@ class Places:
         self._zone = (self.host % spec.hosts.zones).astype(np.int32)
         self._orders = orders_of(spec.pieces)
         names = [self._epoch_name(k) for k in range(len(self.epochs))] if self.bound else [stations.nowhere]
+        partitions = partitions_of(spec.ring.part_power, spec.pieces, spec.total_drives)
+        self.ring = placed("objects", partitions, spec.pieces, self.host, self._zone)
         objects = self._objects(names)
         self.tables = (objects, self._containers(names, containers, len(objects)))
         self.groups: tuple[Group, ...] = ()
@@ -94,6 +102,15 @@ class Places:
     def write(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server to which a PUT sends a piece."""
         return self.read(self._readers + position, part)
+
+    def of_segment(self, station: int | Member | Bound, number: int) -> int | Member | Bound:
+        """Return the same place for a segment of a large object."""
+        block = 1 + number % self._segments
+        if isinstance(station, Member) and station.table == OBJECTS:
+            return Member(OBJECTS, station.position + block * self._columns)
+        if isinstance(station, Bound) and self.bound and station.group == OBJECTS:
+            return Bound(OBJECTS, station.position + block * self._columns)
+        return station
 
     def update(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server of a container's replica that the object server of a piece updates."""
@@ -140,9 +157,7 @@ class Places:
     # Tables.
 
     def _objects(self, names: Sequence[int]) -> Table:
-        spec = self.spec
-        partitions = partitions_of(spec.ring.part_power, spec.pieces, spec.total_drives)
-        ring = placed("objects", partitions, spec.pieces, self.host, self._zone)
+        spec, ring, partitions = self.spec, self.ring, len(self.ring)
         blocks = []
         for name, epoch in zip(names, self.epochs, strict=True):
             writers, writes, graces = self._writers(ring, epoch)
@@ -152,7 +167,10 @@ class Places:
                 for reads, refused in by_order
             ]
             # The orders of a partition come one after the other.
-            blocks.append(np.stack(rows, axis=1).reshape(partitions * len(self._orders), -1))
+            block = np.stack(rows, axis=1).reshape(partitions * len(self._orders), -1)
+            self._columns = block.shape[1]
+            apart = len(block) // (_SEGMENTS + 1) + 1
+            blocks += [np.roll(block, -number * apart, axis=0) for number in range(1 + self._segments)]
         return np.column_stack(blocks).astype(np.int32)
 
     def _writers(self, ring: Table, epoch: Epoch) -> tuple[Table, Table, Table]:

@@ -5,7 +5,7 @@ worker process of an object server blocks while it reads or writes data, so it i
 directories in threads. The bytes of a PUT pass links and drives at the same time. Those of a GET are sent while
 the next ones are read; of a hedged one, after all have been read.
 
-Stages that take no time are left out.
+Stages that take no time are left out. Large objects are in `large_objects.py`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ from traces.workload.workload import Op
 MESSAGE_BYTES = 4096
 """Bytes of a small write: the invalidated hash of a suffix."""
 
+MOST_SINGLE_ACCESSES = 16
+"""Further accesses to a piece are simulated in visits of several."""
+_BUFFERED_BYTES = 1 << 16
+"""Bytes that the sockets between a proxy and an object server take while that is busy: the window of a new connection,
+half of Linux's default of 128 KiB (tcp_rmem, tcp_adv_win_scale)."""
 _BEFORE = 0.5  # fraction of an object server's work on a PUT before it responds with 100 Continue (assumed)
 _OPENING_WAYS = 3  # one-way latencies until a server has a request, with the handshake of its connection
 
@@ -39,11 +44,13 @@ class Kind:
     Attributes:
         accesses: to each drive for the bytes of an object's piece.
         directories: directories that a PUT syncs.
+        parts: of a large object, as `Multipart.simulated` has them; 0: it is a single object.
     """
 
     op: Op
     accesses: int = 1
     directories: int = 1
+    parts: int = 0
 
     @property
     def name(self) -> str:
@@ -51,6 +58,7 @@ class Kind:
         return self.op + "".join([
             f" {self.accesses} accesses" * (self.accesses > 1),
             {1: "", 2: " new name", 3: " new suffix"}[self.directories],
+            f" in {self.parts} parts" * (self.parts > 0),
         ])  # fmt: skip
 
 
@@ -66,21 +74,26 @@ class Routes:
 
     def route(self, kind: Kind) -> Route:
         """Return the route of a kind of request."""
+        return Route(kind.name, self._stages(kind), policy=self.spec.client.policy(kind.op))
+
+    def _stages(self, kind: Kind) -> Stages:
         match kind.op:
             case "PUT":
-                stages = self._put(kind)
+                return (*self._request("PUT", "writes"), *self.stored(kind), *self._respond())
             case "DELETE":
-                stages = self._delete()
+                return (*self._request("DELETE", "writes"), *self.deleted(), *self._respond())
             case "LIST":
-                stages = self._list()
+                return (*self._request("LIST", None), *self._listed(), *self._respond())
             case _:
-                stages = self._get(kind)
-        return Route(kind.name, stages, policy=self.spec.client.policy(kind.op))
+                return (*self._request(kind.op, "reads"), *self.fetched(kind), *self._respond())
 
     # Reads.
 
-    def _get(self, kind: Kind) -> Stages:
-        """GET or HEAD: the first server in order, or as many as there are data fragments; with timers, further ones."""
+    def fetched(self, kind: Kind) -> Stages:
+        """GET or HEAD of an object, as its proxy calls object servers.
+
+        The first server in order, or as many as there are data fragments; with timers, further ones.
+        """
         needed, count = self.spec.data_pieces, self.spec.data_pieces + self.places.hedged
         hedged = count > needed
         size = needed if kind.op == "GET" else 1
@@ -99,15 +112,14 @@ class Routes:
                 visits += self._further_reads(kind, at, size) * (kind.accesses - 1)
             branches.append(tuple(visits))
         if kind.op != "GET":
-            return (*self._request(kind.op, "reads"), Stage(tuple(branches), needed, delivers=True), *self._respond())
+            return (Stage(tuple(branches), needed, delivers=True),)
         links, last = self._links_of_read(), 1.0
         if kind.accesses > 1 and not hedged:  # all bytes but those of the last read are sent while others are read
             last = 1 / kind.accesses
             branches += [(visit,) for visit in _scaled(links, 1 - last)]
             needed = len(branches)
         fetch = Stage(tuple(branches), needed, delivers=True)
-        moved = self._parallel([*_scaled(links, last), *self._proxy_bytes("GET")])
-        return (*self._request("GET", "reads"), fetch, *moved, *self._respond())
+        return (fetch, *self._parallel([*_scaled(links, last), *self._proxy_bytes("GET")]))
 
     def _opened(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
         """The work of an object server until it responds, with the first bytes of the object."""
@@ -139,7 +151,8 @@ class Routes:
 
     # Writes.
 
-    def _put(self, kind: Kind) -> Stages:
+    def stored(self, kind: Kind) -> Stages:
+        """PUT of an object, as its proxy calls object servers; without accesses, it is empty."""
         pieces = self._pieces
         connect = [
             (
@@ -151,17 +164,17 @@ class Routes:
             for at in pieces
         ]
         received = self._received(kind)
-        stages = (*self._request("PUT", "writes"), Stage(tuple(connect), len(connect)), *self._parallel(received))
+        stages = (Stage(tuple(connect), len(connect)), *self._parallel(received))
         rest = self._cpu("PUT").without_bytes.scaled(1 - _BEFORE)
         synced = [self._synced(kind, number, at, rest) for number, at in enumerate(pieces)]
         if self.spec.ring.erasure is None:
-            return (*stages, self._awaited(synced), *self._respond())
+            return (*stages, self._awaited(synced))
         # A second round: fragments become visible once enough of them are durable.
         renamed = [
             (*self._on_threads(at, [Visit(at("drive"), self.sync)]), *self._way(at), *self._updated(number, at))
             for number, at in enumerate(pieces)
         ]
-        return (*stages, self._awaited(synced), self._awaited(renamed), *self._respond())
+        return (*stages, self._awaited(synced), self._awaited(renamed))
 
     def _received(self, kind: Kind) -> list[Visit | tuple[Visit, ...]]:
         """The bytes of an object on links and in object servers, which write them if the page cache does not."""
@@ -175,28 +188,43 @@ class Routes:
             wire = ServiceDemand(per_byte=1 / (self.hosts.nic * data))
             branches += [Visit(at("in"), wire) for at in pieces]
         for at in pieces:
-            writes = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else []
-            visits = self._held(at, [*writes, *self._bytes_of(kind, at, data)]) * kind.accesses
+            visits = self._written(kind, at) * (kind.accesses - self._buffered(kind))
             if visits:
                 branches.append(tuple(visits))
         return branches
 
+    def _written(self, kind: Kind, at: Place) -> list[Visit]:
+        """The work of an object server on the bytes of one access."""
+        if not kind.accesses:
+            return []
+        data = self.spec.data_pieces
+        writes = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else []
+        return self._held(at, [*writes, *self._bytes_of(kind, at, data)])
+
+    def _buffered(self, kind: Kind) -> int:
+        """The number of last accesses whose bytes are in sockets when the proxy has sent all.
+
+        The proxy does not wait for them, but for the responses of a quorum.
+        """
+        return min(kind.accesses, max(1, _BUFFERED_BYTES // self.drives.write_size)) if self._through else 0
+
     def _synced(self, kind: Kind, number: int, at: Place, rest: ServiceDemand) -> tuple[Visit, ...]:
         """The syncs of a piece's file and directories, and in its server the row of the container."""
         data = self.spec.data_pieces
+        buffered = self._written(kind, at) * self._buffered(kind)
         file = (
             []
-            if self._through
+            if self._through or not kind.accesses
             else self._access(replace(kind, accesses=1), at, self.write, self.drives.write_latency, data)
         )
         syncs = Visit(at("drive"), self.sync)
         visits = [*file, syncs, *self._invalidated(at), *([syncs] * kind.directories)]
         updated = self._updated(number, at) if self.spec.ring.erasure is None else ()
         worked = self._held(at, [Visit(at("cpu"), rest)]) if rest.takes_time else []
-        return (*self._on_threads(at, visits), *worked, *updated, *self._answered(at))
+        return (*buffered, *self._on_threads(at, visits), *worked, *updated, *self._answered(at))
 
-    def _delete(self) -> Stages:
-        """DELETE: a tombstone in the place of the object, which is a file without data."""
+    def deleted(self) -> Stages:
+        """DELETE of an object: a tombstone in the place of the object, which is a file without data."""
         branches = []
         for number, at in enumerate(self._pieces):
             syncs = Visit(at("drive"), self.sync)
@@ -204,7 +232,7 @@ class Routes:
             visits += self._held(at, [Visit(at("cpu"), self._cpu("DELETE"))])
             visits += self._on_threads(at, [syncs, *self._invalidated(at), syncs])
             branches.append((*visits, *self._updated(number, at), *self._answered(at)))
-        return (*self._request("DELETE", "writes"), self._awaited(branches), *self._respond())
+        return (self._awaited(branches),)
 
     def _awaited(self, branches: Sequence[tuple[Visit, ...]]) -> Stage:
         """A stage that waits for all servers, or for a quorum of them and some time more.
@@ -239,7 +267,7 @@ class Routes:
 
     # Listings.
 
-    def _list(self) -> Stages:
+    def _listed(self) -> Stages:
         """LIST: the container's database, and that of the shard of the prefix."""
         stages = []
         for _ in range(1 + (self.spec.containers.shards > 1)):
@@ -249,22 +277,26 @@ class Routes:
                 visits.append(Visit(self.places.update(0, "database"), self.spec.containers.list))
             stages.append(single(*visits))
         stages[-1] = replace(stages[-1], delivers=True)
-        return (*self._request("LIST", None), *stages, *self._respond())
+        return tuple(stages)
 
     # Parts of all requests.
 
     def _request(self, op: Op, quorum: str | None) -> Stages:
-        """The client's work, the way to a proxy, and its work before it calls other servers."""
+        """The client's work, the way to a proxy, and its own work."""
         own = self.stations.clients.work(op)
         visits = [replace(v, demand=v.demand.without_bytes) for v in own]
         visits += self._latency()
         if any(fault.kind == "proxy_down" for fault in self.spec.faults):
             visits.append(Visit(self.places.proxy("entry"), NOTHING))
+        return (single(*visits, *self._begun(op, quorum)),)
+
+    def _begun(self, op: Op, quorum: str | None) -> list[Visit]:
+        """The work of a proxy before it calls other servers."""
         cpu = self.proxies.cpu.get(op, NOTHING).without_bytes
-        visits.append(Visit(self.places.proxy("cpu"), cpu, ties=True))
+        visits = [Visit(self.places.proxy("cpu"), cpu, ties=True)]
         if self.places.bound and quorum:
             visits.append(Visit(self.places.head(quorum), NOTHING))
-        return (single(*visits),)
+        return visits
 
     def _respond(self) -> Stages:
         way = self._latency()
@@ -342,10 +374,15 @@ class Routes:
         return [Visit(at("cpu"), cpu.scaled(1 / (pieces * kind.accesses)))] if cpu.takes_time else []
 
     def _access(self, kind: Kind, at: Place, demand: ServiceDemand, latency: ServiceDemand, pieces: int) -> list[Visit]:
-        """An access to the drive with a part of a piece's bytes."""
+        """An access to the drive with a part of a piece's bytes; a visit of many accesses takes the time of several."""
         parts = pieces * kind.accesses
-        visits = [Visit(self.stations.drive_latency, latency.per_shard(parts))] if latency.takes_time else []
-        return [*visits, Visit(at("drive"), demand.per_shard(parts))]
+        size = self.drives.write_size if kind.op == "PUT" else self.drives.read_size
+        each, later = (
+            of.per_shard(parts) if kind.accesses <= MOST_SINGLE_ACCESSES else _several(of, kind.accesses, pieces, size)
+            for of in (demand, latency)
+        )
+        visits = [Visit(self.stations.drive_latency, later)] if latency.takes_time else []
+        return [*visits, Visit(at("drive"), each)]
 
     def _invalidated(self, at: Place) -> list[Visit]:
         """The note that a suffix has changed (hashes.invalid), which is not synced: an access only without a cache."""
@@ -362,6 +399,16 @@ class Routes:
     def _parallel(self, branches: Sequence[Visit | tuple[Visit, ...]]) -> Stages:
         chains = tuple(branch if isinstance(branch, tuple) else (branch,) for branch in branches)
         return (Stage(chains, len(chains)),) if chains else ()
+
+
+def _several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) -> ServiceDemand:
+    """Return the demand of one of so many visits that together are all accesses to a piece."""
+    each = demand.per_shard(visits * pieces)
+    if not demand.constant or demand.per_block:
+        return each
+    return each.model_copy(
+        update={"constant": 0.0, "per_block": demand.constant / visits, "block": access_bytes * pieces}
+    )
 
 
 def _scaled(visits: Sequence[Visit], by: float) -> list[Visit]:

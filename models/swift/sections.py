@@ -193,6 +193,9 @@ class Stored(Strict):
     objects: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty store", 1, 1e12)] = Field(
         0.0, ge=0, description="Number of objects; the fewer there are, the more new names need a new directory."
     )
+    bytes_each: Bytes | None = Field(
+        None, description="Mean size of an object, which the auditor reads; required with `auditor`."
+    )
 
 
 class SwiftPrices(PriceList):

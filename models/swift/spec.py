@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 from models.background import BackgroundWork
 from models.clients import ClientMachines
 from models.faults import NoisyNeighbour, refuse_instant_failures
-from models.multipart import refuse_multipart
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from models.swift.faults import Fault, ProxyDown
+from models.swift.maintenance_sections import Auditor, Replicator
 from models.swift.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftLink, SwiftPrices
 from traces.field_notes import Basis
 from traces.units import Fraction
@@ -34,8 +34,16 @@ class SwiftSpec(StoreSpec):
     overwrites: Annotated[Fraction, Basis("assumed: all objects are new", 0, 1)] = Field(
         0.0, ge=0, le=1, description="Fraction of PUTs that replace an object, which makes no new directory."
     )
+    auditor: Auditor | None = Field(
+        None, description="Object auditor of each host, which runs in most clusters; absent: it does not run."
+    )
+    replicator: Replicator | None = Field(
+        None,
+        description="Object replicator of each host, with erasure coding its reconstructor, which run in all clusters; "
+        "absent: it does not run.",
+    )
     background: BackgroundWork = Field(
-        BackgroundWork(), description="Replicator, auditor, reconstructor, updater and other background work."
+        BackgroundWork(), description="Other background work, such as that of updaters, expirers, or of containers."
     )
     faults: tuple[Fault, ...] = Field((), description=FAULTS)
     prices: SwiftPrices | None = Field(None, description=PRICES)
@@ -80,7 +88,8 @@ class SwiftSpec(StoreSpec):
             raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
         if self.client.on_storage_hosts:
             raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
-        refuse_multipart(self.client.multipart, "Swift")
+        if self.auditor is not None and self.stored.bytes_each is None:
+            raise ValueError("stored.bytes_each: is missing; the auditor reads objects of this size")
         return self
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ import numpy as np
 
 from models.clients import ClientStations
 from models.faults import slow_parts, speeds
+from models.links import link
 from models.network.discipline import Discipline
 from models.network.scenario import Action, Kind
 from models.network.station import NOWHERE, Station
@@ -42,7 +43,7 @@ class Stations:
         self.timeout = self.add(Station("timeout", "timeout", infinite))
         self.timer = self.add(Station("timer", "timer", infinite))
         self.refused = self.add(Station("refused", "refused", infinite))
-        self.clients = ClientStations(spec.client, self.add, group=client_group)
+        self.clients = ClientStations(spec.client, self.add, group=client_group, queue=spec.network.queue)
         self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
         hosts = range(spec.hosts.count)
         self.cpu = self._next(spec.hosts.count)
@@ -50,10 +51,11 @@ class Stations:
             self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores))
         self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
         if spec.hosts.nic:
-            sharing = Discipline.PROCESSOR_SHARING
             for h in hosts:
-                self.ins[h] = self.add(Station(f"host {h} in", "host network", sharing))
-                self.outs[h] = self.add(Station(f"host {h} out", "host network", sharing))
+                self.ins[h], self.outs[h] = (
+                    self.add(link(f"host {h} {way}", "host network", spec.hosts.nic, spec.network.queue))
+                    for way in ("in", "out")
+                )
         names = [f"host {h} drive {d}" for h in hosts for d in range(spec.drives.count)]
         self.drive = self._next(len(names))
         for name in names:
@@ -80,8 +82,10 @@ class Stations:
         cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores))
         into = out = self.nowhere
         if spec.proxies.nic:
-            into = self.add(Station(f"{name} in", "proxy network", Discipline.PROCESSOR_SHARING))
-            out = self.add(Station(f"{name} out", "proxy network", Discipline.PROCESSOR_SHARING))
+            into, out = (
+                self.add(link(f"{name} {way}", "proxy network", spec.proxies.nic, spec.network.queue))
+                for way in ("in", "out")
+            )
         fails = any(isinstance(fault, ProxyDown) and fault.proxy == number for fault in spec.faults)
         entry = self.add(Station(f"{name} entry", "proxy entry", Discipline.INFINITE_SERVER)) if fails else self.nowhere
         return [cpu, into, out, entry]

@@ -40,11 +40,11 @@ def _stage_s(stage: Stage, firsts: tuple[int, ...], stay_s: Floats, least_s: Flo
 def held_s(route: Route, visits: Sequence[int], stay_s: Floats, least_s: Floats) -> Iterator[tuple[int, Floats | None]]:
     """Yield the least holding time of each token taken by `visits` to one pool, with its visit's index; None: unknown.
 
-    The other arguments are those of `path_s`. A token is held until a later visit to its pool that `releases`, or until
-    all branches of the request are done. The total holding time does not depend on which of several tokens a visit
-    returns, so takes and releases are paired in the simplest way: within a branch, else with a take of an earlier
-    stage. If not all branches are needed, a token may be taken late, and its holding time counts as 0. If a request
-    may pass by some of the visits and make others, the pairs are unknown.
+    The other arguments are those of `path_s`. A token is held until a later visit to its pool that `releases`, or the
+    service before an early one, or until all branches of the request are done. The total holding time does not depend
+    on which of several tokens a visit returns, so takes and releases are paired in the simplest way: within a branch,
+    else with a take of an earlier stage. If not all branches are needed, a token may be taken late, and its holding
+    time counts as 0. If a request may pass by some of the visits and make others, the pairs are unknown.
     """
     together = len({(route.visits[v].chance, route.visits[v].demand.occasion == 1) for v in visits}) == 1
     pairs = _pairs(route, visits) if together else None
@@ -86,15 +86,16 @@ def _between_s(route: Route, take: int, release: int | None, stay_s: Floats, lea
     stage, last = route.places[take]
     if not _all_needed(route, take):
         return np.zeros(len(stay_s))
+    until = -1 if release is None else release - route.visits[release].early
     if release is not None and route.places[release] == (stage, last):
-        return np.asarray(stay_s[:, take + 1 : release].sum(axis=1))
+        return np.asarray(stay_s[:, take + 1 : until].sum(axis=1))
     total_s = stay_s[:, take + 1 : last + 1].sum(axis=1)
     end = len(route.stages) if release is None else route.places[release][0]
     for s in range(stage + 1, end):
         total_s += _stage_s(route.stages[s], route.forks[s], stay_s, least_s)
     if release is not None:
         first = max(f for f in route.forks[end] if f <= release)
-        total_s += stay_s[:, first:release].sum(axis=1)
+        total_s += stay_s[:, first:until].sum(axis=1)
     return np.asarray(total_s)
 
 

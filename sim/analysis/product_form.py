@@ -66,8 +66,14 @@ def why_not(network: Network, requests: Requests) -> str | None:
 def _why_station_not(network: Network, requests: Requests, index: int) -> str | None:
     station, visits = network.stations[index], list(_visits_to(network, requests, index))
     means = [mean for visit, sizes in visits for mean in visit.demand_if_made.mean_s(sizes).tolist()]
-    never_busy = not any(means) and not station.batch_item_s and not station.discipline.holds_tokens
-    if not visits or never_busy or station.discipline.product_form == "any":
+    never_busy = (
+        not any(means) and not station.batch_item_s and not station.flush_s and not station.discipline.holds_tokens
+    )
+    if not visits or never_busy:
+        return None
+    if station.queue_s:
+        return "has a queue of limited length before it is shared"
+    if station.discipline.product_form == "any":
         return None
     if station.discipline.product_form is None:
         return f"has the discipline {station.discipline.name}"

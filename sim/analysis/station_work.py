@@ -13,7 +13,8 @@ from sim.engine.outcome import Floats
 class StationWork:
     """Bounds of the working time of a network's stations, from the visits to its places.
 
-    Pools and gates take no time. A batch takes its first member's demand, and `batch_item_s` for each further one.
+    Pools and gates take no time. A batch takes its first member's demand, `batch_item_s` for each further one, and at
+    most `flush_s`.
     Which members are first is unknown. When a batch begins, its first member's demand is independent of the past, so
     the bounds hold for expectations as well as for drawn demands.
     The lower bound of a place with several stations is the smallest of theirs.
@@ -38,8 +39,8 @@ class StationWork:
         self.may_hold = places.of_each(holds, np.any)
         self.least_item_s = places.of_each(np.where(commits, item_s, np.inf), np.min)
         self.most_item_s = places.of_each(np.where(commits, item_s, 0.0), np.max)
-        longer_s = [s.setup_s + (s.caches.cold_penalty_s if s.caches else 0.0) for s in network.stations]
-        self.longer_s = places.of_each(np.array(longer_s), np.max)  # after idling, at most
+        longer_s = [s.setup_s + s.flush_s + (s.caches.cold_penalty_s if s.caches else 0.0) for s in network.stations]
+        self.longer_s = places.of_each(np.array(longer_s), np.max)  # after idling or in a batch, at most
         self.is_delay = places.of_each(infinite, np.any)
         self.is_queue = places.of_each(~passes & ~infinite, np.any)
         # If not all visits are known, the first demand of a batch is unknown.

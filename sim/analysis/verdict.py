@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from models.work import WORKERS
 from sim.analysis.capacity import Capacity, StationLoad, busiest
 from sim.analysis.offered_load import OfferedLoad, load_of
 from traces.errors import InputError
@@ -166,11 +167,11 @@ def _beyond(loads: Sequence[OfferedLoad], offered_ops: float, capacity: Capacity
 
 
 def _utilizations(stations: Sequence[Sequence[Mapping[str, Any]]]) -> list[StationLoad]:
-    """Return the mean utilisation of each station with a limited number of servers."""
+    """Return the mean utilisation of each station with a limited number of servers that requests may need."""
     each: dict[str, list[Mapping[str, Any]]] = {}
     for rows in stations:
         for row in rows:
-            if row["servers"] is not None and row["visits"]:
+            if row["servers"] is not None and row["visits"] and row["role"] != WORKERS:
                 each.setdefault(row["name"], []).append(row)
     return [
         StationLoad(

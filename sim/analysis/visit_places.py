@@ -86,25 +86,31 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
 def lasting_pools(network: Network) -> frozenset[int]:
     """Return the pools that refuse no job, and whose tokens are held only over visits that certainly end.
 
-    A job with a token of such a pool does not wait for another pool or a gate, and visits no dead station: so there
-    is no deadlock.
+    A job with a token of such a pool waits for no gate, and for no other pool but those that were found before: so
+    there is no deadlock. It visits no dead station.
     """
     pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens}
     if targets(network, Kind.DOWN, Kind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
         return frozenset()
-    lasting = {k for k in pools if network.stations[k].queue_limit >= UNBOUNDED}
-    for route in network.routes:
-        at = [pools.intersection(stations_of(network, visit.station)) for visit in route.visits]
-        for v, visit in enumerate(route.visits):
-            if at[v] and not visit.releases and not _comes_back(route, v, at):
-                lasting -= at[v]
-    return frozenset(lasting)
+    endless = {k for k in pools if network.stations[k].queue_limit >= UNBOUNDED}
+    at = [[pools.intersection(stations_of(network, v.station)) for v in route.visits] for route in network.routes]
+    found: set[int] = set()
+    while True:
+        lasting = set(endless)
+        for route, pools_at in zip(network.routes, at, strict=True):
+            waits = [set() if v.releases else of - found for v, of in zip(route.visits, pools_at, strict=True)]
+            for v, visit in enumerate(route.visits):
+                if pools_at[v] and not visit.releases and not _comes_back(route, v, waits):
+                    lasting -= pools_at[v]
+        if lasting == found:
+            return frozenset(found)
+        found = lasting
 
 
-def _comes_back(route: Route, take: int, pools_at: Sequence[Collection[int]]) -> bool:
+def _comes_back(route: Route, take: int, waits_at: Sequence[Collection[int]]) -> bool:
     """Whether a token taken at a visit is returned by its own branch or a later stage.
 
-    There may be no other pool between, and nothing at which the branch may stop.
+    There may be no other pool between at which it may wait forever, and nothing at which the branch may stop.
     """
     stage, last = route.places[take]
     if _may_stop_after(route.visits[take]):
@@ -112,7 +118,7 @@ def _comes_back(route: Route, take: int, pools_at: Sequence[Collection[int]]) ->
     for v in (*range(take + 1, last + 1), *(v for v, (s, _) in enumerate(route.places) if s > stage)):
         if route.visits[v].releases and route.visits[v].station == route.visits[take].station:
             return _is_made_with(route.visits[v], route.visits[take])
-        if pools_at[v] or _may_stop_after(route.visits[v]):
+        if waits_at[v] or _may_stop_after(route.visits[v]):
             return False
     return False
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from models.capabilities import Effect, Growth
 from models.store import Spec, required, store_of
+from models.work import WORKERS
 from sim.analysis.capacity import capacity_of
 from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.json_form import to_json
@@ -273,9 +274,10 @@ def _ends(figure: Figure) -> list[float]:
 
 
 def _busiest(run: Run) -> dict[str, Any]:
-    """Return role and utilisation of the busiest station with a limited number of servers."""
+    """Return role and utilisation of the busiest station with a limited number of servers that requests may need."""
     assert run.stations is not None
-    limited = [row for row in run.stations.to_pylist() if row["servers"] is not None]
+    rows = run.stations.to_pylist()
+    limited = [row for row in rows if row["servers"] is not None and row["role"] != WORKERS]
     most = max(limited, key=lambda row: float(row["utilization"]))
     return {name: most[name] for name in ("role", "utilization")}
 

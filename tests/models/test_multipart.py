@@ -96,9 +96,7 @@ def test_an_object_of_too_many_parts_is_refused():
         compile_spec(minio(part_size="5MiB"), trace_of(["PUT"], ["k"], size_bytes=50_000 * MIB + 1))
 
 
-@pytest.mark.parametrize(("store", "name"), [("swift", "Swift"), ("bob", "Bob")])
-def test_stores_whose_models_have_no_uploads_refuse_them(store, name):
-    data = {"store": store, "workload": {"operations": 1, "object_size": "4KiB"}, "client": {"multipart": {}}}
-    data |= {"hosts": {"count": 3}}
-    with pytest.raises(InputError, match=f"client.multipart: is not modelled for {name}; allowed is null"):
-        spec_of(data, "spec")
+def test_a_store_whose_model_has_no_uploads_refuses_them():
+    data = {"store": "bob", "workload": {"operations": 1, "object_size": "4KiB"}, "client": {"multipart": {}}}
+    with pytest.raises(InputError, match=r"client\.multipart: is not modelled for Bob; allowed is null"):
+        spec_of(data | {"hosts": {"count": 3}}, "spec")

@@ -145,6 +145,13 @@ CASES = (
         "minio/nvme-8x8",
     ),
     Case(
+        "minio-nvme32",
+        "MinIO on 32 hosts with 8 NVMe drives and 100 Gbit/s each (i3en.24xlarge), EC:4, its own speedtest on the "
+        "hosts, 2021-12-29: MinIO, Updated NVMe benchmark, blog.min.io/nvme_benchmark",
+        0.2,
+        "reference/minio-nvme32",
+    ),
+    Case(
         "rustfs-3node",
         "RustFS 1.0.1, a store built like MinIO, on 3 virtual machines with 2 drives each, warp on one of them: bytes "
         "on links and drives for each byte stored, means of the machines over the process of warp (some 10 % too low); "

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 import scipy.optimize
 from numpy.typing import NDArray
 
@@ -15,9 +14,10 @@ from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.placement_rows import PARALLEL_STREAMS
 from models.ceph.spec import CephSpec
 from models.devices.devices import Device
+from models.devices.waiting import waiting_accesses
 from models.network.placement import key_hashes
 from traces.tables import GET, PUT
-from traces.trace import Pacing, Trace
+from traces.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,6 @@ class DiskLoad:
 def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
     """Return the load of the drives by a Trace.
 
-    Clients of a closed loop have one request each, which waits for the slowest of its k accesses: on average 1/H of
-    them are still at drives, with the harmonic number H of k, if their times are independent and exponential (Nelson
-    and Tantawi, IEEE Transactions on Computers 37(6), 1988; from memory). Time that requests are elsewhere is left
-    out. In an open loop an M/M/1 queue of the mean rate has ``u / (1 - u)`` accesses.
-
     Args:
         device: the data device; seeks over all of a hard disk, one access at a time.
     """
@@ -73,12 +68,8 @@ def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
         return DiskLoad()
     fraction = float(accesses[writes].sum()) / total
     chosen = _chosen(trace) if spec.osd.backend == "filestore" else (math.inf, 0.0)
-    clients = _clients(trace.pacing)
-    if clients is not None:
-        harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
-        return DiskLoad(fraction, clients * float((accesses / harmonic).mean()) / drives, *chosen)
-    at_once = total / len(trace) / drives
-    return DiskLoad(fraction, _waiting(trace, at_once, _access_s(spec, trace, device, fraction)), *chosen)
+    access_s = _access_s(spec, trace, device, fraction)
+    return DiskLoad(fraction, waiting_accesses(trace, accesses, drives, access_s), *chosen)
 
 
 def _chosen(trace: Trace) -> tuple[float, float]:
@@ -107,21 +98,3 @@ def _access_s(spec: CephSpec, trace: Trace, device: Device, write_fraction: floa
     chunk = spec.pools.data.chunk_bytes(round(min(mean_bytes, RGW_OBJECT_BYTES) if spec.access.cuts else mean_bytes))
     read_s, write_s = (demand.constant + demand.per_byte * chunk for demand in (device.read, device.write))
     return write_fraction * write_s + (1 - write_fraction) * read_s
-
-
-def _waiting(trace: Trace, at_once: float, access_s: float) -> float:
-    """Return the mean number of accesses at a drive in an open loop whose requests have `at_once` at each drive."""
-    span_s = float(trace.arrival_s[-1]) if len(trace) else 0.0
-    if len(trace) < 2 or not span_s:
-        return len(trace) * at_once
-    used = len(trace) / span_s * at_once * access_s
-    return used / (1 - used) if used < 1 else math.inf
-
-
-def _clients(pacing: Pacing) -> int | None:
-    """Return the number of clients of closed loops; None for an open loop or a mixed one with such a group."""
-    if pacing.loop == "mixed":
-        counts = [_clients(group) for _, group in pacing.groups]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
-    return pacing.clients if pacing.loop == "closed" else None

@@ -37,8 +37,9 @@ def failed_osds(fault: OsdDown | HostDown, spec: CephSpec) -> frozenset[int]:
     """Return the OSDs that fail."""
     if isinstance(fault, OsdDown):
         return frozenset([fault.osd])
-    osds = spec.osds_per_host
-    return frozenset(range(fault.host * osds, (fault.host + 1) * osds))
+    osds, own = spec.osds_per_host, spec.index_osds_per_host
+    of_index = range(spec.osds + fault.host * own, spec.osds + (fault.host + 1) * own)
+    return frozenset([*range(fault.host * osds, (fault.host + 1) * osds), *of_index])
 
 
 def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:

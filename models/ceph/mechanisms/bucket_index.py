@@ -1,6 +1,10 @@
 """The index of a bucket: number of shards, when more are needed, and the entries that a LIST reads.
 
-A shard is one RADOS object, so its primary OSD executes one operation on it at a time.
+A shard is one RADOS object, so its primary OSD executes one operation on it at a time. An operation locks it until all
+replicas have committed, if it counts as a read of data and a write (RWEXCL, PrimaryLogPG::get_rw_locks). Calls of
+classes no longer do since 16.2.15, 17.2.8 and 18.2.2 (ceph pull requests 54593 to 54595, after 45852). Operations are
+then pipelined: one waits, with its worker, until the transaction of the one before was submitted to RocksDB, which
+kv_sync does when it begins a batch (BlueStore::Onode::flush, _txc_apply_kv).
 Sources: ceph `src/rgw/driver/rados/rgw_reshard.cc` (`RGWBucketReshard::calculate_preferred_shards`), `rgw_rados.cc`
 (`RGWRados::calc_ordered_bucket_list_per_shard`, 19.2.6) and `src/common/options/rgw.yaml.in`.
 """
@@ -38,6 +42,11 @@ def default_rounding(release: Release) -> Rounding:
     Before, powers of two, as in the published series of RHCS 3.3 (16 to 512 shards).
     """
     return "prime" if since(release, "nautilus") else "power of two"
+
+
+def default_pipelined(release: Release) -> bool:
+    """Return whether operations on a shard are pipelined in all point releases: since Squid."""
+    return since(release, "squid")
 
 
 def default_min_shards(release: Release) -> int:

@@ -60,6 +60,7 @@ class _Kernel:
             roles=len(network.roles),
             paths=program.paths,
             tied=any(route.policy.tied_after_s < math.inf for route in network.routes),
+            early=any(visit.early for route in network.routes for visit in route.visits),
             position_bits=(max(len(route.visits) for route in network.routes) - 1).bit_length(),
             attempt_bits=(max(route.policy.attempts for route in network.routes) - 1).bit_length(),
             seed=program.seed,

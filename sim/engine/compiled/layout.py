@@ -44,7 +44,8 @@ def _station(s: Station, role: int) -> tuple[float, ...]:
     caches = (s.caches.cold_penalty_s, s.caches.warm_up_s, s.caches.decay_s) if s.caches else (0.0, 1.0, 1.0)
     return (
         s.discipline.code, role, s.servers, s.queue_limit, s.poll_limit,
-        s.shares_server * s.parts, s.batch_item_s, s.poll_s, s.setup_s,
+        s.shares_server * s.parts, s.batch_item_s, s.flush_s, s.poll_s, s.period_s,
+        s.queue_s, s.queued_each_s, s.setup_s,
         s.age_bias, *caches,
     )  # fmt: skip
 
@@ -67,7 +68,8 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
     for route in network.routes:
         first_stage, first_position = len(stages), len(positions)
         for visit, (i, (stage_of, last)) in zip(route.visits, enumerate(route.places), strict=True):
-            positions.append((first_stage + stage_of, i == last, visit.releases, visit.ties, visit.timer, visit.claims))
+            flags = visit.releases + visit.early, visit.ties, visit.timer, visit.claims, visit.flushes
+            positions.append((first_stage + stage_of, i == last, *flags))
         for stage, firsts in zip(route.stages, route.forks, strict=True):
             stages.append((stage.need, stage.delivers, len(branch_first), len(branch_first) + len(firsts)))
             branch_first += firsts

@@ -111,8 +111,9 @@ def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
 STATION = Record("StationLayout", "A station.", (
     *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit="",
               shares_server="number of parts of a batch, if with the station before it; 0: not shared"),
-    *_numbers("float64", batch_item_s="", poll_s="0: waiting jobs do not poll", setup_s="", age_bias="",
-              cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
+    *_numbers("float64", batch_item_s="", flush_s="", poll_s="0: waiting jobs do not poll",
+              period_s="0: the scenario opens a gate", queue_s="0: none", queued_each_s="", setup_s="",
+              age_bias="", cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
 ))  # fmt: skip
 ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
     *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",
@@ -123,8 +124,8 @@ ROUTE = Record("RouteLayout", "The stages of a request type, and its client's po
 STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
                _numbers("int64", need="", delivers="", first_branch="", end_branch=""))  # fmt: skip
 POSITION = Record("PositionLayout", "A visit's place in its route.",
-                  _numbers("int32", stage="", is_last="of its branch", releases="", ties="", timer="",
-                           claims=""))  # fmt: skip
+                  _numbers("int32", stage="", is_last="of its branch", releases="2: early", ties="", timer="",
+                           claims="", flushes=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                _numbers("int64", choice="", members="", positions="", first_member="in member_station",
                         rows="0: members are stations", columns="", first_row="in placement_station"))  # fmt: skip
@@ -147,7 +148,8 @@ SHEET = Record("Sheet", "A chunk of requests of a source; see models/network/dem
 PROGRAM = Record("Program", "Everything that is constant during a run.", (
     *_numbers("int64", open_loop="whether the first source is one", clients="of all closed loops",
               classes="of priority", roles="", paths="record critical paths",
-              tied="some route has tied attempts", position_bits="of a token", attempt_bits="of a token"),
+              tied="some route has tied attempts", early="some visit releases early",
+              position_bits="of a token", attempt_bits="of a token"),
     Field("seed", "uint64"),
     Array("loops", LOOP, "the further sources"),
     Array("stations", STATION), Array("weights", "float64", "stations x classes"),

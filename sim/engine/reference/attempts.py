@@ -15,11 +15,11 @@ from models.network.demand_sheet import PASSES_BY, bound_of
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
 from sim.engine.latency_histogram import LatencyBins
 from sim.engine.outcome import JITTER_STREAM, Failure, Program
-from sim.engine.reference.disciplines import SERVERS
+from sim.engine.reference.disciplines import SERVERS, Pool
 from sim.engine.reference.load_balancer import LoadBalancer
 from sim.engine.reference.requests import Attempt, Job, Request
 from sim.engine.reference.results import Results
-from sim.engine.reference.stations import Clock
+from sim.engine.reference.stations import Clock, Server
 from traces.random_streams import mixed
 
 
@@ -37,6 +37,8 @@ class Attempts:
         self.roles, self.clock_s = network.roles, 0.0
         self.client_is_free: Callable[[int], None]
         self.tied = any(route.policy.tied_after_s < math.inf for route in network.routes)
+        self.early = any(visit.early for route in network.routes for visit in route.visits)
+        self.notes_service = self.tied or self.early
         self.servers = [
             SERVERS[station.discipline](station, clock, self, partial(mixed, program.seed, i), network.classes)
             for i, station in enumerate(network.stations)
@@ -185,16 +187,25 @@ class Attempts:
             job.position += 1
             visit += 1
         job.demand = request.demands[visit]
-        station = request.stations[visit]
+        server = self._server(attempt, job.position)
+        if server is None:
+            self.refuse_soon(job, Failure.NO_MEMBER)
+            return
+        job.server = server
+        server.enter(job)
+
+    def _server(self, attempt: Attempt, position: int) -> Server | None:
+        """Return where a visit takes place; None: no member of its group is present."""
+        request = attempt.request
+        station = request.stations[attempt.first + position]
         if station < 0:
             bound = bound_of(station)
             member = self._member(attempt, bound.group)
             if member < 0:
-                self.refuse_soon(job, Failure.NO_MEMBER)
-                return
+                return None
             station = self.balancers[bound.group].station(request.key_hash, member, bound.position)
-        job.server = self.servers[station]
-        job.server.enter(job)
+        server: Server = self.servers[station]
+        return server
 
     def _member(self, attempt: Attempt, group: int) -> int:
         """Return the member to which the attempt is bound; binds it first if necessary."""
@@ -323,6 +334,22 @@ class Attempts:
 
     def served(self, job: Job) -> None:
         """Record that the service of a job has begun; at a tied visit, cancel the other attempts."""
+        self._cancel_the_tied(job)
+        if self.early:
+            self._return_early(job.attempt, job.position)
+
+    def _return_early(self, attempt: Attempt, position: int) -> None:
+        """Make the release that follows a visit whose service begins, if it is an early one."""
+        release = position + 1
+        if position == attempt.places[position][1] or not attempt.visits[release].early:
+            return
+        if attempt.request.demands[attempt.first + release] == PASSES_BY:
+            return
+        pool = self._server(attempt, release)
+        if isinstance(pool, Pool) and pool.release(attempt, release):
+            attempt.returned.add(release)
+
+    def _cancel_the_tied(self, job: Job) -> None:
         attempt = job.attempt
         request = attempt.request
         if attempt.over or request.route.policy.tied_after_s == math.inf or not request.route.visits[job.position].ties:

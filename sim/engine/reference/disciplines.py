@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -129,11 +130,16 @@ class GroupCommit(Server):
             self._commit([job])
 
     def _commit(self, batch: list[Job]) -> None:
-        duration = (batch[0].demand + (len(batch) - 1) * self.station.batch_item_s) / self.speed
+        station, parts = self.station, self.station.parts
+        duration = batch[0].demand + (len(batch) - 1) * station.batch_item_s
+        if station.flush_s and any(job.attempt.visits[job.position].flushes for job in batch):
+            duration += station.flush_s
+            parts += 1
+        duration /= self.speed
         self.busy_s += duration
-        if self.station.shares_server:
-            self.parts_left = self.station.parts - 1
-            self.part_s = duration = duration / self.station.parts
+        if station.shares_server:
+            self.parts_left = parts - 1
+            self.part_s = duration = duration / parts
         self.clock.at(self.clock._now + duration, self._depart, batch)
         for job in batch:
             self._begin(job)
@@ -175,12 +181,16 @@ class GroupCommit(Server):
 
 class ProcessorSharing(Server):
     """Virtual time: all jobs gain attained service at the same rate, so they depart in order of the attained service at
-    which they are done."""
+    which they are done.
+
+    A job waits before that for the work in the queue: `left_s` is the work of all jobs that is not done.
+    """
 
     def __init__(self, station: Station, clock: Clock, jobs: Jobs, draw: Callable[[int], int], classes: int):
         super().__init__(station, clock, jobs, draw, classes)
         self.present: list[tuple[float, int, Job]] = []
-        self.attained_s = self.last_s = 0.0
+        self.behind = self.joined = 0
+        self.attained_s = self.last_s = self.left_s = 0.0
         self.version = 0
 
     def die(self) -> None:
@@ -188,7 +198,8 @@ class ProcessorSharing(Server):
         self.settle(self.clock._now)
         while self.present:
             self.jobs.refuse_soon(heappop(self.present)[2], Failure.STATION_DOWN)
-        self.attained_s = 0.0
+        self.attained_s = self.left_s = 0.0
+        self.behind = 0
         self.version += 1
 
     def set_speed(self, speed: float) -> None:
@@ -203,6 +214,9 @@ class ProcessorSharing(Server):
             self.busy_s += min(present, self.servers) * elapsed
             self.waiting_s += max(present - self.servers, 0) * elapsed
             self.attained_s += elapsed * self._rate()
+        if self.station.queue_s:
+            self.waiting_s += self.behind * elapsed
+            self.left_s = max(self.left_s - min(present, self.servers) * elapsed * self.speed, 0.0)
         self.last_s = now_s
 
     def idles_with_queue(self) -> bool:
@@ -216,9 +230,32 @@ class ProcessorSharing(Server):
 
     def _admit(self, job: Job) -> None:
         self.settle(self.clock._now)
-        heappush(self.present, (self.attained_s + job.demand, self.visits, job))
-        self._schedule()
+        wait_s = 0.0
+        if self.station.queue_s:
+            jobs = len(self.present) + self.behind
+            queued_s = min(self.left_s, jobs * self.station.queued_each_s) if jobs else 0.0
+            wait_s = min(queued_s / self.servers, self.station.queue_s) / self.speed
+            self.left_s += job.demand
+        if wait_s:
+            self.behind += 1
+            self.clock.at(self.clock._now + wait_s, self._reach, job)
+        else:
+            self._join(job)
         self._begin(job)
+
+    def _reach(self, event: simpy.Event) -> None:
+        job = event._value
+        if job.life != self.died:
+            self.jobs.refuse(job, Failure.STATION_DOWN)
+            return
+        self.settle(self.clock._now)
+        self.behind -= 1
+        self._join(job)
+
+    def _join(self, job: Job) -> None:
+        self.joined += 1
+        heappush(self.present, (self.attained_s + job.demand, self.joined, job))
+        self._schedule()
 
     def _rate(self) -> float:
         present = len(self.present)
@@ -254,9 +291,8 @@ class Pool(NoService):
 
     def _admit(self, job: Job) -> None:
         if job.attempt.request.route.visits[job.position].releases:
-            taken = [p for p, pool in sorted(job.attempt.held.items()) if pool is self and p < job.position]
-            if taken:
-                self.give_back(job.attempt, taken[0])
+            if job.position not in job.attempt.returned:
+                self.release(job.attempt, job.position)
             self.jobs.go_on_soon(job)
         elif self.busy < self.servers:
             self.settle(self.clock._now)
@@ -266,6 +302,13 @@ class Pool(NoService):
             self._wait(job)
         else:
             self.jobs.refuse_soon(job, Failure.QUEUE_FULL)
+
+    def release(self, attempt: Attempt, position: int) -> bool:
+        """Return the token that was taken first, by a visit before this one; return whether there is one."""
+        taken = [p for p, pool in attempt.held.items() if pool is self and p < position]
+        if taken:
+            self.give_back(attempt, min(taken))
+        return bool(taken)
 
     def give_back(self, attempt: Attempt, position: int) -> None:
         """Return the token that an attempt took at this visit; it is granted to the first waiting job."""
@@ -291,7 +334,10 @@ class Gate(NoService):
     def enter(self, job: Job) -> None:
         self.visits += 1
         job.since = self.clock._now
-        if not self.down:
+        period_s = self.station.period_s
+        if period_s:
+            self.clock.at((math.floor(self.clock._now / period_s) + 1) * period_s, self._look_again, job)
+        elif not self.down:
             self.jobs.go_on_soon(job)
         elif self.station.poll_s:
             job.polls = 1

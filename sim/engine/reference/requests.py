@@ -47,7 +47,7 @@ class Attempt:
 
     __slots__ = (
         "began_s", "bindings", "cancelled", "claimed", "done", "failed", "first", "held", "live", "number", "over",
-        "path_s", "places", "priority", "request", "spent", "stage", "visits", "waiting",
+        "path_s", "places", "priority", "request", "returned", "spent", "stage", "visits", "waiting",
     )  # fmt: skip
 
     def __init__(self, request: Request, number: int, began_s: float):
@@ -62,6 +62,7 @@ class Attempt:
         self.waiting: dict[int, Job] = {}  # jobs in queues, by visit
         self.bindings: dict[int, int] = {}  # group: member
         self.held: dict[int, Any] = {}  # pools whose tokens it holds, by the visit that took them
+        self.returned: set[int] = set()  # visits whose tokens were returned early
 
 
 class Job:

@@ -39,7 +39,7 @@ class Clock(simpy.Environment):
 class Jobs(Protocol):
     """What servers call for a job; implemented in `sim/engine/reference/attempts.py`."""
 
-    tied: bool
+    notes_service: bool
 
     def leave(self, job: Job) -> None:
         """End the visit."""
@@ -54,7 +54,7 @@ class Jobs(Protocol):
         """Fail the job's branch in a separate event."""
 
     def served(self, job: Job) -> None:
-        """Record that service has begun; called if some attempts are tied."""
+        """Record that service has begun; called if `notes_service`."""
 
 
 class Server:
@@ -66,7 +66,7 @@ class Server:
         self.queue: deque[Job] = deque()
         self.live = self.busy = self.visits = 0  # live: jobs in the queue that are not cancelled
         self.busy_s = self.waiting_s = 0.0
-        self.down, self.died, self.tied = False, 0, jobs.tied
+        self.down, self.died, self.notes_service = False, 0, jobs.notes_service
         self.deaths: list[float] = []
         self.caches, self.warm_fraction, self.warm_at = station.caches, 1.0, 0.0
         self.pair: tuple[Server, ...] = ()  # with the station that uses the same server, the earlier one first
@@ -191,7 +191,7 @@ class Server:
         self.busy_s += duration
         clock.at(clock._now + duration, self._depart, job)
         job.began, job.life = clock._now, self.died  # like `_begin`, inlined because a call per visit is slow
-        if self.tied:
+        if self.notes_service:
             self.jobs.served(job)
 
     def _depart(self, event: simpy.Event) -> None:
@@ -200,5 +200,5 @@ class Server:
     def _begin(self, job: Job) -> None:
         """Record that the service of a job has begun."""
         job.began, job.life = self.clock._now, self.died
-        if self.tied:
+        if self.notes_service:
             self.jobs.served(job)

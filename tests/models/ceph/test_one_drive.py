@@ -13,7 +13,6 @@ from sim.engine.reference import engine as simpy_engine
 from tests.ceph_clusters import READ, WITH_DB, WRITE, ceph, compiled, latency_s, steady
 from tests.sim.engine.test_engines import assert_identical
 from tests.small_traces import trace_of
-from traces.errors import InputError
 
 DEFERRED = ("bluestore.prefer_deferred_size=64KiB", "bluestore.min_alloc_size=4KiB", "hosts.count=3", "hosts.drives=1")
 
@@ -51,6 +50,17 @@ def test_a_commit_waits_for_data_of_another_object():
     assert first >= alone and second > first + 0.04, "one drive writes both objects, and commits in between"
 
 
+def test_data_are_flushed_before_their_commit():
+    flush = ("device.flush=9ms",)
+    for size, flushes in ((128 << 10, 1), (4096, 0)):  # those of 4 KiB are deferred
+        without, with_flush = (latency_s(ceph(*DEFERRED, *settings), "PUT", size) for settings in ((), flush))
+        assert with_flush - without == pytest.approx(2 * 9e-3 + flushes * 3e-3), (
+            "that of the entry, and that of the data"
+        )
+    own_log = [latency_s(ceph(*WITH_DB, *settings), "PUT", 128 << 10) for settings in ((), flush)]
+    assert own_log[0] == own_log[1], "the flush of a drive without the log is not modelled"
+
+
 def test_a_large_access_is_several():
     mib = 1 << 20
     whole, parts = (latency_s(ceph(*limit), "GET", mib) for limit in ((), ("device.max_access=64KiB",)))
@@ -71,6 +81,10 @@ def test_deferred_writes_go_together_at_the_end_of_the_interval():
     assert at_once.end_s[5] - at_s[5] < took_s[5] - 2 * WRITE
 
 
-def test_an_interval_is_no_shorter_than_its_actions_can_be_planned():
-    with pytest.raises(InputError, match=r"defer_interval: is 0\.001 s; allowed are 0s, and at least 0\.036 s for"):
-        ceph("bluestore.defer_interval=1ms")
+def test_deferred_writes_go_in_batches_however_long_a_trace_is():
+    spec = ceph(*DEFERRED, "bluestore.defer_interval=1s")
+    begins_s = 2 * 86_400
+    at_s = [0.1, 0.3, 0.5, 0.7, 0.9001, 1.0005]
+    late = run(spec, [0.0, *(begins_s + at for at in at_s)], 4096)
+    early = run(spec, at_s, 4096)
+    assert late.end_s[1:] - begins_s == pytest.approx(early.end_s, abs=1e-6)

@@ -17,6 +17,7 @@ from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.models.minio.test_compile import FREE
 from tests.small_traces import trace_of
+from traces.errors import InputError
 
 NIC, LATENCY_S, WAY_S = 1e8, 1e-3, 2e-4
 CPU_S = {"GET": 4e-4, "PUT": 3e-4, "HEAD": 5e-4, "DELETE": 6e-4, "LIST": 7e-4}
@@ -108,6 +109,20 @@ def test_the_nic_of_clients_by_hand(op):
     proxied = [cluster(client={"placement": place}, distribution="proxy") for place in ("own", "storage_hosts")]
     own, on_hosts = (ran(spec, op, size)[0].end_s[0] for spec in proxied)
     assert own == pytest.approx(on_hosts)
+
+
+@pytest.mark.parametrize("op", ["GET", "PUT"])
+def test_clients_of_their_own_host_use_no_network(op):
+    """The transfer between client and host, on network and NIC in parallel, takes no time."""
+    on_hosts = {"client": {"placement": "storage_hosts"}, "network": {"latency": 0.01, "bandwidth": 1e8}}
+    local, other = (ran(cluster(distribution=d, **on_hosts), op, MIB)[0].end_s[0] for d in ("local", "round_robin"))
+    assert other - local == pytest.approx(2 * 0.01 + max(MIB / 1e8, 3 / 4 * MIB / NIC))
+
+
+@pytest.mark.parametrize("client", [{}, {"placement": "storage_hosts", "hosts": [0]}])
+def test_clients_elsewhere_have_no_host_of_their_own(client):
+    with pytest.raises(InputError, match="distribution: local requires clients on all hosts"):
+        cluster(distribution="local", client=client)
 
 
 def test_clients_on_the_only_host_use_no_nic():

@@ -101,6 +101,17 @@ def test_the_number_of_workers_and_the_busiest_drive_limit_healing():
     assert took_s(workers=1, cpu="1s") == pytest.approx(took_s(workers=1, pause="1s"))
 
 
+def test_the_listing_reads_one_object_at_a_time_on_each_drive():
+    """A drive other than the new one has one token for the listing, which is taken and returned for each object."""
+    program = program_of(healing(4096, objects=64, healing={"workers": 64}))
+    outcome = compiled_engine.run(program)
+    names = [s.name for s in program.network.stations]
+    tokens = [n for n, name in enumerate(names) if name.endswith("lists")]
+    assert [program.network.stations[n].servers for n in tokens] == [1] * 8
+    used = [int(outcome.visits[n]) for n in tokens]
+    assert sorted(used) == [0] + [2 * 64] * 7
+
+
 def test_sets_have_equal_parts_of_the_objects():
     spec = healing(4096, erasure={"set_size": 4})
     assert len(program_of(spec).background[0].arrival_s) == OBJECTS / 2
@@ -130,6 +141,20 @@ def test_reads_do_without_the_new_drive_until_it_is_healed():
     assert reads(20) == pytest.approx(1, abs=0.35)
 
 
+@pytest.mark.parametrize(
+    ("op", "at_s", "others", "least", "most"),
+    [("GET", 6.5, (), 70, 130), ("HEAD", 6.5, (), 70, 130), ("PUT", 6.5, (), 0, 0), ("GET", 0.1, (), 0, 0),
+     ("GET", 6.5, ({"kind": "drive_down", "drive": 0, "at": 0.2},), 0, 0)],
+)  # fmt: skip
+def test_half_of_the_reads_try_to_heal_an_object_that_a_new_drive_does_not_have(op, at_s, others, least, most):
+    """The drive is found at 6 s. Nothing is tried by writes, before, and while another drive is offline."""
+    spec = cluster(faults=[REPLACED, *others], stored={"objects": 10**6, "bytes_each": 4096})
+    program = program_of(spec, arrival_s=at_s + 1e-3 * np.arange(200), op=op)
+    visits = compiled_engine.run(program).visits
+    tried = sum(int(visits[n]) for n, s in enumerate(program.network.stations) if s.role == "healing")
+    assert least <= tried <= most
+
+
 def test_writes_do_without_the_new_drive_until_it_is_found():
     """It is absent from 0.5 s, back at 1 s and found at 6 s; healing its only object takes less than 1 s."""
     spec = healing(4096, objects=1)
@@ -154,10 +179,10 @@ def test_the_scanner_visits_each_object_in_sixteen_cycles():
     assert background.rate_ops == pytest.approx(1 / (101 * META_READ_S + 0.1))
 
 
-@pytest.mark.parametrize("size", [4096, 8 * MIB])
-def test_engines_agree_on_maintenance(size):
+@pytest.mark.parametrize(("op", "size"), [("PUT", 4096), ("PUT", 8 * MIB), ("GET", 4096), ("GET", 8 * MIB)])
+def test_engines_agree_on_maintenance(op, size):
     spec = healing(size, scanner={"speed": "fastest", "cycles": 1})
-    program = program_of(spec, arrival_s=np.arange(0, 20, 0.1), op="PUT")
+    program = program_of(spec, arrival_s=np.arange(0, 20, 0.1), op=op, size=size)
     fast, plain = compiled_engine.run(program), simpy_engine.run(program)
     assert np.array_equal(fast.end_s, plain.end_s)
     assert np.array_equal(fast.background_end_s, plain.background_end_s)

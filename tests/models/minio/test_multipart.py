@@ -93,6 +93,33 @@ def test_all_bytes_pass_the_links():
         assert busy_s[1] == pytest.approx(busy_s[0], rel=max(more, 1e-9)), role
 
 
+def test_a_get_reads_one_part_after_the_other():
+    """20 MiB in parts of 5 MiB: the client has all bytes of a part before the next one is read.
+
+    A block of a part is read by two accesses; the first one before any of it is sent, others meanwhile.
+    """
+    byte_s, took_s = 1e-7, []
+    for multipart in ({"part_size": "5MiB", "threshold": "5MiB"}, None):
+        hosts = {"cpu": {"GET": 0.0, "PUT": 0.0}, "nic": 1e12}
+        spec = alone(multipart, hosts=hosts, network={"bandwidth": 1 / byte_s})
+        spec = spec.model_copy(update={"drives": spec.drives.model_copy(update={"direct": True})})
+        outcome, _ = ran(spec, "GET", 20 * MIB)
+        took_s.append(float(outcome.end_s[0]))
+        if multipart:
+            assert outcome.first_byte_s[0] == pytest.approx(3 * READ_S, rel=1e-3)
+    assert took_s[0] == pytest.approx(READ_S + 4 * 2 * READ_S + 20 * MIB * byte_s, rel=1e-3)
+    assert took_s[0] - took_s[1] > 3 * 2 * READ_S
+
+
+@pytest.mark.parametrize(("size", "length", "parts"), [(20, 20, 4), (20, 11, 3), (20, 4, 0), (5, 5, 0)])
+def test_a_range_reads_the_parts_that_it_needs(size, length, parts):
+    spec = cluster(client={"multipart": {"part_size": "5MiB", "threshold": "5MiB"}})
+    trace = trace_of(["GET"], ["k"], size_bytes=size * MIB, range_start_bytes=0, range_bytes=length * MIB)
+    network, requests = compile_spec(spec, trace)
+    name = network.routes[requests.route[0]].name
+    assert name.endswith(f" in {parts} parts") if parts else "parts" not in name
+
+
 def test_page_caches_have_the_metadata_of_an_upload():
     cached, read = (
         alone({"part_size": "5MiB", "threshold": 0}, hosts={"page_cache": {"size": size}} if size else {})

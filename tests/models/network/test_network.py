@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,8 @@ PAIR = Group(Choice.RANDOM, np.array([[0], [0]], np.int32))
         (lambda: Network((STATION,), (), scenario=(Action(Kind.DOWN, 1),)), "station that does not exist"),
         (lambda: Network((STATION,), (), scenario=(Action(Kind.SHUT, 0),)), "gates"),
         (lambda: Network((GATE,), (), scenario=(Action(Kind.DOWN, 0),)), "gates"),
+        (lambda: Network((replace(GATE, period_s=1.0),), (), scenario=(Action(Kind.SHUT, 0),)), "periodically"),
+        (lambda: Station("p", "pool", Discipline.POOL, period_s=1.0), "gate without polls"),
         (lambda: Network((POOL,), (), scenario=(Action(Kind.DOWN, 0),)), "pools"),
         (lambda: Network((STATION,), (), groups=(PAIR,), scenario=(Action(Kind.LEAVE, 0, member=2),)), "member"),
         (lambda: Network((STATION,), (Route("r", (single(Visit(Bound(0), ServiceDemand())),)),)), "in no group"),

@@ -128,13 +128,17 @@ def later_writes(token: Discipline, held_over: tuple[Visit, ...] = ()) -> Networ
     return Network(stations, (Route("PUT", (turn, Stage((responded, later), 1))),))
 
 
-def test_work_behind_a_pool_that_gives_its_tokens_back_counts():
-    network, requests = later_writes(Discipline.POOL), closed(4000, 0.0, seed=1, clients=8)
+OTHER_TOKEN = Visit(3, constant(0.0)), Visit(3, constant(0.0), releases=True)
+
+
+@pytest.mark.parametrize("held_over", [(), OTHER_TOKEN])
+def test_work_behind_a_pool_that_gives_its_tokens_back_counts(held_over):
+    network, requests = later_writes(Discipline.POOL, held_over), closed(4000, 0.0, seed=1, clients=8)
     found = bounds(network, requests)
     assert (found.bottleneck, found.max_throughput_ops) == ("disk", 1.0)
     assert 4000 / simulated(network, requests).clock_s == pytest.approx(1.0, rel=0.01)
 
 
 def test_work_behind_a_pool_that_may_be_held_for_ever_does_not_count():
-    over = (Visit(3, constant(0.0)), Visit(3, constant(0.0), releases=True))
-    assert bounds(later_writes(Discipline.POOL, over), closed(400, 0.0, seed=1, clients=8)).bottleneck == "cpu"
+    kept = OTHER_TOKEN[:1]
+    assert bounds(later_writes(Discipline.POOL, kept), closed(400, 0.0, seed=1, clients=8)).bottleneck == "cpu"

@@ -24,7 +24,7 @@ POLICIES = {
 def _few(workload):
     """Changes of a workload that leave few requests; of closed groups, a duration alone limits the number."""
     if "groups" in workload:
-        return ["workload.duration=3s"]
+        return ["workload.duration=300ms"]
     return [*(["workload.duration=null"] if "duration" in workload else []), "workload.operations=300"]
 
 

@@ -41,6 +41,13 @@ def test_gate_is_shut_for_a_while(poll_s, poll_limit, ends_s, waiting_s):
     assert ((run.failure == Failure.GATE_SHUT) == (run.end_s == 4.0)).all()
 
 
+def test_gate_opens_periodically():
+    gate = Station("g", "gate", Discipline.GATE, period_s=2.0)
+    run = once(job(gate, 0.0), 0, 0.5, 1.5, 2, 2.5, 7)
+    assert run.end_s.tolist() == [2, 2, 2, 4, 4, 8]
+    assert run.waiting_s.tolist() == [2 + 1.5 + 0.5 + 2 + 1.5 + 1]
+
+
 def test_slow_queue_starts_at_the_next_service():
     slow, fast = Action(Kind.SPEED, 0, 1.5, value=0.5), Action(Kind.SPEED, 0, 5.0, value=2.0)
     run = once(job(fifo("s"), 1.0, slow, fast), 0, 0, 0, 0, 0)

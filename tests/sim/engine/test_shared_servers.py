@@ -77,6 +77,17 @@ def test_all_data_that_wait_are_served_before_the_next_part_and_commits_after_th
     assert outcome.end_s == pytest.approx([0.6, 0.2, 0.3, 0.9, 0.5])
 
 
+def test_a_flush_of_any_member_is_a_part_more_of_the_batch():
+    commit = ServiceDemand(constant=0.3)
+    flush = Route("flush", (single(Visit(1, commit, flushes=True)),))
+    of = network(replace(LOG, parts=3, flush_s=0.1))
+    of = replace(of, routes=(*of.routes, flush))
+    # A batch without a flush, then one with, of four parts, after the first of which the data are written.
+    outcome = run(of, [(0.0, 1), (0.1, 1), (0.2, 2), (0.35, 0)])
+    assert outcome.end_s == pytest.approx([0.3, 0.81, 0.81, 0.3 + 0.41 / 4 + 0.1])
+    assert outcome.busy_s == pytest.approx([0.1, 0.3 + 0.41])
+
+
 def test_parts_without_data_between_are_one_commit():
     whole, parted = (run(network(log), [(0.0, 1), (0.1, 1), (0.2, 1), (1.0, 0)]) for log in (LOG, PARTS))
     assert parted.end_s == pytest.approx(whole.end_s)

@@ -209,6 +209,11 @@ def _shape_ends(
     _batch(["tc", "-n", network.bridge_namespace], shaping(port, nic, 0.0))
 
 
+def queue_bytes(bytes_per_s: float, burst: int) -> int:
+    """Return how many bytes wait before a link of a box; further ones are lost."""
+    return max(_LEAST_QUEUE_BYTES, round(bytes_per_s * _QUEUE_S) + burst)
+
+
 def shaping(device: str, nic: NicShape | None, delay_s: float) -> list[str]:
     """Return the commands of tc for the rate of what a device sends, and its delay by netem."""
     parent, commands = "root handle 1:", [] if nic is not None else [f"qdisc replace dev {device} root noqueue"]
@@ -216,8 +221,7 @@ def shaping(device: str, nic: NicShape | None, delay_s: float) -> list[str]:
         commands.append(f"qdisc replace dev {device} root handle 1: netem delay {delay_s * 1e6:.0f}us limit 100000")
         parent = "parent 1:1 handle 10:"
     if nic is not None:
-        queue = max(_LEAST_QUEUE_BYTES, round(nic.rate * _QUEUE_S) + nic.burst)
-        rate = f"rate {nic.rate * 8:.0f}bit burst {nic.burst}b limit {queue}b"
+        rate = f"rate {nic.rate * 8:.0f}bit burst {nic.burst}b limit {queue_bytes(nic.rate, nic.burst)}b"
         commands.append(f"qdisc replace dev {device} {parent} tbf {rate}")
     return commands
 

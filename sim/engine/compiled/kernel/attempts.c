@@ -15,7 +15,9 @@ static RARE void cancel_the_tied(Engine *e, int64_t token)
             cancel(e, other);
 }
 
-/* Record that the service of a job has begun; at a tied visit, cancel the other attempts. */
+static RARE void return_early(Engine *e, int64_t token);
+
+/* Record that the service of a job has begun; at a tied visit, cancel the other attempts; make an early release. */
 static inline void started(Engine *e, const Station *at, int64_t token)
 {
     Token *job = token_at(e, token);
@@ -24,6 +26,8 @@ static inline void started(Engine *e, const Station *at, int64_t token)
         e->began_s[token] = e->now_s;
     if (UNLIKELY(e->program->tied))
         cancel_the_tied(e, token);
+    if (UNLIKELY(e->program->early))
+        return_early(e, token);
 }
 
 /* Update the pool's integral to the present. */
@@ -54,6 +58,37 @@ static RARE void give_back(Engine *e, int64_t token)
         settle_pool(e, at);
         at->busy--;
     }
+}
+
+/* The token of a pool that was taken first, by a visit before this one; NIL: none. */
+static int64_t taken_before(Engine *e, int64_t token, int64_t station)
+{
+    for (int64_t taken = attempt_of(e, token) << e->position_bits; taken < token; taken++)
+        if (token_at(e, taken)->state == HOLDING && token_at(e, taken)->station == station)
+            return taken;
+    return NIL;
+}
+
+static RARE int64_t bind(Engine *e, int64_t token, int64_t code);
+
+/* Make the release that follows a visit whose service begins, if it is an early one. */
+static RARE void return_early(Engine *e, int64_t token)
+{
+    if (position_of(e, token_at(e, token))->is_last)
+        return;
+    Token *next = token_at(e, token + 1);
+    if (position_of(e, next)->releases != 2 || next->demand_s == PASSES_BY)
+        return;
+    int64_t station = next->station;
+    if (station < 0)
+        station = bind(e, token + 1, -1 - station);
+    if (station < 0 || !HOLDS_TOKENS(station_at(e, station)->discipline))
+        return;
+    int64_t taken = taken_before(e, token + 1, station);
+    if (taken == NIL)
+        return;
+    next->state = RETURNED;
+    give_back(e, taken);
 }
 
 static RARE void give_back_all(Engine *e, int64_t attempt)

@@ -43,7 +43,9 @@ static int check_stations(const Program *p, int64_t *at)
         const StationLayout *s = &p->stations[*at];
         if (!WITHIN(s->discipline, 0, DISCIPLINES) || !WITHIN(s->role, 0, p->roles) || s->servers < 1 ||
             (HAS_ONE_SERVER(s->discipline) && s->servers != 1) || s->queue_limit < 0 ||
-            s->poll_limit < 1 || !is_duration(s->batch_item_s) || !is_duration(s->poll_s) ||
+            s->poll_limit < 1 || !is_duration(s->batch_item_s) || !is_duration(s->flush_s) || !is_duration(s->poll_s) ||
+            !is_duration(s->period_s) || (s->period_s != 0 && !IS_GATE(s->discipline)) ||
+            !(s->queue_s >= 0) || !(s->queued_each_s >= 0) || (s->queue_s > 0 && !SHARES(s->discipline)) ||
             !is_duration(s->setup_s) || !(s->age_bias >= 0 && s->age_bias <= 1) || !is_duration(s->cold_penalty_s) ||
             !(s->warm_up_s > 0) || !(s->decay_s > 0) || !pairs_well(p, *at))
             return FAULT_STATION;
@@ -143,6 +145,8 @@ static int check_action(const Program *p, const ActionLayout *a)
         return FAULT_ACTION;
     int64_t discipline = p->stations[a->target].discipline;
     if ((a->kind == KIND_DOWN || a->kind == KIND_UP) && is_paired(p, a->target))
+        return FAULT_ACTION;
+    if (p->stations[a->target].period_s != 0)
         return FAULT_ACTION;
     bool of_gates = a->kind == KIND_SHUT || a->kind == KIND_OPEN;
     return of_gates == IS_GATE(discipline) && !HOLDS_TOKENS(discipline) ? FAULT_NONE : FAULT_ACTION;

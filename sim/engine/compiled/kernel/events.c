@@ -109,6 +109,15 @@ static void depart(Engine *e, int64_t token, bool served)
     leave(e, token);
 }
 
+static RARE void reach(Engine *e, int64_t token)
+{
+    Station *at = station_at(e, token_at(e, token)->station);
+    if (token_at(e, token)->life == at->died)
+        share_reach(e, at, token);
+    else
+        refuse(e, token, FAILURE_STATION_DOWN);
+}
+
 /* Handle an event. */
 static inline void handle(Engine *e, int kind, int64_t argument, uint32_t detail)
 {
@@ -123,6 +132,9 @@ static inline void handle(Engine *e, int kind, int64_t argument, uint32_t detail
         argument = share_depart(e, station_at(e, argument), detail);
         if (argument != NIL)
             leave(e, argument);
+        break;
+    case REACH_SHARED:
+        reach(e, argument);
         break;
     case DEPART_BATCH:
         depart_batch(e, argument);

@@ -104,14 +104,18 @@ typedef struct {
     int64_t poll_limit;
     int64_t shares_server; /* number of parts of a batch, if with the station before it; 0: not shared */
     double batch_item_s;
+    double flush_s;
     double poll_s; /* 0: waiting jobs do not poll */
+    double period_s; /* 0: the scenario opens a gate */
+    double queue_s; /* 0: none */
+    double queued_each_s;
     double setup_s;
     double age_bias;
     double cold_penalty_s; /* 0: no caches */
     double warm_up_s;
     double decay_s;
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 104, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 136, "StationLayout is laid out as in Python");
 
 /* The stages of a request type, and its client's policy. */
 typedef struct {
@@ -148,12 +152,13 @@ _Static_assert(sizeof(StageLayout) == 32, "StageLayout is laid out as in Python"
 typedef struct {
     int32_t stage;
     int32_t is_last; /* of its branch */
-    int32_t releases;
+    int32_t releases; /* 2: early */
     int32_t ties;
     int32_t timer;
     int32_t claims;
+    int32_t flushes;
 } PositionLayout;
-_Static_assert(sizeof(PositionLayout) == 24, "PositionLayout is laid out as in Python");
+_Static_assert(sizeof(PositionLayout) == 28, "PositionLayout is laid out as in Python");
 
 /* Alternatives bound at run time. With `rows`, members are columns of a placement table. */
 typedef struct {
@@ -224,6 +229,7 @@ typedef struct {
     int64_t roles;
     int64_t paths; /* record critical paths */
     int64_t tied; /* some route has tied attempts */
+    int64_t early; /* some visit releases early */
     int64_t position_bits; /* of a token */
     int64_t attempt_bits; /* of a token */
     uint64_t seed;
@@ -252,7 +258,7 @@ typedef struct {
     const BackgroundLayout *backgrounds;
     int64_t backgrounds_count;
 } Program;
-_Static_assert(sizeof(Program) == 264, "Program is laid out as in Python");
+_Static_assert(sizeof(Program) == 272, "Program is laid out as in Python");
 
 /* The results for each request, background operation and station. */
 typedef struct {

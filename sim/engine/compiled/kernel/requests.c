@@ -319,7 +319,7 @@ static RARE void ring(Engine *e, int kind, int64_t which, uint32_t life)
     }
 }
 
-/* A job polls a gate. */
+/* A job polls a gate, or passes one that opens periodically. */
 static RARE void look_again(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);

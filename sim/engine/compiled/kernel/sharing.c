@@ -1,4 +1,5 @@
-/* Processor sharing in virtual time: a heap of the attained service at which each job is done. */
+/* Processor sharing in virtual time: a heap of the attained service at which each job is done. A job may first wait for
+ * the work in a queue before the server. */
 
 static double share_rate(const Station *at, int64_t present)
 {
@@ -16,6 +17,11 @@ static void settle_shared(Engine *e, Station *at)
         at->waiting_s += (double)(beyond > 0 ? beyond : 0) * elapsed_s;
         extra->attained_s += elapsed_s * share_rate(at, present);
     }
+    if (layout_of(e, at)->queue_s > 0) {
+        at->waiting_s += (double)extra->behind * elapsed_s;
+        double left_s = extra->left_s - (double)(beyond > 0 ? at->servers : present) * elapsed_s * at->speed;
+        extra->left_s = left_s > 0.0 ? left_s : 0.0;
+    }
     extra->last_s = e->now_s;
 }
 
@@ -31,18 +37,47 @@ static void share_schedule(Engine *e, const Station *at)
     }
 }
 
-static void share_enter(Engine *e, Station *at, int64_t token)
+/* Begin to share the server. */
+static void share_join(Engine *e, Station *at, int64_t token)
 {
-    Heap *shared = &extra_of(e, at)->shared;
-    settle_shared(e, at);
+    StationExtra *extra = extra_of(e, at);
+    Heap *shared = &extra->shared;
     if (UNLIKELY(shared->size == shared->capacity) && !grow_heap(shared)) {
         e->out_of_memory = true;
         return;
     }
-    double done_s = extra_of(e, at)->attained_s + token_at(e, token)->demand_s;
-    rise(shared, (Entry){.number = at->visits, .time_s = done_s, .argument = token});
+    double done_s = extra->attained_s + token_at(e, token)->demand_s;
+    rise(shared, (Entry){.number = ++extra->joined, .time_s = done_s, .argument = token});
     share_schedule(e, at);
+}
+
+static void share_enter(Engine *e, Station *at, int64_t token)
+{
+    settle_shared(e, at);
+    double queue_s = layout_of(e, at)->queue_s, wait_s = 0.0;
+    if (queue_s > 0) {
+        StationExtra *extra = extra_of(e, at);
+        int64_t jobs = extra->shared.size + extra->behind;
+        double queued_s = jobs ? (double)jobs * layout_of(e, at)->queued_each_s : 0.0;
+        queued_s = (extra->left_s < queued_s ? extra->left_s : queued_s) / (double)at->servers;
+        wait_s = (queued_s < queue_s ? queued_s : queue_s) / at->speed;
+        extra->left_s += token_at(e, token)->demand_s;
+    }
+    if (wait_s > 0) {
+        extra_of(e, at)->behind++;
+        push(e, e->now_s + wait_s, REACH_SHARED, token);
+    } else {
+        share_join(e, at, token);
+    }
     started(e, at, token);
+}
+
+/* The token has reached the end of the queue of a shared server that has not died meanwhile. */
+static RARE void share_reach(Engine *e, Station *at, int64_t token)
+{
+    settle_shared(e, at);
+    extra_of(e, at)->behind--;
+    share_join(e, at, token);
 }
 
 /* Remove the job with the least remaining service; returns its token. */

@@ -85,6 +85,9 @@ typedef struct {
     double virtual_s;    /* WEIGHTED_SHARE */
     Heap shared;         /* PROCESSOR_SHARING: by the attained service at which a job is done */
     double attained_s;   /* PROCESSOR_SHARING: of each job present */
+    double left_s;       /* PROCESSOR_SHARING with a queue: the work of all jobs that is not done */
+    int64_t behind;      /* likewise: jobs in the queue */
+    int64_t joined;      /* PROCESSOR_SHARING: jobs that have been present */
     uint32_t version;    /* PROCESSOR_SHARING: outdates departures on the clock */
     int32_t waiting_capacity;
     int32_t *waiting;    /* SIRO: the queue */
@@ -98,7 +101,7 @@ typedef struct {
     int64_t death_capacity;
 } StationExtra;
 
-typedef enum { IDLE, WAITING, CANCELLED, HOLDING } TokenState;
+typedef enum { IDLE, WAITING, CANCELLED, HOLDING, RETURNED } TokenState; /* RETURNED: early, before the visit */
 
 /* Half a cache line: two consecutive visits share one. */
 typedef struct {

@@ -121,15 +121,28 @@ static inline void serve_next(Engine *e, Station *at)
         at->busy--;
 }
 
+/* Whether a batch has a member whose visit flushes. */
+static RARE bool flushes(Engine *e, int64_t first)
+{
+    for (int64_t token = first; token != NIL; token = token_at(e, token)->next)
+        if (position_of(e, token_at(e, token))->flushes)
+            return true;
+    return false;
+}
+
 /* Begin a batch; its members are linked, starting at `first`. */
 static void commit(Engine *e, Station *at, int64_t first, int64_t members)
 {
-    double item_s = layout_of(e, at)->batch_item_s;
-    double duration_s = (token_at(e, first)->demand_s + (double)(members - 1) * item_s) / at->speed;
+    const StationLayout *layout = layout_of(e, at);
+    double duration_s = token_at(e, first)->demand_s + (double)(members - 1) * layout->batch_item_s;
+    bool flush = layout->flush_s != 0 && flushes(e, first);
+    if (flush)
+        duration_s += layout->flush_s;
+    duration_s /= at->speed;
     at->busy_s += duration_s;
     if (UNLIKELY(at->paired == 2)) {
         StationExtra *extra = extra_of(e, at);
-        int64_t parts = layout_of(e, at)->shares_server;
+        int64_t parts = layout->shares_server + flush;
         extra->parts_left = parts - 1;
         extra->part_s = duration_s /= (double)parts;
     }
@@ -159,13 +172,9 @@ static void commit_next(Engine *e, Station *at)
 static RARE void enter_pool(Engine *e, Station *at, int64_t token)
 {
     if (position_of(e, token_at(e, token))->releases) {
-        int64_t station = number_of(e, at);
-        for (int64_t taken = attempt_of(e, token) << e->position_bits; taken < token; taken++) {
-            if (token_at(e, taken)->state == HOLDING && token_at(e, taken)->station == station) {
-                give_back(e, taken);
-                break;
-            }
-        }
+        int64_t taken = token_at(e, token)->state == RETURNED ? NIL : taken_before(e, token, number_of(e, at));
+        if (taken != NIL)
+            give_back(e, taken);
         go_on_soon(e, token);
     } else if (at->busy < at->servers) {
         settle_pool(e, at);
@@ -180,8 +189,10 @@ static RARE void enter_pool(Engine *e, Station *at, int64_t token)
 
 static RARE void enter_gate(Engine *e, Station *at, int64_t token)
 {
-    double poll_s = layout_of(e, at)->poll_s;
-    if (!at->down) {
+    double poll_s = layout_of(e, at)->poll_s, period_s = layout_of(e, at)->period_s;
+    if (period_s != 0) {
+        push(e, (floor(e->now_s / period_s) + 1) * period_s, LOOK_AGAIN, token);
+    } else if (!at->down) {
         go_on_soon(e, token);
     } else if (poll_s != 0) {
         token_at(e, token)->polls = 1;
@@ -286,7 +297,8 @@ static RARE void die(Engine *e, Station *at)
         settle_shared(e, at);
         while (extra->shared.size)
             refuse_soon(e, share_pop(&extra->shared), FAILURE_STATION_DOWN);
-        extra->attained_s = 0.0;
+        extra->attained_s = extra->left_s = 0.0;
+        extra->behind = 0;
         extra->version++;
     }
 }

@@ -1,0 +1,38 @@
+"""Links of limited bandwidth, which the models of all stores share: NICs in each direction, with a queue before them.
+
+Transfers share a link equally, as TCP connections do. The packets on their way to a full link wait in a queue, first
+in, first out, so whatever comes to a full link waits for the bytes there, however small it is. Linux keeps at most two
+buffers of a connection there (TCP small queues: tcp_small_queue_check in net/ipv4/tcp_output.c), each of up to 64 KiB
+(GSO_MAX_SIZE). With one connection, 104 and 115 KB were measured in the queue of a box, and 44 to 77 KB for each of
+several, with BBR and with CUBIC: one buffer of each.
+"""
+
+from __future__ import annotations
+
+import math
+
+from models.network.discipline import Discipline
+from models.network.station import Station
+
+QUEUED_BYTES = 1 << 16
+"""Bytes of each transfer in the queue before a full link."""
+
+FIRST_WINDOW_BYTES = 10 * 1448
+"""Bytes that a connection sends in its first round trip: 10 segments (RFC 6928)."""
+
+
+def link(name: str, role: str, bytes_per_s: float, queue_bytes: float, connections: int = 1) -> Station:
+    """Return the station of a link in one direction, whose rate takes as many connections."""
+    if not queue_bytes or not bytes_per_s:
+        return Station(name, role, Discipline.PROCESSOR_SHARING, connections)
+    queue_s, each_s = queue_bytes / bytes_per_s, QUEUED_BYTES / bytes_per_s * connections
+    return Station(name, role, Discipline.PROCESSOR_SHARING, connections, queue_s=queue_s, queued_each_s=each_s)
+
+
+def acknowledged_rounds(size_bytes: int) -> int:
+    """Return how often a transfer waits for acknowledgements before all its bytes are on their way.
+
+    A connection that was idle begins with `FIRST_WINDOW_BYTES`, and its window doubles with each round trip
+    (slow start: RFC 5681; Linux also starts again after idle times, net.ipv4.tcp_slow_start_after_idle).
+    """
+    return max(0, math.ceil(math.log2(size_bytes / FIRST_WINDOW_BYTES + 1)) - 1) if size_bytes > 0 else 0

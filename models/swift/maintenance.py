@@ -1,0 +1,227 @@
+"""Swift's own work as background load (`models/work.py`): the object auditor, and the replicator or reconstructor.
+
+As in Swift's source (swift/obj/auditor.py, replicator.py, reconstructor.py, `__get_hashes` in diskfile.py), for objects
+that are all where they belong:
+
+- A process of the auditor goes through one drive after the other, and a run falls into the time of one. It opens each
+  object and reads it, at most so many in a second, and so many bytes. Another process only opens objects.
+- A worker of the replicator takes one partition after the other of all drives of a host, reads the hashes of its
+  suffixes, and requests those of each other replica in turn, whose object server reads them likewise. Hashes are
+  written anew, and synced with their directory, twice if objects of the partition were written since: with the suffixes
+  that are invalid, and after these have been listed. Every tenth pass lists the partition and writes them, too. The
+  reconstructor does so in each pass, and compares with three partners.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from models.network.demand_sheet import Requests
+from models.network.discipline import Discipline
+from models.network.network import Network
+from models.network.route import Chance, Route, Visit, single
+from models.network.service_demand import ServiceDemand
+from models.network.station import Member, Station
+from models.swift.places import Places
+from models.swift.ring import Table
+from models.swift.sections import NOTHING
+from models.swift.spec import SwiftSpec
+from models.swift.stations import Stations
+from models.work import BEST_EFFORT, WORKERS, Work, with_works
+from traces.random_streams import stream_id, uniforms
+from traces.tables import OPS
+from traces.trace import Trace
+
+_MOST_READS = 32  # of an audited object; further ones are simulated in visits of several accesses
+_LISTED = 0.1  # fraction of the passes of a replicator that list a partition (`_do_listdir`)
+_ROUNDS = 30  # in which the length of a pass and the writes that it finds are made to agree
+_MOST_WAITING = 32  # of what a worker should have begun; the rest is dropped, as it would begin later
+_CALL_WAYS = 4  # one-way latencies of a request on a new connection
+
+
+def with_maintenance(
+    spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, network: Network, requests: Requests
+) -> tuple[Network, Requests]:
+    """Return network and requests with the cluster's own work added, after all other stations, routes and tables.
+
+    Raises:
+        InputError: there is such work in a closed loop without a duration.
+    """
+    works = list(_works(spec, stations, places, trace, len(network.placements)))
+    return with_works(works, stations.all, network, requests)
+
+
+def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Iterator[Work]:
+    if spec.auditor is not None:
+        yield _audit(spec, stations, places, table)
+        table += 1
+        if spec.auditor.zero_byte_files_per_second and spec.drives.lookup.takes_time:
+            yield _opened(spec, stations, places, table)
+            table += 1
+    if spec.replicator is not None:
+        yield _replication(spec, stations, places, trace, table)
+
+
+# The auditor.
+
+
+def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
+    """Return the reads of all objects by the auditor of each host."""
+    assert spec.auditor is not None and spec.stored.bytes_each is not None
+    auditor, drives = spec.auditor, spec.drives
+    size = -(-spec.stored.bytes_each // spec.data_pieces)
+    count = min(max(1, -(-size // drives.read_size)), _MOST_READS)
+    drive, read, latency = Member(table, 1), (drives.read or NOTHING).per_shard(count), drives.read_latency
+    each = [Visit(stations.drive_latency, latency.per_shard(count))] if latency.takes_time else []
+    each.append(Visit(drive, read))
+    pause_s = size / count / auditor.bytes_per_second - _mean_s(each, size)
+    pause = [Visit(stations.latency, ServiceDemand(constant=pause_s))] if pause_s > 0 else []
+    visits = [Visit(Member(table, 2), auditor.cpu), Visit(drive, drives.lookup)]
+    visits = [visit for visit in visits if visit.demand.takes_time]
+    visits += [*each, *[*pause, *each] * (count - 1)]
+    rows = _audited(spec, stations, places, "auditor", min(auditor.concurrency, drives.count))
+    limits = auditor.files_per_second, auditor.bytes_per_second / max(size, 1), _most(_mean_s(visits, size))
+    return _endless("auditor", [Visit(Member(table, 0), NOTHING), *visits], rows, size, min(limits) * len(rows))
+
+
+def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
+    """Return the opening of all objects by the further process of each host, which looks for files without bytes."""
+    assert spec.auditor is not None
+    lookup = Visit(Member(table, 1), spec.drives.lookup)
+    rows = _audited(spec, stations, places, "zero-byte auditor", 1)
+    rate_ops = min(spec.auditor.zero_byte_files_per_second, _most(_mean_s([lookup], 0))) * len(rows)
+    return _endless("zero-byte auditor", [Visit(Member(table, 0), NOTHING), lookup], rows, 0, rate_ops)
+
+
+def _audited(spec: SwiftSpec, stations: Stations, places: Places, name: str, at_once: int) -> Table:
+    """Return process, drive and cores of each process of the auditor; of each host, so many drives have one."""
+    shape = spec.hosts.count, spec.drives.count
+    order = np.argsort(uniforms(0, stream_id(f"swift/{name}"), 0, shape[0] * shape[1]).reshape(shape), axis=1)
+    chosen = (order[:, :at_once] + np.arange(shape[0])[:, None] * shape[1]).ravel()
+    tokens = [stations.add(_worker(f"{name} of {stations.all[drive].name}", 1)) for drive in stations.drive[chosen]]
+    return np.column_stack([tokens, stations.drive[chosen], stations.cpu[places.host[chosen]]]).astype(np.int32)
+
+
+# The replicator.
+
+
+def _replication(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Work:
+    """Return the passes of the replicators of all hosts; their pauses are spread over the pass."""
+    assert spec.replicator is not None
+    name = "replicator" if spec.ring.erasure is None else "reconstructor"
+    offsets = _partners(spec)
+    rows = _compared(spec, stations, places, name, spec.replicator.concurrency, offsets)
+    jobs = 2.0**spec.ring.part_power * spec.pieces
+    written_ops = _written_ops(trace) / 2.0**spec.ring.part_power
+    changes, rate_ops = 0.0, 0.0
+    for _ in range(_ROUNDS):
+        visits = _pass_of_partition(spec, stations, table, len(offsets), changes)
+        workers, servers = spec.hosts.count * spec.replicator.concurrency, spec.total_drives * spec.drives.queue_depth
+        drive_s = _mean_s([visit for visit in visits if _is_drive(visit)], 0)
+        most = min(workers * _most(_mean_s(visits, 0)), servers * _most(drive_s))
+        pass_s = jobs / most + spec.replicator.interval
+        rate_ops = jobs / pass_s
+        changes = written_ops * pass_s / (1 + len(offsets))
+    return _endless(name, [Visit(Member(table, 0), NOTHING), *visits], rows, 0, rate_ops)
+
+
+def _partners(spec: SwiftSpec) -> list[int]:
+    """Return which other pieces a piece is compared with, as differences of their positions."""
+    pieces = spec.pieces
+    if spec.ring.erasure is None:
+        return list(range(1, pieces))
+    return sorted({offset % pieces for offset in (-1, 1, pieces // 2)} - {0})  # `_get_partners`
+
+
+def _is_drive(visit: Visit) -> bool:
+    """Whether a visit of the replicator is to a drive, by its column of `_compared`."""
+    return isinstance(visit.station, Member) and visit.station.position % 3 == 2
+
+
+def _compared(
+    spec: SwiftSpec, stations: Stations, places: Places, name: str, workers: int, offsets: list[int]
+) -> Table:
+    """Return the worker of a host, cores and drive of a piece, and threads, cores and drive of its partners."""
+    tokens = np.array([
+        stations.add(_worker(f"{name} of host {h}", workers))
+        for h in range(spec.hosts.count)
+    ])  # fmt: skip
+    ring = places.ring[:, : spec.pieces]
+    own = ring.ravel()
+    columns = [tokens[places.host[own]], stations.cpu[places.host[own]], stations.drive[own]]
+    for offset in offsets:
+        other = np.roll(ring, -offset, axis=1).ravel()
+        columns += [stations.threads[other], stations.cpu[places.host[other]], stations.drive[other]]
+    return np.column_stack(columns).astype(np.int32)
+
+
+def _pass_of_partition(spec: SwiftSpec, stations: Stations, table: int, partners: int, changes: float) -> list[Visit]:
+    """Return what a worker does with a partition: first its own hashes, then those of each partner in turn.
+
+    Args:
+        changes: mean number of objects that were written to a partition between two readings of its hashes.
+    """
+    listed = _LISTED if spec.ring.erasure is None else 1.0
+    visits = _hashes(spec, stations, Member(table, 1), Member(table, 2), changes, listed)
+    latency_s = _CALL_WAYS * spec.network.internal_latency
+    for number in range(partners):
+        threads, cpu, drive = (Member(table, 3 + 3 * number + k) for k in range(3))
+        if latency_s:
+            visits.append(Visit(stations.latency, ServiceDemand(constant=latency_s)))
+        visits.append(Visit(threads, NOTHING))
+        visits += _hashes(spec, stations, cpu, drive, changes, 0.0)
+        visits.append(Visit(threads, NOTHING, releases=True))
+    return visits
+
+
+def _hashes(
+    spec: SwiftSpec, stations: Stations, cpu: Member, drive: Member, changes: float, listed: float
+) -> list[Visit]:
+    """Return the visits that read the hashes of a partition, and write them if suffixes have changed or are listed."""
+    assert spec.replicator is not None
+    drives = spec.drives
+    changed = -math.expm1(-changes)
+    suffixes = changes / changed if changed and changes < math.inf else 1.0
+    small, sync = (drives.write or NOTHING).without_bytes, drives.sync or NOTHING
+    written = [*([small] if drives.write_size else []), sync, sync]
+    of_change, of_list = Chance(changed), Chance(listed)
+    of_either = Chance(1 - (1 - changed) * (1 - listed))
+    latency = drives.read_latency.without_bytes
+    found = [
+        Visit(cpu, spec.replicator.cpu), Visit(drive, drives.lookup), Visit(stations.drive_latency, latency),
+        Visit(drive, (drives.read or NOTHING).without_bytes),
+        *(Visit(drive, demand, chance=of_change) for demand in written),
+        Visit(drive, drives.lookup.scaled(suffixes), chance=of_change),
+        Visit(drive, drives.lookup, chance=of_list), *(Visit(drive, demand, chance=of_either) for demand in written),
+    ]  # fmt: skip
+    return [visit for visit in found if visit.demand.takes_time and (visit.chance is None or visit.chance.probability)]
+
+
+def _written_ops(trace: Trace) -> float:
+    """Return the objects that are written or deleted in a second; infinite for a closed loop, where it is not known."""
+    writes = int(np.isin(trace.op, [OPS.index("PUT"), OPS.index("DELETE")]).sum())
+    if not writes or trace.pacing.loop != "open":
+        return math.inf if writes else 0.0
+    last_s = trace.pacing.duration_s or float(trace.arrival_s.max())
+    return writes / last_s if last_s else math.inf
+
+
+def _worker(name: str, count: int) -> Station:
+    return Station(name, WORKERS, Discipline.POOL, count, queue_limit=_MOST_WAITING)
+
+
+def _endless(name: str, visits: list[Visit], rows: Table, size_bytes: int, rate_ops: float) -> Work:
+    """Return work without end."""
+    return Work(name, Route(name, (single(*visits),), BEST_EFFORT), rows, size_bytes, math.inf, 0.0, rate_ops)
+
+
+def _mean_s(visits: list[Visit], size_bytes: int) -> float:
+    return float(sum(visit.mean_s(np.array([size_bytes]))[0] for visit in visits))
+
+
+def _most(took_s: float) -> float:
+    """Return how often a worker does what takes so long."""
+    return 1 / took_s if took_s else math.inf

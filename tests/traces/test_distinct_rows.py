@@ -1,0 +1,32 @@
+"""Distinct rows are those of numpy, in the same order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from traces.distinct_rows import distinct_rows
+
+ANY = st.one_of(st.integers(0, 3), st.integers(-(2**63), 2**63 - 1))
+
+
+@given(arrays.arrays(np.int64, st.tuples(st.integers(1, 40), st.integers(1, 9)), elements=ANY))
+def test_rows_are_those_of_numpy(table: np.ndarray) -> None:
+    rows, index = distinct_rows(list(table.T))
+    expected, at = np.unique(table, axis=0, return_inverse=True)
+    assert np.array_equal(rows, expected)
+    assert np.array_equal(index, at.ravel())
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_no_rows(columns: int) -> None:
+    rows, index = distinct_rows([np.zeros(0, np.int64)] * columns)
+    assert rows.shape == (0, columns) and index.shape == (0,)
+
+
+def test_columns_of_other_types() -> None:
+    rows, index = distinct_rows([np.array([1, 0, 1], np.uint8), np.array([True, False, True])])
+    assert rows.tolist() == [[0, 0], [1, 1]] and index.tolist() == [1, 0, 1]
