@@ -83,3 +83,29 @@ def test_requests_accesses_and_the_failure_of_a_host(lab_state: Path, tmp_path: 
     assert client.get_object(Bucket="lives", Key="second")["Body"].read() == body[:4000]
     assert lab.down("ceph")
     assert not (processes.of_folder(folder) or mounted_below(folder) or network.left_of(folder) or folder.exists())
+
+
+def test_a_gateway_behind_a_load_balancer_is_killed_and_block_db_has_drives_of_its_own(lab_state: Path) -> None:
+    if lacking := program.missing():
+        pytest.skip(f"{lacking[0]} is not installed; 'tailcast lab install ceph' installs Debian's packages")
+    try:
+        require()
+    except InputError as error:
+        pytest.skip(str(error))
+    shape = SHAPE.model_copy(update={"db_drives": SHAPE.drives})
+    store = lab.up("ceph", Form(1, 3, gateways=2, monitors=1, balancers=1), shape=shape)
+    assert store.box is not None and store.target.node_urls == (store.nodes[6].endpoint_url,)
+    op, key = ["PUT"] * 5 + ["GET"] * 5, [f"k{i}" for i in range(5)] * 2
+    trace = trace_of(op, key, Pacing("closed", 1), size_bytes=[1 << 20] * 10, phase=[0] * 5 + [1] * 5)
+    run = with_accesses(store.box, replay(trace, store.target))
+    assert run.requests.column("error").null_count == 10 and run.drive_accesses is not None
+    files = {(row["drive"], row["file"]) for row in run.drive_accesses.to_pylist() if row["kind"] == "write"}
+    assert files == {(0, "block"), (1, "db")}
+    client = Account(store.target).client(store.endpoint_url, 1, 60.0)
+    client.create_bucket(Bucket="lives")
+    staging.begin(store, LabFault("host", 3, "killed"))
+    for number in range(6):  # in turn, so half of them would go to the dead gateway
+        client.put_object(Bucket="lives", Key=f"k{number}", Body=b"lives")
+    assert client.get_object(Bucket="lives", Key="k5")["Body"].read() == b"lives"
+    staging.end(store)
+    assert lab.down("ceph")
