@@ -38,7 +38,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "swift" / "box.yaml"
 CPU = {"GET": {"constant": 6.1e-3, "per_byte": 1.5e-8}, "PUT": {"constant": 1.81e-2, "per_byte": 1.46e-8}}
 CASES = {
-    "PUT": ("PUT", 6, 1), "PUT-4": ("PUT", 6, 4), "GET": ("GET", 10, 1), "HEAD": ("HEAD", 20, 1), "DELETE": ("DELETE", 6, 1),
+    "PUT": ("PUT", 6, 1), "PUT-4": ("PUT", 6, 4), "GET": ("GET", 10, 1), "HEAD": ("HEAD", 20, 1),
+    "DELETE": ("DELETE", 6, 1),
 }  # fmt: skip
 """Operation, number of requests, and parts at a time."""
 
