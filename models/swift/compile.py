@@ -82,7 +82,6 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
         read_bytes, written_bytes = (
             np.where(parts > 0, np.minimum(each, multipart.part_size), each) for each in (read_bytes, written_bytes)
         )
-        parts[trace.op == DELETE] = np.minimum(parts[trace.op == DELETE], 1)
     accesses[get] = _accesses(read_bytes[get], data, drives.read_size)
     if drives.write_size:
         accesses[put] = _accesses(written_bytes[put], data, drives.write_size)

@@ -4,8 +4,8 @@ A large object is a *manifest* and *segments*, which are objects of their own in
 upload makes one: its initiation writes an empty object, the *marker*; each part is a segment, before which the marker
 is looked up; and the completion looks up the marker and, two at a time, all segments, writes the manifest and deletes
 the marker. A GET reads the manifest, and then one segment after the other: the next one is requested when the last one
-has been sent. A HEAD is that of the manifest. A DELETE of S3 looks up and reads the manifest and deletes it; the
-segments are left to the expirer.
+has been sent. A HEAD is that of the manifest. A DELETE of S3 looks up and reads the manifest, deletes the segments, two
+at a time, and then the manifest; the accesses of each are those in the logs of drives under a Swift 2.30.1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from models.network.route import Stage, Visit, single
 from models.swift.routes import Kind, Routes, Stages
 from traces.workload.workload import Op
 
-_LOOKED_UP = 2  # segments at the same time (`concurrency` of the filter slo)
+_AT_ONCE = 2  # segments that are looked up or deleted (`concurrency` and `delete_concurrency` of the filter slo)
 
 
 class LargeObjects(Routes):
@@ -34,7 +34,7 @@ class LargeObjects(Routes):
             case "PUT":
                 return self._uploaded(kind)
             case "DELETE":
-                return self._removed()
+                return self._removed(kind)
             case _:
                 return self._read(kind)
 
@@ -50,7 +50,7 @@ class LargeObjects(Routes):
         part = further((*request, *looked_up, *self.stored(segment), *self._respond()), None)
         removed = self._within("DELETE", "writes", self.deleted())
         segments = self._of_segments(kind.parts, self.client.parallel, part)
-        found = self._of_segments(kind.parts, _LOOKED_UP, looked_up)
+        found = self._of_segments(kind.parts, _AT_ONCE, looked_up)
         begun, ended = (*further(request, None), *looked_up), (*self.stored(manifest), *removed, *self._respond())
         return (*initiated, *segments, *without_body(begun), *found, *without_body(ended))
 
@@ -60,11 +60,13 @@ class LargeObjects(Routes):
         first, *others = self._by_number(kind.parts, 1, segment)
         return (*manifest, *first, *(stage for stages in others for stage in _quiet(stages)), *self._respond())
 
-    def _removed(self) -> Stages:
+    def _removed(self, kind: Kind) -> Stages:
         looked_up = self._within("HEAD", "reads", self.fetched(Kind("HEAD")))
         read = self._within("GET", "reads", self.fetched(Kind("GET")))
         within = _quiet(without_body((*looked_up, *read)))
-        return (*self._request("DELETE", "writes"), *within, *without_body(self.deleted()), *self._respond())
+        segments = self._of_segments(kind.parts, _AT_ONCE, self._within("DELETE", "writes", self.deleted()))
+        manifest = without_body(self._within("DELETE", "writes", self.deleted()))
+        return (*self._request("DELETE", "writes"), *within, *segments, *manifest, *self._respond())
 
     @property
     def client(self) -> Multipart:

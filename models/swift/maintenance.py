@@ -8,14 +8,15 @@ that are all where they belong:
 - A worker of the replicator takes one partition after the other of all drives of a host, reads the hashes of its
   suffixes, and requests those of each other replica in turn, whose object server reads them likewise. Hashes are
   written anew, and synced with their directory, twice if objects of the partition were written since: with the suffixes
-  that are invalid, and after these have been listed. Every tenth pass lists the partition and writes them, too. The
-  reconstructor does so in each pass, and compares with three partners.
+  that are invalid, and after these have been listed. Every tenth pass lists the partition and writes them, too. Before,
+  the list of invalid suffixes or the hashes are read once more. The reconstructor lists in each pass, and compares with
+  three partners.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -40,6 +41,8 @@ _LISTED = 0.1  # fraction of the passes of a replicator that list a partition (`
 _ROUNDS = 30  # in which the length of a pass and the writes that it finds are made to agree
 _MOST_WAITING = 32  # of what a worker should have begun; the rest is dropped, as it would begin later
 _CALL_WAYS = 4  # one-way latencies of a request on a new connection
+
+_Access = tuple[int | Member, ServiceDemand]
 
 
 def with_maintenance(
@@ -185,18 +188,25 @@ def _hashes(
     drives = spec.drives
     changed = -math.expm1(-changes)
     suffixes = changes / changed if changed and changes < math.inf else 1.0
-    small, sync = (drives.write or NOTHING).without_bytes, drives.sync or NOTHING
-    written = [*([small] if drives.write_size else []), sync, sync]
+    read, write, sync = (demand or NOTHING for demand in (drives.read, drives.write, drives.sync))
+    reads: list[_Access] = [(stations.drive_latency, drives.read_latency.without_bytes), (drive, read.without_bytes)]
+    writes: list[_Access] = [
+        *([(drive, write.without_bytes)] if drives.write_size else []),
+        (drive, sync),
+        (drive, sync),
+    ]
     of_change, of_list = Chance(changed), Chance(listed)
     of_either = Chance(1 - (1 - changed) * (1 - listed))
-    latency = drives.read_latency.without_bytes
+
+    def visits(places: Sequence[_Access], chance: Chance | None = None) -> list[Visit]:
+        return [Visit(place, demand, chance=chance) for place, demand in places]
+
     found = [
-        Visit(cpu, spec.replicator.cpu), Visit(drive, drives.lookup), Visit(stations.drive_latency, latency),
-        Visit(drive, (drives.read or NOTHING).without_bytes),
-        *(Visit(drive, demand, chance=of_change) for demand in written),
-        Visit(drive, drives.lookup.scaled(suffixes), chance=of_change),
-        Visit(drive, drives.lookup, chance=of_list), *(Visit(drive, demand, chance=of_either) for demand in written),
-    ]  # fmt: skip
+        *visits([(cpu, spec.replicator.cpu), (drive, drives.lookup), *reads]),
+        *visits([*reads, *writes, (drive, drives.lookup.scaled(suffixes))], of_change),
+        *visits([(drive, drives.lookup)], of_list),
+        *visits([*reads, *writes], of_either),
+    ]
     return [visit for visit in found if visit.demand.takes_time and (visit.chance is None or visit.chance.probability)]
 
 

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from models.missing_demands import missing_demands
-from models.store import compile_spec
+from models.store import compile_spec, spec_of
 from models.swift.demands import demands
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.models.swift.test_swift import ACCESS_S, KIB, MIB, PROXY_S, SERVER_S, UPDATE_S, cluster, ran
+from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
+from traces.spec_file import load_mapping
 
 PART = 5 * MIB
 READS = 80  # of a part, 64 KiB each
@@ -38,6 +40,18 @@ def test_accesses_of_an_upload():
     accesses = marker + 2 * (READS + 4) + 16 + 4 + manifest + tombstone
     busy_s = outcome.busy_s[[s.role == "drive" for s in network.stations]].sum()
     assert busy_s == pytest.approx(3 * accesses * ACCESS_S)
+
+
+@pytest.mark.parametrize(
+    ("op", "accesses"), [("PUT", 3 * (199 + 22)), ("GET", 193), ("HEAD", 0), ("DELETE", 3 * (4 + 8) + 1)]
+)
+def test_accesses_of_12_mib_as_logged_by_drives_under_a_real_swift(op, accesses):
+    client = {"multipart": {"part_size": PART, "threshold": PART, "parallel": 1}}
+    spec = spec_of(load_mapping(EXAMPLES / "swift" / "box.yaml") | {"client": client}, "box")
+    network, requests = compile_spec(spec, trace_of([op], ["k"], size_bytes=12 * MIB))
+    outcome = compiled_engine.run(Program.of(network, requests, 0))
+    busy_s = outcome.busy_s[[s.role == "drive" for s in network.stations]].sum()
+    assert busy_s == pytest.approx(accesses * ACCESS_S)
 
 
 def test_a_lone_upload():
@@ -70,13 +84,15 @@ def test_what_is_not_larger_than_the_threshold_is_one_object():
         assert ours == usual
 
 
-def test_a_head_is_that_of_the_manifest_and_a_delete_leaves_the_segments():
+def test_a_head_is_that_of_the_manifest_and_a_delete_is_for_all_segments():
+    """Each DELETE is a tombstone; two segments at a time, then the manifest."""
+    spread = {"count": 60, "zones": 60}
     assert ran(large(), "HEAD", size=3 * PART)[0] == pytest.approx(WAYS_S + PROXY_S + SERVER_S)
-    latency_s, _, visits, _ = ran(large(), "DELETE", size=3 * PART)
-    assert visits["drive"] == 1 + 3 * 3
+    latency_s, _, visits, _ = ran(large(hosts=spread), "DELETE", size=3 * PART)
+    assert visits["drive"] == 1 + 4 * 3 * 3
     read_s, looked_up_s = PROXY_S + SERVER_S + ACCESS_S, PROXY_S + SERVER_S
     deleted_s = PROXY_S + SERVER_S + 3 * ACCESS_S + UPDATE_S
-    assert latency_s == pytest.approx(WAYS_S + looked_up_s + read_s + deleted_s)
+    assert latency_s == pytest.approx(WAYS_S + PROXY_S + looked_up_s + read_s + 3 * deleted_s + PROXY_S)
 
 
 def test_segments_are_in_different_partitions():

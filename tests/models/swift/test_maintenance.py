@@ -112,7 +112,7 @@ def test_a_worker_compares_one_partition_after_the_other():
     3 * 6 / (3 + 6 - 1) of 6 drives busy, and with nearly constant ones more.
     """
     alone, together = used(replicated("6s")), used(replicated())
-    job_s = 3 * (LOOKUP_S + ACCESS_S) + 0.1 * (LOOKUP_S + 3 * ACCESS_S)
+    job_s = 3 * (LOOKUP_S + ACCESS_S) + 0.1 * (LOOKUP_S + 4 * ACCESS_S)
     rate_ops = 64 / (64 * job_s + 6)
     for host in range(3):
         assert alone[f"replicator of host {host}"][1] == pytest.approx(rate_ops, rel=0.05)
@@ -138,13 +138,13 @@ def test_work_that_is_too_slow_is_not_made_up_for_later():
 
 def test_a_pass_is_followed_by_a_pause():
     """64 partitions on each of three hosts."""
-    job_s = 3 * (LOOKUP_S + ACCESS_S) + 0.1 * (LOOKUP_S + 3 * ACCESS_S)
+    job_s = 3 * (LOOKUP_S + ACCESS_S) + 0.1 * (LOOKUP_S + 4 * ACCESS_S)
     rate_ops = used(replicated("30s"))["replicator of host 0"][1]
     assert rate_ops == pytest.approx(64 / (64 * job_s + 30), rel=0.05)
 
 
 def test_written_partitions_have_their_hashes_written():
-    """With the writes of a whole pass between two readings, each reading writes twice, with two syncs each time."""
+    """With the writes of a pass between two readings, each writes twice, with two syncs and a read each time."""
     idle, written = (used(replicated("1h"), op=op, arrival_s=EACH_S) for op in ("HEAD", "PUT"))
     none, base = (used(replicated(replicator=None), op=op, arrival_s=EACH_S) for op in ("HEAD", "PUT"))
     jobs_ops = 3 * 64 / 3600
@@ -153,8 +153,8 @@ def test_written_partitions_have_their_hashes_written():
         return sum(u for name, (u, _) in of.items() if re.fullmatch(r"host \d drive \d", name))
 
     changes = 2 / 64 * 3600 / 3
-    more_s = 3 * (6 * ACCESS_S + changes * LOOKUP_S) - 0.1 * 3 * ACCESS_S
-    least_s = 3 * (LOOKUP_S + ACCESS_S) + 0.1 * (LOOKUP_S + 3 * ACCESS_S)
+    more_s = 3 * (8 * ACCESS_S + changes * LOOKUP_S) - 0.1 * 4 * ACCESS_S
+    least_s = 3 * (LOOKUP_S + ACCESS_S) + 0.1 * (LOOKUP_S + 4 * ACCESS_S)
     assert drive_s(written) - drive_s(base) == pytest.approx(jobs_ops * (least_s + more_s), rel=0.05)
     assert drive_s(idle) - drive_s(none) == pytest.approx(jobs_ops * least_s, rel=0.1)
 
@@ -162,7 +162,7 @@ def test_written_partitions_have_their_hashes_written():
 def test_a_reconstructor_compares_with_three_partners_and_lists_each_time():
     erasure = {"part_power": 6, "erasure": {"data": 4, "parity": 2}}
     found = used(replicated(hosts={"count": 6, "zones": 6}, ring=erasure))
-    job_s = 4 * (LOOKUP_S + ACCESS_S) + LOOKUP_S + 3 * ACCESS_S
+    job_s = 4 * (LOOKUP_S + ACCESS_S) + LOOKUP_S + 4 * ACCESS_S
     assert found["reconstructor of host 0"][1] == pytest.approx(1 / job_s, rel=0.02)
 
 
@@ -171,7 +171,7 @@ def test_a_closed_loop_of_writes_changes_all_partitions():
     run = simulate(spec, generate(spec.workload, 0), seed=1)
     assert run.stations is not None
     compared = sum(row["visits"] for row in run.stations.to_pylist() if row["name"].startswith("replicator"))
-    job_s = 3 * (LOOKUP_S + ACCESS_S) + 3 * (LOOKUP_S + 6 * ACCESS_S) + 0.1 * LOOKUP_S
+    job_s = 3 * (LOOKUP_S + ACCESS_S) + 3 * (LOOKUP_S + 8 * ACCESS_S) + 0.1 * LOOKUP_S
     assert compared == math.ceil(3 * 20 / job_s)
 
 
