@@ -1,6 +1,6 @@
 """Measures large objects on a Swift in a box next to their predictions: latencies, and accesses to the drives.
 
-    python benchmarks/swift_large_objects.py --out OUT [--predict-only]
+    python benchmarks/box/swift_large_objects.py --out OUT [--predict-only]
 
 Objects of 12 MiB in parts of 5 MiB, one client. The Run of an operation is ``OUT/NAME``; Runs that are there are not
 measured again. The prediction is ``examples/swift/box.yaml`` with the times of an object server that `swift_box.py` and
@@ -34,7 +34,7 @@ from validate.lab.store import Form
 from validate.replay.plan import Options
 from validate.replay.replay import replay
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SHAPE, SPEC = EXAMPLES / "lab" / "slow-syncs.yaml", EXAMPLES / "swift" / "box.yaml"
 CPU = {"GET": {"constant": 6.1e-3, "per_byte": 1.5e-8}, "PUT": {"constant": 1.81e-2, "per_byte": 1.46e-8}}
 CASES = {
