@@ -7,8 +7,8 @@
 The times of healing are those of the new drive's access log: from its first access to the last rename of an object's
 metadata by no PUT. The simulation begins to heal when MinIO did (`found_after`), and knows the objects that were
 there by then; drives and links are those of the shape, CPU times of requests are from the light Runs. The CPU time of
-healing an object is assumed (`--cpu`). Its upper limit is the store's CPU time without that of the Runs of the same
-requests without a fault (`drive-kept`); both are printed with the spread of the repetitions.
+healing an object, on all hosts together, is what the store needed more than for the same requests without a fault
+(`drive-kept`), unless it is given.
 """
 
 from __future__ import annotations
@@ -91,14 +91,12 @@ def measured(run: Run) -> Healing:
     return Healing(begin_s, end_s, len(healed), written_bytes, reads, *per_object.values())
 
 
-def cpu_text(replaced: Sequence[Run], kept: Sequence[Run]) -> str:
-    """Return the store's CPU time for each healed object, and for the same requests without a fault as many times."""
-    objects = float(np.mean([measured(run).objects for run in replaced]))
-    found = []
-    for name, runs in (("with healing", replaced), ("without", kept)):
-        used_ms = [1e3 * run.info["cpu"]["server_s"] / objects for run in runs]
-        found += [f"{name} {min(used_ms):.0f} to {max(used_ms):.0f} ms for each healed object"] if runs else []
-    return ", ".join(found)
+def cpu_s_of(replaced: Sequence[Run], kept: Sequence[Run]) -> float:
+    """Return the CPU time in s for each healed object: the difference to Runs of the same requests without healing."""
+    if not (replaced and kept):
+        return 0.0
+    healing_s, without_s = (np.mean([run.info["cpu"]["server_s"] for run in runs]) for runs in (replaced, kept))
+    return max(0.0, float(healing_s - without_s)) / float(np.mean([measured(run).objects for run in replaced]))
 
 
 def spec_for(data: dict[str, Any], run: Run, found_s: float) -> MinioSpec:
@@ -147,18 +145,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("runs", type=Path, help="folder of the Runs")
     parser.add_argument("--seeds", type=int, default=3, help="simulations of each Run")
-    parser.add_argument("--cpu", type=float, default=0.0, help="CPU time in s of healing an object (default: 0)")
+    parser.add_argument("--cpu", type=float, help="CPU time in s of healing an object (default: from the Runs)")
     given = parser.parse_args()
     light = {next(iter(dict(case.mix))): Run.read(given.runs / case.name / "1") for case in LIGHT}
     data = fitted(light, load_mapping(SPEC))
     replaced, kept = (
         [Run.read(path) for path in sorted(given.runs.glob(f"{name}/*"))] for name in ("drive-replaced", "drive-kept")
     )
+    cpu_s = cpu_s_of(replaced, kept) if given.cpu is None else given.cpu
     conflicts = data["hosts"]["internode"]["lock_conflict_fraction"]
     requests = ", ".join(f"{op} {1e3 * each:.1f} ms" for op, each in data["hosts"]["cpu"].items())
-    print(f"CPU of requests: {requests}; {conflicts:.2f} of PUTs have a lock refused")
-    print(f"CPU of the store: {cpu_text(replaced, kept)}\n")
-    data = data | {"healing": {"cpu": given.cpu}}
+    print(f"CPU: healing an object {1e3 * cpu_s:.1f} ms, {requests}; {conflicts:.2f} of PUTs have a lock refused\n")
+    data = data | {"healing": {"cpu": cpu_s}}
     names = ("Run", "found after s", "objects", "MB written", "took s", "reads of each other drive", "writes, fsyncs")
     rows = []
     print(f"| {' | '.join(names)} | predicted | idle s |\n|---{'|---:' * (len(names) + 1)}|")
