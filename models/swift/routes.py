@@ -399,7 +399,7 @@ class Routes:
         parts = pieces * kind.accesses
         size = self.drives.write_size if kind.op == "PUT" else self.drives.read_size
         each, later = (
-            of.per_shard(parts) if kind.accesses <= MOST_SINGLE_ACCESSES else _several(of, kind.accesses, pieces, size)
+            of.per_shard(parts) if kind.accesses <= MOST_SINGLE_ACCESSES else several(of, kind.accesses, pieces, size)
             for of in (demand, latency)
         )
         visits = [Visit(self.stations.drive_latency, later)] if latency.takes_time else []
@@ -422,7 +422,7 @@ class Routes:
         return (Stage(chains, len(chains)),) if chains else ()
 
 
-def _several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) -> ServiceDemand:
+def several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) -> ServiceDemand:
     """Return the demand of one of so many visits that together are all accesses to a piece."""
     each = demand.per_shard(visits * pieces)
     if not demand.constant or demand.per_block:
