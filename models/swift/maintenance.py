@@ -28,6 +28,7 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
 from models.swift.places import Places
 from models.swift.ring import Table
+from models.swift.routes import several
 from models.swift.sections import NOTHING
 from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations
@@ -36,7 +37,7 @@ from traces.random_streams import stream_id, uniforms
 from traces.tables import OPS
 from traces.trace import Trace
 
-_MOST_READS = 32  # of an audited object; further ones are simulated in visits of several accesses
+_MOST_READS = 256  # of an audited object; further ones are simulated in visits of several accesses
 _LISTED = 0.1  # fraction of the passes of a replicator that list a partition (`_do_listdir`)
 _ROUNDS = 30  # in which the length of a pass and the writes that it finds are made to agree
 _MOST_WAITING = 32  # of what a worker should have begun; the rest is dropped, as it would begin later
@@ -77,8 +78,11 @@ def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> W
     auditor, drives = spec.auditor, spec.drives
     size = -(-spec.stored.bytes_each // spec.data_pieces)
     count = min(max(1, -(-size // drives.read_size)), _MOST_READS)
-    drive, read, latency = Member(table, 1), (drives.read or NOTHING).per_shard(count), drives.read_latency
-    each = [Visit(stations.drive_latency, latency.per_shard(count))] if latency.takes_time else []
+    drive = Member(table, 1)
+    read, latency = (
+        several(demand or NOTHING, count, 1, drives.read_size) for demand in (drives.read, drives.read_latency)
+    )
+    each = [Visit(stations.drive_latency, latency)] if latency.takes_time else []
     each.append(Visit(drive, read))
     pause_s = size / count / auditor.bytes_per_second - _mean_s(each, size)
     pause = [Visit(stations.latency, ServiceDemand(constant=pause_s))] if pause_s > 0 else []

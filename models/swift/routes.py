@@ -1,9 +1,10 @@
 """Swift's requests as routes: in which order they visit the stations, and what they wait for.
 
 As in Swift's source at d57c078e (swift/proxy/controllers/obj.py and base.py, swift/obj/server.py and diskfile.py). A
-worker process of an object server blocks while it reads or writes data, so it is held meanwhile; it syncs files and
-directories in threads. The bytes of a PUT pass links and drives at the same time. Those of a GET are sent while
-the next ones are read; of a hedged one, after all have been read.
+worker process of an object server blocks while it reads or writes data, so it is held meanwhile, and from the first
+access to the last if drives are slower than links; it syncs files and directories in threads. The bytes of a PUT pass
+links and drives at the same time. Those of a GET are sent while the next ones are read; of a hedged one, after all have
+been read.
 
 Stages that take no time are left out. Large objects are in `large_objects.py`.
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
@@ -105,11 +108,13 @@ class Routes:
             visits += self._timeouts(at)
             visits += [Visit(at("absent"), NOTHING)] if self.places.bound else []
             visits += self._opening(at)
-            visits += self._opened(kind, at, size)
+            further = self._read_access(kind, at, size) * (kind.accesses - 1) if kind.op == "GET" else []
+            stays = not hedged and self._stays(self.read, self.drives.read_latency, self.drives.read_size)
+            visits += self._opened(kind, at, size, further if stays else [])
             if hedged:
                 visits[-1] = replace(visits[-1], claims=True)
-            if kind.op == "GET":
-                visits += self._further_reads(kind, at, size) * (kind.accesses - 1)
+            if further and not stays:
+                visits += self._held(at, self._read_access(kind, at, size)) * (kind.accesses - 1)
             branches.append(tuple(visits))
         if kind.op != "GET":
             return (Stage(tuple(branches), needed, delivers=True),)
@@ -121,20 +126,35 @@ class Routes:
         fetch = Stage(tuple(branches), needed, delivers=True)
         return (fetch, *self._parallel([*_scaled(links, last), *self._proxy_bytes("GET")]))
 
-    def _opened(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
-        """The work of an object server until it responds, with the first bytes of the object."""
-        cpu, reads = self._cpu(kind.op), self.read.takes_time or self.drives.read_latency.takes_time
+    def _opened(self, kind: Kind, at: Place, pieces: int, further: Sequence[Visit]) -> list[Visit]:
+        """The work of an object server until it responds, with the first bytes of the object.
+
+        Args:
+            further: reads that it makes before it does anything else.
+        """
+        cpu = self._cpu(kind.op)
         visits = [Visit(at("cpu"), cpu.without_bytes)] if cpu.without_bytes.takes_time else []
         if self.drives.lookup.takes_time:
             visits.append(Visit(at("drive"), self.drives.lookup))
         if kind.op == "GET":
-            visits += self._access(kind, at, self.read, self.drives.read_latency, pieces) if reads else []
-            visits += self._bytes_of(kind, at, pieces)
-        return [*self._held(at, visits or [self._instant]), *self._answered(at)]
+            visits += self._read_access(kind, at, pieces)
+        return [*self._held(at, [*visits, *further] or [self._instant]), *self._answered(at)]
 
-    def _further_reads(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
-        visits = self._access(kind, at, self.read, self.drives.read_latency, pieces)
-        return self._held(at, [*visits, *self._bytes_of(kind, at, pieces)])
+    def _read_access(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
+        """One access, and the work on its bytes."""
+        reads = self.read.takes_time or self.drives.read_latency.takes_time
+        visits = self._access(kind, at, self.read, self.drives.read_latency, pieces) if reads else []
+        return [*visits, *self._bytes_of(kind, at, pieces)]
+
+    def _stays(self, demand: ServiceDemand, latency: ServiceDemand, access_bytes: int) -> bool:
+        """Whether a process stays with a request for all of its accesses: it waits for drives, never for sockets.
+
+        It leaves a request only when a socket is full or empty, which is so if the link is slower than the drive.
+        """
+        nic = min((each for each in (self.hosts.nic, self.proxies.nic) if each), default=0.0)
+        size = np.array([access_bytes])
+        drive_s = float(demand.mean_s(size)[0] + latency.mean_s(size)[0])
+        return drive_s > 0 and (not nic or drive_s >= access_bytes / nic)
 
     def _links_of_read(self) -> list[Visit]:
         """The bytes of an object on their way to the client: of hedged reads, those of the first servers in order."""
@@ -188,8 +208,9 @@ class Routes:
             wire = ServiceDemand(per_byte=1 / (self.hosts.nic * data))
             branches += [Visit(at("in"), wire) for at in pieces]
         for at in pieces:
-            visits = self._written(kind, at) * (kind.accesses - self._buffered(kind))
-            if visits:
+            each, count = self._written(kind, at), kind.accesses - self._buffered(kind)
+            stays = self._through and self._stays(self.write, self.drives.write_latency, self.drives.write_size)
+            if visits := self._held(at, each * count) if stays else self._held(at, each) * count:
                 branches.append(tuple(visits))
         return branches
 
@@ -199,7 +220,7 @@ class Routes:
             return []
         data = self.spec.data_pieces
         writes = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else []
-        return self._held(at, [*writes, *self._bytes_of(kind, at, data)])
+        return [*writes, *self._bytes_of(kind, at, data)]
 
     def _buffered(self, kind: Kind) -> int:
         """The number of last accesses whose bytes are in sockets when the proxy has sent all.
@@ -211,7 +232,7 @@ class Routes:
     def _synced(self, kind: Kind, number: int, at: Place, rest: ServiceDemand) -> tuple[Visit, ...]:
         """The syncs of a piece's file and directories, and in its server the row of the container."""
         data = self.spec.data_pieces
-        buffered = self._written(kind, at) * self._buffered(kind)
+        buffered = self._held(at, self._written(kind, at)) * self._buffered(kind)
         file = (
             []
             if self._through or not kind.accesses
@@ -378,7 +399,7 @@ class Routes:
         parts = pieces * kind.accesses
         size = self.drives.write_size if kind.op == "PUT" else self.drives.read_size
         each, later = (
-            of.per_shard(parts) if kind.accesses <= MOST_SINGLE_ACCESSES else _several(of, kind.accesses, pieces, size)
+            of.per_shard(parts) if kind.accesses <= MOST_SINGLE_ACCESSES else several(of, kind.accesses, pieces, size)
             for of in (demand, latency)
         )
         visits = [Visit(self.stations.drive_latency, later)] if latency.takes_time else []
@@ -401,7 +422,7 @@ class Routes:
         return (Stage(chains, len(chains)),) if chains else ()
 
 
-def _several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) -> ServiceDemand:
+def several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) -> ServiceDemand:
     """Return the demand of one of so many visits that together are all accesses to a piece."""
     each = demand.per_shard(visits * pieces)
     if not demand.constant or demand.per_block:

@@ -65,6 +65,11 @@ def test_a_drive_is_used_by_the_rate_of_the_auditor_times_size_over_bandwidth(si
     assert not any(sum(each) for each in others)
 
 
+def test_each_access_to_a_large_object_takes_its_time():
+    spec = audited(5 * MIB, {"bytes_per_second": 2.5e6}, drives={"read": ACCESS_S})
+    assert sum(busy_drives(spec)) == pytest.approx(3 * 2.5e6 / (64 * KIB) * ACCESS_S, rel=0.03)
+
+
 def test_processes_of_the_auditor_read_a_drive_each():
     found = busy_drives(audited(64 * KIB, {"concurrency": 3}))
     assert np.mean(found[:9]) == pytest.approx(20 * 64 * KIB / BANDWIDTH, rel=0.03)
@@ -92,7 +97,7 @@ def test_reads_of_a_large_object_are_spread_over_its_time():
     arrival_s = np.arange(0, END_S, 1.0)
     _, outcome = background(spec, op="GET", arrival_s=arrival_s)
     latency_s = outcome.end_s - arrival_s
-    assert latency_s.max() - latency_s.min() <= 8 * ACCESS_S  # 153 reads are 32 visits of 5 accesses each
+    assert 0 < latency_s.max() - latency_s.min() <= 1.5 * ACCESS_S
 
 
 # The replicator

@@ -267,3 +267,14 @@ def test_a_write_waits_for_a_quorum_and_some_time_more(size, awaited):
     begun_s = 2e-3 + PROXY_S + SERVER_S / 2
     expected_s = begun_s + awaited * 100 * ACCESS_S + spec.proxies.post_quorum_timeout
     assert ran(spec, "PUT", size=size)[0] == pytest.approx(expected_s)
+
+
+@pytest.mark.parametrize(("nic", "stays"), [(25e6, True), (1e6, False)])
+def test_a_process_stays_with_a_request_unless_its_socket_is_slower_than_the_drive(nic, stays):
+    """As the logs of drives show: all reads of an object come one after the other, and another GET waits for them."""
+    one = {"hosts": {"count": 1, "zones": 1, "nic": nic}, "ring": {"part_power": 6, "replicas": 1}}
+    spec = cluster(**one, containers={"replicas": 1})
+    lone_s = ran(spec, "GET", size=MIB)[0][0]
+    first_s, second_s = ran(spec, "GET", n=2, size=MIB, gap_s=1e-3)[0]
+    assert (first_s == pytest.approx(lone_s)) == stays
+    assert second_s > 1.8 * 16 * ACCESS_S
