@@ -66,8 +66,8 @@ def test_large_objects_are_uploaded_in_parts(stub: Stub, data_path: str) -> None
     assert recorded == IN_PARTS
     data = {"workload": {"operations": 1, "object_size": "4KiB"}, "hosts": {"count": 3}}
     assert as_recorded(spec_of(data | {"store": "minio"}, "s"), recorded).client.multipart == PARTS
-    with pytest.raises(InputError, match=r"a Run: client\.multipart: is not modelled for Swift"):
-        as_recorded(spec_of(data | {"store": "swift"}, "s"), recorded)
+    with pytest.raises(InputError, match=r"a Run: client\.multipart: is not modelled for Bob"):
+        as_recorded(spec_of(data | {"store": "bob"}, "s"), recorded)
 
 
 @pytest.mark.parametrize("data_path", DATA_PATHS)
