@@ -111,7 +111,7 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
         accesses[put] = writes(each, size[put], inline[put])
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
     visits_each = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
-    replacing = (trace.op == OPS.index("PUT")) & replaced
+    replacing = (trace.op == PUT) & replaced
     rounds = np.zeros(count, np.int64)
     if spec.network.queue:
         sizes, of_size = np.unique(np.minimum(trace.transfer_bytes, BLOCK_BYTES), return_inverse=True)

@@ -17,7 +17,7 @@ def with_disk_order(spec: MinioSpec, trace: Trace) -> MinioSpec:
     A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted, and pools are
     taken to be used like the first one.
     """
-    if all(drives.disk is None for _, drives, _ in spec.layouts):
+    if not len(trace) or all(drives.disk is None for _, drives, _ in spec.layouts):
         return spec
     accesses = np.where(trace.op == LIST, spec.total_drives, spec.layout.size).astype(np.float64)
     shard = shard_bytes(trace.transfer_bytes, spec.layout.data)

@@ -76,9 +76,8 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     read_bytes, written_bytes, parts = trace.transfer_bytes, trace.size_bytes, np.zeros(len(trace), np.int64)
     if (multipart := spec.client.multipart) is not None:
         parts = simulated_parts(multipart, np.where(np.isin(trace.op, (GET, PUT, DELETE)), trace.size_bytes, 0))
-        parts[get & (parts > 0)] = multipart.simulated(np.maximum(-(-read_bytes // multipart.part_size), 1))[
-            get & (parts > 0)
-        ]
+        read_parts = multipart.simulated(np.maximum(-(-read_bytes // multipart.part_size), 1))
+        parts = np.where(get & (parts > 0), read_parts, parts)
         read_bytes, written_bytes = (
             np.where(parts > 0, np.minimum(each, multipart.part_size), each) for each in (read_bytes, written_bytes)
         )

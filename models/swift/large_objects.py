@@ -79,7 +79,7 @@ class LargeObjects(Routes):
         return further((single(*self._begun(op, quorum)), *stages), None)
 
     def _of_segments(self, parts: int, at_once: int, stages: Stages) -> Stages:
-        """The stages of all segments, so many of which are in progress at the same time."""
+        """The stages of all segments, of which a client sends or reads several at the same time."""
         found = self.client.model_copy(update={"parallel": at_once}).upload(parts, stages)
         return tuple(self._elsewhere(found))
 

@@ -4,7 +4,7 @@ As in Swift's source (swift/obj/auditor.py, replicator.py, reconstructor.py, `__
 that are all where they belong:
 
 - A process of the auditor goes through one drive after the other, and a run falls into the time of one. It opens each
-  object and reads it, at most so many in a second, and so many bytes. Another process only opens objects.
+  object and reads it, up to a limit of objects and one of bytes in a second. Another process only opens objects.
 - A worker of the replicator takes one partition after the other of all drives of a host, reads the hashes of its
   suffixes, and requests those of each other replica in turn, whose object server reads them likewise. Hashes are
   written anew, and synced with their directory, twice if objects of the partition were written since: with the suffixes
@@ -104,7 +104,7 @@ def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> 
 
 
 def _audited(spec: SwiftSpec, stations: Stations, places: Places, name: str, at_once: int) -> Table:
-    """Return process, drive and cores of each process of the auditor; of each host, so many drives have one."""
+    """Return process, drive and cores of each process of the auditor; `at_once` drives of each host have one."""
     shape = spec.hosts.count, spec.drives.count
     order = np.argsort(uniforms(0, stream_id(f"swift/{name}"), 0, shape[0] * shape[1]).reshape(shape), axis=1)
     chosen = (order[:, :at_once] + np.arange(shape[0])[:, None] * shape[1]).ravel()

@@ -423,7 +423,7 @@ class Routes:
 
 
 def several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) -> ServiceDemand:
-    """Return the demand of one of so many visits that together are all accesses to a piece."""
+    """Return the demand of one of several visits that together are all accesses to a piece."""
     each = demand.per_shard(visits * pieces)
     if not demand.constant or demand.per_block:
         return each

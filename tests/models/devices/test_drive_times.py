@@ -14,6 +14,7 @@ from models.store import Spec, spec_of
 from models.swift.disk_order import with_disk_order as swift_order
 from sim.simulate import simulate
 from traces.statistics.summary import latencies
+from traces.trace import Trace
 from traces.workload.generate import generate
 
 DISK = DEVICE_PRESETS["hdd-7k2"].device.disk
@@ -96,3 +97,11 @@ def test_accesses_are_served_sooner_but_one_alone_is_not(store: str) -> None:
 
     assert p50_s(32, 1) == p50_s(1, 1)
     assert p50_s(32, 128) < 0.7 * p50_s(1, 128)
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_no_requests_leave_the_times_as_they_are(store: str) -> None:
+    spec: Any = cluster(store, clients=1000)
+    trace = generate(spec.workload, 0)
+    empty = Trace.of(trace.table.slice(0, 0), trace.pacing)
+    assert STORES[store][0](spec, empty).drives == spec.drives

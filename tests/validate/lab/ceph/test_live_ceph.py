@@ -33,13 +33,18 @@ THREE = Form(1, 3, None, 1, 1)
 SHAPE = Shape.model_validate({"drives": {"read": "1ms", "write": "1ms", "fsync": "1ms"}, "nic": {"rate": "1Gbit/s"}})
 
 
-def test_requests_accesses_and_the_failure_of_a_host(lab_state: Path, tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def ceph_in_a_box() -> None:
+    """Skip the tests where Ceph, or what a box needs, is absent."""
     if lacking := program.missing():
         pytest.skip(f"{lacking[0]} is not installed; 'tailcast lab install ceph' installs Debian's packages")
     try:
         require()
     except InputError as error:
         pytest.skip(str(error))
+
+
+def test_requests_accesses_and_the_failure_of_a_host(lab_state: Path, tmp_path: Path) -> None:
     folder = lab_state.with_name("ceph")
     begun_s = time.monotonic()
     store = lab.up("ceph", THREE, shape=SHAPE)
@@ -86,12 +91,6 @@ def test_requests_accesses_and_the_failure_of_a_host(lab_state: Path, tmp_path: 
 
 
 def test_a_gateway_behind_a_load_balancer_is_killed_and_block_db_has_drives_of_its_own(lab_state: Path) -> None:
-    if lacking := program.missing():
-        pytest.skip(f"{lacking[0]} is not installed; 'tailcast lab install ceph' installs Debian's packages")
-    try:
-        require()
-    except InputError as error:
-        pytest.skip(str(error))
     shape = SHAPE.model_copy(update={"db_drives": SHAPE.drives})
     store = lab.up("ceph", Form(1, 3, gateways=2, monitors=1, balancers=1), shape=shape)
     assert store.box is not None and store.target.node_urls == (store.nodes[6].endpoint_url,)
