@@ -13,10 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from traces.errors import InputError
+from traces.provenance import ROOT, hash_of_sources
 from traces.tables import atomic_file
-
-_CODE = "traces", "models", "sim"
-_SOURCES = ".py", ".c", ".h"
 
 
 class ResultFolder:
@@ -73,8 +71,4 @@ def content_key(parts: Sequence[object]) -> str:
 @cache
 def code() -> str:
     """Return the hash of the source code that affects results."""
-    root = Path(__file__).parents[2]
-    files = sorted(
-        file for package in _CODE for ending in ("py", "c", "h") for file in (root / package).rglob(f"*.{ending}")
-    )
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return hash_of_sources(ROOT)
