@@ -26,7 +26,7 @@ from traces.workload.generate import generate
 from validate.reference.figures import ALL, units_per_request
 from validate.reference.rows import DURATION, Row
 
-_REQUESTS = 1000
+_REQUESTS = 3000
 """Number of requests over which service demands are averaged."""
 
 _LENGTHS = ("workload.operations", "workload.duration")
