@@ -12,7 +12,7 @@ BUILD := $(BIN)/python -m sim.engine.compiled.build
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench minio ceph swift box clean
+.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift box clean
 
 demo: .venv/ready
 	$(BIN)/tailcast demo --force
@@ -51,6 +51,10 @@ kernel-debug kernel-sanitize: kernel-%: .venv/ready
 schema: .venv/ready
 	$(BIN)/python -c 'import json; from models.store import json_schema; print(json.dumps(json_schema(), indent=1))' \
 	  > docs/spec.schema.json
+
+# Every known figure of a real store next to its prediction, with bands: an hour.
+scoreboard: .venv/ready
+	$(BIN)/tailcast reference run --all --uncertainty 80% --against docs/scoreboard.csv --out docs/scoreboard.csv --force --report out/scoreboard.html
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/engine/engines.py

@@ -46,6 +46,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the examples and published tables, as a clone has them."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     shutil.copytree(ROOT / "validate" / "reference", tmp_path / "validate" / "reference", ignore=ONLY_TABLES)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "scoreboard.csv", tmp_path / "docs")
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -55,7 +55,8 @@ def write_scoreboard_page(lines: Sequence[Line], changes: Changes | None, before
     what_changed = [] if changes is None else [Section("Changes", changes_lines(changes, before))]
     sections = [
         Section("", sentences(summary), [errors_grid(summary), *bands_grid(summary)]),
-        Section("Predicted against measured", charts=[_ratios(lines), _cumulative(lines)]),
+        Section("Predicted over measured", charts=[_ratios(lines, cases)]),
+        Section("Errors", charts=[_cumulative(lines)]),
         Section("Simpler forecasts", (), [baselines_grid(summary)], [_baselines(lines)]),
         *what_changed,
         Section("Cases", (), [cases_grid(lines)]),
@@ -74,7 +75,7 @@ def _figures(lines: Sequence[Line]) -> list[Line]:
     return [line for line in lines if not line.is_statement]
 
 
-def _ratios(lines: Sequence[Line]) -> go.Figure:
+def _ratios(lines: Sequence[Line], cases: Sequence[str]) -> go.Figure:
     """Return a figure of predicted / measured by case, with a symbol for fitted rows."""
     chart = blank("Predicted / measured by case", "", "predicted / measured")
     chart.add_hrect(y0=1 / (1 + AIM), y1=1 + AIM, fillcolor="rgba(128,128,128,0.2)", line_width=0)
@@ -97,7 +98,7 @@ def _ratios(lines: Sequence[Line]) -> go.Figure:
                     hovertemplate="%{text}: %{y:.2f}",
                 )
     chart.update_yaxes(type="log", dtick="D2", tickformat="~g")
-    chart.update_xaxes(tickangle=40)
+    chart.update_xaxes(tickangle=40, categoryorder="array", categoryarray=list(cases))
     chart.update_layout(height=560, margin={"b": 190})
     return chart
 

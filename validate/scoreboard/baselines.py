@@ -80,8 +80,11 @@ class Baseline:
 def baseline(spec: Spec, op: str, trace: Trace | None = None) -> Baseline:
     """Return the bounds and means of a spec's workload, or of a trace; without values where they cannot be computed.
 
-    Of a workload in phases with different operations, those of the phase of `op`.
+    Of a workload in phases with different operations, those of the phase of `op`. A row may be about no operation.
     """
+    none = Means(None, None)
+    if op not in (*OPS, ALL) or spec.workload.groups:  # bounds need one loop
+        return Baseline(none, none, {}, {}, None)
     whole = spec.workload.operations
     limit = min(whole or _REQUESTS, _REQUESTS)
     if trace is None:
@@ -94,7 +97,6 @@ def baseline(spec: Spec, op: str, trace: Trace | None = None) -> Baseline:
         mine = trace.op == code
         fraction[OPS[code]] = float(np.count_nonzero(mine)) / len(trace)
         mean_bytes[OPS[code]] = float(trace.transfer_bytes[mine].mean())
-    none = Means(None, None)
     try:
         network, requests = compile_spec(spec, trace)
         demands = mean_demands(network, requests)

@@ -128,10 +128,7 @@ def read_board(path: Path) -> list[Line]:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
             if tuple(reader.fieldnames or ()) != _COLUMNS:
-                raise InputError(
-                    f"{path}: is no scoreboard; the columns of one are {', '.join(_COLUMNS)}, and 'tailcast reference "
-                    "run --all --out FILE' writes it"
-                )
+                raise InputError(f"{path}: is no scoreboard; the columns of one are {', '.join(_COLUMNS)}")
             return [_line(cells, f"{path}: line {reader.line_num}") for cells in reader]
     except FileNotFoundError as error:
         raise InputError(no_such_file(path)) from error

@@ -24,7 +24,7 @@ from traces.run import Run
 from traces.spec_file import load_mapping
 from traces.statistics.summary import latencies, ops_of
 from validate.compare.measured import Measured
-from validate.reference.figures import figure, first_half, is_tail
+from validate.reference.figures import ALL, figure, first_half, is_tail
 from validate.reference.rows import Row
 from validate.replay.cpu_usage import SIDES, measured_cpu_s, modelled_cpu_s
 from validate.replay.recorded_faults import with_faults
@@ -133,7 +133,7 @@ def _predicted(job: _Job, fitted: frozenset[tuple[str, int]]) -> _Predicted:
     found = [_simulated(_as_measured(spec, measured), measured, wanted, seed) for seed in seeds]
     bands = _bands(job, spec, measured, wanted)
     known = FITTED if measured.identity in fitted or name in job.recording.fitted else KNOWN
-    simple = baseline(_as_measured(spec, measured), "", measured.trace)
+    simple = baseline(_as_measured(spec, measured), ALL, measured.trace)
     lines = []
     for (op, figure_name), value in wanted.items():
         samples = [figures[op, figure_name] for figures, _, _ in found]
