@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from models.network.demand_sheet import Requests
 from models.network.discipline import DISCIPLINES, Discipline
@@ -21,9 +20,8 @@ from sim.engine.outcome import InvariantError, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from sim.engine.reference import sources
 from tests.networks import closed, one_station, poisson, programs
+from tests.profiles import random_examples
 from traces.trace import Pacing
-
-NETWORKS = int(os.environ.get("TAILCAST_NETWORKS", "100"))
 
 
 def assert_identical(a: Outcome, b: Outcome) -> None:
@@ -32,7 +30,7 @@ def assert_identical(a: Outcome, b: Outcome) -> None:
 
 
 @given(programs())
-@settings(max_examples=NETWORKS, deadline=None, derandomize=NETWORKS == 100, suppress_health_check=list(HealthCheck))
+@random_examples(100)
 def test_engines_agree_to_the_bit(program):
     reference = simpy_engine.run(program)
     assert_identical(reference, compiled_engine.run(program))
