@@ -131,8 +131,11 @@ def hash_of_sources(root: Path) -> str:
     """Return the SHA-256 of names and contents of the sources that determine simulated results."""
     files = [file for name in _MODEL for file in (root / name).rglob("*") if file.suffix in _ENDINGS]
     digest = hashlib.sha256()
-    for file in sorted(file for file in files if file.is_file()):  # not the dangling links of editors
-        content = file.read_bytes()
+    for file in sorted(files):
+        try:
+            content = file.read_bytes()
+        except OSError:  # a dangling link of an editor, or removed meanwhile
+            continue
         digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
@@ -141,7 +144,8 @@ def hash_of_sources(root: Path) -> str:
 def _commit(root: Path) -> tuple[str | None, bool | None]:
     """Return the commit of a checkout and whether its files differ; (None, None) unless it has the packages."""
     # A repository around the folder, such as that of a project with a virtual environment, is another one.
-    if not (root / ".git").exists() or not _git(root, "ls-files", "--", *_TRACKED):
+    packages = [f"{name}/__init__.py" for name in _MODEL]
+    if not (root / ".git").exists() or _git(root, "ls-files", "--error-unmatch", "--", *packages) is None:
         return None, None
     status = _git(
         root, "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "--untracked-files=no", "--", *_TRACKED
