@@ -46,6 +46,8 @@ STORE_NAMES = re.compile(r"(?<![a-z])(minio|ceph|swift|bob)(?![a-z])|Minio|Ceph|
 KNOWN_HERE = {
     "validate/lab": "how a real store is started",
     "validate/reference/cases.py": "data: names, sources and examples of published cases",
+    "validate/scoreboard/recordings.py": "data: folders and specs of recorded Runs",
+    "validate/scoreboard/board.py": "data: the rows of the sample by case",
     "validate/reference/by_case.py": "data: published statements by case",
     "validate/reference/criterion.py": "data: published statements, and the examples they are about",
     "validate/reference/redhat_stores.py": "data: published statements, and the examples they are about",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from models.spec_values import with_values
@@ -66,7 +66,7 @@ def recorded(clients: int) -> Run:
     Raises:
         InputError: there is no recording.
     """
-    return replace(Run.read(FOLDER / run_name(clients)), trace=_trace(clients))
+    return Run.read(FOLDER / run_name(clients))
 
 
 class DisturbedError(Exception):
@@ -118,7 +118,7 @@ def demonstrate(
     return Demonstration(light, profile, heavy, forecast, comparison)
 
 
-_TRACE_SEED = 0  # that of the recorded Runs
+_TRACE_SEED = 0
 
 
 def _spec_file() -> Path:

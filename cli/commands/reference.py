@@ -11,11 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.figures.figure_files import PageFiles
 from cli.made import Made
 from cli.options import (
+    FiguresOption,
     ForceOption,
+    FormatOption,
     JsonOption,
     OutOption,
+    PageOption,
     ProfileOption,
     SeedOption,
     SetOption,
@@ -80,9 +84,30 @@ def run(
             help="Table of published figures of that store; columns are paths of the spec and figures (default: none).",
         ),
     ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Instead of a case: all cases and all recorded Runs of real stores, as a scoreboard."
+        ),
+    ] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="With --all: only a fixed sample of the rows, in about a minute.")
+    ] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="BOARD.csv",
+            help="With --all: print what became worse or better than on this earlier scoreboard (default: none).",
+        ),
+    ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Exit with 1 if the median error exceeds the tolerance, or a statement fails."),
+        typer.Option(
+            "--check",
+            help="Exit with 1 if the median error exceeds the tolerance, or a statement fails; with --all, if a figure "
+            "became worse than --against by more than noise.",
+        ),
     ] = False,
     tolerance: Annotated[
         float | None,
@@ -96,22 +121,46 @@ def run(
     replications: Annotated[
         int | None,
         typer.Option(
-            "--replications", min=1, help="Simulations per row (default: 20; 1 if no row has the duration of a run)."
+            "--replications",
+            min=1,
+            help="Simulations per row (default: 20; 1 if no row has the duration of a run; 3 with --all).",
         ),
     ] = None,
     uncertainty: UncertaintyOption = None,
     profile: ProfileOption = None,
     workers: WorkersOption = None,
+    report: PageOption = None,
+    figures_to: FiguresOption = None,
+    figure_format: FormatOption = "png",
     assignments: SetOption = None,
     seed: SeedOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict the published measurements of a case, or those of a table with a spec.
+    """Predict the published measurements of a case, those of a table with a spec, or everything known.
+
+    With --all, --out writes the scoreboard as CSV, and --report as a page.
 
     Example: tailcast reference run ceph-nvme-quincy
     """
+    if every:
+        if name or spec or table or profile or assignments or tolerance is not None:
+            raise InputError(
+                "--all predicts every case with its own spec; leave out NAME, --spec, --table, --profile, --set and "
+                "--tolerance"
+            )
+        if check and against is None:
+            raise InputError("--check with --all needs --against, the scoreboard to compare with")
+        from cli.commands.scoreboard import run_board
+
+        pages = PageFiles(report, figures_to, figure_format)
+        held = run_board(sample, against, uncertainty, replications, seed or 0, workers, out, force, pages, as_json)
+        if check and not held:
+            raise typer.Exit(1)
+        return
+    if sample or against or report or figures_to:
+        raise InputError("--sample, --against, --report and --figures belong to the scoreboard; add --all")
     check_file_output(out, force)
     case = _case(name, spec, table, profile)
     allowed = case.tolerance if tolerance is None else tolerance

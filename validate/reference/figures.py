@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.store import Spec, names, store_named, store_of
@@ -111,6 +112,20 @@ def units_per_request(name: str, mean_bytes: float) -> float:
     """Return a throughput in its unit, such as ``throughput_gb_per_s``, for one request per second of `mean_bytes`."""
     unit = _BYTES.get(name.removeprefix("throughput_").removesuffix("_per_s"))
     return 1.0 if unit is None else mean_bytes / unit
+
+
+def is_tail(name: str) -> bool:
+    """Whether a figure is a latency quantile from p90 on, which depends on the length of a Run more than others."""
+    latency = _LATENCY.fullmatch(name)
+    return latency is not None and latency[1] is not None and int(latency[1][:2]) >= 90
+
+
+def first_half(run: Run, op: str) -> Run:
+    """Return the requests of an operation that were issued in the first half of the time in which it was requested."""
+    arrival_s, mine = run.column("arrival_s"), _of(run, op)
+    middle_s = (float(arrival_s[mine].min()) + float(arrival_s[mine].max())) / 2
+    kept = run.requests.filter(pa.array(mine & (arrival_s <= middle_s)))
+    return replace(run, requests=kept, stations=None, critical_path=None)
 
 
 def of_stations(name: str) -> bool:

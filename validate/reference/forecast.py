@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from traces.errors import InputError
 from traces.spec_file import load_mapping, override
 from validate.reference.by_case import statements_of
 from validate.reference.cases import Case, UserTable, spec_file
-from validate.reference.figures import figure, figures_of_spec
+from validate.reference.figures import figure, figures_of_spec, first_half, is_tail
 from validate.reference.nic_limits import nic_notes
 from validate.reference.rows import DURATION, Row, is_steady
 from validate.reference.statements import Statement, Variant
@@ -30,6 +31,9 @@ RANGE = (0.05, 0.95)
 
 _REPLICATIONS = 20
 """Number of simulations per row of a store that is not settled."""
+
+LEAST = 1e-12
+"""Anything less counts as this, so that every logarithm is finite."""
 
 Samples = dict[str, list[float]]
 
@@ -58,12 +62,15 @@ def forecast(
         progress: called with the fraction done.
 
     Returns:
-        ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "remark",
-        "measured", "predicted", "range", "ratio"}], "error": {"figure", "all", "used_in_fit", "held_out"},
-        "statements": [{"text", "part", "holds", "evidence"}], "notes": [str]}``.
-        `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted /
-        `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `ratio` predicted /
-        measured, all by figure. Errors are exp(|log ratio|) - 1 of the evaluated figures: ``{"rows", "median",
+        ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "unseen", "remark",
+        "measured", "predicted", "range", "noise", "ratio", "measured_s", "simulated_s", "doubling"}], "error":
+        {"figure", "all", "used_in_fit", "held_out"}, "statements": [{"text", "part", "holds", "evidence"}], "notes":
+        [str]}``.
+        `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `noise` the standard
+        error of its logarithm (null for one replication), `ratio` predicted / measured, all by figure. `measured_s` and
+        `simulated_s` are the lengths of measurement and simulation (null if not published, or not simulated), and
+        `doubling` is by what factor a quantile from p90 on grows from the first half of the simulation to all of it.
+        Errors are exp(|log ratio|) - 1 of the evaluated figures: ``{"rows", "median",
         "worst"}``, null without rows; `figure` is null if more than one figure is evaluated. `notes` name published
         throughputs that need more than the NICs of the spec. With `uncertainty`, rows have a `band` and what of it is
         `covered` by figure, and there is ``"uncertainty": {"level", "draws", "covered", "figures", "unknowns"}`` with
@@ -83,7 +90,7 @@ def forecast(
     draws = _Draws(seed, 0 if uncertainty is None else repeated)
     samples, unknowns = _samples(case, wanted, tuple(assignments), seeds, draws, workers, progress)
     pairs = [(row, _row_result(row, samples[i].nominal)) for i, row in enumerate(case.rows)]
-    found = iter(each.nominal for each in samples[len(case.rows) :])
+    found = iter(each.nominal.values for each in samples[len(case.rows) :])
     evaluated = {name for row in case.rows for name in row.evaluated}
     error = {
         "figure": evaluated.pop() if len(evaluated) == 1 else None,
@@ -125,10 +132,19 @@ class _Draws:
 
 
 @dataclass(frozen=True)
+class _Sampled:
+    """Figures of simulations, a value for each: of all their requests, and of the first half; and their lengths."""
+
+    values: Samples
+    halves: Samples
+    simulated_s: list[float]
+
+
+@dataclass(frozen=True)
 class _Figures:
     """The figures of simulations with the assumed values, and of draws of them."""
 
-    nominal: Samples
+    nominal: _Sampled
     drawn: Samples
 
 
@@ -185,7 +201,7 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
     spec = spec_of(job.data, job.source)
     nominal = _simulated(job, spec, job.seeds)
     if not job.draws.count:
-        return [_Figures(samples, {}) for samples in nominal], ()
+        return [_Figures(sampled, {}) for sampled in nominal], ()
     origins = origins_of(spec, job.data, job.source, job.written)
     unknown = uncertain(spec, job.data, job.source, origins, job.known)
     drawn: list[Samples] = [{} for _ in job.wanted]
@@ -195,26 +211,32 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
         except InputError:
             continue  # the values do not fit together
         for samples, more in zip(drawn, _simulated(job, other, (seed_of(job.draws.seed, k),)), strict=True):
-            for name, values in more.items():
+            for name, values in more.values.items():
                 samples.setdefault(name, []).extend(values)
     if not all(drawn):
         raise InputError(f"{job.source}: no draw of the values that are not known is possible")
     return [_Figures(*pair) for pair in zip(nominal, drawn, strict=True)], unknown.unknowns
 
 
-def _simulated(job: _Job, spec: Spec, seeds: Sequence[int]) -> list[Samples]:
+def _simulated(job: _Job, spec: Spec, seeds: Sequence[int]) -> list[_Sampled]:
     """Return the figures of a spec in a simulation for each seed."""
-    result: list[Samples] = [
-        {name: [value] for name, value in figures_of_spec(spec, one.figures).items()} for one in job.wanted
+    result = [
+        _Sampled({name: [value] for name, value in figures_of_spec(spec, one.figures).items()}, {}, [])
+        for one in job.wanted
     ]
     requested = [
-        [name for name in one.figures if name not in known] for one, known in zip(job.wanted, result, strict=True)
+        [name for name in one.figures if name not in known.values]
+        for one, known in zip(job.wanted, result, strict=True)
     ]
     for seed in seeds if any(requested) else ():
         run = simulate(spec, seed=seed)
-        for one, names, samples in zip(job.wanted, requested, result, strict=True):
+        for one, names, sampled in zip(job.wanted, requested, result, strict=True):
+            sampled.simulated_s.append(run.duration_s)
             for name in names:
-                samples.setdefault(name, []).append(figure(run, one.op, name, job.steady))
+                sampled.values.setdefault(name, []).append(figure(run, one.op, name, job.steady))
+                if is_tail(name):
+                    half = first_half(run, one.op)
+                    sampled.halves.setdefault(name, []).append(figure(half, one.op, name, job.steady))
     return result
 
 
@@ -227,19 +249,32 @@ def _checked(statement: Statement, found: Iterator[Samples]) -> dict[str, Any]:
     return {"text": statement.text, "part": statement.part, "holds": holds, "evidence": evidence}
 
 
-def _row_result(row: Row, samples: Samples) -> dict[str, Any]:
+def _row_result(row: Row, sampled: _Sampled) -> dict[str, Any]:
+    samples = sampled.values
     predicted = {name: float(np.median(samples[name])) for name in row.measured}
     return {
         "table": row.table,
         "op": row.op,
         "set": dict(row.settings),
         "used_in_fit": row.used_in_fit,
+        "unseen": row.unseen,
         "remark": row.remark,
         "measured": dict(row.measured),
         "predicted": predicted,
         "range": {name: np.quantile(samples[name], RANGE).tolist() for name in row.measured},
+        "noise": {name: _noise(samples[name]) for name in row.measured},
         "ratio": {name: predicted[name] / value for name, value in row.measured.items()},
+        "measured_s": row.measured_s,
+        "simulated_s": float(np.median(sampled.simulated_s)) if sampled.simulated_s else None,
+        "doubling": {name: predicted[name] / float(np.median(half)) for name, half in sampled.halves.items()},
     }
+
+
+def _noise(samples: Sequence[float]) -> float | None:
+    """Return the standard error of the logarithm of a figure over replications; None if there is only one."""
+    if len(samples) < 2:
+        return None
+    return float(np.std(np.log(np.maximum(samples, LEAST)), ddof=1)) / math.sqrt(len(samples))
 
 
 def _row_band(row: Row, drawn: Samples, level: float) -> dict[str, Any]:
@@ -252,5 +287,5 @@ def _error(rows: Sequence[tuple[Row, dict[str, Any]]]) -> dict[str, Any]:
     ratios = [result["ratio"][name] for row, result in rows for name in row.evaluated]
     if not ratios:
         return {"rows": 0, "median": None, "worst": None}
-    errors = np.expm1(np.abs(np.log(ratios)))
+    errors = np.expm1(np.abs(np.log(np.maximum(ratios, LEAST))))
     return {"rows": len(rows), "median": float(np.median(errors)), "worst": float(errors.max())}

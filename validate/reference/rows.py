@@ -1,15 +1,15 @@
 """Published tables as CSV files: the settings of each row as values of a spec, and its figures.
 
-A column is one of `table`, `op`, `remark` and `used_in_fit`, a figure (`validate.reference.figures`), or else the path
-of a value in the spec. An empty cell sets nothing, or is a figure that was not published. Without a column `op`, the
-operation is the only one of the row's workload.
+A column is one of `table`, `op`, `remark`, `used_in_fit` and `measured_s`, a figure (`validate.reference.figures`), or
+else the path of a value in the spec. An empty cell sets nothing, or is a figure that was not published. Without a
+column `op`, the operation is the only one of the row's workload.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from validate.reference.figures import ALL, figure_names, is_figure
 DURATION = "duration_s"
 """The only figure that is evaluated if a row has it, because the others follow from it."""
 
-_ABOUT = ("table", "op", "remark", "used_in_fit")
+_ABOUT = ("table", "op", "remark", "used_in_fit", "measured_s")
+_USED = ("yes", "no", "unseen", "")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Row:
         measured: the published figures by name (`validate.reference.figures`).
         remark: further information from the source, or inferred.
         line: its line in the file.
+        unseen: whether the model has not changed since its prediction was first compared with the row.
+        measured_s: how long the measurement lasted; None: not published.
     """
 
     table: str
@@ -47,6 +50,8 @@ class Row:
     measured: Mapping[str, float]
     remark: str = ""
     line: int = 0
+    unseen: bool = False
+    measured_s: float | None = None
 
     @property
     def assignments(self) -> tuple[str, ...]:
@@ -107,7 +112,7 @@ def rows_of(path: Path, data: Mapping[str, Any], spec: Spec, source: str) -> tup
     checked = []
     for row in found:
         settings = {full[name]: value for name, value in row.settings.items()}
-        row = Row(row.table, row.op, settings, row.used_in_fit, row.measured, row.remark, row.line)
+        row = replace(row, settings=settings)
         try:
             ops = spec_of(override(data, row.assignments), source).workload.subjects
             checked.append(_with_op(row, ops))
@@ -123,13 +128,22 @@ def _row(cells: Mapping[str | None, Any], where: str, line: int) -> Row:
         raise InputError(f"{where}: has another number of cells than the first line")
     given = {str(name): str(text).strip() for name, text in cells.items()}
     used = given.get("used_in_fit", "")
-    if used not in ("yes", "no", ""):
-        raise InputError(f"{where}: used_in_fit is {used!r}; allowed are yes and no")
+    if used not in _USED:
+        raise InputError(f"{where}: used_in_fit is {used!r}; allowed are yes, no and unseen")
     rest = {name: text for name, text in given.items() if name not in _ABOUT and text}
     measured = {name: _number(text, f"{where}: {name}") for name, text in rest.items() if is_figure(name)}
     settings = {name: text for name, text in rest.items() if name not in measured}
+    lasted = given.get("measured_s", "")
     return Row(
-        given.get("table", ""), given.get("op", ""), settings, used == "yes", measured, given.get("remark", ""), line
+        given.get("table", ""),
+        given.get("op", ""),
+        settings,
+        used == "yes",
+        measured,
+        given.get("remark", ""),
+        line,
+        used == "unseen",
+        _number(lasted, f"{where}: measured_s") if lasted else None,
     )
 
 
@@ -157,7 +171,7 @@ def _path(table: Path, spec: Spec, name: str) -> str:
 
 def _with_op(row: Row, ops: Sequence[str]) -> Row:
     if not row.op and len(ops) == 1:
-        return Row(row.table, ops[0], row.settings, row.used_in_fit, row.measured, row.remark, row.line)
+        return replace(row, op=ops[0])
     if row.op not in (*ops, ALL):
         raise InputError(f"op is {row.op!r}; allowed are {', '.join(ops)}, and {ALL} for all of them")
     return row
