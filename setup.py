@@ -1,4 +1,6 @@
-"""Adds the kernel to what pyproject.toml says: a library of C, without Python's headers, for every Python."""
+"""Adds to what pyproject.toml says the kernel, a library of C without Python's headers, for every Python, and the
+version of the sources, so that an installation knows its commit.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,30 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 sys.path.insert(0, str(Path(__file__).parent))  # pip's builds leave it out
 
 from sim.engine.compiled import build
+from traces import provenance
+
+
+class BuildModules(build_py):
+    """Records the version of the sources next to them, except for an editable installation, which is a checkout."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            provenance.write_record(provenance.ROOT, Path(self.build_lib), self.distribution.get_version())
+
+
+class SourceArchive(sdist):
+    """Records the version of the sources in the archive."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        super().make_release_tree(base_dir, files)
+        provenance.write_record(provenance.ROOT, Path(base_dir), self.distribution.get_version())
 
 
 class BuildKernel(build_ext):
@@ -32,11 +54,13 @@ class Wheel(bdist_wheel):
         return "py3", "none", build.portable_platform() or super().get_tag()[2]
 
 
+COMMANDS = {"build_py": BuildModules, "sdist": SourceArchive}
+
 if os.environ.get("TAILCAST_NO_KERNEL") == "1":
-    setup()
+    setup(cmdclass=COMMANDS)
 else:
     setup(
         ext_modules=[Extension("sim.engine.compiled._kernel", sources=[])],
-        cmdclass={"build_ext": BuildKernel, "bdist_wheel": Wheel},
+        cmdclass=COMMANDS | {"build_ext": BuildKernel, "bdist_wheel": Wheel},
         setup_requires=[build.ZIG] if build.uses_zig() else [],
     )

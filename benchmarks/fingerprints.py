@@ -43,8 +43,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NUMBERS, TEXTS = "numbers", "texts"
 FAILED = "failed: "
 
-LEFT_OUT = re.compile(r"(^|_)(wall|elapsed|versions?|environment|created)(_|$)")
-"""JSON fields that differ between runs or machines."""
+LEFT_OUT = re.compile(r"(^|_)(wall|elapsed|versions?|environment|created|tailcast|spec_hash|made)(_|$)")
+"""JSON fields that differ between runs, machines or commits."""
 INPUTS = {"examples": "examples", "samples": "tests/samples"}
 """Folders of the project as named in commands, and their paths below the root."""
 ALONE = ("whatif", "find", "sensitivity", "failures", "timeline", "plan", "calibrate", "validate", "reference")

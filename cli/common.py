@@ -20,14 +20,20 @@ stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON object on stdout; NaN and infinities become null."""
-    sys.stdout.write(json_text(value))
+def print_json(value: Any, made: Any = None) -> None:
+    """Print one JSON object on stdout; NaN and infinities become null.
+
+    Args:
+        value: a result; a mapping or a dataclass.
+        made: the `cli.made.Made` of a result, which becomes its field ``made``; None: it has none.
+    """
+    sys.stdout.write(json_text(value, made))
 
 
-def json_text(value: Any) -> str:
+def json_text(value: Any, made: Any = None) -> str:
     """Return JSON as `print_json` prints it."""
-    return json.dumps(_finite(to_json(value)), indent=1) + "\n"
+    result = to_json(value) if made is None else {**to_json(value), "made": to_json(made)}
+    return json.dumps(_finite(result), indent=1) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -166,9 +166,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from traces.provenance import code_version
 
-        print(f"tailcast {version('tailcast')}")
+        print(f"tailcast {code_version()}")
         raise typer.Exit
 
 

@@ -6,7 +6,6 @@ import platform
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import Literal
 
 import numpy as np
@@ -19,11 +18,12 @@ from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program
 from sim.run_tables import critical_path_table, request_table, station_table
 from traces.errors import InputError
+from traces.provenance import release
 from traces.run import Run
 from traces.trace import Trace
 from traces.workload.generate import generate
 
-_VERSIONS = {"tailcast": metadata.version("tailcast"), "python": platform.python_version()}
+_VERSIONS = {"tailcast": release(), "python": platform.python_version()}
 
 EngineName = Literal["compiled", "simpy"]
 

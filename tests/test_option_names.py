@@ -17,6 +17,10 @@ OF_OTHER_PROGRAMS = {
         "--output",
         "--requirements",
     },  # its own
+    "traces/provenance.py": {
+        *("--branch", "--error-unmatch", "--git-dir", "--no-ahead-behind", "--porcelain"),  # git
+        *("--untracked-files", "--work-tree"),
+    },
     "traces/readers/tools/elbencho.py": {"--opslog"},
     "traces/readers/stores/minio_trace.py": {"--json"},  # mc admin trace
     "validate/lab/box/packages.py": {"--no-install-recommends"},  # apt-get

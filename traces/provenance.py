@@ -11,6 +11,7 @@ import importlib.metadata
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -75,55 +76,76 @@ class CodeVersion:
 @functools.cache
 def code_version() -> CodeVersion:
     """Return the version of the code that runs; it costs two calls of Git in a checkout, and reading the sources."""
-    return version_in(ROOT, _release())
+    return version_in(ROOT, release())
 
 
-def version_in(root: Path, release: str) -> CodeVersion:
-    """Return the version of the packages in a folder.
-
-    A record of the build comes first: where the packages are installed, a repository is of something else.
-
-    Args:
-        root: a checkout, an unpacked source archive or a folder of installed packages.
-        release: its release.
-    """
-    sources = hash_of_sources(root)
-    if (root / RECORD).is_file():
-        built = CodeVersion(**json.loads((root / RECORD).read_text(encoding="utf-8")))
-        dirty = None if built.commit is None else built.dirty or built.sources != sources
-        return replace(built, version=release, dirty=dirty, sources=sources)
-    return CodeVersion(release, *_commit(root), sources)
-
-
-def write_record(root: Path, folder: Path, release: str) -> None:
-    """Record the version of the packages in `root` in a copy of them, `folder`, that is to be installed."""
-    path = folder / RECORD
-    path.unlink(missing_ok=True)  # a hard link in source archives
-    path.write_text(json.dumps(asdict(version_in(root, release)), indent=1) + "\n", encoding="utf-8")
-
-
-def hash_of_sources(root: Path) -> str:
-    """Return the SHA-256 of names and contents of the sources that determine simulated results."""
-    files = [file for name in _MODEL for file in (root / name).rglob("*") if file.suffix in _ENDINGS]
-    digest = hashlib.sha256()
-    for file in sorted(file for file in files if file.is_file()):  # not the dangling links of editors
-        content = file.read_bytes()
-        digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
-
-
-def _release() -> str:
+def release() -> str:
+    """Return the release, such as ``0.1.0``; ``unknown`` if the package is not installed."""
     try:
         return importlib.metadata.version("tailcast")
     except importlib.metadata.PackageNotFoundError:
         return "unknown"
 
 
+def stamped(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a Run with ``tailcast``, the version that makes it, and the hash of its spec, if any.
+
+    A Run that was read keeps the version that made it, which is None if unknown.
+    """
+    made: dict[str, Any] = {} if "tailcast" in info else {"tailcast": asdict(code_version())}
+    if "spec" in info and "spec_hash" not in info:
+        made["spec_hash"] = hash_of_spec(info["spec"])
+    return {**info, **made}
+
+
+def hash_of_spec(values: Mapping[str, Any]) -> str:
+    """Return the SHA-256, in hex, of the values that a spec gives, as a Run records them."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def version_in(root: Path, version: str) -> CodeVersion:
+    """Return the version of the packages in a folder.
+
+    A record of the build comes first: where the packages are installed, a repository is of something else.
+
+    Args:
+        root: a checkout, an unpacked source archive or a folder of installed packages.
+        version: its release.
+    """
+    sources = hash_of_sources(root)
+    if (root / RECORD).is_file():
+        built = CodeVersion(**json.loads((root / RECORD).read_text(encoding="utf-8")))
+        dirty = None if built.commit is None else built.dirty or built.sources != sources
+        return replace(built, version=version, dirty=dirty, sources=sources)
+    return CodeVersion(version, *_commit(root), sources)
+
+
+def write_record(root: Path, folder: Path, version: str) -> None:
+    """Record the version of the packages in `root` in a copy of them, `folder`, that is to be installed."""
+    path = folder / RECORD
+    path.unlink(missing_ok=True)  # a hard link in source archives
+    path.write_text(json.dumps(asdict(version_in(root, version)), indent=1) + "\n", encoding="utf-8")
+
+
+def hash_of_sources(root: Path) -> str:
+    """Return the SHA-256 of names and contents of the sources that determine simulated results."""
+    files = [file for name in _MODEL for file in (root / name).rglob("*") if file.suffix in _ENDINGS]
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        try:
+            content = file.read_bytes()
+        except OSError:  # a dangling link of an editor, or removed meanwhile
+            continue
+        digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
 def _commit(root: Path) -> tuple[str | None, bool | None]:
     """Return the commit of a checkout and whether its files differ; (None, None) unless it has the packages."""
     # A repository around the folder, such as that of a project with a virtual environment, is another one.
-    if not (root / ".git").exists() or not _git(root, "ls-files", "--", *_TRACKED):
+    packages = [f"{name}/__init__.py" for name in _MODEL]
+    if not (root / ".git").exists() or _git(root, "ls-files", "--error-unmatch", "--", *packages) is None:
         return None, None
     status = _git(
         root, "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "--untracked-files=no", "--", *_TRACKED

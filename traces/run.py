@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.provenance import CodeVersion, code_version, stamped
 from traces.suggestions import did_you_mean_file
 from traces.tables import LABEL, OPS, atomic_folder, codes, conform, read_parquet, require
 from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, with_group
@@ -79,7 +80,8 @@ class Run:
 
     Attributes:
         info: at least ``kind`` (``simulated`` or ``measured``), ``started_at`` (ISO 8601) and ``versions``; a
-            simulated Run also has ``seed``, ``spec`` and ``engine``, a measured Run ``environment``.
+            simulated Run also has ``seed``, ``spec`` and ``engine``, a measured Run ``environment``. A written Run has
+            ``tailcast``, the version that made it (`traces.provenance`).
         stations: station statistics of a simulated Run.
         critical_path: waiting and service times of each successful request of a simulated Run, along the branches
             that determined its completion; the rows of a request add up to its time from start to end.
@@ -183,6 +185,11 @@ class Run:
             return 0.0
         return float(self.column("end_s").max() - self.column("arrival_s").min())
 
+    @property
+    def made_by(self) -> CodeVersion | None:
+        """The version of tailcast that made the Run; None if it does not record one."""
+        return CodeVersion.of(self.info["tailcast"]) if "tailcast" in self.info else code_version()
+
     def column(self, name: str) -> NDArray[Any]:
         """Return a column as an array; nulls of a float column become NaN."""
         values: NDArray[Any] = self.requests.column(name).to_numpy()
@@ -195,7 +202,7 @@ class Run:
             InputError: the folder cannot be written, or the name is taken by something other than a Run.
         """
         with atomic_folder(folder) as temporary:
-            (temporary / "run.json").write_text(json.dumps(self.info, indent=1, sort_keys=True) + "\n")
+            (temporary / "run.json").write_text(json.dumps(stamped(self.info), indent=1, sort_keys=True) + "\n")
             pq.write_table(self.requests, temporary / "requests.parquet", compression="zstd")
             if self.stations is not None:
                 pq.write_table(self.stations, temporary / "stations.parquet")
@@ -228,6 +235,7 @@ class Run:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         if not isinstance(info, dict) or info.get("kind") not in KINDS:
             raise InputError(f"{path}: not a Run: the field kind must be one of {', '.join(KINDS)}")
+        info.setdefault("tailcast", None)  # unknown, and not the version that reads it
         stations, path_file, trace, accesses = (
             folder / f"{name}.parquet" for name in ("stations", "critical_path", "trace", "drive_accesses")
         )

@@ -19,6 +19,7 @@ def command(
     Example: tailcast bounds examples/minio.yaml
     """
     from cli.doubts import say_implausible
+    from cli.made import Made
     from cli.parse.spec import spec_and_trace
     from cli.tables.bounds import bounds_grids
     from cli.tables.verdict import bounds_line
@@ -31,7 +32,7 @@ def command(
     generated = generate(store.workload, seed or 0) if requests is None else requests
     result = bounds(*compile_spec(store, generated))
     if as_json:
-        print_json(result)
+        print_json(result, Made.of(store, seed or 0))
         return
     print_lines([bounds_line(result)])
     for grid in bounds_grids(result):

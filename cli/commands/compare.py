@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.common import print_grid, print_json, progress, stdout
+from cli.common import print_grid, print_json, print_lines, progress, stdout
 from cli.options import JsonOption, SeedOption, fraction
 
 ToleranceOption = Annotated[
@@ -33,6 +33,7 @@ def command(
 
     Example: tailcast compare forecast measured --tolerance 15% --check
     """
+    from cli.made import Made, runs_notes
     from cli.tables.comparison import comparison_grid
     from cli.tables.quality import named_warnings, run_warnings
     from cli.words import doubt, verdict
@@ -42,13 +43,14 @@ def command(
     runs = Run.read(a), Run.read(b)
     with progress("comparing", total=1) as advance:
         result = compare(*runs, tolerance=tolerance, seed=seed or 0, progress=advance)
+    names = run_names([a, b])
+    named = list(zip(names, runs, strict=True))
     if as_json:
         warnings = {side: run_warnings(run) for side, run in zip("ab", runs, strict=True)}
-        print_json({**result.to_json(), "warnings": warnings})
+        print_json({**result.to_json(), "warnings": warnings, "notes": runs_notes(named)}, Made())
     else:
-        names = run_names([a, b])
-        warned = named_warnings(list(zip(names, runs, strict=True)))
-        print_grid(comparison_grid(result, (names[0], names[1]), warnings=warned))
+        print_grid(comparison_grid(result, (names[0], names[1]), warnings=named_warnings(named)))
+        print_lines(f"note: {note}" for note in runs_notes(named))
         stdout.print(verdict(result, (names[0], names[1])), doubt(result), sep="\n", markup=False)
     if check and result.verdict == "differ":
         raise typer.Exit(1)

@@ -14,6 +14,7 @@ from cli import words as phrases
 from cli.commands.replay import bars
 from cli.commands.report import write_report
 from cli.common import print_grid, print_json, print_lines, progress, say, stdout, warn_if_slow
+from cli.made import Made
 from cli.options import ForceOption, JsonOption, SeedOption
 from cli.outputs import check_run_output
 from cli.pages.calibration import values_grid
@@ -59,7 +60,7 @@ def command(
     page = _write(found, measurements, out, source)
     say(f"report: {page}")
     if as_json:
-        print_json(_facts(found, source, unused, page))
+        print_json(_facts(found, source, unused, page), Made(found.profile.spec_hash, seed or 0))
         return
     verdict = recorded_verdict(found.forecast)
     print_lines([] if verdict is None else [f"The {_NAMES[0]} is {verdict_line(verdict)}"])

@@ -78,6 +78,7 @@ def command(
     Example: tailcast failures examples/minio-12-hdd.yaml drive --slo 'GET.p99<100ms'
     """
     from cli.doubts import say_implausible
+    from cli.made import Made
     from cli.pages.failures import write_failures_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import seconds_of
@@ -102,16 +103,18 @@ def command(
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
-    say_implausible([spec_of(experiment.data, experiment.source)])
+    store = spec_of(experiment.data, experiment.source)
+    say_implausible([store])
+    made = Made.of(store, seed or 0)
     known = None if precision is not None else len(kinds) * replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:
         result = failures(experiment, workers=worker_count(workers), progress=update)
     if folder is not None:
-        folder.write_text("failures.json", json_text(result))
+        folder.write_text("failures.json", json_text(result, made))
         say(f"Result written to {folder.path / 'failures.json'}")
-    pages.write(lambda path: write_failures_page(result, path))
+    pages.write(lambda path: write_failures_page(result, path, made))
     if as_json:
-        print_json(result)
+        print_json(result, made)
         return
     print_lines(opening(result))
     for row in result["failures"]:

@@ -82,6 +82,7 @@ def command(
 
     Example: tailcast find examples/minio.yaml 'max workload.rate in 50..2000' --slo 'GET.p99<20ms'
     """
+    from cli.made import Made
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
@@ -118,12 +119,13 @@ def command(
             limit = find_limit(variants, search, objectives, cache=folder, progress=update)
             result, grid, write_page = limit, limit_grid(limit), partial(write_limit_page, limit)
             opening, notes = limit_opening(limit), limit_notes(limit)
+    made = Made.of(variants.spec(), seed or 0)
     if folder is not None:
-        folder.write_text("find.json", json_text(result))
+        folder.write_text("find.json", json_text(result, made))
         say(f"Result written to {folder.path / 'find.json'}")
-    pages.write(lambda path: write_page(path, spec.name))
+    pages.write(lambda path: write_page(path, spec.name, made))
     if as_json:
-        print_json(result)
+        print_json(result, made)
     else:
         print_lines(opening)
         print_grid(grid)

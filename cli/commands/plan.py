@@ -55,11 +55,13 @@ def command(
 
     Example: tailcast plan SPEC --growth examples/ceph/growth.yaml --slo 'PUT.throughput>3000/s'
     """
+    from cli.made import Made
     from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
     from cli.tables.plan import evidence, found, opening, plan_grids
+    from models.store import spec_of
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
     from sim.capacity.tables import changes_table
@@ -69,9 +71,10 @@ def command(
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     folder = None if out is None else ResultFolder(out)
     warn_if_slow()
+    data = spec_mapping(spec, assignments=assignments)
     with kept_in(out), progress("planning") as update:
         result = plan(
-            spec_mapping(spec, assignments=assignments),
+            data,
             read_growth(growth),
             objectives,
             source=str(spec),
@@ -82,13 +85,14 @@ def command(
             cache=folder,
             progress=update,
         )
+    made = Made.of(spec_of(data, str(spec)), seed or 0)
     if folder is not None:
         folder.write_table("changes.parquet", changes_table(result))
-        folder.write_text("plan.json", json_text(result.to_json()))
+        folder.write_text("plan.json", json_text(result.to_json(), made))
         say(f"Plan written to {out}")
-    pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}"))
+    pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}", made))
     if as_json:
-        print_json(result.to_json())
+        print_json(result.to_json(), made)
         return
     print_lines(opening(result))
     for grid in plan_grids(result):

@@ -12,6 +12,7 @@ import typer
 
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.figures.figure_files import PageFiles
+from cli.made import Made
 from cli.options import (
     FiguresOption,
     ForceOption,
@@ -30,7 +31,9 @@ from cli.outputs import check_file_output
 from cli.parse.spec import spec_mapping
 from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
+from models.store import spec_of
 from traces.errors import InputError
+from traces.spec_file import override
 from traces.tables import atomic_file
 from validate.calibration.profile import Profile
 from validate.reference.cases import CASES, Case, UserTable, case_named
@@ -179,12 +182,13 @@ def run(
     all_hold = all(statement["holds"] for statement in result["statements"])
     within = result["error"]["all"]["median"] <= allowed
     result |= {"tolerance": allowed, "within": within}
+    made = Made.of(spec_of(override(case.data, assignments or ()), str(case.spec)), seed or 0)
     if out is not None:
         with atomic_file(out) as temporary:
-            temporary.write_text(json_text(result))
+            temporary.write_text(json_text(result, made))
         say(f"Result written to {out}")
     if as_json:
-        print_json(result)
+        print_json(result, made)
     else:
         print_grid(_grid(result))
         for label, part in (("all rows", "all"), ("fitted", "used_in_fit"), ("held out", "held_out")):

@@ -16,6 +16,7 @@ from cli.common import print_json, progress
 from cli.figures import runs as figures
 from cli.figures.figure_files import PageFiles
 from cli.figures.route import route_figures
+from cli.made import Made, runs_notes
 from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.page import Header, Section, write_page
 from cli.simulations import recorded_verdict
@@ -75,8 +76,9 @@ def command(
             "runs": {name: summarise(run) for name, run in named},
             "warnings": warnings,
             "comparison": shown,
+            "notes": runs_notes(named),
         }
-        print_json(result | ({"figures": [str(file) for file in files]} if files else {}))
+        print_json(result | ({"figures": [str(file) for file in files]} if files else {}), Made())
 
 
 def write_report(
@@ -107,7 +109,7 @@ def write_report(
     header, sections = _one(runs[0][1]) if comparison is None else _two(runs, comparison)
     first, *others = sections
     sections = [replace(first, paragraphs=[*notes, *first.paragraphs], grids=[*first.grids, *grids]), *others]
-    return write_page(path, title, header, sections)
+    return write_page(path, title, header, sections, runs=runs)
 
 
 def _one(run: Run) -> tuple[Header, list[Section]]:
@@ -133,7 +135,8 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
     opening = [f"{name} is {verdict_line(found)}" for name, run in runs if (found := recorded_verdict(run))]
-    paragraphs = [*(f"{name}: {words.requested(run)}" for name, run in runs), *_few(*(run for _, run in runs))]
+    paragraphs = [f"{name}: {words.requested(run)}" for name, run in runs]
+    paragraphs += [f"Note: {note}." for note in runs_notes(runs)] + _few(*(run for _, run in runs))
     certainty = _certainty(words.doubt(comparison), *(run for _, run in runs))
     compared = comparison_grid(comparison, names, warnings=named_warnings(runs))
     return Header(requested, " ".join([*opening, words.verdict(comparison, names)]), certainty), [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cli.common import print_grid, print_json, print_lines, progress, say, warn_if_slow
 from cli.figures.figure_files import PageFiles
+from cli.made import Made
 from cli.outputs import check_file_output
 from cli.tables.scoreboard import (
     bands_grid,
@@ -57,12 +58,13 @@ def run_board(
     if out is not None:
         write_board(lines, out)
         say(f"Scoreboard written to {out}")
+    made = Made(seed=seed)
     changes = None if before is None else changes_of(before, lines, sample)
-    pages.write(lambda path: write_scoreboard_page(lines, changes, str(against), path))
+    pages.write(lambda path: write_scoreboard_page(lines, changes, str(against), path, made))
     summary = summary_of(lines)
     if as_json:
         rows = [asdict(line) | {"error": None if line.is_statement else line.error} for line in lines]
-        print_json({"rows": rows, "summary": to_json(summary), "changes": to_json(changes)})
+        print_json({"rows": rows, "summary": to_json(summary), "changes": to_json(changes)}, made)
     else:
         for grid in (cases_grid(lines), errors_grid(summary), *bands_grid(summary), baselines_grid(summary)):
             print_grid(grid, transpose=False)

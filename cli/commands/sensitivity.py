@@ -82,6 +82,7 @@ def command(
         raise InputError("--assumed takes the ranges of what is not known; leave out --vary, --target and the page")
     if not assumed and not (vary and target):
         raise InputError("give --vary and --target, or --assumed for the values that are not known")
+    from cli.made import Made
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import described, say_loops, spec_mapping
@@ -105,11 +106,12 @@ def command(
         count = 1 + sum(len(one.values) or 2 for one in unknown.unknowns)
         with kept_in(out), progress("simulating ranges", count) as update:
             effects = assumed_effects(unknown, settings, workers=worker_count(workers), cache=folder, progress=update)
+        made = Made.of(unknown.spec({}), seed or 0)
         if folder is not None:
-            folder.write_text("assumed.json", json_text(effects))
+            folder.write_text("assumed.json", json_text(effects, made))
             say(f"Result written to {folder.path / 'assumed.json'}")
         if as_json:
-            print_json(effects)
+            print_json(effects, made)
         else:
             print_lines(load_line(effects.load))
             print_grid(assumed_grid(effects))
@@ -120,12 +122,13 @@ def command(
     variants = Variants(data, str(spec), settings, worker_count(workers))
     with kept_in(out), progress("screening", trajectories * (len(ranges) + 1)) as update:
         result = sensitivity(variants, ranges, latency, trajectories=trajectories, cache=folder, progress=update)
+    made = Made.of(variants.spec(), seed or 0)
     if folder is not None:
-        folder.write_text("sensitivity.json", json_text(result))
+        folder.write_text("sensitivity.json", json_text(result, made))
         say(f"Result written to {folder.path / 'sensitivity.json'}")
-    pages.write(lambda path: write_sensitivity_page(result, path, spec.name))
+    pages.write(lambda path: write_sensitivity_page(result, path, spec.name, made))
     if as_json:
-        print_json(result)
+        print_json(result, made)
     else:
         print_lines(sensitivity_opening(result))
         print_grid(sensitivity_grid(result))

@@ -73,6 +73,7 @@ def command(
     Example: tailcast simulate examples/minio.yaml --set workload.clients=32
     """
     from cli.doubts import say_doubts
+    from cli.made import Made
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
     from cli.simulations import drawn_runs, replicated_runs, simulated_run
@@ -119,7 +120,7 @@ def command(
     else:
         printed = simulated_run(store, requests, seed or 0, engine, out, objectives)
     if as_json:
-        print_json(printed.result)
+        print_json(printed.result, Made.of(store, seed or 0))
     else:
         print_lines(printed.opening)
         for grid in printed.grids:

@@ -65,6 +65,7 @@ def command(
 
     Example: tailcast timeline examples/ceph/billion-objects.yaml --objects 1e6..1e9
     """
+    from cli.made import Made
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
     from cli.parse.spec import spec_mapping
@@ -90,13 +91,14 @@ def command(
             cache=folder,
             progress=update,
         )
+    made = Made.of(store, seed or 0)
     if folder is not None:
         folder.write_table("timeline.parquet", states_table(result))
-        folder.write_text("timeline.json", json_text(result.to_json()))
+        folder.write_text("timeline.json", json_text(result.to_json(), made))
         say(f"Timeline written to {out}")
-    pages.write(lambda path: write_timeline_page(result, path, f"{spec.stem} as it fills"))
+    pages.write(lambda path: write_timeline_page(result, path, f"{spec.stem} as it fills", made))
     if as_json:
-        print_json(result.to_json())
+        print_json(result.to_json(), made)
         return
     print_lines(opening(result))
     for grid in (*state_grids(result), *effects_grids(result)):

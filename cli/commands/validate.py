@@ -12,6 +12,7 @@ import typer
 from cli.commands.compare import run_names
 from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.figures.figure_files import PageFiles
+from cli.made import Made
 from cli.options import (
     FiguresOption,
     ForceOption,
@@ -25,7 +26,7 @@ from cli.options import (
 )
 from cli.outputs import check_file_output
 from cli.pages.validation import write_validation_page
-from cli.parse.spec import checked, overridden
+from cli.parse.spec import checked, overridden, read_profile
 from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
 from traces.errors import InputError
 from traces.run import Run
@@ -33,7 +34,6 @@ from traces.spec_file import load_mapping
 from traces.suggestions import instead
 from traces.tables import atomic_file
 from traces.units import parse_fraction
-from validate.calibration.profile import Profile
 from validate.forecast.validation import TOLERANCES, validate
 
 _FIGURES = {"throughput": "throughput_ops", "p50": "p50", "p99": "p99", "w1": "w1"}
@@ -92,7 +92,7 @@ def command(
     check_file_output(out, force)
     data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()
     if profile is not None:
-        found = Profile.read(profile)
+        found = read_profile(profile)
         data, fitted = found.applied_to(data, str(spec)), frozenset((r.started_at, r.requests) for r in found.runs)
     store = checked(overridden(data, assignments), str(spec), assignments)
     allowed = _tolerances(tolerances or ())
@@ -112,13 +112,14 @@ def command(
             progress=advance,
         )
     shown = {"spec": str(spec), "profile": None if profile is None else str(profile), **result.to_json()}
+    made = Made.of(store, seed or 0)
     if out is not None:
         with atomic_file(out) as temporary:
-            temporary.write_text(json_text(shown))
+            temporary.write_text(json_text(shown, made))
         say(f"Result written to {out}")
-    pages.write(lambda path: write_validation_page(result, spec, profile, path))
+    pages.write(lambda path: write_validation_page(result, spec, profile, path, made))
     if as_json:
-        print_json(shown)
+        print_json(shown, made)
     else:
         for grid in (*left_out_grid(result), *configuration_grids(result), summary_grid(result)):
             print_grid(grid)

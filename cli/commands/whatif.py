@@ -93,11 +93,13 @@ def command(
     Example: tailcast whatif examples/minio.yaml --vary workload.clients=8,16,32 --slo 'GET.p99<20ms'
     """
     from cli.doubts import say_implausible
+    from cli.made import Made
     from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
     from cli.parse.spec import say_loops, spec_mapping
     from cli.parse.vary import parse_base, parse_variation
     from cli.tables.whatif import findings, notes, opening, points_grids
+    from models.store import spec_of
     from sim.experiments.sweep import Settings
     from sim.experiments.whatif import WhatIfExperiment, variants, whatif
     from sim.experiments.whatif_table import points_table
@@ -129,13 +131,14 @@ def command(
             cache=folder,
             progress=lambda done, points: update(done / points),
         )
+    made = Made.of(spec_of(data, str(spec)), seed or 0)
     if folder is not None:
         folder.write_table("points.parquet", points_table(result))
-        folder.write_text("whatif.json", json_text(result))
+        folder.write_text("whatif.json", json_text(result, made))
         say(f"What-if written to {folder.path}")
-    pages.write(lambda path: write_whatif_page(result, path))
+    pages.write(lambda path: write_whatif_page(result, path, made))
     if as_json:
-        print_json(result)
+        print_json(result, made)
         return
     print_lines(opening(result))
     for grid in points_grids(result):

@@ -8,6 +8,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, ratio_axis, with_room
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
@@ -134,7 +135,7 @@ def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
     ]
     question = f"Which values of {_count(len(profile.parameters), 'parameter')} of {profile.spec} best fit "
     header = Header(f"{question}{_fitted(profile, 'measured ')}?", fit, _identifiable(profile))
-    return write_page(path, f"Calibration of {profile.spec}", header, sections)
+    return write_page(path, f"Calibration of {profile.spec}", header, sections, Made(profile.spec_hash, profile.seed))
 
 
 def _identifiable(profile: Profile) -> str:

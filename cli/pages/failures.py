@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, LABEL_GROUND, blank, with_room
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.failures import described, failure_grids, findings, notes, opening
 from cli.words import seconds
@@ -17,7 +18,7 @@ _SHADE = "rgba(213,90,26,0.14)"
 _FAILED = "#b3261e"
 
 
-def write_failures_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
+def write_failures_page(result: dict[str, Any], path: Path, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.experiments.failures.failures`, and return its figures.
 
     Raises:
@@ -39,7 +40,7 @@ def write_failures_page(result: dict[str, Any], path: Path) -> list[go.Figure]:
         " ".join([*opening(result), found[0] if len(found) == 1 else _worst(result)]),
         _certainty(result),
     )
-    return write_page(path, f"Failures of {Path(result['spec']).name}", header, sections)
+    return write_page(path, f"Failures of {Path(result['spec']).name}", header, sections, made)
 
 
 def _requested(result: dict[str, Any]) -> str:

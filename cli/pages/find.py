@@ -8,6 +8,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from cli.figures.find import best_figures, effects, limit_figures, strengths
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.find import (
     best_found,
@@ -37,7 +38,7 @@ _EFFECTS = (
 )
 
 
-def write_limit_page(result: Limit, path: Path, spec: str) -> list[go.Figure]:
+def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.experiments.find.find_limit` for a spec, and return its figures.
 
     Raises:
@@ -53,10 +54,10 @@ def write_limit_page(result: Limit, path: Path, spec: str) -> list[go.Figure]:
         Section("", [_LIMITS], charts=limit_figures(result)),
         Section("All values", (), [replace(limit_grid(result), title="")]),
     ]
-    return write_page(path, f"The {extreme(result)} {result.path}", header, sections)
+    return write_page(path, f"The {extreme(result)} {result.path}", header, sections, made)
 
 
-def write_best_page(result: Best, path: Path, spec: str) -> list[go.Figure]:
+def write_best_page(result: Best, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.experiments.find.find_best` for a spec, and return its figures.
 
     Raises:
@@ -73,10 +74,10 @@ def write_best_page(result: Best, path: Path, spec: str) -> list[go.Figure]:
         Section("", charts=best_figures(result)),
         Section("All values", (), [replace(best_grid(result), title="")]),
     ]
-    return write_page(path, f"The best {result.path}", header, sections)
+    return write_page(path, f"The best {result.path}", header, sections, made)
 
 
-def write_sensitivity_page(result: Screening, path: Path, spec: str) -> list[go.Figure]:
+def write_sensitivity_page(result: Screening, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.experiments.sensitivity.sensitivity` for a spec, and return its figures.
 
     Raises:
@@ -100,7 +101,7 @@ def write_sensitivity_page(result: Screening, path: Path, spec: str) -> list[go.
         Section("", [_STRENGTHS, _EFFECTS], charts=[strengths(result), effects(result)]),
         Section("All numbers", (), [replace(sensitivity_grid(result), title="")]),
     ]
-    return write_page(path, f"Sensitivity of {result.target}", header, sections)
+    return write_page(path, f"Sensitivity of {result.target}", header, sections, made)
 
 
 def _simulated(result: Limit | Best | Screening, count: int) -> str:

@@ -10,7 +10,9 @@ from pathlib import Path
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from cli.made import Made, runs_made
 from cli.tables.grid import Grid
+from traces.run import Run
 from traces.tables import atomic_file
 
 _MARKS = "differs", "unsure", "beyond"
@@ -36,8 +38,17 @@ class Section:
     charts: Sequence[go.Figure] = ()
 
 
-def write_page(path: Path, title: str, header: Header, sections: Sequence[Section]) -> list[go.Figure]:
+def write_page(
+    path: Path,
+    title: str,
+    header: Header,
+    sections: Sequence[Section],
+    made: Made | None = None,
+    runs: Sequence[tuple[str, Run]] = (),
+) -> list[go.Figure]:
     """Write the page, either completely or not at all, and return its figures in their order on the page.
+
+    Its footer says what the page was made with (default: this version of tailcast), and the Runs on it, by name.
 
     Each figure has a button that saves its data as CSV: the table in its ``layout.meta["table"]`` (``{"columns",
     "rows"}``) if it has one, otherwise one row per point. For these rows the ``meta`` of a plotly trace may give
@@ -56,6 +67,7 @@ def write_page(path: Path, title: str, header: Header, sections: Sequence[Sectio
         title=title,
         header=[("Requested", header.requested), ("Found", header.found), ("Certainty", header.certainty)],
         sections=sections,
+        footer=[*runs_made(runs), str(made or Made())],
         marks=_MARKS,
         style=Markup(_asset("page.css")),
         script=Markup(_asset("page.js")),

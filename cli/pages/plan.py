@@ -8,6 +8,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from cli.figures.runs import blank, escaped, with_room
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.parse.slo import parse_slo
 from cli.tables.plan import change_text, evidence, figure, found, month, opening, plan_grids, requested, sure
@@ -27,7 +28,7 @@ _MOST_CHANGES = 30
 _NAME_LENGTH = 40
 
 
-def write_plan_page(result: CapacityPlan, path: Path, title: str) -> list[go.Figure]:
+def write_plan_page(result: CapacityPlan, path: Path, title: str, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.capacity.plan.plan`, and return its figures.
 
     Raises:
@@ -39,7 +40,11 @@ def write_plan_page(result: CapacityPlan, path: Path, title: str) -> list[go.Fig
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
     sections = [Section("", charts=charts), Section("Limits and changes", evidence(result), plan_grids(result))]
     return write_page(
-        path, title, Header(requested(result), " ".join([*opening(result), found(result)]), sure(result)), sections
+        path,
+        title,
+        Header(requested(result), " ".join([*opening(result), found(result)]), sure(result)),
+        sections,
+        made,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import blank, escaped, with_room
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.scoreboard import (
     BASELINE_NAMES,
@@ -30,7 +31,9 @@ _COLOURS = {"throughput": "#3b82d6", "mean": "#109e78", "p99": "#d5521a", "cores
 _OTHER = "#7f8896"
 
 
-def write_scoreboard_page(lines: Sequence[Line], changes: Changes | None, before: str, path: Path) -> list[go.Figure]:
+def write_scoreboard_page(
+    lines: Sequence[Line], changes: Changes | None, before: str, path: Path, made: Made | None = None
+) -> list[go.Figure]:
     """Write a page about a scoreboard, and return its figures.
 
     Args:
@@ -38,6 +41,7 @@ def write_scoreboard_page(lines: Sequence[Line], changes: Changes | None, before
         changes: with respect to an earlier board; None: there is none.
         before: name of the earlier board.
         path: of the page.
+        made: what the board was made with; None: only this version of tailcast is known.
 
     Raises:
         InputError: the file cannot be written.
@@ -62,7 +66,7 @@ def write_scoreboard_page(lines: Sequence[Line], changes: Changes | None, before
         Section("Cases", (), [cases_grid(lines)]),
         *(_case(case, [line for line in lines if line.case == case]) for case in cases),
     ]
-    return write_page(path, "Scoreboard", header, sections)
+    return write_page(path, "Scoreboard", header, sections, made)
 
 
 def _case(case: str, lines: Sequence[Line]) -> Section:

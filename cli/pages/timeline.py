@@ -11,6 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.timeline import effects_grids, millions, notes, opening, state_grids
 from cli.words import number, seconds
@@ -30,7 +31,7 @@ _GREY = "rgba(128,128,128,0.8)"
 _NAMES = 4  # heights of effect names, so that neighbours do not overlap
 
 
-def write_timeline_page(result: Timeline, path: Path, title: str) -> list[go.Figure]:
+def write_timeline_page(result: Timeline, path: Path, title: str, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.capacity.timeline.timeline`, and return its figures.
 
     Raises:
@@ -45,7 +46,7 @@ def write_timeline_page(result: Timeline, path: Path, title: str) -> list[go.Fig
         Section("Results by objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
         Section("All states", notes(result), state_grids(result)),
     ]
-    return write_page(path, title, Header(_requested(result), found, _certainty(result)), sections)
+    return write_page(path, title, Header(_requested(result), found, _certainty(result)), sections, made)
 
 
 def _requested(result: Timeline) -> str:

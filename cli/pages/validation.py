@@ -11,6 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
@@ -34,7 +35,9 @@ class _RatioPoint(NamedTuple):
     measure: Ratio
 
 
-def write_validation_page(result: Validation, spec: Path, profile: Path | None, path: Path) -> list[go.Figure]:
+def write_validation_page(
+    result: Validation, spec: Path, profile: Path | None, path: Path, made: Made | None = None
+) -> list[go.Figure]:
     """Write a page about the validation of a spec (with a profile, if given) and return its figures.
 
     Raises:
@@ -60,6 +63,7 @@ def write_validation_page(result: Validation, spec: Path, profile: Path | None, 
             Section("All configurations", (), [all_configurations_grid(result)] if result.configurations else []),
             Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
         ],
+        made,
     )
 
 

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from cli.figures.parallel_coordinates import parallel
 from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
+from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.measures import Measure, measures_of, ordered
 from cli.tables.whatif import findings, notes, opening, points_grids, setting, written
@@ -19,7 +20,7 @@ from cli.words import number
 from sim.experiments.whatif import WhatIf
 
 
-def write_whatif_page(result: WhatIf, path: Path) -> list[go.Figure]:
+def write_whatif_page(result: WhatIf, path: Path, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.experiments.whatif.whatif`, and return its figures.
 
     One varied field is shown as curves, a full grid of two as heat maps, and several as parallel coordinates. All pages
@@ -46,7 +47,7 @@ def write_whatif_page(result: WhatIf, path: Path) -> list[go.Figure]:
         Section("All values", (), points_grids(result)),
     ]
     header = Header(_requested(result), " ".join([*opening(result), found]), _certainty(result, measures))
-    return write_page(path, f"Variants of {_listed(list(result.vary))}", header, sections)
+    return write_page(path, f"Variants of {_listed(list(result.vary))}", header, sections, made)
 
 
 def _ops(result: WhatIf) -> set[str]:

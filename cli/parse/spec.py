@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.common import say
+from cli.made import profile_notes
 from cli.parse.option import option
 from models.origins import Origin, Written, origins_of
 from models.store import Spec, spec_of
@@ -28,11 +29,23 @@ def spec_mapping(path: Path, profile: Path | None = None, assignments: Sequence[
     """
     data = load_mapping(path)
     if profile is not None:
-        data = Profile.read(profile).applied_to(data, str(path))
+        data = read_profile(profile).applied_to(data, str(path))
     changed = overridden(data, assignments)
     if assignments:
         checked(changed, str(path), assignments)
     return changed
+
+
+def read_profile(path: Path) -> Profile:
+    """Read a profile; says so if it was fitted with another model.
+
+    Raises:
+        InputError: the file is missing or invalid.
+    """
+    profile = Profile.read(path)
+    for note in profile_notes(path.name, profile):
+        say(f"note: {note}")
+    return profile
 
 
 def checked(data: Mapping[str, Any], source: str, assignments: Sequence[str] | None) -> Spec:
@@ -125,7 +138,7 @@ def described(spec: Path, trace: Path | None, profile: Path | None, assignments:
     data = changed = load_mapping(spec)
     written: list[Written] = []
     if profile is not None:
-        fitted = Profile.read(profile)
+        fitted = read_profile(profile)
         changed = fitted.applied_to(data, str(spec))
         written += fitted.written(profile.name)
     requests = None if trace is None else Trace.read(trace)

@@ -158,8 +158,7 @@ def test_inside_another_repository(packages: Path) -> None:
     commit_all(packages.parent)
     assert version_in(packages, "1.2") == unknown
     git(packages, "init", "-q")
-    (packages / "theirs.txt").write_text("theirs")
-    git(packages, "add", "theirs.txt")
+    git(packages, "add", "pyproject.toml", "cli")  # of the same names
     git(packages, "commit", "-q", "-m", "theirs")
     assert version_in(packages, "1.2") == unknown
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from cli.main import main
 from tests.runs import MEASURED, requests_of, run_of
 from tests.small_traces import reads
 from traces.errors import InputError
+from traces.provenance import CodeVersion, code_version, hash_of_spec
 from traces.run import Run
 
 STATION = {"name": "drive", "role": "drive", "servers": None, "visits": 3, "utilization": 0.5, "mean_queue": 0.1}
@@ -44,7 +46,7 @@ def test_a_run_reads_back_as_it_was_written(tmp_path):
     assert again.stations is not None and again.stations.to_pylist() == [STATION]
     assert again.critical_path is not None and again.critical_path.to_pylist() == [PATH]
     assert again.trace is not None and again.trace.table.equals(trace.table) and again.trace.pacing == trace.pacing
-    assert again.info == run.info
+    assert again.info == run.info | {"tailcast": asdict(code_version())}
     assert again.failed.tolist() == [False, True]
 
 
@@ -130,6 +132,29 @@ def test_commands_refuse_bad_runs_with_one_line(tmp_path, capsys, command, monke
     (bad / "requests.parquet").unlink()
     assert "requests.parquet: " in refused(capsys, command, good, bad)
     assert not list(tmp_path.glob("*.html"))
+
+
+def test_run_records_what_made_it(tmp_path):
+    run = run_of([0.1], info={"kind": "simulated", "spec": {"store": "minio", "b": 1.5, "a": [1]}, "seed": 3})
+    assert "tailcast" not in run.info and run.made_by == code_version()
+    run.write(tmp_path / "run")
+    info = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert info["tailcast"] == asdict(code_version())
+    assert info["spec_hash"] == hash_of_spec(info["spec"]) == hash_of_spec({"a": [1], "b": 1.5, "store": "minio"})
+    assert info["spec_hash"] != hash_of_spec(info["spec"] | {"b": 2.5})
+    assert Run.read(tmp_path / "run").made_by == code_version()
+
+
+def test_run_keeps_what_made_it(tmp_path):
+    """A Run that is read and written is not one of the version that reads it."""
+    run_of([0.1]).write(tmp_path / "run")
+    path, other = tmp_path / "run" / "run.json", asdict(replace(code_version(), commit="f" * 40, sources="0" * 64))
+    for recorded in (other, None):
+        info = json.loads(path.read_text()) | {"tailcast": recorded}
+        path.write_text(json.dumps({k: v for k, v in info.items() if v is not None}))
+        Run.read(tmp_path / "run").write(tmp_path / "copy")
+        assert json.loads((tmp_path / "copy" / "run.json").read_text())["tailcast"] == recorded
+        assert Run.read(tmp_path / "copy").made_by == CodeVersion.of(recorded)
 
 
 def test_run_json_is_readable(tmp_path):

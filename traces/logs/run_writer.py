@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import json
 import platform
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from traces.origin import Origin
+from traces.provenance import release, stamped
 from traces.run import RUN_SCHEMA
 from traces.tables import atomic_folder
 from traces.trace import Pacing
@@ -22,7 +22,7 @@ from traces.trace import Pacing
 
 def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[str, Any]:
     """Return the metadata of an imported Run; the machine and the lag of the client are unknown."""
-    versions = {"tailcast": importlib.metadata.version("tailcast"), "python": platform.python_version()}
+    versions = {"tailcast": release(), "python": platform.python_version()}
     return {
         "kind": "measured",
         **({} if origin.started_at is None else {"started_at": origin.started_at}),
@@ -44,6 +44,6 @@ def run_writer(folder: Path, info: dict[str, Any]) -> Iterator[tuple[Callable[[p
         InputError: the folder cannot be written, or the name is taken by something other than a Run.
     """
     with atomic_folder(folder) as temporary:
-        (temporary / "run.json").write_text(json.dumps(info, indent=1, sort_keys=True) + "\n")
+        (temporary / "run.json").write_text(json.dumps(stamped(info), indent=1, sort_keys=True) + "\n")
         with pq.ParquetWriter(temporary / "requests.parquet", RUN_SCHEMA, compression="zstd") as requests:
             yield requests.write_table, temporary / "trace.parquet"

@@ -12,7 +12,6 @@ In all formats a request starts at its intended start, as everywhere in tailcast
 from __future__ import annotations
 
 import csv
-import importlib.metadata
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +23,7 @@ import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.provenance import code_version
 from traces.run import RUN_SCHEMA, Run
 from traces.tables import GET, LABEL, LIST, OPS, PUT, atomic_file
 
@@ -79,7 +79,7 @@ def _write_warp(run: Run, path: Path) -> None:
                 writer.writerow(_WARP_COLUMNS)
             writer.writerows(zip(*_warp_columns(part, first), strict=True))
             file.write(text.getvalue().encode())
-        file.write(f"# written by tailcast {importlib.metadata.version('tailcast')}\n".encode())
+        file.write(f"# written by tailcast {code_version()}\n".encode())
 
 
 def _parts(run: Run) -> Iterator[tuple[int, Run]]:

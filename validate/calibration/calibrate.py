@@ -20,6 +20,7 @@ from models.client_policy import ClientPolicies
 from models.spec_values import fit_at, value_at
 from models.store import Spec
 from traces.errors import InputError
+from traces.provenance import code_version, hash_of_spec, release
 from traces.run import Run
 from traces.trace import Trace
 from validate.calibration.fit import SEEDS, Linear, Problem
@@ -135,8 +136,10 @@ def calibrate(
         notes=(*notes, *unidentified(problem, solution.near, solution.variance)),
         seed=seed,
         simulations=simulated.count,
-        versions={"python": platform.python_version()}
-        | {name: metadata.version(name) for name in ("tailcast", "numpy", "scipy")},
+        versions={"python": platform.python_version(), "tailcast": release()}
+        | {name: metadata.version(name) for name in ("numpy", "scipy")},
+        tailcast=code_version(),
+        spec_hash=hash_of_spec(spec.model_dump(mode="json", exclude_unset=True)),
     )
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, PositiveFloat, model_validator
 from models.origins import Written
 from models.store import spec_of
 from traces.errors import InputError
+from traces.provenance import CodeVersion
 from traces.spec_file import load_mapping, replaced, validated
 from traces.tables import atomic_file
 from traces.workload.distributions import Strict
@@ -95,6 +96,8 @@ class Profile(Strict):
         seed: seed of the simulations.
         simulations: number of simulations.
         versions: versions of the software.
+        tailcast: the version that fitted them; None: unknown.
+        spec_hash: of the fitted spec (`traces.provenance.hash_of_spec`); None: unknown.
     """
 
     store: str
@@ -111,6 +114,8 @@ class Profile(Strict):
     seed: int
     simulations: int
     versions: dict[str, str]
+    tailcast: CodeVersion | None = None
+    spec_hash: str | None = None
 
     @staticmethod
     def read(path: Path) -> Profile:

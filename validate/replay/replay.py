@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import ipaddress
 import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from traces.errors import InputError
+from traces.provenance import code_version, release
 from traces.run import Run
 from traces.trace import Trace
 from validate.compare.machine import CpuSample, clock_floor, cpu_usage, environment
@@ -94,6 +94,7 @@ def replay(
                 left = buckets.remove(dict(plan.written)) if left else left
     info |= {
         "versions": _versions(path, target, buckets),
+        "tailcast": asdict(code_version()),
         "endpoint": _endpoint(account.endpoint_url, target),
         "nodes": len(client.paths),
         "lab": None if target.lab is None else {"store": target.store, **target.lab},
@@ -223,7 +224,7 @@ def _policies(plan: Plan) -> dict[str, Any]:
 
 def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str | None]:
     return {
-        "tailcast": importlib.metadata.version("tailcast"),
+        "tailcast": release(),
         "python": platform.python_version(),
         path.facts["name"]: path.facts["version"],
         "server": target.server_version or buckets.server,

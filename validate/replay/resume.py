@@ -16,7 +16,7 @@ from traces.trace import Trace
 from validate.replay.plan import Options
 from validate.replay.schedule import schedule_of
 
-_OF_A_PART = ("started_at", "environment", "floor", "versions", "cpu", "schedule")
+_OF_A_PART = ("started_at", "environment", "floor", "versions", "tailcast", "cpu", "schedule")
 
 
 def unissued(trace: Trace, issued: NDArray[np.int64]) -> list[list[int]]:

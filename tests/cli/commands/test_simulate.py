@@ -36,7 +36,7 @@ def test_json_is_the_contract_s_object(capsys):
     code, out, _ = tailcast(capsys, "simulate", str(EXAMPLE), *SHORT, "--json")
     result = json.loads(out)
     assert code == 0
-    assert set(result) == {"verdict", "ops", "duration_s", "stations", "attribution", "engine"}
+    assert set(result) == {"verdict", "ops", "duration_s", "stations", "attribution", "engine", "made"}
     assert set(result["ops"]) == {"GET", "PUT"}
     get = result["ops"]["GET"]
     assert set(get) == {"count", "errors", "throughput_ops", "throughput_bytes", "latency_s", "attempts", "few"}
@@ -189,7 +189,7 @@ def test_replications_print_intervals(capsys):
     code, out, _ = tailcast(capsys, *REPLICATED, "--replications", "3", "--json")
     result = json.loads(out)
     assert code == 0
-    assert set(result) == {"verdict", "replications", "confidence", "ops", "duration_s", "stations", "engine"}
+    assert set(result) == {"verdict", "replications", "confidence", "ops", "duration_s", "stations", "engine", "made"}
     assert result["replications"] == 3
     p99 = result["ops"]["GET"]["latency_s"]["p99"]
     assert p99["low"] < p99["value"] < p99["high"]
