@@ -53,7 +53,7 @@ schema: .venv/ready
 	  > docs/spec.schema.json
 
 bench: .venv/ready
-	$(BIN)/python benchmarks/engine/engines.py
+	$(BIN)/python benchmarks/history.py
 
 # A live MinIO for the demo and the live tests: some ten minutes of compiling, once.
 minio: .venv/ready
