@@ -85,7 +85,7 @@ def measure(store: Store, op: str, size: str, seconds: float) -> Row:
 
 def rows(form: str, seconds: float) -> Iterator[Row]:
     """All operations and sizes."""
-    with lab_store(form) as store:
+    with lab_store(Minio.forms[form]) as store:
         for op, sizes in OPERATIONS.items():
             for size in sizes:
                 yield measure(store, op, size, seconds)
