@@ -34,6 +34,9 @@ HISTORY = BENCHMARKS / "history.csv"
 READERS = ("rgw-beast-log", "rgw-ops-log", "oracle-general")
 """Formats whose bare loops are ``str.split``, ``json.loads`` and ``struct.unpack``."""
 
+COMMAND = "from cli.main import main; main()"
+"""What the console script runs."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -107,7 +110,7 @@ def first_outputs(size: float) -> Ratios:
     bare_s = startup.cpu_s([python, "-c", "import numpy"], **environment)
     commands = {"--help": ["--help"], "simulate examples/minio.yaml": ["simulate", str(startup.EXAMPLE)]}
     return {
-        f"{name} / import numpy": startup.cpu_s([python, "-m", "cli.main", *command], **environment) / bare_s
+        f"{name} / import numpy": startup.cpu_s([python, "-c", COMMAND, *command], **environment) / bare_s
         for name, command in commands.items()
     }
 
