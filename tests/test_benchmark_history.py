@@ -58,3 +58,9 @@ def test_sources_that_differ_from_the_commit_are_refused_or_marked(
 
 def test_the_machine_is_one_word() -> None:
     assert history.machine() and " " not in history.machine() and "," not in history.machine()
+
+
+def test_the_recorded_history_is_of_programs_that_exist() -> None:
+    rows = history.read(history.HISTORY)
+    assert rows and all((history.BENCHMARKS / row.benchmark).is_file() for row in rows)
+    assert all(row.low <= row.value <= row.high for row in rows)
