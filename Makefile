@@ -57,7 +57,7 @@ scoreboard: .venv/ready
 	$(BIN)/tailcast reference run --all --uncertainty 80% --against docs/scoreboard.csv --out docs/scoreboard.csv --force --report out/scoreboard.html
 
 bench: .venv/ready
-	$(BIN)/python benchmarks/engine/engines.py
+	$(BIN)/python benchmarks/history.py
 
 # A live MinIO for the demo and the live tests: some ten minutes of compiling, once.
 minio: .venv/ready

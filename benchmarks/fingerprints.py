@@ -569,16 +569,20 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str
 
 def main() -> int:
     """Compute, or compare; the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("-o", "--out", type=Path, help="write the hashes to this JSON file")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--out", type=Path, help="JSON file of the hashes (default: none)")
     parser.add_argument(
-        "--compare", type=Path, nargs=2, metavar="FILE", help="compare two such files and print the differences"
+        "--compare",
+        type=Path,
+        nargs=2,
+        metavar="FILE",
+        help="compare two such files and print the differences (default: none)",
     )
     parser.add_argument("--numbers", action="store_true", help="with --compare: ignore differences in texts")
     parser.add_argument(
         "--root", type=Path, default=ROOT, help="source tree with the examples and samples (default: this one)"
     )
-    parser.add_argument("--only", metavar="REGEX", default="", help="run only cases whose name matches")
+    parser.add_argument("--only", metavar="REGEX", default="", help="run only cases whose name matches (default: all)")
     parser.add_argument("--list", action="store_true", help="print the cases and their commands without running them")
     parser.add_argument(
         "--workers",

@@ -1,6 +1,6 @@
 """Counts what two commands use: files and functions of the project, specs read, copies made, Runs read.
 
-    python benchmarks/flows.py [--root TREE] [-o flows.json]
+    python benchmarks/flows.py [FLOW ...] [--root TREE] [-o flows.json]
     python benchmarks/flows.py --compare before.json after.json
 
 Each command runs twice in one process: the first run loads its modules, the second is counted, with one worker. A
@@ -32,7 +32,7 @@ RECORDED = "{root}/examples/recorded"
 FLOWS = {
     "simulate": "simulate {root}/examples/minio.yaml",
     "calibrate": "calibrate {root}/examples/demo/minio.yaml "
-    f"{RECORDED}/PUT-4KiB-c1 {RECORDED}/PUT-4KiB-c4 --fix client --fix host --anyway --workers 1",
+    f"{RECORDED}/PUT-4KiB-c1 {RECORDED}/PUT-4KiB-c4 --fix hosts.cpu.PUT.distribution --fix drives --anyway --workers 1",
     "validate": f"validate {{root}}/examples/minio.yaml {RECORDED}/mix-32KiB-c16 {RECORDED}/mix-32KiB-c16-again "
     "--seeds 2 --workers 1",
 }
@@ -137,12 +137,17 @@ def compared(before: dict[str, dict[str, int]], after: dict[str, dict[str, int]]
 
 def main() -> None:
     """Count, or compare two files of counts."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("flows", nargs="*", metavar="FLOW", help=f"of {', '.join(FLOWS)} (default: all)")
     parser.add_argument("--root", type=Path, default=ROOT, help="source tree to run (default: this one)")
-    parser.add_argument("-o", "--out", type=Path, help="write the counts to this JSON file")
-    parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="compare two such files")
-    parser.add_argument("--list", metavar="FLOW", choices=FLOWS, help="print the functions that a flow calls")
+    parser.add_argument("-o", "--out", type=Path, help="JSON file of the counts (default: none)")
+    parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="compare two such files (default: none)")
+    parser.add_argument(
+        "--list", metavar="FLOW", choices=FLOWS, help="print the functions that a flow calls (default: none)"
+    )
     given = parser.parse_args()
+    if unknown := set(given.flows) - FLOWS.keys():
+        parser.error(f"no flow {', '.join(sorted(unknown))}; there are {', '.join(FLOWS)}")
     if given.compare:
         print(compared(*(json.loads(path.read_text()) for path in given.compare)))
         return
@@ -152,7 +157,7 @@ def main() -> None:
         for (file, name), calls in sorted(counted(FLOWS[given.list], root).functions.items()):
             print(f"{calls:8,}  {Path(file).relative_to(root)}  {name}")
         return
-    flows = {name: counted(command, root).counts() for name, command in FLOWS.items()}
+    flows = {name: counted(command, root).counts() for name, command in FLOWS.items() if name in (given.flows or FLOWS)}
     print(table(flows))
     if given.out is not None:
         given.out.write_text(json.dumps(flows, indent=1) + "\n")

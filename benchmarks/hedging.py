@@ -193,8 +193,13 @@ def show(result: dict[str, Any]) -> None:
 def main() -> None:
     """Print the tables, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--size", type=float, default=1.0, help="fraction of the full number of requests and seeds")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument(
+        "--size",
+        type=float,
+        default=1.0,
+        help="fraction of the full number of requests and seeds (default: %(default)s)",
+    )
     arguments = parser.parse_args()
 
     def sized(count: int) -> int:

@@ -1,6 +1,6 @@
 """Where hedging hurts: mean and p99 with a hedge at p95 over those without, by utilisation.
 
-    python benchmarks/hedging_hurts.py [--json] [--size SHARE]
+    python benchmarks/hedging_hurts.py [--json] [--size F]
 
 Eight servers with queues of their own behind a load balancer; 1 % of the demands are 20 times as long.
 """
@@ -98,8 +98,10 @@ def show(table: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Print the table, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--size", type=float, default=1.0, help="fraction of the full number of requests")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="fraction of the full number of requests (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     table = where_it_hurts(max(1000, int(100_000 * arguments.size)))
     if arguments.json:

@@ -158,11 +158,15 @@ def _times(latency_s: np.ndarray) -> str:
 def main() -> int:
     """Measure or predict."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["measure", "predict"])
+    parser.add_argument(
+        "step", choices=["measure", "predict"], help="measure a MinIO in boxes, or predict what was measured"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
-    parser.add_argument("--cache", nargs="+", default=["1MiB", "3MiB"], help="sizes of the page cache")
-    parser.add_argument("--requests", type=int, default=900, help="number of GETs")
-    parser.add_argument("--rate", type=float, default=20.0, help="GETs per second")
+    parser.add_argument(
+        "--cache", nargs="+", default=["1MiB", "3MiB"], help="sizes of the page cache (default: 1MiB 3MiB)"
+    )
+    parser.add_argument("--requests", type=int, default=900, help="number of GETs (default: %(default)s)")
+    parser.add_argument("--rate", type=float, default=20.0, help="GETs per second (default: %(default)s)")
     given = parser.parse_args()
     if given.step == "measure":
         for size in given.cache:

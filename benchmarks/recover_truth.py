@@ -1,6 +1,6 @@
 """Recovers known truth: Runs are simulated from hidden parameters, a calibration gets the Runs only.
 
-    python benchmarks/recover_truth.py [SPEC.yaml] [--json] [--trials N] [--seed N] [--workers N]
+    python benchmarks/recover_truth.py [SPEC.yaml] [--json] [--trials N] [--seed N] [--workers N] [--size F]
 
 In each trial every parameter that the spec (a MinIO's; else the example) can fit is drawn at random, up to a factor of
 two either way of the spec's value. Eight Runs (1 and 4 clients, GET and PUT, 4 KiB and 1 MiB) are simulated with it,
@@ -38,6 +38,8 @@ from validate.replay.cpu_usage import modelled_cpu_s
 
 SPEC = Path(__file__).resolve().parent.parent / "examples" / "minio.yaml"
 CELLS = tuple((clients, op, size) for clients in (1, 4) for op in ("GET", "PUT") for size in ("4KiB", "1MiB"))
+OPERATIONS = 5000
+"""Number of requests of a Run."""
 FACTOR = 2.0
 """Maximum factor between the true values and the spec's."""
 
@@ -63,7 +65,7 @@ def trial(
     data: dict[str, Any],
     seed: int,
     cells: tuple[tuple[int, str, str], ...] = CELLS,
-    operations: int = 5000,
+    operations: int = OPERATIONS,
     confidence: float = 0.95,
     workers: int = 1,
 ) -> Trial:
@@ -150,18 +152,35 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
 def main() -> None:
     """Print the table, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("spec", nargs="?", type=Path, default=SPEC)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--trials", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0, help="of the first trial")
-    parser.add_argument("--confidence", type=float, default=0.95)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument(
+        "spec", nargs="?", type=Path, default=SPEC, help="spec of a MinIO (default: examples/minio.yaml)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument("--trials", type=int, default=50, help="number of trials (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first trial (default: %(default)s)")
+    parser.add_argument("--confidence", type=float, default=0.95, help="level of the intervals (default: %(default)s)")
+    parser.add_argument(
+        "--size",
+        type=float,
+        default=1.0,
+        help="fraction of the full number of requests and Runs (default: %(default)s)",
+    )
+    parser.add_argument("--workers", type=int, default=1, help="number of processes (default: %(default)s)")
     arguments = parser.parse_args()
     data = load_mapping(arguments.spec)
     spec_of(data, str(arguments.spec))
+    count = max(2, int(len(CELLS) * arguments.size))
+    cells = tuple(CELLS[n] for n in np.linspace(0, len(CELLS) - 1, count).astype(int))
     trials = []
     for i in range(arguments.trials):
-        done = trial(data, arguments.seed + i, confidence=arguments.confidence, workers=arguments.workers)
+        done = trial(
+            data,
+            arguments.seed + i,
+            cells=cells,
+            operations=max(20, int(OPERATIONS * arguments.size)),
+            confidence=arguments.confidence,
+            workers=arguments.workers,
+        )
         trials.append(done)
         missed = [path for path in done.truth if not done.covered(path)]
         print(f"trial {i + 1} of {arguments.trials}: missed {', '.join(missed) or 'none'}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """False alarms of the run-quality check on simulated stationary Runs.
 
-    .venv/bin/python benchmarks/run_quality.py [--trials 200]
+    python benchmarks/run_quality.py [--trials N] [--size F]
 
 Prints, for each load, the fraction of Runs with each quality issue, and the fraction of detected changes among Runs in
 which the store's CPU demand grows by a factor half-way.
@@ -41,6 +41,7 @@ STORE = {
 MIX = {"GET": 70, "PUT": 30}
 CAPACITY_OPS = 2 / (0.7 * 0.75e-3 + 0.3 * 1.8e-3)
 CHANGES = (1.2, 1.3, 1.5)
+DURATIONS_S = (3, 10)
 
 
 def loads(duration: str) -> Iterator[tuple[str, dict[str, object]]]:
@@ -78,13 +79,17 @@ def faults_of(workload: dict[str, object], trials: int, slower: float = 1.0) -> 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=200)
-    trials = parser.parse_args().trials
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=200, help="Runs of each load (default: %(default)s)")
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="fraction of the full number of requests (default: %(default)s)"
+    )
+    given = parser.parse_args()
+    trials = given.trials
     print(f"{'load':26} {'any issue':>9}  issues; drift found of a change by {', '.join(f'x{c}' for c in CHANGES)}")
     total = []
-    for duration in ("3s", "10s"):
-        for name, workload in loads(duration):
+    for duration_s in DURATIONS_S:
+        for name, workload in loads(f"{duration_s * given.size:g}s"):
             issues = [check_quality(run_of(workload, seed)).issues for seed in range(trials)]
             total += [bool(f) for f in issues]
             kinds = Counter(kind for issue in issues for kind in issue)

@@ -84,9 +84,9 @@ def worker_s(python: Path, program: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--python", type=Path, help="the interpreter of an environment to measure")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument("--rounds", type=int, default=9, help="number of measurements of each (default: %(default)s)")
+    parser.add_argument("--python", type=Path, help="interpreter of the environment to measure (default: a new one)")
     parser.add_argument("--checked", action="store_true", help="exit with 1 if an aim is missed")
     arguments = parser.parse_args()
     with environment(arguments.python) as programs, tempfile.TemporaryDirectory() as scratch:

@@ -1,6 +1,6 @@
 """Benefit of common random numbers: the variance of a paired difference with the same seed and with different seeds.
 
-    python benchmarks/whatif_crn.py [--json] [--replications N]
+    python benchmarks/whatif_crn.py [--json] [--replications N] [--size F]
 
 The quotient of the two variances is by how many times fewer replications tell the difference as well (Law, "Simulation
 Modeling and Analysis", 5th ed. 2015, section 11.2). Each pair is a question that users ask.
@@ -22,7 +22,9 @@ from sim.simulate import simulate
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 _CEPH = "ceph/redhat-112-hdd.yaml"
-_CLOSED = ("workload.duration=null", "workload.operations=5000")
+OPERATIONS = 5000
+"""Number of requests of a simulation."""
+_CLOSED = ("workload.duration=null",)
 _OPEN = (*_CLOSED, "workload.rate=250/s", "hosts.cores.count=3")
 _UNHEDGED, _HEDGED = "client.hedge.after=null", "client.hedge.after=p95"
 
@@ -44,12 +46,12 @@ FIGURES = ("throughput_ops", "mean", "p50", "p99")
 
 
 def variances(
-    file: str, common: tuple[str, ...], before: str, after: str, op: str, replications: int
+    file: str, common: tuple[str, ...], before: str, after: str, op: str, replications: int, operations: int
 ) -> list[dict[str, Any]]:
     """A row for each figure: the difference, and its variance with common and with independent random numbers."""
 
     def made(assignment: str, seed: int) -> Replications:
-        spec = load_spec(EXAMPLES / file, [*common, assignment])
+        spec = load_spec(EXAMPLES / file, [*common, f"workload.operations={operations}", assignment])
         return replicate(partial(simulate, spec), seed=seed, replications=replications)
 
     a, b, other = made(before, 1), made(after, 1), made(after, 2)
@@ -74,10 +76,18 @@ def _variance(difference: Figure) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--replications", type=int, default=20)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument(
+        "--replications", type=int, default=20, help="replications of each variant (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="fraction of the full number of requests (default: %(default)s)"
+    )
     options = parser.parse_args()
-    found = {name: variances(*pair, options.replications) for name, pair in PAIRS.items()}
+    found = {
+        name: variances(*pair, options.replications, max(20, int(OPERATIONS * options.size)))
+        for name, pair in PAIRS.items()
+    }
     if options.json:
         print(json.dumps(found, indent=1))
         return

@@ -1,6 +1,6 @@
 """A what-if analysis with 100 points of the Ceph example: points per minute, and CPU time outside the engine.
 
-    python benchmarks/whatif_points.py [--json] [--workers N] [--replications N]
+    python benchmarks/whatif_points.py [--json] [--workers N] [--replications N] [--size F]
 
 Points a minute are of so many processes, their start included. Shares are of CPU time in one process: the engine draws
 the demands and runs the events; the rest reads specs, generates requests, builds networks, and makes figures.
@@ -44,31 +44,34 @@ PARTS: dict[str, tuple[Any, str]] = {
 """Where time goes: the functions that spend it."""
 
 
-def jobs(settings: Settings) -> list[Job]:
-    """The points."""
+def jobs(settings: Settings, size: float) -> list[Job]:
+    """The points, or a fraction of them with a fraction of their requests."""
     data = load_mapping(EXAMPLE)
+    count = max(20, int(spec_of(data, "").workload.operations * size))
+    data = override(data, [f"workload.operations={count}"])
     points = grid([parse_variation(text) for text in VARIED])
+    points = points[: max(2, int(len(points) * size))]
     specs = [spec_of(override(data, [f"{path}={value}" for path, value in point.items()]), "") for point in points]
     return [Job(spec, settings) for spec in specs]
 
 
-def points_a_minute(settings: Settings, workers: int) -> float:
+def points_a_minute(settings: Settings, workers: int, size: float) -> float:
     """Of a sweep over so many processes, as the command makes it."""
     begun_s = time.perf_counter()
-    requested = jobs(settings)
+    requested = jobs(settings, size)
     sweep(requested, workers=workers)
     return 60 * len(requested) / (time.perf_counter() - begun_s)
 
 
-def shares(settings: Settings) -> dict[str, float]:
+def shares(settings: Settings, size: float) -> dict[str, float]:
     """The shares of CPU time in this process, of all points."""
-    sweep(jobs(settings)[:1])
+    sweep(jobs(settings, size)[:1])
     spent_s = dict.fromkeys(PARTS, 0.0)
     with contextlib.ExitStack() as stack:
         for name, (owner, function) in PARTS.items():
             stack.enter_context(mock.patch.object(owner, function, _timed(spent_s, name, getattr(owner, function))))
         begun_s = time.process_time()
-        sweep(jobs(settings))
+        sweep(jobs(settings, size))
         total_s = time.process_time() - begun_s
     return {name: value / total_s for name, value in spent_s.items()}
 
@@ -86,14 +89,20 @@ def _timed(spent_s: dict[str, float], name: str, function: Callable[..., Any]) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--replications", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument("--workers", type=int, default=2, help="number of processes (default: %(default)s)")
+    parser.add_argument("--replications", type=int, default=5, help="replications of each point (default: %(default)s)")
+    parser.add_argument(
+        "--size",
+        type=float,
+        default=1.0,
+        help="fraction of the full number of requests and points (default: %(default)s)",
+    )
     options = parser.parse_args()
     settings = Settings(replications=options.replications)
-    spent = shares(settings)
+    spent = shares(settings, options.size)
     result = {"outside_engine": 1 - spent["engine"], "shares": spent,
-              "points_a_minute": points_a_minute(settings, options.workers)}  # fmt: skip
+              "points_a_minute": points_a_minute(settings, options.workers, options.size)}  # fmt: skip
     if options.json:
         print(json.dumps(result, indent=1))
         return

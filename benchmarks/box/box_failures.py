@@ -86,6 +86,11 @@ def form_of(case: Case, form: Form) -> Form:
     return form._replace(**{name: count for name, count in given.items() if count})
 
 
+def sized(case: Case, size: float) -> Case:
+    """Return a case with a fraction of its duration, and of the time until and of the fault."""
+    return replace(case, begin_s=size * case.begin_s, for_s=size * case.for_s, length_s=size * case.length_s)
+
+
 def predicted(
     spec: Spec, run: Run, seeds: int, trace_of: Callable[[Run, int], Trace] = lambda run, seed: run.trace
 ) -> dict[str, Any]:
@@ -146,7 +151,7 @@ def stage_and_predict(
         for case in () if given.predict_only else chosen:
             folder = given.out / case.name / str(repeat)
             if not folder.is_dir():
-                stage(case, repeat, folder)
+                stage(sized(case, given.size), repeat, folder)
     if given.measure_only:
         return
     measured = {case.name: quietest(sorted((given.out / case.name).glob("[0-9]*"))) for case in cases}
@@ -195,12 +200,15 @@ def arguments(doc: str | None, shape: Path | None = None) -> argparse.Namespace:
     """Return the arguments of a benchmark of failures; `shape` is the default if there may be another one."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
-    parser.add_argument("--only", action="append", metavar="GLOB", help="cases by name; repeatable")
-    parser.add_argument("--repeats", type=int, default=1, help="Runs of each case")
-    parser.add_argument("--seeds", type=int, default=3, help="simulations of each case")
+    parser.add_argument("--only", action="append", metavar="GLOB", help="cases by name; repeatable (default: all)")
+    parser.add_argument("--repeats", type=int, default=1, help="Runs of each case (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="simulations of each case (default: %(default)s)")
     parser.add_argument("--predict-only", action="store_true", help="measure nothing")
     parser.add_argument("--measure-only", action="store_true", help="predict nothing")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="fraction of the full duration of each case (default: %(default)s)"
+    )
     if shape is not None:
         parser.add_argument("--shape", type=Path, default=shape, help=f"shape of the box (default: {shape.name})")
     return parser.parse_args()

@@ -73,6 +73,14 @@ class Load:
         return Trace.of(table, replace(trace.pacing, repeat=False), self.name)
 
 
+L = TypeVar("L", bound=Load)
+
+
+def sized(load: L, size: float) -> L:
+    """Return a load with a fraction of its duration."""
+    return replace(load, duration_s=size * load.duration_s)
+
+
 UNSHAPED = "10GB/s"
 """Rate of a link for objects of up to 64 KiB: the token bucket of a box's link passes them at once."""
 
@@ -84,9 +92,6 @@ def unshaped(data: Mapping[str, Any], size: str, sections: Sequence[str]) -> dic
     """
     is_small = not size.endswith("MiB")
     return {**data, **{name: data[name] | {"nic": UNSHAPED} for name in sections if is_small}}
-
-
-L = TypeVar("L", bound=Load)
 
 
 def measure(load: Load, store: Store, folder: Path, look: Callable[[], dict[str, Any]] = dict) -> None:
@@ -220,11 +225,16 @@ def _percents(found: Mapping[str, float]) -> str:
 def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     """Return the arguments of a benchmark of loads."""
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
-    parser.add_argument("--only", action="append", metavar="GLOB", help="loads by name; repeatable")
+    parser.add_argument("--only", action="append", metavar="GLOB", help="loads by name; repeatable (default: all)")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--predict-only", action="store_true", help="measure nothing")
     only.add_argument("--measure-only", action="store_true", help="predict nothing")
-    parser.add_argument("--repeats", type=int, default=1, help="times that each load is measured")
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="times that each load is measured (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="fraction of the full duration of each load (default: %(default)s)"
+    )
     return parser.parse_args()
 
 

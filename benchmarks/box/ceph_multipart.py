@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from box_failures import arguments, fitted, measure, quietest
+from box_failures import arguments, fitted, measure, quietest, sized
 from ceph_failures import FORM, LIGHT, SHAPE, SPEC, _ceph, spec_data
 from failure_cases import Case
 
@@ -67,7 +67,7 @@ def main() -> int:
     chosen = [c for c in CASES if not given.only or any(Path(c.name).match(glob) for glob in given.only)]
     for case in () if given.predict_only else chosen:
         if not (given.out / case.name / "1").is_dir():
-            measure(case, 1, given.out / case.name / "1", "ceph", FORM, shape)
+            measure(sized(case, given.size), 1, given.out / case.name / "1", "ceph", FORM, shape)
     if given.measure_only:
         return 0
     runs = {c.name: quietest(sorted((given.out / c.name).glob("[0-9]*"))) for c in (*LIGHT, *chosen)}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from box_loads import Load, measure, say, unshaped
+from box_loads import Load, measure, say, sized, unshaped
 from ceph_failures import FORM, SPEC
 
 from models.ceph.mechanisms.rocksdb import RocksDb, place
@@ -91,25 +91,26 @@ def _step(store: Store) -> list[dict[str, float]]:
     return [bluefs(program.run(["ceph", "daemon", str(socket), "bluefs", "stats"], 30.0)) for socket in sockets]
 
 
-def fill(out: Path) -> None:
+def fill(out: Path, size: float) -> None:
     """Measure PUTs, fill block.db, and measure PUTs again."""
     each, of_db = (dict.fromkeys(("read", "write", "fsync"), time_s) for time_s in (_ACCESS_S, _DB_ACCESS_S))
     shape = Shape.model_validate({"drives": each, "db_drives": of_db, "nic": {"rate": "200Mbit/s", "burst": "64KiB"}})
+    puts = sized(_PUTS, size)
     store = lab.up("ceph", FORM, say, shape, options=_OPTIONS)
     try:
-        measure(_PUTS, store, out / "before")
+        measure(puts, store, out / "before")
         steps = [_step(store)]
         assert store.box is not None
         for drive in drives_of(store.box):
             drive.control(f"slower {_FAST!r}")
-        for step in range(_STEPS):
+        for step in range(max(1, int(_STEPS * size))):
             arguments = [str(ceph_conf(store)), *map(str, (step * _OPERATIONS, _OPERATIONS, _KEYS, _VALUE_BYTES))]
             program.run_python(_FILL, arguments, _FILLED_WITHIN_S)
             time.sleep(_COMPACTS_S)
             steps.append(_step(store))
         for drive in drives_of(store.box):
             drive.control("slower 1")
-        measure(_PUTS, lab.refreshed(store), out / "after")
+        measure(puts, lab.refreshed(store), out / "after")
         (out / "steps.json").write_text(json.dumps(steps, indent=1) + "\n")
     finally:
         lab.down("ceph")
@@ -174,9 +175,15 @@ def main() -> int:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--predict-only", action="store_true", help="measure nothing")
     only.add_argument("--measure-only", action="store_true", help="predict nothing")
+    parser.add_argument(
+        "--size",
+        type=float,
+        default=1.0,
+        help="fraction of the full number of steps and of the durations (default: %(default)s)",
+    )
     given = parser.parse_args()
     if not given.predict_only and not (given.out / "steps.json").is_file():
-        fill(given.out)
+        fill(given.out, given.size)
     if not given.measure_only:
         print_tables(given.out)
     return 0

@@ -117,15 +117,15 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, help="folder of the sweep's Runs")
-    parser.add_argument("--forms", default="*", help="forms and shapes, such as '4x2-*'")
-    parser.add_argument("--cells", default="*", help="configurations, such as 'GET-*'")
+    parser.add_argument("--forms", default="*", help="forms and shapes, such as '4x2-*' (default: all)")
+    parser.add_argument("--cells", default="*", help="configurations, such as 'GET-*' (default: all)")
     parser.add_argument("--light", action="store_true", help="also show the configurations of the calibration")
-    parser.add_argument("--seeds", type=int, default=3, help="simulations per configuration")
-    parser.add_argument("--out", type=Path, help="file for the page")
-    parser.add_argument("--specs", type=Path, help="folder for the spec of each form and shape")
-    parser.add_argument("--json", type=Path, help="file for the rows as JSON")
+    parser.add_argument("--seeds", type=int, default=3, help="simulations per configuration (default: %(default)s)")
+    parser.add_argument("--out", type=Path, help="file for the page (default: none)")
+    parser.add_argument("--specs", type=Path, help="folder for the spec of each form and shape (default: none)")
+    parser.add_argument("--json", type=Path, help="file for the rows as JSON (default: none)")
     parser.add_argument("--verbose", action="store_true", help="print each row as soon as it is known")
     return parser.parse_args()
 

@@ -85,7 +85,7 @@ def measure(store: Store, op: str, size: str, seconds: float) -> Row:
 
 def rows(form: str, seconds: float) -> Iterator[Row]:
     """All operations and sizes."""
-    with lab_store(form) as store:
+    with lab_store(Minio.forms[form]) as store:
         for op, sizes in OPERATIONS.items():
             for size in sizes:
                 yield measure(store, op, size, seconds)
@@ -94,9 +94,13 @@ def rows(form: str, seconds: float) -> Iterator[Row]:
 def main() -> None:
     """Print a line for each operation and size, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--form", choices=Minio.forms, default="one-drive")
-    parser.add_argument("--seconds", type=float, default=3.0, help="maximum duration of each measurement")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--form", choices=Minio.forms, default="one-drive", help="form of the store (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=3.0, help="maximum duration of each measurement (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     given = parser.parse_args()
     if given.json:
         json.dump({"form": given.form, "rows": [asdict(row) for row in rows(given.form, given.seconds)]}, sys.stdout)

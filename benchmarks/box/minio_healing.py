@@ -142,9 +142,9 @@ def _latencies(measured: dict[str, Any], simulated: Sequence[dict[str, Any]], op
 
 def main() -> int:
     """Print a row for each Run, and one for its requests."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, help="folder of the Runs")
-    parser.add_argument("--seeds", type=int, default=3, help="simulations of each Run")
+    parser.add_argument("--seeds", type=int, default=3, help="simulations of each Run (default: %(default)s)")
     parser.add_argument("--cpu", type=float, help="CPU time in s of healing an object (default: from the Runs)")
     given = parser.parse_args()
     light = {next(iter(dict(case.mix))): Run.read(given.runs / case.name / "1") for case in LIGHT}

@@ -95,29 +95,53 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--form",
         default="one-drive",
-        help=f"{', '.join(Minio.forms)}, or hosts x drives per host such as 3x4, with the set size: 3x4/6",
+        help=f"{', '.join(Minio.forms)}, or hosts x drives per host such as 3x4, with the set size: 3x4/6 "
+        "(default: one-drive)",
     )
     parser.add_argument("--shape", type=Path, help="shape of a box (default: processes on loopback, plain folders)")
-    parser.add_argument("--sizes", nargs="+", choices=list(OBJECTS), default=list(SIZES), help="sizes of objects")
-    parser.add_argument("--clients", nargs="+", type=int, default=list(CLIENTS), help="closed-loop clients")
+    parser.add_argument(
+        "--sizes",
+        nargs="+",
+        choices=list(OBJECTS),
+        default=list(SIZES),
+        help=f"sizes of objects (default: {' '.join(SIZES)})",
+    )
+    parser.add_argument(
+        "--clients",
+        nargs="+",
+        type=int,
+        default=list(CLIENTS),
+        help=f"closed-loop clients (default: {' '.join(map(str, CLIENTS))})",
+    )
     parser.add_argument("--requests", type=int, help="greatest number of requests in a window (default: no limit)")
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
-    parser.add_argument("--seconds", type=float, default=3.0, help="length of a window")
-    parser.add_argument("--repeats", type=int, default=3, help="windows per configuration")
+    parser.add_argument("--seconds", type=float, default=3.0, help="length of a window (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="windows per configuration (default: %(default)s)")
     parser.add_argument(
-        "--only", action="append", metavar="GLOB", help="configurations by name, such as 'GET-4KiB-*'; repeatable"
+        "--only",
+        action="append",
+        metavar="GLOB",
+        help="configurations by name, such as 'GET-4KiB-*'; repeatable (default: all)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the requests and of the order")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the requests and of the order (default: %(default)s)"
+    )
     parser.add_argument("--again", action="store_true", help="repeat existing measurements")
     parser.add_argument(
-        "--other-limit", type=float, default=0.10, help="maximum fraction of CPU time for other processes"
+        "--other-limit",
+        type=float,
+        default=0.10,
+        help="maximum fraction of CPU time for other processes (default: %(default)s)",
     )
     parser.add_argument(
-        "--steal-limit", type=float, default=0.02, help="maximum fraction of CPU time for the hypervisor"
+        "--steal-limit",
+        type=float,
+        default=0.02,
+        help="maximum fraction of CPU time for the hypervisor (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     given = parser.parse_args()

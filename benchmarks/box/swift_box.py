@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say, unshaped
+from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say, sized, unshaped
 
 from models.network.service_demand import ServiceDemand
 from models.store import spec_of
@@ -93,7 +93,7 @@ def main() -> int:
     given = arguments(
         argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     )
-    loads = {load.name: load for load in (*LIGHT, *HELD_OUT)}
+    loads = {load.name: sized(load, given.size) for load in (*LIGHT, *HELD_OUT)}
     names = chosen(loads, given.only)
     if not given.predict_only:
         shape, each = read_shape(SHAPE), ServiceDemand(constant=ACCESS_S)
@@ -108,7 +108,9 @@ def main() -> int:
     if given.measure_only:
         return 0
     light = [load.name for load in LIGHT]
-    cpu = calibrated({load: Run.read(given.out / load.name) for load in LIGHT}, predicted, _FIRST_CPU)
+    cpu = calibrated(
+        {load: Run.read(path) for load in LIGHT if (path := given.out / load.name).is_dir()}, predicted, _FIRST_CPU
+    )
     there = [name for name in names if (given.out / name).is_dir()]
     print_table(there, given.out, lambda name, run: predicted(cpu, loads[name], run), light)
     return 0

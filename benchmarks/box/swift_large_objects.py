@@ -1,6 +1,6 @@
 """Measures large objects on a Swift in a box next to their predictions: latencies, and accesses to the drives.
 
-    python benchmarks/box/swift_large_objects.py --out OUT [--predict-only]
+    python benchmarks/box/swift_large_objects.py --out OUT [--predict-only] [--size F]
 
 Objects of 12 MiB in parts of 5 MiB, one client. The Run of an operation is ``OUT/NAME``; Runs that are there are not
 measured again. The prediction is ``examples/swift/box.yaml`` with the times of an object server that `swift_box.py` and
@@ -82,6 +82,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the Runs")
     parser.add_argument("--predict-only", action="store_true", help="measure nothing")
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="fraction of the full number of requests (default: %(default)s)"
+    )
     given = parser.parse_args()
     if not given.predict_only:
         store = lab.up("swift", Form(1, 3, gateways=1), _say, read_shape(SHAPE))
@@ -91,18 +94,20 @@ def main() -> int:
                 if not (given.out / name).is_dir():
                     policies = validated(ClientPolicies, multipart(parallel), name)
                     options = Options(policies=policies, keep=True, timeout_s=120)
-                    with_accesses(store.box, replay(trace(op, count), store.target, options)).write(given.out / name)
+                    with_accesses(
+                        store.box, replay(trace(op, max(2, int(count * given.size))), store.target, options)
+                    ).write(given.out / name)
         finally:
             lab.down("swift")
     print("| case | requests | measured p50 s | predicted | accesses of all drives |\n|---|---:|---|---|---|")
-    for name, (_, count, parallel) in CASES.items():
+    for name, (_, _, parallel) in CASES.items():
         if not (given.out / name).is_dir():
             continue
         run = Run.read(given.out / name)
         assert run.drive_accesses is not None
         served = run.drive_accesses.filter(pa.compute.greater(run.drive_accesses.column("served_s"), 0))
         kinds = Counter(served.column("kind").to_pylist())
-        accesses = ", ".join(f"{n / count:.4g} {kind}" for kind, n in sorted(kinds.items()))
+        accesses = ", ".join(f"{n / len(run):.4g} {kind}" for kind, n in sorted(kinds.items()))
         both = [float(np.median(each.latency_s[~each.failed])) for each in (run, predicted(run, parallel))]
         print(f"| {name} | {len(run)} | {both[0]:.3g} | {both[1]:.3g} | {accesses or 'none'} |")
     return 0

@@ -1,6 +1,6 @@
 """CPU time per request: idiomatic SimPy, the SimPy engine and the compiled engine, and M/M/1 on other simulators.
 
-    python benchmarks/engine/engines.py [--json] [--rounds N]
+    python benchmarks/engine/engines.py [--json] [--rounds N] [--size F]
 
 All are timed in turn, in one interpreter, round after round; the figures are microseconds of CPU time a request
 (median over the rounds), the drawing of the Sheet counted in. Only ratios between them mean anything.
@@ -190,9 +190,12 @@ def contestants() -> dict[str, dict[str, tuple[Callable[[int], object], int]]]:
     }
 
 
-def measure(rounds: int) -> dict[str, dict[str, float]]:
-    """Return CPU time per request in microseconds, median over interleaved rounds."""
-    table = contestants()
+def measure(rounds: int, size: float) -> dict[str, dict[str, float]]:
+    """Return CPU time per request in microseconds, median over interleaved rounds of a fraction of the requests."""
+    table = {
+        group: {name: (run, max(20, int(count * size))) for name, (run, count) in row.items()}
+        for group, row in contestants().items()
+    }
     for group in table.values():
         for run, count in group.values():
             run(count)  # compiles, warms up, and makes the arrivals
@@ -210,10 +213,13 @@ def measure(rounds: int) -> dict[str, dict[str, float]]:
 def main() -> None:
     """Print the table, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument("--rounds", type=int, default=5, help="number of measurements of each (default: %(default)s)")
+    parser.add_argument(
+        "--size", type=float, default=1.0, help="fraction of the full number of requests (default: %(default)s)"
+    )
     arguments = parser.parse_args()
-    result = measure(arguments.rounds)
+    result = measure(arguments.rounds, arguments.size)
     if arguments.json:
         print(json.dumps(result, indent=1))
         return

@@ -1,6 +1,6 @@
 """Fuzzes the compiled engine's kernel: each mutated input must be refused at the boundary or executed without a crash.
 
-    make kernel-debug && python benchmarks/engine/fuzz_kernel.py [--seconds N] [--library out/kernel/debug.so]
+    make kernel-debug && python benchmarks/engine/fuzz_kernel.py [--seconds N] [--inputs N] [--library FILE]
 
 Random networks of all features (those of the tests), with values of the records and arrays that reach the kernel
 replaced by extreme ones. The library is a debug build, which checks every index; each batch runs in a process of its
@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-BATCH = 400
+LIBRARY = ROOT / "out" / "kernel" / "debug.so"
+INPUTS = 400
 """Number of inputs per process."""
 MEMORY_BYTES = 3 << 30
 INPUT_S, BATCH_S = 5, 300
@@ -64,7 +65,7 @@ def mutated(array: np.ndarray[Any, Any], draw: random.Random) -> np.ndarray[Any,
     return result.reshape(array.shape)
 
 
-def batch(seed: int) -> None:
+def batch(seed: int, inputs: int) -> None:
     """Run a batch of inputs, and print the results."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as with_seed
@@ -100,7 +101,7 @@ def batch(seed: int) -> None:
     @with_seed(seed)
     @given(programs())
     @settings(
-        max_examples=BATCH,
+        max_examples=inputs,
         deadline=None,
         database=None,
         phases=[Phase.generate],
@@ -137,15 +138,22 @@ def batch(seed: int) -> None:
 def main() -> None:
     """Run batches for a given time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--library", type=Path, default=ROOT / "out" / "kernel" / "debug.so")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="duration (default: %(default)s); the last batch is finished"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first batch (default: %(default)s)")
+    parser.add_argument(
+        "--library", type=Path, default=LIBRARY, help="debug build of the kernel (default: out/kernel/debug.so)"
+    )
+    parser.add_argument("--inputs", type=int, default=INPUTS, help="inputs of each batch (default: %(default)s)")
     parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.batch is not None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        batch(arguments.batch)
+        batch(arguments.batch, arguments.inputs)
         return
+    if not arguments.library.is_file():
+        parser.error(f"{arguments.library} is not there; 'make kernel-debug' builds it")
     ends_s, seed, crashes = time.monotonic() + arguments.seconds, arguments.seed, 0
     total: collections.Counter[str] = collections.Counter()
     environment = os.environ | {
@@ -154,7 +162,7 @@ def main() -> None:
         "PYTHONPATH": str(ROOT),
     }
     while time.monotonic() < ends_s:
-        command = [sys.executable, __file__, "--batch", str(seed)]
+        command = [sys.executable, __file__, "--batch", str(seed), "--inputs", str(arguments.inputs)]
         try:
             done = subprocess.run(
                 command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=BATCH_S, check=False

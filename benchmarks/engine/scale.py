@@ -1,6 +1,6 @@
 """Scaling of the compiled engine: CPU time per visit and peak memory by number of requests and drives.
 
-    python benchmarks/engine/scale.py [--json] [--rounds N] [--quick]
+    python benchmarks/engine/scale.py [--json] [--rounds N] [--size F]
 
 Requests: ten thousand to ten million through one network. Arrivals are drawn chunk by chunk and forgotten, so what
 grows is their results. Drives: a hundred to a hundred thousand; 16 of them have a host, a gateway and 8 closed-loop
@@ -38,16 +38,14 @@ from traces.workload.generate import generate
 
 NETWORKS = {"put_ec42": (put_ec42, PUT_RATE_OPS), "mm1": (mm1, 1.0)}
 SIZES = {"put_ec42": (10**4, 10**5, 10**6), "mm1": (10**4, 10**5, 10**6, 10**7)}
-QUICK_LIMIT = 10**6
 DRIVES = (10**2, 10**3, 10**4, 10**5)
-QUICK_DRIVES = 10**4
 PUTS = 400_000
 DRIVES_PER_HOST, CLIENTS_PER_HOST, GROUPS_PER_DRIVE = 16, 8, 10
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "ceph" / "redhat-112-hdd.yaml"
 EXAMPLE_HOSTS = (7, 70)
 EXAMPLE_PUTS = 20_000
-WARM_UP = 1_000
-"""Requests that load the kernel before memory and time are taken."""
+LEAST = 1_000
+"""Least number of requests; as many load the kernel before memory and time are taken."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +137,12 @@ def peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def run(name: str, size: int) -> Cost:
-    """Execute a size in this process: a number of requests, or of the clusters' drives or hosts."""
+def run(name: str, size: int, fraction: float) -> Cost:
+    """Execute a size in this process: a number of requests, or of the clusters' drives or hosts.
+
+    Args:
+        fraction: of the number of PUTs to the clusters.
+    """
 
     def program(length: int) -> Program:
         if name == "drives":
@@ -151,8 +153,9 @@ def run(name: str, size: int) -> Cost:
         network = build()
         return Program(network, Source(network, rate_ops, length).draw, seed=3)
 
-    count = {"drives": PUTS, "example": EXAMPLE_PUTS}.get(name, size)
-    compiled_engine.run(program(WARM_UP))
+    puts = {"drives": PUTS, "example": EXAMPLE_PUTS}
+    count = max(LEAST, int(puts[name] * fraction)) if name in puts else size
+    compiled_engine.run(program(LEAST))
     measured = program(count)
     before_bytes, begun_s = peak_bytes(), time.process_time()
     outcome = compiled_engine.run(measured)
@@ -161,20 +164,21 @@ def run(name: str, size: int) -> Cost:
     return Cost(us / count, us / int(outcome.visits.sum()), peak, (peak - before_bytes) / count)
 
 
-def in_child(name: str, count: int) -> Cost:
+def in_child(name: str, count: int, fraction: float) -> Cost:
     """The same in a fresh process, whose peak is its own."""
-    command = [sys.executable, __file__, "--child", name, str(count)]
+    command = [sys.executable, __file__, "--child", name, str(count), str(fraction)]
     return Cost(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
 
 
-def measure(rounds: int, quick: bool) -> dict[str, dict[int, Cost]]:
-    """Medians over interleaved rounds."""
-    sizes = {name: [size for size in row if not quick or size <= QUICK_LIMIT] for name, row in SIZES.items()}
-    sizes |= {"drives": [d for d in DRIVES if not quick or d <= QUICK_DRIVES], "example": list(EXAMPLE_HOSTS)}
+def measure(rounds: int, fraction: float) -> dict[str, dict[int, Cost]]:
+    """Medians over interleaved rounds, of sizes up to a fraction of the largest."""
+    largest = max(max(row) for row in SIZES.values())
+    sizes = {name: _up_to(row, fraction * largest) for name, row in SIZES.items()}
+    sizes |= {"drives": _up_to(DRIVES, fraction * max(DRIVES)), "example": list(EXAMPLE_HOSTS)}
     taken: dict[tuple[str, int], list[Cost]] = {(name, size): [] for name, row in sizes.items() for size in row}
     for r in range(rounds):
         for (name, size), costs in taken.items():
-            costs.append(in_child(name, size))
+            costs.append(in_child(name, size, fraction))
         print(f"round {r + 1} of {rounds}", file=sys.stderr)
     result: dict[str, dict[int, Cost]] = {name: {} for name in sizes}
     for (name, size), costs in taken.items():
@@ -183,21 +187,28 @@ def measure(rounds: int, quick: bool) -> dict[str, dict[int, Cost]]:
     return result
 
 
+def _up_to(sizes: tuple[int, ...], limit: float) -> list[int]:
+    return [size for size in sizes if size <= max(limit, sizes[0])]
+
+
 def main() -> None:
     """Print the table, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements of each (default: %(default)s)")
     parser.add_argument(
-        "--quick", action="store_true", help=f"{QUICK_LIMIT:,} requests, {QUICK_DRIVES:,} drives at most"
+        "--size",
+        type=float,
+        default=1.0,
+        help="fraction of the full number of requests and drives (default: %(default)s)",
     )
-    parser.add_argument("--child", nargs=2, metavar=("NETWORK", "SIZE"), help=argparse.SUPPRESS)
+    parser.add_argument("--child", nargs=3, metavar=("NETWORK", "SIZE", "FRACTION"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        name, size = arguments.child
-        print(json.dumps(asdict(run(name, int(size)))))
+        name, size, fraction = arguments.child
+        print(json.dumps(asdict(run(name, int(size), float(fraction)))))
         return
-    result = measure(arguments.rounds, arguments.quick)
+    result = measure(arguments.rounds, arguments.size)
     if arguments.json:
         print(json.dumps({n: {s: asdict(cost) for s, cost in row.items()} for n, row in result.items()}, indent=1))
         return

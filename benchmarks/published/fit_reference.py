@@ -1,6 +1,6 @@
 """Fits the specs of the reference cases to the published rows marked for it, and prints the errors of all rows.
 
-    python benchmarks/published/fit_reference.py [CASE ...]
+    python benchmarks/published/fit_reference.py [CASE ...] [--size F]
 
 Least squares over the logarithms of the rows' durations, an operation after the other, robust against single rows
 that are off (a soft L1 loss: the tables' own repetitions differ by 5 to 10 %, some rows by more). Every simulation
@@ -24,7 +24,7 @@ from models.spec_values import value_at
 from models.store import spec_of
 from traces.spec_file import load_mapping, override
 from validate.calibration.parameters import Parameter
-from validate.reference.cases import Case, case_named
+from validate.reference.cases import DATA, UserTable, case_named
 from validate.reference.forecast import duration_s, forecast
 from validate.reference.rows import DURATION, Row
 
@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 
 SEEDS = (1, 2, 3)
 USUAL_ERROR = 0.05  # beyond it the loss grows no faster than linearly
+EVALUATIONS = 30  # of a stage at most
 STEP = 0.1  # of slopes, in the logarithm of a parameter
 
 
@@ -114,8 +115,8 @@ def log_errors(data: dict[str, Any], rows: Sequence[Row], source: str) -> Floats
     return np.array(errors)
 
 
-def fitted(data: dict[str, Any], stage: Stage, case: Case) -> dict[str, float]:
-    """The values of a stage's paths with which the fitted rows come out best."""
+def fitted(data: dict[str, Any], stage: Stage, case: UserTable, evaluations: int) -> dict[str, float]:
+    """The values of a stage's paths with which the fitted rows come out best, of a limited number of points."""
     rows = [row for row in case.rows if row.used_in_fit and row.op == stage.op]
     source = str(case.spec)
 
@@ -129,20 +130,38 @@ def fitted(data: dict[str, Any], stage: Stage, case: Case) -> dict[str, float]:
     low, high = np.log([[p.low, p.high] for p in stage.parameters]).T
     found = optimize.least_squares(
         errors, (low + high) / 2, jac=slopes, bounds=(low, high), loss="soft_l1", f_scale=USUAL_ERROR, xtol=1e-3,
-        ftol=1e-4, max_nfev=30,
+        ftol=1e-4, max_nfev=evaluations,
     )  # fmt: skip
     return values_at(stage, found.x)
+
+
+def thinned(name: str, size: float) -> UserTable:
+    """A case with a fraction of the rows of each operation that are fitted, and of those that are not."""
+    case, kept = case_named(name), set[int]()
+    for kind in {(row.op, row.used_in_fit) for row in case.rows}:
+        rows = [n for n, row in enumerate(case.rows) if (row.op, row.used_in_fit) == kind]
+        kept |= {rows[n] for n in np.linspace(0, len(rows) - 1, max(1, int(len(rows) * size))).astype(int)}
+    return UserTable(case.spec, case.data, DATA / f"{name}.csv", tuple(case.rows[n] for n in sorted(kept)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(STAGES)} (default: all)", metavar="CASE")
+    parser.add_argument(
+        "--size",
+        type=float,
+        default=1.0,
+        help="fraction of the full number of rows and evaluations (default: %(default)s)",
+    )
     out = Console(highlight=False)
-    for case in map(case_named, parser.parse_args().cases or STAGES):
+    given = parser.parse_args()
+    if unknown := set(given.cases) - STAGES.keys():
+        parser.error(f"no fit of {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}")
+    for case in (thinned(name, given.size) for name in given.cases or STAGES):
         data, values = load_mapping(case.spec), dict[str, float]()
         for stage in STAGES[case.name]:
             out.print(f"{case.name}: fitting {stage.op}")
-            values |= fitted(override(data, assigned(values)), stage, case)
+            values |= fitted(override(data, assigned(values)), stage, case, max(1, int(EVALUATIONS * given.size)))
         spec = spec_of(data, str(case.spec))
         for path, value in values.items():
             out.print(f"  {path}: {value:.4g}  (spec: {value_at(spec, path):.4g})")

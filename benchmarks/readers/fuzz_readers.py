@@ -91,10 +91,12 @@ def main() -> None:
     names = [format.name for format in FORMATS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(names)} (default: all)")
-    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seconds", type=int, default=60, help="duration (default: %(default)s)")
     parser.add_argument("--logs", type=Path, help="folder of logs to begin with (default: the samples of the tests)")
     parser.add_argument("--corpus", type=Path, help="folder for inputs (default: inputs are discarded)")
     requested = parser.parse_args()
+    if unknown := set(requested.formats) - set(names):
+        parser.error(f"no format {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     formats = [format for format in FORMATS if format.name in (requested.formats or names)]
     with tempfile.TemporaryDirectory() as scratch:
         corpus = requested.corpus or Path(scratch) / "corpus"

@@ -154,15 +154,17 @@ def main() -> None:
     names = [format.name for format in FORMATS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(names)} (default: all)")
-    parser.add_argument("--requests", type=int, default=1_000_000)
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--requests", type=int, default=1_000_000, help="rows of each log (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=3, help="number of measurements of each (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--one", choices=WAYS, help=argparse.SUPPRESS)
     requested = parser.parse_args()
     if requested.one:
         name, path = requested.formats
         print(json.dumps(one(requested.one, named(name), Path(path))))
         return
+    if unknown := set(requested.formats) - set(names):
+        parser.error(f"no format {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     results = []
     if not requested.json:
         print(f"{'format':22}{'loop':>14}{'loop s':>8}{'read s':>8}{'ratio':>7}{'of CPU':>7}{'goal':>6}", end="")

@@ -1,0 +1,253 @@
+"""Every program below `benchmarks/` starts: its help says what a user needs, and a tiny run of it ends well."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from models.store import load_spec
+from sim.engine.compiled import build
+from tests.paths import ROOT
+from traces.errors import InputError
+from traces.workload.generate import generate
+from validate.lab.box.requirements import require
+from validate.lab.ceph import program as ceph
+from validate.lab.minio import program as minio
+from validate.lab.swift import program as swift
+
+BENCHMARKS = ROOT / "benchmarks"
+PROGRAMS = sorted(
+    str(path.relative_to(BENCHMARKS))
+    for path in BENCHMARKS.rglob("*.py")
+    if '\nif __name__ == "__main__":\n' in path.read_text(encoding="utf-8")
+)
+EXAMPLES = ROOT / "examples"
+RECORDED = {
+    "box/ceph_failures.py": {"osd-killed/1": "recorded-ceph/osd-killed"},
+    "box/minio_healing.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
+    "box/minio_failures.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
+    "box/swift_failures.py": {f"light-{op}/1": f"recorded-swift/light-{op}" for op in ("get", "put")},
+    "box/swift_box.py": {"get-4KiB-c1": "recorded-swift/light-get", "put-4KiB-c1": "recorded-swift/light-put"},
+    "box/swift_large_objects.py": {"GET": "recorded-box/light-get"},
+    "box/ceph_box.py": {"get-4KiB-c1": "recorded-ceph/osd-killed"},
+    "box/ceph_multipart.py": {"get-32MiB-c1/1": "recorded-ceph/osd-killed"},
+    "box/minio_box_table.py": {
+        f"4x1-box/{op}-4KiB-c1/1": f"recorded-box/light-{op.lower()}" for op in ("GET", "PUT")
+    },
+    "page_cache.py": {"local-64MiB": "recorded-box/light-get"},
+}  # fmt: skip
+"""Recorded Runs, by the place in the folder ``runs`` at which a program looks for Runs that it has measured.
+
+Where the objects of these are larger, or fewer, than those of the program, its figures mean nothing; but all of its
+prediction runs.
+"""
+
+TINY = {
+    "box/ceph_box.py": "--out runs --predict-only",
+    "box/ceph_failures.py": "--out runs --predict-only --seeds 1",
+    "box/ceph_multipart.py": "--out runs --predict-only --seeds 1",
+    "box/minio_box_table.py": "runs --seeds 1 --light",
+    "box/minio_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
+    "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
+    "box/swift_box.py": "--out runs --predict-only",
+    "box/swift_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
+    "box/swift_large_objects.py": "--out runs --predict-only",
+    "engine/engines.py": "--size 0.001 --rounds 1",
+    "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",
+    "engine/scale.py": "--size 0.001 --rounds 1",
+    "find_grid.py": "cores hedge --size 0.01",
+    "fingerprints.py": "--only '^simulate bob/cluster$' --workers 1",
+    "flows.py": "",
+    "hedging.py": "--size 0.001",
+    "history.py": "startup --rounds 1 --dirty --history history.csv",
+    "hedging_hurts.py": "--size 0.001",
+    "locality.py": "trace.parquet --seeds 1",
+    "page_cache.py": "predict --out runs",
+    "published/fit_reference.py": "minio-hdd-s3bench --size 0.01",
+    "readers/fuzz_readers.py": "rgw-beast-log --seconds 1",
+    "readers/readers.py": "oracle-general --requests 1000 --repeat 1",
+    "recover_truth.py": "{examples}/demo/minio.yaml --trials 1 --size 0.01",
+    "run_quality.py": "--trials 1 --size 0.1",
+    "startup.py": "--rounds 1 --python {python}",
+    "whatif_crn.py": "--replications 2 --size 0.01",
+    "whatif_points.py": "--replications 2 --size 0.02 --workers 1",
+}
+"""Arguments of a tiny run of each program, in a folder with ``runs``, ``trace.parquet`` and ``debug.so``."""
+
+LIVE = {
+    "box/ceph_box.py": ("ceph box", "--out out --only get-4KiB-c1 --size 0.1"),
+    "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
+    "box/minio_failures.py": ("minio box", "--out out --only light-get --size 0.3 --seeds 1"),
+    "box/minio_garbage.py": ("minio", "--seconds 0.2"),
+    "box/minio_sweep.py": (
+        "minio", "--out out --only GET-4KiB-c1 --seconds 0.3 --repeats 1 --other-limit 1 --steal-limit 1",
+    ),
+    "box/swift_box.py": ("swift box", "--out out --only get-4KiB-c1 --size 0.1"),
+    "page_cache.py": ("minio box", "measure --out out --cache 1MiB --requests 20"),
+}  # fmt: skip
+"""What a tiny run on a live store needs, and its arguments."""
+
+ON_THEIR_OWN = {"readers/fuzz_readers.py"}
+"""Programs that must import the packages themselves, because they instrument them."""
+
+
+
+@dataclass(frozen=True)
+class Done:
+    """A program that has run: its exit code, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Starter:
+    """Starts programs as a user would, from a folder with the inputs of the tiny runs."""
+
+    def __init__(self, folder: Path, process: subprocess.Popen[str]):
+        self.folder, self.process = folder, process
+
+    def run(self, program: str, arguments: list[str]) -> Done:
+        """Run a program below `benchmarks/`, and wait for its end."""
+        if program in ON_THEIR_OWN:
+            return started(program, arguments, self.folder)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        files = [self.folder / "stdout", self.folder / "stderr"]
+        paths = {"program": BENCHMARKS / program, "folder": self.folder, "out": files[0], "err": files[1]}
+        request = {name: str(path) for name, path in paths.items()} | {"arguments": arguments}
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        found = json.loads(self.process.stdout.readline())
+        print(f"{program}: {found['cpu_s']:.1f} s of CPU time")
+        return Done(found["code"], *(path.read_text() for path in files))
+
+
+def started(program: str, arguments: list[str], folder: Path) -> Done:
+    """Run a program below `benchmarks/` in a process of its own, and wait for its end."""
+    command = [sys.executable, BENCHMARKS / program, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
+    command = [sys.executable, "-P", ROOT / "tests" / "program_starter.py"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Starter(tmp_path_factory.mktemp("benchmarks"), process)
+
+
+@pytest.fixture(scope="module")
+def inputs(starter: Starter) -> None:
+    """Build the kernel with assertions, and simulate a trace."""
+    build.build(starter.folder / "debug.so", "debug")
+    spec = load_spec(EXAMPLES / "minio.yaml", ["workload.operations=2000", "workload.duration=null"])
+    generate(spec.workload, 1).write(starter.folder / "trace.parquet")
+
+
+def needed(what: str) -> None:
+    """Skip the test if the machine lacks something."""
+    lacking = {
+        "minio": lambda: [] if minio.find() else ["the MinIO server"],
+        "ceph": ceph.missing,
+        "swift": swift.missing,
+        "box": _lacking_for_a_box,
+    }
+    for name in what.split():
+        if found := lacking[name]():
+            pytest.skip(f"{', '.join(found)}: not there")
+
+
+def _lacking_for_a_box() -> list[str]:
+    try:
+        require()
+    except InputError as error:
+        return [str(error)]
+    return []
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Return what a help says of each option and argument, by its usage, such as ``--size SIZE``."""
+    found: dict[str, str] = {}
+    _, _, listed = text.partition(
+        "\npositional arguments:\n" if "\npositional arguments:\n" in text else "\noptions:\n"
+    )
+    for line in listed.splitlines():
+        if entry := re.match(r"  (\S.*?)(?:  +(.*))?$", line):
+            name = entry.group(1)
+            found[name] = entry.group(2) or ""
+        elif line.startswith("   ") and found:
+            found[name] += f" {line.strip()}"
+    return found
+
+
+def test_every_program_has_a_tiny_run() -> None:
+    assert TINY.keys() | LIVE.keys() == set(PROGRAMS)
+
+
+def test_the_readme_names_every_program_with_its_folder() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for path in map(Path, PROGRAMS):
+        at_top = path.parent == Path()
+        named = f"`benchmarks/{path}`" if at_top else f"`{path.name}`"
+        assert named in text and (at_top or f"`benchmarks/{path.parent}/`" in text), path
+
+
+def test_programs_of_any_name_are_found() -> None:
+    assert {"flows.py", "engine/engines.py", "box/ceph_box.py"} <= set(PROGRAMS)
+    assert "readers/log_files.py" not in PROGRAMS
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_says_what_is_measured_and_all_defaults(program: str, starter: Starter) -> None:
+    done = starter.run(program, ["--help"])
+    assert not done.code, done.err
+    words = " ".join(done.out.split())
+    first = (ast.get_docstring(ast.parse((BENCHMARKS / program).read_text())) or "").splitlines()[0]
+    assert first and " ".join(first.split()) in words
+    assert f"python benchmarks/{program}" in words
+    usage = " ".join(done.out.partition("\n\n")[0].split())
+    for option, said in options_of(done.out).items():
+        assert said, f"{option}: no help"
+        takes_value = " " in option.split(",")[-1].strip()
+        optional = f"[{option}" in usage
+        if takes_value and optional:
+            assert "default: " in said, f"{option}: no default: {said}"
+
+
+@pytest.mark.parametrize("program", TINY)
+def test_tiny_run(program: str, starter: Starter, inputs: None) -> None:
+    if program == "readers/fuzz_readers.py" and importlib.util.find_spec("atheris") is None:
+        pytest.skip("atheris is not installed")
+    runs = starter.folder / "runs"
+    for place, recorded in RECORDED.get(program, {}).items():
+        (runs / place).parent.mkdir(parents=True, exist_ok=True)
+        (runs / place).symlink_to(EXAMPLES / recorded)
+    try:
+        arguments = shlex.split(TINY[program].format(examples=EXAMPLES, python=sys.executable))
+        done = starter.run(program, arguments)
+    finally:
+        shutil.rmtree(runs, ignore_errors=True)
+    assert not done.code, done.err
+    assert re.search(r"\d", done.out + done.err)
+
+
+@pytest.mark.live
+@pytest.mark.clock
+@pytest.mark.parametrize("program", LIVE)
+def test_tiny_run_on_a_live_store(program: str, lab_state: Path, tmp_path: Path) -> None:
+    needs, arguments = LIVE[program]
+    needed(needs)
+    done = started(program, shlex.split(arguments), tmp_path)
+    assert not done.code, done.err
+    assert re.search(r"\d", done.out + done.err)
