@@ -26,7 +26,7 @@ class Routes(OsdRoutes):
         stages = {
             "GET": self._get, "PUT": self._put, "HEAD": self._head, "DELETE": self._delete, "LIST": self._list
         }[kind.op](kind)  # fmt: skip
-        return Route(kind.name, tuple(stages), policy=self.spec.client.policy(kind.op))
+        return Route(kind.op, tuple(stages), policy=self.spec.client.policy(kind.op), variant=kind.variant)
 
     def _get(self, kind: Kind) -> list[Stage]:
         out = (*self.net.dma_of_gateway(), self.net.gateway("up"), *self._through_proxy(), *self.net.client("down"))

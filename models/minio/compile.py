@@ -61,7 +61,7 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kin
     for kind in kinds:
         builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
         stages = builder(spec, stations, places, kind).stages()
-        found.append(Route(kind.name, stages, policy=spec.client.policy(kind.op)))
+        found.append(Route(kind.op, stages, policy=spec.client.policy(kind.op), variant=kind.variant))
     collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
     return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
 

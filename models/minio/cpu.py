@@ -22,7 +22,7 @@ def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, f
         size = requests.size_bytes[requests.route == k]
         route = network.routes[k]
         total_s += sum(_cpu_fraction(network, v) * float(v.mean_s(size).sum()) for v in route.visits)
-        of_client = spec.client_cpu(cast(Op, route.name.partition(" ")[0]))
+        of_client = spec.client_cpu(cast(Op, route.operation))
         client_s += float(of_client.mean_s(size).sum()) if of_client else 0.0
     count = max(len(requests), 1)
     return {"client": client_s / count, "server": (total_s - client_s) / count}

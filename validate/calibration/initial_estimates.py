@@ -19,7 +19,6 @@ import scipy
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
-from models.network.route import Route
 from models.network.service_demand import ServiceDemand
 from models.spec_values import fit_at, sections_of, value_at, with_values
 from models.store import Spec, compile_spec, store_of
@@ -103,7 +102,7 @@ def _measured_sums(m: Measured) -> Floats:
 
 def _no_contention_s(network: Network, requests: Requests, sample: Trace, m: Measured) -> list[float]:
     """Return the mean no-contention latency of each operation with successful requests."""
-    routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
+    routes = tuple(replace(r, policy=NO_POLICY) for r in network.routes)
     demands = mean_demands(replace(network, routes=routes, scenario=()), requests)
     result = []
     for op in m.succeeded:
