@@ -16,7 +16,7 @@ from models.bob.stations import Stations
 from models.network.route import Route, Stage, Visit, single, words
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
-from traces.workload.workload import Op
+from traces.operations import Op
 
 Stages = tuple[Stage, ...]
 Place = int | Member | Bound

@@ -18,7 +18,7 @@ from models.ceph.stations import Osd, Stations
 from models.ceph.transfers import Transfers
 from models.network.route import Chance, Stage, Visit, single, words
 from models.network.service_demand import ServiceDemand
-from traces.workload.workload import Op
+from traces.operations import Op
 
 Branch = tuple[Visit, ...]
 

@@ -12,7 +12,7 @@ from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.osd_routes import Branch, Kind, OsdRoutes
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
-from traces.workload.workload import Op
+from traces.operations import Op
 
 AFTER_DATA = 0.3
 """Fraction of a gateway's CPU time for a PUT or DELETE that follows the commit of its data (assumed)."""

@@ -20,10 +20,9 @@ from models.network.route import Route, Stage, Visit, words
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 from traces.field_notes import Basis, Unit
-from traces.tables import OPS
+from traces.operations import OPS, S3Op
 from traces.units import Bytes, Seconds
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 COLLECTING = "collecting"
 """Last word of the variant of routes whose requests begin a collection."""
@@ -62,7 +61,7 @@ class GarbageCollector(Strict):
         gt=0,
         description="Bytes allocated from one collection to the next: as many as are live (GOGC=100).",
     )
-    allocations: dict[Op, Allocation] = Field(
+    allocations: dict[S3Op, Allocation] = Field(
         {}, description="Memory allocated by operation; 0 for operations not given."
     )
     inline_allocations: dict[Literal["GET", "PUT"], Allocation] = Field(

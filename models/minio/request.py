@@ -9,7 +9,7 @@ from models.minio.sections import NOTHING
 from models.minio.spec import MinioSpec
 from models.minio.stations import Pool, Stations
 from models.network.route import Stage, Visit, words
-from traces.workload.workload import Op
+from traces.operations import Op
 
 Stages = tuple[Stage, ...]
 Branches = tuple[tuple[Visit, ...], ...]

@@ -133,7 +133,7 @@ class Route:
     """The stages that one kind of request passes, one after the other.
 
     Attributes:
-        operation: that of the requests (`traces.tables.OPS`); of background work, its name.
+        operation: that of the requests (`traces.operations`); of background work, its name.
         variant: what distinguishes the route from others of the operation, in words; empty for the plain one.
         priority: its class, at stations with classes; 0 is the highest priority.
         policy: client policy for late and failed responses.

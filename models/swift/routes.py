@@ -23,7 +23,7 @@ from models.swift.places import Places
 from models.swift.sections import NOTHING
 from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations
-from traces.workload.workload import Op
+from traces.operations import Op
 
 MESSAGE_BYTES = 4096
 """Bytes of a small write: the invalidated hash of a suffix."""

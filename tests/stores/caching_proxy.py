@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -19,8 +19,8 @@ from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
 from models.store import AnySpec, Store, compile_spec, register
 from models.store_spec import StoreSpec
+from traces.operations import OPS
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 
 class CachingProxySpec(StoreSpec):
@@ -46,7 +46,7 @@ def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
     way = Visit(proxy + 1, ServiceDemand(constant=spec.network.latency))
     look_up = single(way, Visit(proxy, spec.lookup))
 
-    policies: dict[str, Policy] = {op: spec.client.policy(op) for op in get_args(Op)}
+    policies: dict[str, Policy] = {op: spec.client.policy(op) for op in OPS}
     misses = [
         replace(route, stages=(look_up, *route.stages, single(way)), policy=policies.get(route.operation, NO_POLICY))
         for route in network.routes

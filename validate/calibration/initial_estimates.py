@@ -24,8 +24,8 @@ from models.spec_values import fit_at, sections_of, value_at, with_values
 from models.store import Spec, compile_spec, store_of
 from sim.analysis.service_demands import mean_demands
 from traces.fit_bounds import Fit
+from traces.operations import OPS, ops_that
 from traces.statistics.summary import Floats, quantiles, summarise
-from traces.tables import OPS
 from traces.trace import Trace
 from validate.calibration.parameters import Parameter
 from validate.compare.measured import Measured
@@ -175,7 +175,7 @@ def slow_mode(samples: Floats) -> tuple[float, float]:
 def _requested_by(path: str, op: str) -> bool:
     """Whether a demand belongs to an operation: by its name in the path, else as a read or a write."""
     named = [part for part in path.split(".") if part in OPS]
-    return op in named if named else (op in ("PUT", "DELETE")) == (".read." not in path)
+    return op in named if named else (op in ops_that("changes")) == (".read." not in path)
 
 
 def _demands_of(spec: Spec, path: str) -> list[ServiceDemand]:

@@ -15,7 +15,7 @@ from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.small_traces import trace_of
 from traces.errors import InputError
-from traces.tables import GET, PUT
+from traces.operations import GET, PUT
 
 COLLECTOR = {
     "mark_work": "40ms",

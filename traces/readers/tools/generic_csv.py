@@ -43,6 +43,7 @@ import pyarrow as pa
 
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
+from traces.operations import LIST
 from traces.readers.blocks import by_block, without_header
 from traces.readers.delimited import UNCLOSED, delimited, delimiter_of, field, header_line, names_in, spaced, too_few
 from traces.readers.expressions import clf_time, decimal, iso_time, matches, number, operation
@@ -52,7 +53,6 @@ from traces.readers.operations import ANY_OPERATION
 from traces.readers.parquet_rows import MAGIC, column_names, row_blocks, texts_of
 from traces.readers.records import FIRST_ERROR, LAST_STATUS, NO_OBJECT
 from traces.readers.source import Source
-from traces.tables import LIST
 from traces.trace import CSV_MARK
 
 CSV = "csv"
