@@ -93,7 +93,8 @@ class Hedge(Strict):
         "after the duration `after` unless the first is in service by then.",
     )
     operations: tuple[Op, ...] = Field(
-        ("GET",), description="Operations that are hedged; by default only GET, which can be repeated safely."
+        ops_that("reads"),
+        description="Operations that are hedged; by default only GET, which can be repeated safely.",
     )
 
     @model_validator(mode="after")

@@ -149,7 +149,7 @@ class ClientGroup(Strict):
             raise ValueError("keys: write_once_read_once reads after all writes: it needs a closed loop, without rate")
         if self.operations is None or self.duration is not None:
             raise ValueError("keys: write_once_read_once ends after the last read: give operations and no duration")
-        if self.mix != {"GET": 1.0}:
+        if self.mix != type(self).model_fields["mix"].default:
             raise ValueError("keys: write_once_read_once issues PUTs and GETs only: give no mix")
         if self.own_objects:
             raise ValueError("keys: write_once_read_once reads the objects it wrote: give no own_objects")

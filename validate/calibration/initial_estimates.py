@@ -211,10 +211,11 @@ def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
         return []
     limit = inline_limit_bytes(spec)
     beyond_s: dict[int, list[float]] = {}
-    for m in (m for m in measured if _single_client(m) and list(m.succeeded) == ["PUT"] and len(m.cpu_s) == 2):
+    for m in (m for m in measured if _single_client(m) and len(m.succeeded) == 1 and len(m.cpu_s) == 2):
+        ((op, latency_s),) = m.succeeded.items()
         sizes = np.unique(m.run.column("size_bytes"))
-        if len(sizes) == 1:
-            median_s = float(np.median(m.succeeded["PUT"]))
+        if op in ops_that("creates") and len(sizes) == 1:
+            median_s = float(np.median(latency_s))
             beyond_s.setdefault(int(sizes[0]), []).append(median_s - sum(m.cpu_s.values()))
     ordered = [(size, float(np.median(several))) for size, several in sorted(beyond_s.items())]
     steps = [(b[1] - a[1], a[0], b[0]) for a, b in itertools.pairwise(ordered)]
