@@ -150,8 +150,8 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     read could overtake the write before it.
 
     Raises:
-        InputError: the trace is empty, has too many clients or too few for the processes, an object is too large, or a
-            key cannot be sent on the chosen data path.
+        InputError: the trace is empty, has operations other than those of S3, has too many clients or too few for the
+            processes, an object is too large, or a key cannot be sent on the chosen data path.
     """
     if not len(trace):
         raise InputError("the trace has no requests")
