@@ -29,11 +29,11 @@ from models.store_spec import StoreSpec
 from sim.simulate import simulate
 from traces.fitting.similarity import comparable_trace, compare_figures
 from traces.fitting.workload import fit_workload
+from traces.operations import GET, OPS
 from traces.run import Run, read_trace_or_run
 from traces.statistics.hit_ratio import footprint_bytes, lru_hits
 from traces.statistics.popularity import objects_of
 from traces.statistics.summary import quantiles
-from traces.tables import GET, OPS
 from traces.trace import Trace
 
 T = TypeVar("T")

@@ -25,9 +25,9 @@ from models.minio.cached import cached
 from models.minio.spec import MinioSpec
 from models.store import spec_of
 from sim.simulate import simulate
+from traces.operations import GET
 from traces.run import Run
 from traces.statistics.summary import quantiles
-from traces.tables import GET
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from traces.units import parse_bytes
 from validate.lab import lab

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from models.missing_demands import refuse_missing_demands
 from models.origins import Origin
 from models.store import Spec, demands_of, store_of
-from traces.workload.workload import Op
+from traces.operations import OPS, Op
 
 _UNITS = {"s", "s/B", "B/s"}
 _WITHOUT_EFFECT = ("workload", "faults", "prices", "background", "client.retry", "client.hedge", "client.timeout")
@@ -69,7 +69,7 @@ def with_effect(spec: Spec, origins: Iterable[Origin]) -> Iterator[Origin]:
     """Yield the origins of values that may affect a forecast: not of operations that the workload does not have."""
     unused, ops = store_of(spec).unused, ops_of(spec)
     outside = (*_WITHOUT_EFFECT, *(unused(spec, ops) if unused else ()))
-    absent_ops = set(get_args(Op)) - set(ops)
+    absent_ops = set(OPS) - set(ops)
     for origin in origins:
         if not _is_in(origin.path, outside) and not absent_ops & set(origin.path.split(".")):
             yield origin

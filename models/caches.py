@@ -17,9 +17,9 @@ from pydantic import Field, model_validator
 
 from models.network.placement import key_hashes
 from traces.field_notes import Basis
+from traces.operations import rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.statistics.lru import lru_hits
-from traces.tables import DELETE, GET, PUT
 from traces.trace import Trace
 from traces.units import Bytes, Fraction
 from traces.workload.distributions import Strict
@@ -103,12 +103,12 @@ def object_hits(
         has_writes: whether the cache has what a PUT wrote.
         reaches: which GETs reach the cache, shape (requests,); None: all of them.
     """
-    gets, puts = trace.op == GET, trace.op == PUT
+    gets, puts, removed = (rows_that(trace.op, has) for has in ("reads", "creates", "removes"))
     if reaches is not None:
         gets &= reaches
     part = Part(
-        np.where(trace.op == GET, trace.transfer_bytes, trace.size_bytes), gets | (puts & has_writes),
-        (trace.op == DELETE) | (puts & (not has_writes)), by_range=True,
+        np.where(rows_that(trace.op, "reads"), trace.transfer_bytes, trace.size_bytes), gets | (puts & has_writes),
+        removed | (puts & (not has_writes)), by_range=True,
     )  # fmt: skip
     return np.asarray(hits(cache, trace, [part], caches)[0] & gets, bool)
 

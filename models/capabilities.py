@@ -14,8 +14,8 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
 from models.store_spec import StoreSpec
+from traces.operations import Op
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 _STEPS = 1.25, 1.5, 2.0, 3.0
 

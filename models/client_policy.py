@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.multipart import Multipart
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
 from traces.field_notes import Basis, Unit
+from traces.operations import Op, ops_that
 from traces.units import Fraction, Seconds, parse_seconds
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 _MINIO_GO = Basis("default of minio-go")
 _HEDGES = Basis("assumed: at most twice the 5 % that hedging at p95 adds (Dean and Barroso, CACM 56(2), 2013)", 0, 1)
@@ -60,7 +60,7 @@ class Retry(Strict):
         None, description="Retry budget: maximum number of retries as a fraction of requests begun; null: no limit."
     )
     operations: tuple[Op, ...] = Field(
-        get_args(Op), description="Operations that are retried; others fail with their first attempt."
+        ops_that("is_idempotent"), description="Operations that are retried; others fail with their first attempt."
     )
 
     def added_to(self, policy: Policy) -> Policy:
@@ -93,7 +93,8 @@ class Hedge(Strict):
         "after the duration `after` unless the first is in service by then.",
     )
     operations: tuple[Op, ...] = Field(
-        ("GET",), description="Operations that are hedged; by default only GET, which can be repeated safely."
+        ops_that("reads"),
+        description="Operations that are hedged; by default only GET, which can be repeated safely.",
     )
 
     @model_validator(mode="after")

@@ -20,9 +20,9 @@ from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from traces.field_notes import Basis, Unit
+from traces.operations import Op
 from traces.units import BytesPerSecond
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10)]
 CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]

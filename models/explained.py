@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import annotated_types
 from pydantic import BaseModel
@@ -17,6 +17,7 @@ from models.presets import presets_of
 from traces.errors import InputError
 from traces.field_notes import Basis, Unit, note_of
 from traces.fit_bounds import Fit, fit_of
+from traces.known_names import known_names
 from traces.suggestions import close_names, did_you_mean
 
 _COMPARISONS = (
@@ -179,7 +180,7 @@ def _fields(annotation: Any, parts: Sequence[str], owner: _Field | None = None) 
             yield from _fields(field.annotation, parts[1:], (annotation, parts[0], None, False))
     elif get_origin(annotation) is dict and owner is not None:
         key, value = get_args(annotation)
-        if get_origin(key) is not Literal or parts[0] in get_args(key):
+        if not (names := known_names(key)) or parts[0] in names:
             yield from _fields(value, parts[1:], (*owner[:2], None, True))
     else:
         is_list = get_origin(annotation) in (tuple, list)
@@ -201,8 +202,7 @@ def _model(annotation: Any) -> type[BaseModel] | None:
 def _children(annotation: Any) -> dict[str, str]:
     """Return the fields of a section, or the keys of a mapping, with descriptions."""
     if get_origin(annotation) is dict:
-        key = get_args(annotation)[0]
-        return dict.fromkeys(get_args(key), "") if get_origin(key) is Literal else {}
+        return dict.fromkeys(known_names(get_args(annotation)[0]), "")
     found: dict[str, str] = {}
     for model in _models(annotation):
         for name, field in model.model_fields.items():
@@ -243,8 +243,8 @@ def _kinds(annotation: Any) -> list[str]:
 
 
 def _choices(annotation: Any) -> tuple[Any, ...]:
-    if get_origin(annotation) is Literal:
-        return get_args(annotation)
+    if names := known_names(annotation):
+        return names
     return next((c for a in get_args(annotation) if (c := _choices(a))), ())
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
 from models.store_spec import StoreSpec
 from traces.errors import InputError
+from traces.known_names import known_names
 from traces.suggestions import close_names
 
 Form = BaseModel | type[BaseModel]
@@ -101,7 +102,7 @@ def _walk(
             yield from _walk(field.annotation, inner, (*above, annotation), below, keys)
     elif get_origin(annotation) is dict:
         key, value = get_args(annotation)
-        for name in get_args(key) if get_origin(key) is Literal else keys.get(path, ()):
+        for name in known_names(key) or keys.get(path, ()):
             yield f"{path}.{name}"
             yield from _walk(value, f"{path}.{name}", above, below, keys)
     elif get_origin(annotation) not in (tuple, list):

@@ -10,7 +10,7 @@ from models.network.service_demand import ServiceDemand
 from models.presets import presets_of
 from models.spec_values import sections_of
 from traces.errors import InputError
-from traces.workload.workload import Op
+from traces.operations import Op
 
 
 def missing_demands(demands: Mapping[str, ServiceDemand | None]) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar, get_args
+from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
@@ -29,17 +29,16 @@ from models.network.network import Network
 from models.network.service_demand import ServiceDemand
 from models.store_spec import StoreSpec
 from traces.errors import InputError
+from traces.operations import OPS, S3, Op
 from traces.spec_file import load_mapping, override, validated
 from traces.suggestions import instead
-from traces.tables import OPS
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 Spec = StoreSpec
 """The spec of any store."""
 
-OPERATIONS: frozenset[Op] = frozenset(get_args(Op))
-"""All operations of a workload."""
+OPERATIONS: frozenset[Op] = frozenset(S3)
+"""The operations that a store serves if its model does not say otherwise: those of S3."""
 
 Capability = TypeVar("Capability")
 
@@ -123,7 +122,7 @@ def compile_spec(spec: Spec, trace: Trace) -> tuple[Network, Requests]:
     """
     store = store_of(spec)
     present = np.bincount(trace.op, minlength=len(OPS)) > 0
-    issued = [op for op, is_issued in zip(get_args(Op), present, strict=True) if is_issued]
+    issued = [op for op, is_issued in zip(OPS, present, strict=True) if is_issued]
     refused = [op for op in issued if op not in store.operations]
     if refused:
         serves = ", ".join(op for op in OPS if op in store.operations)

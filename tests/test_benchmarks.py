@@ -102,7 +102,6 @@ ON_THEIR_OWN = {"readers/fuzz_readers.py"}
 """Programs that must import the packages themselves, because they instrument them."""
 
 
-
 @dataclass(frozen=True)
 class Done:
     """A program that has run: its exit code, and what it printed."""

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.operations import OPS
 from traces.provenance import CodeVersion, code_version, stamped
 from traces.suggestions import did_you_mean_file
-from traces.tables import LABEL, OPS, atomic_folder, codes, conform, read_parquet, require
+from traces.tables import LABEL, atomic_folder, codes, conform, read_parquet, require
 from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, with_group
 
 KINDS = ("simulated", "measured")

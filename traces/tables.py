@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,6 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.suggestions import no_such_file
-
-OPS = ("GET", "PUT", "HEAD", "DELETE", "LIST")
-"""The operations of an object store; the key of a LIST is its prefix."""
-
-GET, PUT, HEAD, DELETE, LIST = range(len(OPS))
-"""Indices into `OPS`."""
 
 LABEL = pa.dictionary(pa.int32(), pa.string())
 """The type of columns with repeated strings."""
@@ -150,12 +144,12 @@ def require(good: NDArray[np.bool_], source: str, column: str, rule: str, values
         raise InputError(f"{source}: row {row + 1}: {column} is {values[row].as_py()!r}; {rule}")
 
 
-def label(values: NDArray[Any] | list[int], names: list[str]) -> pa.DictionaryArray:
+def label(values: NDArray[Any] | list[int], names: Sequence[str]) -> pa.DictionaryArray:
     """Return a label column from indices into `names`."""
     return pa.DictionaryArray.from_arrays(pa.array(values, pa.int32()), pa.array(names, pa.string()))
 
 
-def codes(column: pa.ChunkedArray, names: tuple[str, ...]) -> NDArray[np.int32]:
+def codes(column: pa.ChunkedArray, names: Sequence[str]) -> NDArray[np.int32]:
     """Return the index of each row's label in `names`, shape (rows,); -1 for any other label."""
     combined = column.combine_chunks()
     table = {name: i for i, name in enumerate(names)}

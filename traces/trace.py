@@ -20,21 +20,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.operations import OPS, rows_that
 from traces.origin import Origin
 from traces.suggestions import no_such_file
-from traces.tables import (
-    GET,
-    LABEL,
-    OPS,
-    PUT,
-    atomic_file,
-    codes,
-    conform,
-    metadata_of,
-    read_parquet,
-    require,
-    with_metadata,
-)
+from traces.tables import LABEL, atomic_file, codes, conform, metadata_of, read_parquet, require, with_metadata
 
 TRACE_SCHEMA = pa.schema([
     pa.field("arrival_s", pa.float64(), nullable=False),  # since the start of the trace; 0 in a closed loop
@@ -179,15 +168,14 @@ class Trace:
 
     @cached_property
     def transfer_bytes(self) -> NDArray[np.int64]:
-        """Payload of each request, shape (requests,): the object for a PUT, the object or range for a GET, else 0."""
+        """Payload of each request, shape (requests,): the object or its range if the operation moves bytes, else 0."""
         size = self.size_bytes
         ranged = self.table.column("range_bytes")
         if ranged.null_count < len(ranged):
             wanted = ranged.fill_null(-1).to_numpy()
             start = self.table.column("range_start_bytes").fill_null(0).to_numpy()
             size = np.where(wanted >= 0, np.clip(size - start, 0, wanted), size)
-        moves = (self.op == GET) | (self.op == PUT)
-        result: NDArray[np.int64] = np.where(moves, size, 0)
+        result: NDArray[np.int64] = np.where(rows_that(self.op, "moves_bytes"), size, 0)
         return result
 
     def _numbers(self, column: str) -> NDArray[Any]:

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import scipy
 
+from traces.operations import OPS
 from traces.run import Run
 from traces.spec_file import validated
-from traces.tables import OPS
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys

@@ -28,9 +28,9 @@ from models.network.placement import key_hashes
 from models.network.service_demand import ServiceDemand
 from models.store import spec_of
 from sim.simulate import simulate
+from traces.operations import OPS
 from traces.run import Run
 from traces.spec_file import load_mapping
-from traces.tables import OPS
 from traces.trace import Trace
 from validate.lab import lab
 from validate.lab.box.shape import read_shape

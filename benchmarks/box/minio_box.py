@@ -14,9 +14,9 @@ from models.minio.routes import RETRY_S
 from models.minio.spec import MinioSpec
 from models.store import compile_spec, spec_of
 from sim.simulate import simulate
+from traces.operations import OPS
 from traces.run import Run
 from traces.statistics.summary import Floats, latencies
-from traces.tables import OPS
 from traces.trace import Trace
 from validate.calibration.simulations import simulated_trace
 from validate.forecast.configurations import requested_trace

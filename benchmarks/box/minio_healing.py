@@ -29,9 +29,9 @@ from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine
 from sim.engine.outcome import Program
 from sim.simulate import simulate
+from traces.operations import PUT
 from traces.run import Run
 from traces.spec_file import load_mapping
-from traces.tables import PUT
 from validate.replay.recorded_faults import recorded_faults, with_faults
 
 _OVER_S = 3.0

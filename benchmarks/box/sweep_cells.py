@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.operations import OPS
 from traces.run import Run
 from traces.spec_file import validated
 from traces.statistics.summary import summarise
-from traces.tables import OPS
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys

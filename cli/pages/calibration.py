@@ -14,7 +14,7 @@ from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
 from models.store import store_named
 from traces.fit_bounds import declared_fit
-from traces.tables import OPS
+from traces.operations import OPS
 from validate.calibration.profile import Estimate, Profile, Residual
 
 _SHOWN = ("throughput_ops", "p50", "p90", "p99")

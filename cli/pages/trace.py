@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.figures.runs import COLOURS, blank, with_room
+from cli.figures.runs import blank, colour_of, with_room
 from cli.pages.page import Header, Section, write_page
 from cli.tables.grid import Grid
 from cli.words import number, seconds, size
 from traces.errors import InputError
+from traces.operations import OPS, ops_that
 from traces.statistics.popularity import objects_of
 from traces.statistics.reuse_distance import middle, reuse_distances
 from traces.statistics.summary import tail_points
-from traces.tables import OPS
 from traces.trace import Trace
 
 _BINS = 200
@@ -89,7 +89,7 @@ def _rate(trace: Trace) -> go.Figure:
     for i, op in enumerate(OPS):
         if (trace.op == i).any():
             counts, _ = np.histogram(trace.arrival_s[trace.op == i], bins=edges)
-            style = {"color": COLOURS[op], "width": 2.0, "shape": "hvh"}
+            style = {"color": colour_of(op), "width": 2.0, "shape": "hvh"}
             figure.add_scatter(x=(edges[1:] + edges[:-1]) / 2, y=counts / edges[1], name=op, mode="lines", line=style)
     figure.update_yaxes(rangemode="tozero")
     return with_room(figure)
@@ -111,10 +111,10 @@ def _sizes(trace: Trace) -> go.Figure:
     figure = blank("Sizes of requested objects", "size (bytes)", "fraction of requests")
     for i, op in enumerate(OPS):
         sizes = trace.size_bytes[(trace.op == i) & (trace.size_bytes > 0)].astype(np.float64)
-        if op != "LIST" and len(sizes):
+        if op in ops_that("names_object") and len(sizes):
             values, above = tail_points(sizes)
             values, below = np.append(values[0], values), np.concatenate([[0.0], 1 - above[1:], [1.0]])
-            style = {"color": COLOURS[op], "width": 2.0, "shape": "hv"}
+            style = {"color": colour_of(op), "width": 2.0, "shape": "hv"}
             figure.add_scatter(x=values, y=below, name=op, mode="lines", line=style)
     figure.update_xaxes(type="log", dtick="D2", tickformat="~s")
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
@@ -127,13 +127,13 @@ def _popularity(trace: Trace, fits: dict[str, Any]) -> go.Figure:
     for op, fit in fits.items():
         hits = np.sort(np.unique(objects_of(trace, trace.op == OPS.index(op)), return_counts=True)[1])[::-1]
         rank = np.unique(np.geomspace(1, len(hits), _POINTS).astype(np.int64))
-        marks = {"color": COLOURS[op], "size": 5}
+        marks = {"color": colour_of(op), "size": 5}
         figure.add_scatter(x=rank, y=hits[rank - 1], name=op, mode="markers", marker=marks)
         every = np.unique(np.geomspace(1, fit["count"], 10_000).astype(np.int64))
         total = float((every ** -fit["exponent"] * np.diff(every, append=fit["count"] + 1)).sum())
         expected = hits.sum() * (1 - fit["one_hit"]) * rank ** -fit["exponent"] / total
         shown = (expected >= 0.5) & (rank <= fit["count"])
-        line = {"color": COLOURS[op], "dash": "dash", "width": 1.2}
+        line = {"color": colour_of(op), "dash": "dash", "width": 1.2}
         name = f"{op}: Zipf"
         figure.add_scatter(x=rank[shown], y=expected[shown], name=name, mode="lines", line=line, showlegend=False)
     figure.update_xaxes(type="log")

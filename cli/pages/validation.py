@@ -15,7 +15,7 @@ from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
-from traces.tables import OPS
+from traces.operations import OPS
 from validate.forecast.prediction import Deviation, Ratio
 from validate.forecast.validation import REPEATABILITY_FACTOR, Configuration, Validation
 

@@ -8,8 +8,8 @@ from cli.parse.vary import refuse_dash
 from sim.experiments.goal import Goal, Target
 from sim.replication.slo import LATENCIES
 from traces.errors import InputError
+from traces.operations import OPS
 from traces.suggestions import instead
-from traces.tables import OPS
 
 _FORM = re.compile(r"\s*(max|min|best)\s+(\S+?)(?:\s+in\s+(\S+?)\s*\.\.\s*(\S+?))?\s*")
 

@@ -14,12 +14,10 @@ from collections.abc import Callable, Sequence
 from sim.experiments.measures import ERRORS
 from sim.replication.slo import LATENCIES, THROUGHPUT, UTILIZATION, Slo
 from traces.errors import InputError
+from traces.operations import OPS
 from traces.suggestions import instead
-from traces.tables import OPS
 from traces.units import parse_bandwidth, parse_duration, parse_fraction, parse_rate
 
-_GROUP = rf"[a-z][a-z0-9-]*\.(?=(?:{'|'.join(OPS)})\.)"
-_FORM = re.compile(rf"\s*(?:((?:{_GROUP})?[^.<>=]+)\.)?([^<>=]+?)\s*([<>])=?\s*([^<>=]+?)\s*", re.IGNORECASE)
 _BARE = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 _EXAMPLES = "write it like 'GET.p99<50ms', 'PUT.throughput>500/s', 'GET.errors<0.1%' or 'drive.utilization<80%'"
 
@@ -39,7 +37,9 @@ def parse_slo(text: str) -> Slo:
     Raises:
         InputError: the text has another form; the message names what is wrong and what is allowed.
     """
-    match = _FORM.fullmatch(text)
+    group = rf"[a-z][a-z0-9-]*\.(?=(?:{'|'.join(OPS)})\.)"
+    form = rf"\s*(?:((?:{group})?[^.<>=]+)\.)?([^<>=]+?)\s*([<>])=?\s*([^<>=]+?)\s*"
+    match = re.fullmatch(form, text, re.IGNORECASE)
     if match is None:
         raise InputError(f"--slo {text}: is not an objective; {_EXAMPLES}")
     subject, name, sign, limit = match.groups()

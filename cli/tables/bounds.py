@@ -58,16 +58,16 @@ def _demands_grid(result: Bounds) -> Grid:
 
 def _routes_grid(result: Bounds) -> Grid:
     means = [] if isinstance(result.exact, Unavailable) else result.exact.routes
-    exact = {route.name: seconds(route.response_s) for route in means}
+    exact = [seconds(route.response_s) for route in means]  # of the same routes
     rows = [
         [
             route.name,
             f"{route.fraction * 100:.1f}%",
             ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route.demand_s.items() if demand_s),
             seconds(route.response_s.low),
-            *([exact[route.name]] if exact else []),
+            *exact[number : number + 1],
         ]
-        for route in result.routes
+        for number, route in enumerate(result.routes)
     ]
     columns = ["request", "fraction", "demands", "min mean response", *(["exact"] if exact else [])]
     return Grid("", columns, rows)

@@ -19,10 +19,9 @@ from models.bob.stations import Stations, slowdowns
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from traces.distinct_rows import distinct_rows
+from traces.operations import OPS, Op
 from traces.random_streams import stream_id, uniforms
-from traces.tables import OPS
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 _HEADER_BYTES = 64  # of a record, and its key (estimate)
 
@@ -69,7 +68,7 @@ def _kinds(
     forms, which = distinct_rows([op, local, closed, cached])
     numbers = []
     for code, *flags in forms.tolist():
-        name: Op = OPS[code]  # type: ignore[assignment]
+        name = OPS[code]
         kind = Kind(name, *map(bool, flags))
         if kind not in index:
             index[kind] = len(kinds)

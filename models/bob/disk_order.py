@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.bob.spec import BobSpec
-from traces.tables import GET
+from traces.operations import GET
 from traces.trace import Trace
 
 

@@ -13,10 +13,10 @@ from models.bob.places import Places
 from models.bob.sections import NOTHING
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations
-from models.network.route import Route, Stage, Visit, single
+from models.network.route import Route, Stage, Visit, single, words
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
-from traces.workload.workload import Op
+from traces.operations import Op
 
 Stages = tuple[Stage, ...]
 Place = int | Member | Bound
@@ -38,9 +38,9 @@ class Kind:
     cached: bool = False
 
     @property
-    def name(self) -> str:
-        """Name of the route, which also selects its random numbers."""
-        return self.op + " remote" * (not self.local) + " closed" * self.closed + " cached" * self.cached
+    def variant(self) -> str:
+        """That of the route."""
+        return words("remote" * (not self.local), "closed" * self.closed, "cached" * self.cached)
 
 
 class Routes:
@@ -54,7 +54,7 @@ class Routes:
     def route(self, kind: Kind) -> Route:
         """Return the route of a kind of request."""
         stages = {"PUT": self._put, "DELETE": self._delete}.get(kind.op, self._get)(kind)
-        return Route(kind.name, stages, policy=self.spec.client.policy(kind.op))
+        return Route(kind.op, stages, policy=self.spec.client.policy(kind.op), variant=kind.variant)
 
     def _get(self, kind: Kind) -> Stages:
         """GET or HEAD: the coordinator's own copy, or all others in parallel, of which the first one is used."""

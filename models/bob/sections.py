@@ -14,9 +14,9 @@ from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
+from traces.operations import S3Op
 from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
 
@@ -47,7 +47,7 @@ class Hosts(Strict):
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10)] = Field(
         0.0, ge=0, description="Bandwidth of a machine's network interface in each direction; 0: no limit."
     )
-    cpu: dict[Op, Demand] = Field({}, description="CPU time of a node for a request of a client, by operation.")
+    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a node for a request of a client, by operation.")
     internode: Internode = Field(Internode(), description="Calls from node to node.")
 
     @model_validator(mode="before")

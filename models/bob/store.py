@@ -10,7 +10,7 @@ from models.bob.spec import BobSpec
 from models.capabilities import Remedies, SpecChange, more
 from models.network.service_demand import ServiceDemand
 from models.store import Store
-from traces.workload.workload import Op
+from traces.operations import Op
 
 
 def demands(spec: BobSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:

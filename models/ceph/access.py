@@ -8,10 +8,10 @@ from pydantic import Field
 
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from traces.field_notes import Basis
+from traces.operations import Op
 from traces.spec_file import BareKind
 from traces.units import Bytes, Fraction
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 _ROW_BYTES = 210
 """A row of sysbench's tables: two 4-byte integers, char(120), char(60), and InnoDB's header (about 20)."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,10 +24,9 @@ from models.multipart import simulated_parts
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from traces.errors import InputError
+from traces.operations import DELETE, OPS, PUT
 from traces.random_streams import stream_id, uniforms
-from traces.tables import DELETE, PUT
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 _ROUTES: dict[str, type[Routes]] = {"s3": S3Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
 _MAX_OBJECTS = 64  # RADOS objects of an S3 object; larger S3 objects are modelled with larger RADOS objects
@@ -78,8 +75,9 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     cached = object_hits(spec.osd.cache, trace, spec.osds, has_writes=False, reaches=~at_gateway)
     kinds: list[Kind] = []
     route = np.zeros(len(trace), np.int32)
-    for number, op in enumerate(get_args(Op)):
-        if op not in spec.access.ops and (trace.op == number).any():
+    for number in np.unique(trace.op).tolist():
+        op = OPS[number]
+        if op not in spec.access.ops:
             raise InputError(f"workload: has {op}; access {spec.access.kind} allows {', '.join(spec.access.ops)}")
         for count in np.unique(objects[trace.op == number]):
             rows = np.flatnonzero((trace.op == number) & (objects == count))

@@ -16,9 +16,9 @@ from models.ceph.placement_rows import PARALLEL_STREAMS, Pool
 from models.ceph.spec import CephSpec
 from models.ceph.stations import Osd, Stations
 from models.ceph.transfers import Transfers
-from models.network.route import Chance, Stage, Visit, single
+from models.network.route import Chance, Stage, Visit, single, words
 from models.network.service_demand import ServiceDemand
-from traces.workload.workload import Op
+from traces.operations import Op
 
 Branch = tuple[Visit, ...]
 
@@ -65,12 +65,15 @@ class Kind:
         ]
 
     @property
-    def name(self) -> str:
-        """Name of the route."""
-        stripes = f" of {self.objects} RADOS objects" if self.objects > 1 else ""
-        found = " cached" * self.cached + " cached at gateway" * self.at_gateway
-        parts = f" in {self.uploaded} parts" * (self.uploaded > 0)
-        return self.op + stripes + " deferred" * self.deferred + found + parts
+    def variant(self) -> str:
+        """That of the route."""
+        return words(
+            f"of {self.objects} RADOS objects" * (self.objects > 1),
+            "deferred" * self.deferred,
+            "cached" * self.cached,
+            "cached at gateway" * self.at_gateway,
+            f"in {self.uploaded} parts" * (self.uploaded > 0),
+        )
 
 
 class OsdRoutes:

@@ -12,7 +12,7 @@ from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.osd_routes import Branch, Kind, OsdRoutes
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
-from traces.workload.workload import Op
+from traces.operations import Op
 
 AFTER_DATA = 0.3
 """Fraction of a gateway's CPU time for a PUT or DELETE that follows the commit of its data (assumed)."""
@@ -26,7 +26,7 @@ class Routes(OsdRoutes):
         stages = {
             "GET": self._get, "PUT": self._put, "HEAD": self._head, "DELETE": self._delete, "LIST": self._list
         }[kind.op](kind)  # fmt: skip
-        return Route(kind.name, tuple(stages), policy=self.spec.client.policy(kind.op))
+        return Route(kind.op, tuple(stages), policy=self.spec.client.policy(kind.op), variant=kind.variant)
 
     def _get(self, kind: Kind) -> list[Stage]:
         out = (*self.net.dma_of_gateway(), self.net.gateway("up"), *self._through_proxy(), *self.net.client("down"))

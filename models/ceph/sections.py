@@ -17,9 +17,9 @@ from models.processors import BARE_COUNT, ProcessorCores
 from models.store_spec import Link
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
+from traces.operations import S3Op
 from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Lognormal, Strict
-from traces.workload.workload import Op
 
 _CPU_SHAPE = Lognormal(cv=0.5)  # assumed
 
@@ -354,7 +354,7 @@ class Gateways(Strict):
         1e-3, ge=0, description="Time until the key server responds to a gateway (`sse`)."
     )
     cpu: Annotated[
-        dict[Op, Demand],
+        dict[S3Op, Demand],
         Basis(
             f"{_QUINCY}: 269 cores at 178 K PUT/s and 302 at 305 K GET/s of 4 KB, 88 at 50.7 GB/s; PUT per byte: 4 "
             "cores at 0.8 GB/s (Red Hat, 2019); HEAD, DELETE, LIST and spread assumed"

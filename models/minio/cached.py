@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.caches import Hits, Part, hits
 from models.minio.parts import METADATA_BYTES, shard_bytes
 from models.minio.spec import MinioSpec
-from traces.tables import DELETE, GET, HEAD, PUT
+from traces.operations import DELETE, GET, HEAD, PUT
 from traces.trace import Trace
 
 _PAGE_BYTES = 4096

@@ -34,10 +34,9 @@ from models.network.route import Route, Visit
 from models.network.scenario import Action
 from models.network.scenario import Kind as Change
 from traces.distinct_rows import distinct_rows
+from traces.operations import OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
-from traces.tables import GET, OPS, PUT
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 
 def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
@@ -61,7 +60,7 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kin
     for kind in kinds:
         builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
         stages = builder(spec, stations, places, kind).stages()
-        found.append(Route(kind.name, stages, policy=spec.client.policy(kind.op)))
+        found.append(Route(kind.op, stages, policy=spec.client.policy(kind.op), variant=kind.variant))
     collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
     return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
 
@@ -94,7 +93,7 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     size, count = trace.size_bytes, len(trace)
     pool = _pools(spec, stations, trace)
     data = np.array([p.layout.data for p in stations.pools])[pool]
-    moves = (trace.op == GET) | (trace.op == PUT)
+    moves = rows_that(trace.op, "moves_bytes")
     parts = simulated_parts(spec.client.multipart, np.where(moves, trace.transfer_bytes, 0))
     inline = (-(-size // data) <= spec.inline_bytes) & (parts == 0)
     read_bytes = trace.transfer_bytes
@@ -124,7 +123,7 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     )
     numbers = []
     for op, number, is_inline, is_large, visits, replaces, *caches, in_parts, rounds_of in forms.tolist():
-        name: Op = OPS[op]  # type: ignore[assignment]
+        name = OPS[op]
         shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
         kind = Kind(name, number, *shape, metadata, data_too, in_parts, rounds_of)
         if kind not in index:

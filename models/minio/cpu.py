@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from models.capabilities import Side
@@ -12,7 +10,6 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Visit
 from models.network.station import Bound, Member
-from traces.workload.workload import Op
 
 
 def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, float]:
@@ -22,7 +19,7 @@ def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, f
         size = requests.size_bytes[requests.route == k]
         route = network.routes[k]
         total_s += sum(_cpu_fraction(network, v) * float(v.mean_s(size).sum()) for v in route.visits)
-        of_client = spec.client_cpu(cast(Op, route.name.partition(" ")[0]))
+        of_client = spec.client_cpu(route.operation)
         client_s += float(of_client.mean_s(size).sum()) if of_client else 0.0
     count = max(len(requests), 1)
     return {"client": client_s / count, "server": (total_s - client_s) / count}

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from models.minio.sections import NOTHING
 from models.minio.spec import MinioSpec
 from models.network.service_demand import ServiceDemand
-from traces.workload.workload import Op
+from traces.operations import Op
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {
     "GET": ("read",),

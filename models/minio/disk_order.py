@@ -7,7 +7,7 @@ import numpy as np
 from models.minio.parts import shard_bytes
 from models.minio.sections import NOTHING, Drives
 from models.minio.spec import MinioSpec
-from traces.tables import LIST, PUT
+from traces.operations import LIST, PUT
 from traces.trace import Trace
 
 

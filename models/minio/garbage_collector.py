@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from models.network.route import Route, Stage, Visit
+from models.network.route import Route, Stage, Visit, words
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 from traces.field_notes import Basis, Unit
-from traces.tables import OPS
+from traces.operations import OPS, S3Op
 from traces.units import Bytes, Seconds
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
-COLLECTING = " collecting"
-"""Suffix of the names of routes whose requests begin a collection."""
+COLLECTING = "collecting"
+"""Last word of the variant of routes whose requests begin a collection."""
 
 _FRACTION_OF_CORES = 0.25
 _QUANTUM_S = 0.01
@@ -61,7 +61,7 @@ class GarbageCollector(Strict):
         gt=0,
         description="Bytes allocated from one collection to the next: as many as are live (GOGC=100).",
     )
-    allocations: dict[Op, Allocation] = Field(
+    allocations: dict[S3Op, Allocation] = Field(
         {}, description="Memory allocated by operation; 0 for operations not given."
     )
     inline_allocations: dict[Literal["GET", "PUT"], Allocation] = Field(
@@ -107,7 +107,7 @@ class GarbageCollector(Strict):
         # The branch that takes no time is done first, and the stage needs no other.
         collection = Stage(((instant,), *([work] * workers)), 1)
         collecting = (
-            Route(route.name + COLLECTING, (collection, *route.stages), route.priority, route.policy)
+            replace(route, stages=(collection, *route.stages), variant=words(route.variant, COLLECTING))
             for route in routes
         )
         return (*routes, *collecting)

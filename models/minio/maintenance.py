@@ -31,7 +31,7 @@ from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
 from models.work import BEST_EFFORT, RECOVERY, WORKERS, Work, idle_rate_ops, with_works
-from traces.workload.workload import Op
+from traces.operations import Op
 
 _FOLDER_S = 1e-3
 """The scanner pauses for each folder, which an object is, as for work of 1 ms (cmd/data-scanner.go)."""

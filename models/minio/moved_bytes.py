@@ -7,9 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.minio.compile import compile
 from models.minio.spec import MinioSpec
+from models.minio.stations import Stations
 from models.network.demand_sheet import bound_of, draw_sheet
 from models.network.service_demand import ServiceDemand
 from traces.workload.generate import generate
@@ -27,8 +29,8 @@ def moved_per_byte(spec: MinioSpec) -> dict[str, float]:
         "hosts": spec.hosts.model_copy(update={"nic": 1.0}),
         "drives": spec.drives.model_copy(update=drives),
     }
-    trace = generate(spec.workload, 0)
-    network, requests = compile(spec.model_copy(update=counted), trace)
+    spec, trace = spec.model_copy(update=counted), generate(spec.workload, 0)
+    network, requests = compile(spec, trace)
     sheet = draw_sheet(network, requests, 0, 0, len(requests))
     place = sheet.station.copy()
     for code in np.unique(place[place < 0]).tolist():  # of one of the hosts: that of the client
@@ -37,16 +39,15 @@ def moved_per_byte(spec: MinioSpec) -> dict[str, float]:
     taken_s = np.bincount(place, weights=np.maximum(sheet.demand_s, 0), minlength=len(network.stations))
     total = float(trace.transfer_bytes.sum()) * spec.hosts.count
 
-    def of(role: str, ending: str = "") -> float:
-        return float(sum(
-            s for s, station in zip(taken_s, network.stations, strict=True)
-            if station.role == role and station.name.endswith(ending)
-        ))  # fmt: skip
+    stations = Stations(spec)
+
+    def of(places: NDArray[np.int32]) -> float:
+        return float(sum(taken_s[places[places != stations.nowhere]]))
 
     return {
-        "received_per_byte": of("host network", "in") / total,
-        "sent_per_byte": of("host network", "out") / total,
-        "written_per_byte": of("drive") / total,
+        "received_per_byte": of(stations.ins) / total,
+        "sent_per_byte": of(stations.outs) / total,
+        "written_per_byte": of(stations.drive) / total,
     }
 
 

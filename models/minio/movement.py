@@ -28,7 +28,7 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from models.work import RECOVERY, WORKERS, Work, idle_rate_ops
-from traces.tables import OPS
+from traces.operations import OPS
 from traces.trace import Trace
 
 _MOST_ROWS = 4096

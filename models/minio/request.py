@@ -8,8 +8,8 @@ from models.minio.places import Places
 from models.minio.sections import NOTHING
 from models.minio.spec import MinioSpec
 from models.minio.stations import Pool, Stations
-from models.network.route import Stage, Visit
-from traces.workload.workload import Op
+from models.network.route import Stage, Visit, words
+from traces.operations import Op
 
 Stages = tuple[Stage, ...]
 Branches = tuple[tuple[Visit, ...], ...]
@@ -43,19 +43,19 @@ class Kind:
     rounds: int = 0
 
     @property
-    def name(self) -> str:
-        """Name of the route, which also selects its random numbers."""
-        return self.op + "".join([
-            " inline" * self.inline,
-            " large" * self.large,
-            f" {self.accesses} accesses" * (self.accesses > 1),
-            " overwrite" * self.overwrites,
-            " with cached metadata" * self.metadata_cached,
-            " cached" * self.data_cached,
-            f" in {self.parts} parts" * (self.parts > 0),
-            f" {self.rounds} rounds" * (self.rounds > 0),
-            f" pool {self.pool}" * (self.pool > 0),
-        ])  # fmt: skip
+    def variant(self) -> str:
+        """That of the route."""
+        return words(
+            "inline" * self.inline,
+            "large" * self.large,
+            f"{self.accesses} accesses" * (self.accesses > 1),
+            "overwrite" * self.overwrites,
+            "with cached metadata" * self.metadata_cached,
+            "cached" * self.data_cached,
+            f"in {self.parts} parts" * (self.parts > 0),
+            f"{self.rounds} rounds" * (self.rounds > 0),
+            f"pool {self.pool}" * (self.pool > 0),
+        )
 
 
 BASIC = (

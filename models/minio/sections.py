@@ -21,9 +21,9 @@ from models.prices import Price, PriceList
 from models.store_spec import Link
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
+from traces.operations import Op, S3Op
 from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
 DIRECT_WRITE_BYTES = 1 << 20
@@ -154,7 +154,7 @@ class Hosts(Strict):
         description="Age bias: fraction of scheduling choices at which a free core takes the older of two random "
         "waiting jobs; otherwise it takes one at random.",
     )
-    cpu: dict[Op, Demand] = Field(
+    cpu: dict[S3Op, Demand] = Field(
         {}, description="CPU time of the server for a request, by operation; 0 for operations not given."
     )
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(

@@ -16,7 +16,7 @@ def stamped(spec: MinioSpec, network: Network) -> Network:
 
 
 def _stamped_route(spec: MinioSpec, route: Route) -> Route:
-    before = (route.name.partition(" ")[0] in spec.client.cpu) + bool(spec.network.latency)
+    before = (route.operation in spec.client.cpu) + bool(spec.network.latency)
     stages = [replace(stage, delivers=False) for stage in route.stages]
     (visits,) = stages[0].branches
     sent = [Stage((visits[:before],), 1, delivers=True)] if before else []

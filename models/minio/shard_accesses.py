@@ -10,7 +10,7 @@ from models.minio.request import Kind
 from models.minio.sections import NOTHING
 from models.minio.spec import MinioSpec
 from models.minio.stations import Pool, Stations
-from traces.workload.workload import Op
+from traces.operations import Op
 
 _MOST_ACCESSES = 32  # further ones of a shard are simulated in visits of several accesses
 

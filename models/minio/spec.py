@@ -17,9 +17,9 @@ from models.network.service_demand import ServiceDemand
 from models.proxies import Proxy
 from models.store_spec import FAULTS, PRICES, StoreSpec
 from traces.field_notes import Basis
+from traces.operations import Op
 from traces.units import Bytes, Fraction
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 _INLINE = Basis("MinIO's default: ShouldInline, internal/config/storageclass/storage-class.go", high=1 << 20)
 _VERSIONED_INLINE_BYTES = 16 * 1024

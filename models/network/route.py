@@ -123,25 +123,38 @@ def single(*visits: Visit, delivers: bool = False) -> Stage:
     return Stage((visits,), 1, delivers)
 
 
+def words(*parts: str) -> str:
+    """Return the parts that are not empty, with spaces between them."""
+    return " ".join(filter(None, parts))
+
+
 @dataclass(frozen=True)
 class Route:
     """The stages that one kind of request passes, one after the other.
 
     Attributes:
+        operation: that of the requests (`traces.operations`); of background work, its name.
+        variant: what distinguishes the route from others of the operation, in words; empty for the plain one.
         priority: its class, at stations with classes; 0 is the highest priority.
         policy: client policy for late and failed responses.
     """
 
-    name: str
+    operation: str
     stages: tuple[Stage, ...]
     priority: int = 0
     policy: Policy = NO_POLICY
+    variant: str = ""
 
     def __post_init__(self) -> None:
         if not self.stages:
             raise ValueError(f"route {self.name!r} has no stage")
         if self.priority < 0:
             raise ValueError(f"route {self.name!r}: priority must be at least 0")
+
+    @property
+    def name(self) -> str:
+        """Operation and variant; it also selects the random numbers."""
+        return words(self.operation, self.variant)
 
     @cached_property
     def visits(self) -> tuple[Visit, ...]:

@@ -25,10 +25,9 @@ from models.swift.routes import MOST_SINGLE_ACCESSES, Kind
 from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations, slowdowns
 from traces.distinct_rows import distinct_rows
+from traces.operations import DELETE, GET, OPS, PUT
 from traces.random_streams import stream_id, uniforms
-from traces.tables import DELETE, GET, OPS, PUT
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 _SUFFIXES = 4096  # directories of a partition, by the last digits of the hash of an object's name
 _MOST_VISITS = 32  # for the accesses to a piece
@@ -88,7 +87,7 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     forms, which = distinct_rows([trace.op, accesses, directories, parts])
     numbers = []
     for op, visits, synced, segments in forms.tolist():
-        name: Op = OPS[op]  # type: ignore[assignment]
+        name = OPS[op]
         kind = Kind(name, visits, synced, segments)
         if kind not in index:
             index[kind] = len(kinds)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from models.network.service_demand import ServiceDemand
 from models.swift.spec import SwiftSpec
-from traces.workload.workload import Op
+from traces.operations import Op
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {"GET": ("read",), "PUT": ("write", "sync"), "DELETE": ("sync",)}
 _WITHIN: dict[Op, tuple[Op, ...]] = {"PUT": ("HEAD", "DELETE"), "DELETE": ("HEAD", "GET")}

@@ -6,7 +6,7 @@ import numpy as np
 
 from models.swift.sections import NOTHING
 from models.swift.spec import SwiftSpec
-from traces.tables import DELETE, GET, LIST, PUT
+from traces.operations import GET, LIST, rows_that
 from traces.trace import Trace
 
 
@@ -16,7 +16,7 @@ def with_disk_order(spec: SwiftSpec, trace: Trace) -> SwiftSpec:
     A PUT or DELETE waits for the drives of all pieces, a GET for those that it reads, a HEAD for one. Background work
     is left out.
     """
-    drives, writes = spec.drives, (trace.op == PUT) | (trace.op == DELETE)
+    drives, writes = spec.drives, rows_that(trace.op, "changes")
     if drives.disk is None or not len(trace):
         return spec
     accesses = np.where(writes, spec.pieces, np.where(trace.op == GET, spec.data_pieces, 1.0))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from models.swift.faults import DriveDown, DriveFrozen, HostDown, LinkDown
 from models.swift.spec import SwiftSpec
+from traces.operations import ops_that
 
 _MOST_ROUNDS = 20  # of a silent part that is avoided and tried again
 
@@ -118,6 +119,6 @@ def _avoided_after_s(spec: SwiftSpec, fault: DriveFrozen | LinkDown) -> float:
             errors_ops += part.clients / timeout_s
             continue
         weights = {op: part.mix.get(op, 0.0) for op in part.ops_of_part}
-        per_op = sum(w * (per_write if op in ("PUT", "DELETE") else per_read) for op, w in weights.items())
+        per_op = sum(w * (per_write if op in ops_that("changes") else per_read) for op, w in weights.items())
         errors_ops += part.rate * per_op / sum(weights.values())
     return timeout_s + needed / errors_ops if errors_ops else math.inf

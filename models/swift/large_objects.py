@@ -16,7 +16,7 @@ from dataclasses import replace
 from models.multipart import Multipart, PartOfUpload, further, without_body
 from models.network.route import Stage, Visit, single
 from models.swift.routes import Kind, Routes, Stages
-from traces.workload.workload import Op
+from traces.operations import Op
 
 _AT_ONCE = 2  # segments that are looked up or deleted (`concurrency` and `delete_concurrency` of the filter slo)
 

@@ -33,8 +33,8 @@ from models.swift.sections import NOTHING
 from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations
 from models.work import BEST_EFFORT, WORKERS, Work, with_works
+from traces.operations import rows_that
 from traces.random_streams import stream_id, uniforms
-from traces.tables import OPS
 from traces.trace import Trace
 
 _MOST_READS = 256  # of an audited object; further ones are simulated in visits of several accesses
@@ -216,7 +216,7 @@ def _hashes(
 
 def _written_ops(trace: Trace) -> float:
     """Return the objects that are written or deleted in a second; infinite for a closed loop, where it is not known."""
-    writes = int(np.isin(trace.op, [OPS.index("PUT"), OPS.index("DELETE")]).sum())
+    writes = int(rows_that(trace.op, "changes").sum())
     if not writes or trace.pacing.loop != "open":
         return math.inf if writes else 0.0
     last_s = trace.pacing.duration_s or float(trace.arrival_s.max())

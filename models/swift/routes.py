@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from models.network.route import Route, Stage, Visit, single
+from models.network.route import Route, Stage, Visit, single, words
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 from models.swift.places import Places
 from models.swift.sections import NOTHING
 from models.swift.spec import SwiftSpec
 from models.swift.stations import Stations
-from traces.workload.workload import Op
+from traces.operations import Op
 
 MESSAGE_BYTES = 4096
 """Bytes of a small write: the invalidated hash of a suffix."""
@@ -56,13 +56,13 @@ class Kind:
     parts: int = 0
 
     @property
-    def name(self) -> str:
-        """Name of the route, which also selects its random numbers."""
-        return self.op + "".join([
-            f" {self.accesses} accesses" * (self.accesses > 1),
-            {1: "", 2: " new name", 3: " new suffix"}[self.directories],
-            f" in {self.parts} parts" * (self.parts > 0),
-        ])  # fmt: skip
+    def variant(self) -> str:
+        """That of the route."""
+        return words(
+            f"{self.accesses} accesses" * (self.accesses > 1),
+            {1: "", 2: "new name", 3: "new suffix"}[self.directories],
+            f"in {self.parts} parts" * (self.parts > 0),
+        )
 
 
 class Routes:
@@ -77,7 +77,7 @@ class Routes:
 
     def route(self, kind: Kind) -> Route:
         """Return the route of a kind of request."""
-        return Route(kind.name, self._stages(kind), policy=self.spec.client.policy(kind.op))
+        return Route(kind.op, self._stages(kind), policy=self.spec.client.policy(kind.op), variant=kind.variant)
 
     def _stages(self, kind: Kind) -> Stages:
         match kind.op:

@@ -15,9 +15,9 @@ from models.store_spec import Link
 from models.swift import presets
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
+from traces.operations import S3Op
 from traces.units import Bytes, BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
 
@@ -45,7 +45,7 @@ class Proxies(Strict):
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC] = Field(
         0.0, ge=0, description="Bandwidth of a proxy's network interface in each direction; 0: no limit."
     )
-    cpu: dict[Op, Demand] = Field({}, description="CPU time of a proxy for a request, by operation.")
+    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a proxy for a request, by operation.")
     concurrent_gets: bool = Field(
         False,
         description="Hedged reads: a GET or HEAD that has no response after `concurrency_timeout` is sent to the next "
@@ -100,7 +100,7 @@ class Hosts(Strict):
     threads: Annotated[int, Basis(f"{_OBJECT_CONF}; 1 with servers_per_port", 1, 1000)] = Field(
         20, ge=1, description="Number of threads of an object server process, which sync files and directories."
     )
-    cpu: dict[Op, Demand] = Field(
+    cpu: dict[S3Op, Demand] = Field(
         {}, description="CPU time of an object server for a request, by operation; LIST: of a container server."
     )
     update_cpu: Demand = Field(NOTHING, description="CPU time of a container server for the update of a row.")

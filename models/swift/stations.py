@@ -99,7 +99,7 @@ class Stations:
             if not per_drive and number % spec.drives.count:
                 found.append(found[-1])
                 continue
-            where = name if per_drive else name.partition(" drive")[0]
+            where = name if per_drive else f"host {number // spec.drives.count}"
             role = "object server" if part == "processes" else "object server threads"
             found.append(self.add(Station(f"{where} object server {part}", role, Discipline.POOL, tokens)))
         return np.array(found, np.int32)

@@ -35,7 +35,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "poll_limit",
         "period_s",
     },
-    Route: {"name", "stages", "priority", "policy"},
+    Route: {"operation", "stages", "priority", "policy", "variant"},
     Stage: {"branches", "need", "delivers"},
     Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance", "early", "flushes"},
     Group: {"choice", "members", "table"},

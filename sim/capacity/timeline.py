@@ -29,6 +29,7 @@ from sim.parallel.result_cache import ResultFolder, content_key
 from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import EngineName, simulate
 from traces.errors import InputError
+from traces.operations import ops_that
 from traces.run import Run
 from traces.statistics.summary import Floats, describe, subjects_of, too_few
 from traces.workload.generate import generate
@@ -224,7 +225,7 @@ def phases(spec: Spec, window_s: float) -> list[Spec]:
     changes: Iterable[dict[str, Any]] = [lasting]
     if isinstance(workload.keys, WriteOnceReadOnce):
         keys = UniformKeys(count=workload.operations or 1)
-        changes = [lasting | {"keys": keys, "mix": {op: 1.0}} for op in ("PUT", "GET")]
+        changes = [lasting | {"keys": keys, "mix": {op: 1.0}} for op in workload.keys.phases]
     return [spec.model_copy(update={"workload": workload.model_copy(update=change)}) for change in changes]
 
 
@@ -287,7 +288,7 @@ def _with_transitions(growth: Growth[Any], spec: Spec, states: list[State]) -> l
     low = states[0]["objects"]
     for state in states:
         high = state["objects"]
-        write_ops = state["ops"].get("PUT", {}).get("throughput_ops", 0.0)
+        write_ops = sum(state["ops"].get(op, {}).get("throughput_ops", 0.0) for op in ops_that("creates"))
         state |= growth.on_the_way(spec, low, high, write_ops)
         low = high
     return states

@@ -18,9 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from traces.operations import OPS
 from traces.run import Run
 from traces.statistics.summary import Floats, latencies, ops_of
-from traces.tables import OPS
 
 BATCH = 5
 _FEWEST_BATCHES = 10  # with fewer, the last ones may agree by chance, and all others would count as warm-up

@@ -13,9 +13,10 @@ from models.store import spec_of
 from tests.specs import minio
 from traces.errors import InputError
 from traces.fit_bounds import Fit, declared_fit
+from traces.operations import Op
 from traces.units import Seconds
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op, Workload
+from traces.workload.workload import Workload
 
 
 class Disk(Strict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -13,13 +13,14 @@ from models.caches import Cache, object_hits
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
+from models.network.retry_policy import NO_POLICY, Policy
 from models.network.route import Route, Visit, single
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
 from models.store import AnySpec, Store, compile_spec, register
 from models.store_spec import StoreSpec
+from traces.operations import OPS
 from traces.trace import Trace
-from traces.workload.workload import Op
 
 
 class CachingProxySpec(StoreSpec):
@@ -45,13 +46,12 @@ def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
     way = Visit(proxy + 1, ServiceDemand(constant=spec.network.latency))
     look_up = single(way, Visit(proxy, spec.lookup))
 
-    policies = {op: spec.client.policy(op) for op in get_args(Op)}
-    ops = [route.name.partition(" ")[0] for route in network.routes]
+    policies: dict[str, Policy] = {op: spec.client.policy(op) for op in OPS}
     misses = [
-        replace(route, stages=(look_up, *route.stages, single(way)), policy=policies[op])
-        for route, op in zip(network.routes, ops, strict=True)
+        replace(route, stages=(look_up, *route.stages, single(way)), policy=policies.get(route.operation, NO_POLICY))
+        for route in network.routes
     ]
-    hit = Route(f"GET hit {proxy}", (look_up, single(way, delivers=True)), policy=policies["GET"])
+    hit = Route("GET", (look_up, single(way, delivers=True)), policy=policies["GET"], variant=f"hit {proxy}")
     hits = object_hits(spec.cache, trace)[: trace.issued]
     stations = (
         Station(f"proxy {proxy}", "proxy", Discipline.INFINITE_SERVER),

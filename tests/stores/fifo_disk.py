@@ -19,11 +19,10 @@ from models.network.station import Station
 from models.prices import Price, PriceList
 from models.store import Store, register
 from models.store_spec import StoreSpec
-from traces.tables import OPS
+from traces.operations import OPS, Op
 from traces.trace import Trace
 from traces.units import Bytes
 from traces.workload.distributions import Strict
-from traces.workload.workload import Op
 
 LATENCY, DISK = 0, 1
 SERVED: tuple[Op, ...] = ("GET", "PUT")

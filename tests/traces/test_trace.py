@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traces.errors import InputError
-from traces.tables import LABEL, OPS, atomic_file, atomic_folder, codes, label, metadata_of, with_metadata
+from traces.operations import OPS
+from traces.tables import LABEL, atomic_file, atomic_folder, codes, label, metadata_of, with_metadata
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 
 ROW = {

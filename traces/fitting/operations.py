@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traces.fitting.independence import FEW_REUSES
+from traces.operations import OPS
 from traces.statistics.reuse_distance import Indices, previous
-from traces.tables import OPS
 from traces.workload.reuse import FIRST, LAST, MIDDLE, ONLY
 
 _ORDERED = 0.1  # fraction of first requests whose operation differs, beyond which operations have an order; assumed

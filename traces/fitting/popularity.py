@@ -13,8 +13,8 @@ from traces.fitting.object_sizes import object_sizes
 from traces.fitting.operations import has_order
 from traces.fitting.reuse import fit_reuse
 from traces.fitting.sizes import fit_sizes
+from traces.operations import OPS, rows_that
 from traces.statistics.popularity import Indices, fit_zipf, objects_of
-from traces.tables import DELETE, GET, HEAD, LIST, OPS, PUT
 from traces.trace import Trace
 from traces.workload.keys import SequentialKeys, UniformKeys, ZipfKeys
 
@@ -42,17 +42,18 @@ class Requested:
     @staticmethod
     def of(trace: Trace) -> Requested:
         objects = np.full(len(trace), -1, np.int64)
-        objects[trace.op != LIST] = objects_of(trace)
+        objects[rows_that(trace.op, "names_object")] = objects_of(trace)
         return Requested(trace.op, objects, trace.size_bytes)
 
 
 def fit_objects(requested: Requested) -> tuple[dict[str, Any], list[str]]:
     """Fit ``keys``, ``object_size`` and ``own_objects`` of a workload; return them with notes on what is not fitted."""
     own = _own(requested)
-    shared = ~np.isin(requested.op, [*own, DELETE, LIST])
-    named = ~np.isin(requested.op, [*own, LIST])
+    on_object, removes = (rows_that(requested.op, has) for has in ("names_object", "removes"))
+    named = on_object & ~np.isin(requested.op, own)
+    shared = named & ~removes
     if not shared.any():  # nothing but DELETEs and LISTs
-        shared = requested.op != LIST
+        shared = on_object
     if not shared.any():
         return {"object_size": 0}, _left_out(requested, in_order=False)
     if has_order(requested.objects[named], requested.op[named]):
@@ -65,8 +66,8 @@ def fit_objects(requested: Requested) -> tuple[dict[str, Any], list[str]]:
 
 def _own(requested: Requested) -> list[int]:
     """Return the operations with objects of their own; never all operations, as one uses the shared objects."""
-    present = [op for op in (GET, PUT, HEAD) if (requested.op == op).any()]
-    rows = np.isin(requested.op, present)
+    rows = rows_that(requested.op, "names_object") & ~rows_that(requested.op, "removes")
+    present = np.unique(requested.op[rows]).tolist()
     op, objects = requested.op[rows], requested.objects[rows]
     shuffled = np.random.default_rng(0).permutation(op)  # null hypothesis: operations choose from the same objects
     frequent = [o for o in present if (op == o).sum() >= _ENOUGH]
@@ -90,7 +91,7 @@ def _group(requested: Requested, rows: Rows, named: Rows) -> dict[str, Any]:
         rows: the requests whose keys may be independent of each other.
         named: these and the DELETEs, which name the same objects if operations on an object have an order.
     """
-    moving = np.isin(requested.op, [GET, PUT])  # logs often lack the sizes for other operations
+    moving = rows_that(requested.op, "moves_bytes")  # logs often lack the sizes for other operations
     sized = rows & moving if (rows & moving).any() else rows
     objects, size_bytes = requested.objects, requested.size_bytes
     ordered = has_order(objects[rows], requested.op[rows])
@@ -125,11 +126,18 @@ def _by_popularity(objects: Indices) -> SequentialKeys | UniformKeys | ZipfKeys:
 def _left_out(requested: Requested, in_order: bool) -> list[str]:
     """Describe what a workload cannot express about these requests."""
     notes = []
-    deleted = requested.objects[requested.op == DELETE]
-    others = requested.objects[~np.isin(requested.op, [DELETE, LIST])]
+    on_object, removes = (rows_that(requested.op, has) for has in ("names_object", "removes"))
+    deleted, others = requested.objects[removes], requested.objects[on_object & ~removes]
     shared = np.isin(deleted, others).mean() if len(deleted) else 0.0
     if shared > 0 and not in_order:
-        notes.append(f"{shared:.0%} of the DELETEs name objects of other requests; those of this workload never do")
-    if (requested.op == LIST).any():
-        notes.append("the prefixes of LISTs; in a workload each covers a thousand keys")
+        removals = _named(requested, removes)
+        notes.append(f"{shared:.0%} of the {removals} name objects of other requests; those of this workload never do")
+    if not on_object.all():
+        of_paths = _named(requested, ~on_object)
+        notes.append(f"the prefixes of {of_paths}; in a workload each covers a thousand keys")
     return notes
+
+
+def _named(requested: Requested, rows: Rows) -> str:
+    """Return the operations of some requests, in the plural."""
+    return " and ".join(f"{OPS[i]}s" for i in np.unique(requested.op[rows]).tolist())

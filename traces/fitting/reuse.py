@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from traces.fitting.independence import FEW_REUSES, HIT_SLACK, byte_hits
 from traces.fitting.object_sizes import class_sizes
 from traces.fitting.operations import operations_in_order, places
+from traces.operations import rows_that
 from traces.statistics.reuse_distance import Indices, middle, previous, reuse_distances
-from traces.tables import DELETE
 from traces.workload.distributions import Floats
 from traces.workload.reuse import OperationsInOrder, PopularityClass, ReuseKeys
 from traces.workload.sizes import SizeDistribution
@@ -49,7 +49,7 @@ def fit_reuse(objects: Indices, op: NDArray[np.int32], size_bytes: Indices, defa
     distinct, objects = np.unique(objects, return_inverse=True)
     sizes = np.full(len(distinct), -1, np.int64)
     np.maximum.at(sizes, objects, size_bytes)
-    has_one = len(np.unique(op)) == 1 and op[0] != DELETE
+    has_one = len(np.unique(op)) == 1 and not rows_that(op[:1], "removes")[0]
     order = None if has_one else operations_in_order(op, places(objects))
     target = byte_hits(objects, np.maximum(sizes, 0)[objects])
     found: list[tuple[float, ReuseKeys]] = []

@@ -12,11 +12,11 @@ import pyarrow as pa
 from traces.fitting.closed_loop import Loop
 from traces.fitting.popularity import Requested
 from traces.fitting.workload import Fitted
+from traces.operations import OPS, ops_that
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
 from traces.statistics.burstiness import tick
 from traces.statistics.characteristics import figures
-from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
 
@@ -25,7 +25,6 @@ _AIM_HITS = 0.02  # difference of hit ratios that is tolerated even beyond the f
 _LONG = 100_000  # requests; chance alone is larger than the aim in shorter traces
 _FIRM = 1.25  # tolerance factor of means and fractions; assumed
 _LOOSE = 2.0  # tolerance factor of tails and of counts of rare events; assumed
-_SIZED = ("GET", "PUT")
 _LEAST_FRACTION = 0.01  # of requests: rarer operations are not compared
 _LEAST_REUSED = 0.05
 _GAP_CV = "CV of inter-arrival times"
@@ -92,7 +91,7 @@ def compare_figures(original: Trace, run: Run | None, generated: Trace) -> list[
     generated = at_clock(generated, original)
     windows = np.array([row["window_s"] for row in of_first["dispersion"]])
     of_second = figures(generated, None, windows)
-    chance = {op: _size_chance(original, op) for op in of_first["ops"] if op in _SIZED}
+    chance = {op: _size_chance(original, op) for op in of_first["ops"] if op in ops_that("moves_bytes")}
     chance |= {op: 0.0 for op in of_second["ops"] if op not in chance}
     first, second = (_flat(f, chance) for f in (of_first, of_second))
     return [
@@ -164,7 +163,7 @@ def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tup
         fraction, sizes = figure["count"] / found["requests"], figure["size_bytes"]
         enough = fraction >= _LEAST_FRACTION and figure["count"] >= 100
         flat[f"{op} fraction"] = fraction, _FIRM if enough else None
-        if op not in _SIZED:  # logs often lack the sizes for other operations
+        if op not in ops_that("moves_bytes"):  # logs often lack the sizes for other operations
             continue
         for name, factor in (("mean", _FIRM), ("p50", _LOOSE), ("p90", None), ("p99", None)):
             tolerance = factor * (1 + 3 * size_chance[op]) if factor and enough else None
@@ -180,7 +179,9 @@ def _flat(found: dict[str, Any], size_chance: dict[str, float]) -> dict[str, tup
             _LOOSE if keys["one_hit_fraction"] > _LEAST_REUSED else None,
         )
         flat |= {
-            f"{op} Zipf exponent": (found["popularity"][op]["exponent"], None) for op in _SIZED if op in found["ops"]
+            f"{op} Zipf exponent": (found["popularity"][op]["exponent"], None)
+            for op in ops_that("moves_bytes")
+            if op in found["ops"]
         }
         flat["fraction of repeated requests"] = reuse["fraction"], _FIRM if reuse["fraction"] > _LEAST_REUSED else None
         for name in ("p10", "p50", "p90", "p99"):

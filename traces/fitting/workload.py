@@ -12,11 +12,12 @@ from traces.fitting.arrivals import fit_arrivals
 from traces.fitting.closed_loop import Loop, find_loop, fit_shape
 from traces.fitting.popularity import Requested, fit_objects
 from traces.fitting.sizes import fit_sizes
+from traces.operations import OPS, rows_that
 from traces.run import Run
 from traces.spec_file import validated
 from traces.statistics.burstiness import tick
-from traces.tables import GET, OPS, PUT
 from traces.trace import Trace, refuse_mixed
+from traces.workload.keys import WriteOnceReadOnce
 from traces.workload.workload import Workload
 
 _DIGITS = 5  # significant digits of fitted figures
@@ -126,7 +127,8 @@ def _written_then_read(trace: Trace) -> bool:
     half = len(trace) // 2
     if trace.pacing.loop != "closed" or 2 * half != len(trace) or trace.pacing.duration_s is not None:
         return False
-    if (trace.op[:half] != PUT).any() or (trace.op[half:] != GET).any():
+    writes, reads = (OPS.index(op) for op in WriteOnceReadOnce.phases)
+    if (trace.op[:half] != writes).any() or (trace.op[half:] != reads).any():
         return False
     objects = Requested.of(trace).objects
     return len(np.unique(objects)) == half and bool((objects[:half] == objects[half:]).all())
@@ -134,11 +136,12 @@ def _written_then_read(trace: Trace) -> bool:
 
 def _ranges(trace: Trace) -> dict[str, Any]:
     length = trace.table.column("range_bytes")
-    ranged = length.is_valid().to_numpy() & (trace.op == GET)
+    reads = rows_that(trace.op, "reads")
+    ranged = length.is_valid().to_numpy() & reads
     if not ranged.any():
         return {}
     requested = length.fill_null(0).to_numpy()[ranged]
-    fraction = float(ranged.sum() / (trace.op == GET).sum())
+    fraction = float(ranged.sum() / reads.sum())
     sizes = fit_sizes(requested, np.arange(len(requested)))
     return {"ranges": {"fraction": fraction, "size": sizes.model_dump(exclude_unset=True)}}
 

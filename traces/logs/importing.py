@@ -31,10 +31,11 @@ from traces.logs.pseudonyms import Hashed, anonymous_error, plain_error
 from traces.logs.records import LogRecords, Progress, read_logs
 from traces.logs.run_writer import imported_info, run_writer
 from traces.logs.tables import Names, run_table, trace_table
+from traces.operations import OPS, rows_that
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source
-from traces.tables import GET, OPS, check_folder
+from traces.tables import check_folder
 from traces.trace import Pacing, trace_writer
 
 
@@ -177,7 +178,7 @@ class _Written:
         size[named] = np.maximum(np.maximum(found, recorded.least), 0)
         own = np.zeros(len(rows), np.int64)
         own[named] = recorded.size
-        whole = rows.column("range_bytes").is_null().to_numpy() & (rows.column("op").to_numpy() == GET)
+        whole = rows.column("range_bytes").is_null().to_numpy() & rows_that(rows.column("op").to_numpy(), "reads")
         part = whole & (own > 0) & (own < size)
         for name, value in (("range_start_bytes", np.zeros_like(own)), ("range_bytes", own)):
             if part.any():

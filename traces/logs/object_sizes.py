@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from traces.tables import LIST, PUT
+from traces.operations import rows_that
 
 _Ints = NDArray[np.int64]
 _UNKNOWN = -1
@@ -39,12 +39,12 @@ class Recorded:
     def of(rows: pa.Table | pa.RecordBatch, objects: pa.Array) -> tuple[Recorded, NDArray[np.bool_]]:
         """Return what rows record, and which rows they are: all but LISTs."""
         op = rows.column("op").to_numpy()
-        named = op != LIST
+        named = rows_that(op, "names_object")
         size = pc.fill_null(rows.column("size_bytes"), _UNKNOWN).to_numpy()[named]
         start, length = (pc.fill_null(rows.column(f"range_{part}"), 0).to_numpy() for part in ("start_bytes", "bytes"))
         ends = np.where(length > 0, start + length, _UNKNOWN)[named]
         well = pc.is_null(rows.column("error")).to_numpy(zero_copy_only=False)[named]
-        writes = (op[named] == PUT) & well & (size >= 0)
+        writes = rows_that(op[named], "creates") & well & (size >= 0)
         return Recorded(objects.to_numpy()[named], size, np.maximum(size, ends), writes), named
 
 

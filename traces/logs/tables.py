@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from traces.operations import OPS, rows_that
 from traces.run import RUN_SCHEMA
-from traces.tables import GET, OPS, PUT, label
+from traces.tables import label
 from traces.trace import TRACE_SCHEMA
 
 NUMBERED = pa.schema([
@@ -96,7 +97,7 @@ def run_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names
 def _shared(rows: pa.Table, size_bytes: NDArray[np.int64], names: Names) -> dict[str, pa.Array]:
     objects = rows.column("object")
     return {
-        "op": label(rows.column("op").to_numpy(), list(OPS)),
+        "op": label(rows.column("op").to_numpy(), OPS),
         "bucket": _labels(names.buckets, objects),
         "key": _labels(names.keys, objects),
         "size_bytes": size_bytes,
@@ -120,5 +121,5 @@ def _requested_bytes(rows: pa.Table, size_bytes: NDArray[np.int64], failed: pa.C
     start = rows.column("range_start_bytes").fill_null(0).to_numpy()
     wanted = rows.column("range_bytes").fill_null(np.iinfo(np.int64).max).to_numpy()
     ranged = np.clip(size_bytes - start, 0, wanted)
-    moved = np.where(op == GET, ranged, np.where(op == PUT, size_bytes, 0))
+    moved = np.where(rows_that(op, "reads"), ranged, np.where(rows_that(op, "writes"), size_bytes, 0))
     return pa.array(np.where(failed.to_numpy(), 0, moved))

@@ -7,9 +7,9 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from traces.operations import OPS
 from traces.readers.layout import Divide, nothing
 from traces.readers.source import Lines
-from traces.tables import OPS
 
 # Polars wraps times that do not fit into 64 bits, so years are limited.
 _YEARS = r"^(?:19[7-9]|20|21)[0-9]"

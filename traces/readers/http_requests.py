@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from traces.operations import GET, HEAD, LIST, PUT
 from traces.readers.expressions import number, operation, unescaped
 from traces.readers.records import ERRORS, FIRST_ERROR, LAST_STATUS
-from traces.tables import GET, HEAD, LIST, PUT
 
 REQUEST = r"(?<method>[A-Za-z]+) +(?<path>[^ ?]*)(?:\?(?<query>[^ ]*))?(?: [^\"]*)?"
 """A request line such as ``GET /bucket/key?versionId=1 HTTP/1.1``, as a regular expression."""

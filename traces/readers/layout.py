@@ -10,10 +10,10 @@ from typing import Any, Literal
 import polars as pl
 import pyarrow as pa
 
+from traces.operations import LIST
 from traces.readers.blocks import Parse
 from traces.readers.records import LONGEST_NS, NO_OBJECT, RECORDS, Parsed, unread
 from traces.readers.source import Lines
-from traces.tables import LIST
 
 Divide = Callable[[Any], pl.DataFrame]
 """Divides a block into one row per line or object: its number (``line``) and its fields. If rows cannot be divided,

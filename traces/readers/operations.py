@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from traces.operations import OPS
+
 CACHE_OPERATIONS: Mapping[str, str] = {
     "get": "GET",
     "gets": "GET",
@@ -66,7 +68,7 @@ _PLAIN = {
     "LIST": ("list", "ls", "readdir"),
 }
 
-ANY_OPERATION: Mapping[str, str] = {
+_IN_FORMATS: Mapping[str, str] = {
     name.lower(): op
     for names in (
         CACHE_OPERATIONS,
@@ -79,4 +81,8 @@ ANY_OPERATION: Mapping[str, str] = {
     )
     for name, op in names.items()
 }  # fmt: skip
-"""Names of operations in all formats, in lower case."""
+
+
+def any_operation() -> dict[str, str]:
+    """Return the operation of each name in all formats, in lower case; a name of `OPS` is that operation."""
+    return {**_IN_FORMATS, **{op.lower(): op for op in OPS}}

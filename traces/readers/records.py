@@ -12,7 +12,7 @@ RECORDS = pa.schema([
     pa.field("time_ns", pa.int64(), nullable=False),  # start of the request: since 1970 UTC, or relative
     pa.field("latency_ns", pa.int64()),  # from start to end
     pa.field("first_byte_ns", pa.int64()),  # from start to the first byte of the response body
-    pa.field("op", pa.int8(), nullable=False),  # index in traces.tables.OPS
+    pa.field("op", pa.int8(), nullable=False),  # index in traces.operations.OPS
     pa.field("bucket", pa.string()),  # null if the format has none
     pa.field("key", pa.string(), nullable=False),  # of a LIST: the prefix
     pa.field("size_bytes", pa.int64()),  # of the object

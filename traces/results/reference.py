@@ -13,8 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from traces.operations import OPS
 from traces.results.registry import FILE
-from traces.tables import OPS, atomic_file
+from traces.tables import atomic_file
 
 _MS = 1e3
 _MIB = 2**20

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from traces.fitting.workload import loop_of
+from traces.operations import OPS, ops_that, rows_that
 from traces.run import Run
 from traces.statistics.burstiness import Floats, bursts, dispersion
 from traces.statistics.describe import describe
 from traces.statistics.hit_ratio import hit_ratios
 from traces.statistics.popularity import fit_zipf, objects_of
 from traces.statistics.reuse_distance import Indices, middle, reuse_distances
-from traces.tables import OPS
 from traces.trace import Trace
 
 _REUSE = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "p99": 0.99}
@@ -70,8 +70,9 @@ def _dispersion(arrival_s: Floats, window_s: Floats | None) -> list[dict[str, fl
 
 
 def _popularity(trace: Trace) -> dict[str, Any]:
-    rows = {op: trace.op == i for i, op in enumerate(OPS) if op != "LIST" and (trace.op == i).any()}
-    fits = {op: fit_zipf(np.unique(objects_of(trace, own), return_counts=True)[1]) for op, own in rows.items()}
+    rows = {op: trace.op == OPS.index(op) for op in ops_that("names_object")}
+    hits = {op: np.unique(objects_of(trace, own), return_counts=True)[1] for op, own in rows.items() if own.any()}
+    fits = {op: fit_zipf(of_objects) for op, of_objects in hits.items()}
     return {op: {"count": zipf.count, "exponent": zipf.exponent, "one_hit": zipf.one_hit} for op, zipf in fits.items()}
 
 
@@ -86,7 +87,7 @@ def _reuse(objects: Indices) -> dict[str, Any]:
 def _lru_hits(trace: Trace, objects: Indices) -> list[dict[str, float]]:
     if not len(objects):
         return []
-    sizes = trace.size_bytes[trace.op != OPS.index("LIST")]
+    sizes = trace.size_bytes[rows_that(trace.op, "names_object")]
     largest = np.zeros(int(objects.max()) + 1, np.int64)  # logs often lack the sizes for some operations
     np.maximum.at(largest, objects, sizes)
     taken = middle(objects)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.tables import LIST, OPS
+from traces.operations import OPS, rows_that
 from traces.trace import Trace
 
 WINDOWS = 100
@@ -87,7 +87,7 @@ def _keys(trace: Trace) -> dict[str, Any] | None:
         ``distinct``: number of objects. ``top_fraction``: fraction of the requests that name the most popular object.
         ``one_hit_fraction``: fraction of the objects that are requested only once. None if all requests are LISTs.
     """
-    objects = trace.op != LIST
+    objects = rows_that(trace.op, "names_object")
     if not objects.any():
         return None
     bucket, key = (trace.table.column(name).combine_chunks().indices.to_numpy() for name in ("bucket", "key"))

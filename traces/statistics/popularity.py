@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from traces.tables import LIST
+from traces.operations import rows_that
 from traces.trace import Trace
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ def objects_of(trace: Trace, rows: NDArray[np.bool_] | None = None) -> Indices:
         trace: the requests; LISTs name no object and are left out.
         rows: mask of the requests to use (default: all).
     """
-    named = trace.op != LIST
+    named = rows_that(trace.op, "names_object")
     named = named if rows is None else named & rows
     bucket, key = (trace.table.column(name).combine_chunks().indices.to_numpy()[named] for name in ("bucket", "key"))
     _, number = np.unique(bucket.astype(np.int64) << 32 | key, return_inverse=True)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from traces.operations import OPS
 from traces.run import Run
-from traces.tables import OPS
 
 Floats = NDArray[np.float64]
 

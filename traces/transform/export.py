@@ -23,9 +23,10 @@ import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.operations import OPS, rows_that
 from traces.provenance import code_version
 from traces.run import RUN_SCHEMA, Run
-from traces.tables import GET, LABEL, LIST, OPS, PUT, atomic_file
+from traces.tables import LABEL, atomic_file
 
 HALVING_STEPS = 5
 """Rows of a percentile table per halving of the distance to 100 % (the default of HdrHistogram)."""
@@ -35,7 +36,7 @@ _WARP_COLUMNS = (
     *("idx", "thread", "op", "client_id", "n_objects", "bytes", "endpoint", "file", "error", "start", "first_byte"),
     *("end", "duration_ns"),
 )
-_WARP_OPS = {op: "STAT" if op == "HEAD" else op for op in OPS}
+_WARP_NAMES = {"HEAD": "STAT"}  # of operations that warp calls otherwise
 _MOST_THREADS = 1 << 16  # warp stores the thread in 16 bits
 
 
@@ -94,17 +95,18 @@ def _warp_columns(run: Run, first: int) -> list[list[object]]:
     n, op = len(run), run.op
     zero_ns = _zero_ns(run)
     start, end = (_nanoseconds(run.column(name), zero_ns) for name in ("arrival_s", "end_s"))
-    has_first_byte = np.isin(op, (GET, LIST)) & np.isfinite(run.column("first_byte_s"))
+    has_body = rows_that(op, "reads") | ~rows_that(op, "names_object")
+    has_first_byte = has_body & np.isfinite(run.column("first_byte_s"))
     first_byte = np.where(has_first_byte, run.column("first_byte_s"), 0.0)
     first_byte_text = np.where(has_first_byte, _stamps(_nanoseconds(first_byte, zero_ns)), "")
-    payload = np.where(op == GET, run.column("transfer_bytes"), run.column("size_bytes"))
+    payload = np.where(rows_that(op, "reads"), run.column("transfer_bytes"), run.column("size_bytes"))
     payload = np.where(run.failed, run.column("size_bytes"), payload)
-    payload = np.where(np.isin(op, (GET, PUT)), payload, 0)
+    payload = np.where(rows_that(op, "moves_bytes"), payload, 0)
     url = str((run.info.get("endpoint") or {}).get("url", ""))
     return [
         list(range(first, first + n)),
         (run.column("client") % _MOST_THREADS).tolist(),
-        [_WARP_OPS[OPS[i]] for i in op],
+        [_WARP_NAMES.get(OPS[i], OPS[i]) for i in op],
         ["tailcast"] * n,
         [1] * n,
         payload.tolist(),

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from traces.operations import OPS, rows_that
 from traces.random_streams import mixed, stream_id, uniforms
-from traces.tables import DELETE, GET, LIST, OPS, PUT, label
+from traces.tables import label
 from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace
 from traces.workload.arrivals import arrival_times
 from traces.workload.distributions import Floats
@@ -74,11 +75,11 @@ def _requests(workload: ClientGroup, seed: int, buckets: str) -> tuple[pa.Table,
         think_s = np.zeros(len(arrival_s))
     count = len(arrival_s)
     op = _operations(workload, seed, count)
-    phase = op == GET if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
+    phase = rows_that(op, "reads") if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
     in_order = _in_order(workload, seed, op)
     bucket, key, size_bytes = _objects(workload, seed, op, in_order, buckets)
     ranges = _ranges(workload, seed, op, size_bytes)
-    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, list(OPS)), bucket, key, size_bytes, *ranges]
+    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, OPS), bucket, key, size_bytes, *ranges]
     columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
     return pa.table(columns, schema=TRACE_SCHEMA), pacing
 
@@ -91,9 +92,8 @@ def _think_times(workload: ClientGroup, seed: int, count: int) -> Floats:
 def _operations(workload: ClientGroup, seed: int, count: int) -> NDArray[np.int32]:
     """Draw the operation of each request as an index into `OPS`."""
     if isinstance(workload.keys, WriteOnceReadOnce):
-        return np.repeat(np.array([PUT, GET], dtype=np.int32), count // 2)
-    mix: dict[str, float] = dict(workload.mix.items())
-    weights = np.cumsum([mix.get(op, 0.0) for op in OPS])
+        return np.repeat(np.array([OPS.index(op) for op in workload.keys.phases], np.int32), count // 2)
+    weights = np.cumsum([workload.mix.get(op, 0.0) for op in OPS])
     draws = uniforms(seed, stream_id("workload/operations"), 0, count) * weights[-1]
     operations: NDArray[np.int32] = np.searchsorted(weights, draws).astype(np.int32)
     return operations
@@ -103,8 +103,8 @@ def _in_order(workload: ClientGroup, seed: int, op: NDArray[np.int32]) -> KeysIn
     """Draw keys with their places among the requests for each object, and replace the operations by those in order."""
     if not isinstance(workload.keys, ReuseKeys):
         return None
-    elsewhere = [LIST, *(OPS.index(name) for name in workload.own_objects)]
-    rows = np.flatnonzero(~np.isin(op, elsewhere))
+    elsewhere = [OPS.index(name) for name in workload.own_objects]
+    rows = np.flatnonzero(rows_that(op, "names_object") & ~np.isin(op, elsewhere))
     in_order = workload.keys.in_order(seed, len(rows))
     if workload.keys.operations is not None:
         op[rows] = _operations_in_order(workload.keys.operations, in_order, seed)
@@ -145,14 +145,14 @@ def _objects(
 
 
 def _chosen(keys: Keys, seed: int, op: NDArray[np.int32], in_order: KeysInOrder | None) -> Indices:
-    """Return the key of each request; LISTs, which have no place in an order, take the key of the request before."""
+    """Return the key of each request; one that names a path has no place in an order: it takes the key before it."""
     if in_order is not None:
-        named = np.cumsum(op != LIST) - 1
+        named = np.cumsum(rows_that(op, "names_object")) - 1
         return in_order.key[np.maximum(named, 0)] if len(in_order.key) else np.zeros(len(op), np.int64)
     chosen = keys.choose(seed, len(op))
     if not isinstance(keys, WriteOnceReadOnce | ReuseKeys):
-        deletes = op == DELETE  # each has a key of its own, after all others
-        chosen[deletes] = keys.count + np.arange(deletes.sum())
+        removals = rows_that(op, "removes")  # each has a key of its own, after all others
+        chosen[removals] = keys.count + np.arange(removals.sum())
     return chosen
 
 
@@ -167,7 +167,7 @@ def _named(
         size = sizes.quantile(_draws_at(seed, "workload/sizes", distinct))
     drawn = np.rint(size).astype(np.int64)
     place = _draws_at(seed, "workload/buckets", distinct)[index]
-    lists = op == LIST
+    lists = ~rows_that(op, "names_object")
     prefixes, prefix = np.unique(chosen[lists] // PAGE, return_inverse=True)
     index[lists] = len(distinct) + prefix
     names = [f"object-{k:010d}" for k in distinct.tolist()] + [f"object-{p:07d}" for p in prefixes.tolist()]
@@ -179,7 +179,7 @@ def _ranges(workload: ClientGroup, seed: int, op: NDArray[np.int32], size_bytes:
     ranges, count = workload.ranges, len(op)
     if ranges is None:
         return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
-    ranged = (op == GET) & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.fraction)
+    ranged = rows_that(op, "reads") & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.fraction)
     drawn = ranges.size.quantile(uniforms(seed, stream_id("workload/ranges/size"), 0, count))
     length = np.minimum(np.rint(drawn).astype(np.int64), size_bytes)
     place = uniforms(seed, stream_id("workload/ranges/start"), 0, count)

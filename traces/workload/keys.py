@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,9 @@ class WriteOnceReadOnce(Strict):
 
     This is the access pattern of s3bench. `operations` is the number of keys, of PUTs and of GETs.
     """
+
+    phases: ClassVar[tuple[str, str]] = ("PUT", "GET")
+    """The operation of the first half of the requests, and of the second."""
 
     kind: Literal["write_once_read_once"] = Field(
         "write_once_read_once",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from traces.field_notes import Basis, Unit
+from traces.operations import ObjectOp
 from traces.random_streams import stream_id, uniforms
 from traces.units import Fraction, Weight
 from traces.workload.distributions import Floats, Strict
@@ -111,16 +112,16 @@ def _between(u: Floats, least: int, most: int, exponent: float) -> Indices:
 class OperationsInOrder(Strict):
     """Weights of the operations by the place of a request among those for the same object."""
 
-    only: dict[Literal["GET", "PUT", "HEAD", "DELETE"], Weight] = Field(
+    only: dict[ObjectOp, Weight] = Field(
         {}, description="Operations on objects that are requested once; absent: those of `first`."
     )
-    first: dict[Literal["GET", "PUT", "HEAD", "DELETE"], Weight] = Field(
+    first: dict[ObjectOp, Weight] = Field(
         description="Operation of the first request for an object, such as the PUT that creates it."
     )
-    middle: dict[Literal["GET", "PUT", "HEAD", "DELETE"], Weight] = Field(
+    middle: dict[ObjectOp, Weight] = Field(
         description="Operations of the requests between the first and the last one for an object."
     )
-    last: dict[Literal["GET", "PUT", "HEAD", "DELETE"], Weight] = Field(
+    last: dict[ObjectOp, Weight] = Field(
         {}, description="Operation of the last request for an object; absent: those of `middle`."
     )
 

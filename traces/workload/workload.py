@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from traces.errors import InputError
+from traces.operations import OPS, KeepingOp, Op, ops_that
 from traces.spec_file import BareKind, load_mapping, override, validated
 from traces.units import Fraction, PerSecond, Seconds, Weight, parse_seconds
 from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
@@ -19,8 +20,6 @@ from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceRea
 from traces.workload.loops import OF_LOOP
 from traces.workload.reuse import ReuseKeys
 from traces.workload.sizes import FixedSize, SizeDistribution
-
-Op = Literal["GET", "PUT", "HEAD", "DELETE", "LIST"]
 
 
 def _group_name(name: str) -> str:
@@ -91,7 +90,7 @@ class ClientGroup(Strict):
         "its own, so that no other request misses it.",
     )
     keys: Keys = Field(UniformKeys(), description="Key popularity: which keys the requests name.")
-    own_objects: dict[Literal["GET", "PUT", "HEAD"], Objects] = Field(
+    own_objects: dict[KeepingOp, Objects] = Field(
         {},
         description="Objects used by one operation only, for example PUTs that never overwrite what GETs read; the "
         "other operations share the objects of `keys` and `object_size`.",
@@ -127,20 +126,20 @@ class ClientGroup(Strict):
     @property
     def ops_of_part(self) -> list[Op]:
         """The operations with a weight, and both of a write and a read phase."""
-        phases = ("PUT", "GET") if isinstance(self.keys, WriteOnceReadOnce) else ()
-        return [op for op in get_args(Op) if op in phases or self.mix.get(op)]
+        phases = self.keys.phases if isinstance(self.keys, WriteOnceReadOnce) else ()
+        return [op for op in OPS if op in phases or self.mix.get(op)]
 
     def _check_operations_in_order(self) -> None:
         keys = self.keys
         if not isinstance(keys, ReuseKeys):
             return
         if keys.operations is None:
-            if self.mix.get("DELETE"):
+            if any(self.mix.get(op) for op in ops_that("removes")):
                 raise ValueError("keys: reuse with DELETEs needs operations, which say when an object is deleted")
             return
         named = {op for place in range(4) for op, weight in keys.operations.at(place).items() if weight}
         for op in sorted(named):
-            if not self.mix.get(op):  # type: ignore[call-overload]
+            if not self.mix.get(op):
                 raise ValueError(f"keys.operations: {op} has no weight in mix; give it one")
             if op in self.own_objects:
                 raise ValueError(f"keys.operations: {op} has own_objects, so it is not an operation on these keys")
@@ -150,7 +149,7 @@ class ClientGroup(Strict):
             raise ValueError("keys: write_once_read_once reads after all writes: it needs a closed loop, without rate")
         if self.operations is None or self.duration is not None:
             raise ValueError("keys: write_once_read_once ends after the last read: give operations and no duration")
-        if self.mix != {"GET": 1.0}:
+        if self.mix != type(self).model_fields["mix"].default:
             raise ValueError("keys: write_once_read_once issues PUTs and GETs only: give no mix")
         if self.own_objects:
             raise ValueError("keys: write_once_read_once reads the objects it wrote: give no own_objects")
@@ -203,7 +202,7 @@ class Workload(ClientGroup):
     def ops(self) -> list[Op]:
         """The operations that may be requested."""
         found = {op for part in self.parts.values() for op in part.ops_of_part}
-        return [op for op in get_args(Op) if op in found]
+        return [op for op in OPS if op in found]
 
     @property
     def subjects(self) -> list[str]:

@@ -19,14 +19,13 @@ import scipy
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
-from models.network.route import Route
 from models.network.service_demand import ServiceDemand
 from models.spec_values import fit_at, sections_of, value_at, with_values
 from models.store import Spec, compile_spec, store_of
 from sim.analysis.service_demands import mean_demands
 from traces.fit_bounds import Fit
+from traces.operations import OPS, ops_that
 from traces.statistics.summary import Floats, quantiles, summarise
-from traces.tables import OPS
 from traces.trace import Trace
 from validate.calibration.parameters import Parameter
 from validate.compare.measured import Measured
@@ -103,7 +102,7 @@ def _measured_sums(m: Measured) -> Floats:
 
 def _no_contention_s(network: Network, requests: Requests, sample: Trace, m: Measured) -> list[float]:
     """Return the mean no-contention latency of each operation with successful requests."""
-    routes = tuple(Route(r.name, r.stages, r.priority, NO_POLICY) for r in network.routes)
+    routes = tuple(replace(r, policy=NO_POLICY) for r in network.routes)
     demands = mean_demands(replace(network, routes=routes, scenario=()), requests)
     result = []
     for op in m.succeeded:
@@ -176,7 +175,7 @@ def slow_mode(samples: Floats) -> tuple[float, float]:
 def _requested_by(path: str, op: str) -> bool:
     """Whether a demand belongs to an operation: by its name in the path, else as a read or a write."""
     named = [part for part in path.split(".") if part in OPS]
-    return op in named if named else (op in ("PUT", "DELETE")) == (".read." not in path)
+    return op in named if named else (op in ops_that("changes")) == (".read." not in path)
 
 
 def _demands_of(spec: Spec, path: str) -> list[ServiceDemand]:
@@ -212,10 +211,11 @@ def _size_break(spec: Spec, measured: Sequence[Measured]) -> list[str]:
         return []
     limit = inline_limit_bytes(spec)
     beyond_s: dict[int, list[float]] = {}
-    for m in (m for m in measured if _single_client(m) and list(m.succeeded) == ["PUT"] and len(m.cpu_s) == 2):
+    for m in (m for m in measured if _single_client(m) and len(m.succeeded) == 1 and len(m.cpu_s) == 2):
+        ((op, latency_s),) = m.succeeded.items()
         sizes = np.unique(m.run.column("size_bytes"))
-        if len(sizes) == 1:
-            median_s = float(np.median(m.succeeded["PUT"]))
+        if op in ops_that("creates") and len(sizes) == 1:
+            median_s = float(np.median(latency_s))
             beyond_s.setdefault(int(sizes[0]), []).append(median_s - sum(m.cpu_s.values()))
     ordered = [(size, float(np.median(several))) for size, several in sorted(beyond_s.items())]
     steps = [(b[1] - a[1], a[0], b[0]) for a, b in itertools.pairwise(ordered)]

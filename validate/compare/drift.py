@@ -21,10 +21,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.operations import OPS
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
 from traces.statistics.summary import Floats, latencies, ops_of
-from traces.tables import OPS
 
 _BLOCKS = 20
 _IN_BLOCK = 5  # requests at least

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from traces.errors import InputError
+from traces.operations import OPERATIONS, OPS
 from traces.run import Run
 from traces.statistics.summary import Floats
-from traces.tables import OPS
 
 IN_RUN = "server_trace.jsonl"
 """The file name of a server trace in the folder of its Run."""
@@ -62,7 +62,7 @@ def read_server_trace(path: Path) -> list[Handled]:
         found += [
             Handled(OPS[op], bucket, key, time_ns * 1e-9, latency_ns * 1e-9)
             for op, bucket, key, time_ns, latency_ns in zip(*(records[name].to_pylist() for name in names), strict=True)
-            if OPS[op] != "LIST" and latency_ns is not None
+            if OPERATIONS[op].names_object and latency_ns is not None
         ]
     return found
 

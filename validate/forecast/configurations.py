@@ -16,9 +16,9 @@ import scipy
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.operations import OPS
 from traces.run import Run
 from traces.statistics.summary import Floats
-from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.units import binary_size
 from validate.replay.recorded_faults import same_faults

@@ -16,10 +16,10 @@ from models.store import Spec
 from sim.replication.replicate import seed_of
 from sim.replication.summaries import CONFIDENCE, Figure, Replication, Replications
 from sim.simulate import simulate
+from traces.operations import OPS
 from traces.run import Run
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
-from traces.tables import OPS
 from validate.compare.compare import comparable_quantiles, distances
 from validate.compare.measured import Measured
 from validate.replay.recorded_faults import with_faults

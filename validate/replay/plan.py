@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from models.client_policy import ClientPolicies
 from models.multipart import MOST_PART_BYTES, Multipart
 from models.network.retry_policy import Policy
 from traces.errors import InputError
-from traces.tables import LIST, OPS, PUT
+from traces.operations import OPS, S3, ops_that, rows_that
 from traces.trace import Trace, refuse_mixed
-from traces.workload.workload import Op
 from validate.replay.buckets import StoredObject
 from validate.s3.clients import DATA_PATHS, uncancellable, unsendable
 
@@ -77,7 +76,7 @@ class Options:
 
     def policy_of(self) -> dict[str, Policy]:
         """Return the policy of each operation."""
-        return {op: self.policies.policy(op) for op in get_args(Op)}
+        return {op: self.policies.policy(op) for op in S3}
 
     @property
     def hedges(self) -> bool:
@@ -134,7 +133,7 @@ class Plan:
             "preload_objects": len(self.preload),
             "preload_bytes": sum(o.size_bytes for o in self.preload),
             "requests": {op: counts[op] for op in OPS if counts[op]},
-            "put_bytes": int(trace.transfer_bytes[in_time & (trace.op == PUT)].sum()),
+            "put_bytes": int(trace.transfer_bytes[in_time & rows_that(trace.op, "writes")].sum()),
             "duration_s": float(trace.arrival_s[in_time].max(initial=0)) / self.options.speed if open_loop else limit_s,
             "pacing": trace.pacing.known(),
             "speed": self.options.speed,
@@ -151,12 +150,15 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     read could overtake the write before it.
 
     Raises:
-        InputError: the trace is empty, has too many clients or too few for the processes, an object is too large, or a
-            key cannot be sent on the chosen data path.
+        InputError: the trace is empty, has operations other than those of S3, has too many clients or too few for the
+            processes, an object is too large, or a key cannot be sent on the chosen data path.
     """
     if not len(trace):
         raise InputError("the trace has no requests")
     refuse_mixed(trace, "a replay")
+    unknown = [OPS[i] for i in np.unique(trace.op).tolist() if OPS[i] not in S3]
+    if unknown:
+        raise InputError(f"the trace has {', '.join(unknown)}; a replay issues {', '.join(S3)}")
     if trace.pacing.loop == "closed":
         if options.speed != 1:
             raise InputError("speed is for open loops; the speed of a closed loop follows from the store's responses")
@@ -173,8 +175,9 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     written: dict[str, set[str]] = {}
     there: dict[tuple[str, str], int] = {}  # the phase since which an object exists
     multipart, sizes = options.multipart, trace.size_bytes
+    on_object, on_objects, creating = rows_that(trace.op, "names_object"), ops_that("names_object"), ops_that("creates")
     try:
-        parts = multipart.parts(np.where(trace.op == LIST, 0, sizes))
+        parts = multipart.parts(np.where(on_object, sizes, 0))
     except ValueError as error:
         raise InputError(str(error)) from error
     phases = trace.phase.tolist()
@@ -182,15 +185,15 @@ def plan_of(trace: Trace, options: Options) -> Plan:
         if reason := unsendable(options.data_path, op, key):
             raise InputError(f"row {row}: {op} of key {key!r}: {reason}; the data path boto3 takes any key")
         keys = written.setdefault(bucket, set())
-        if op == "LIST":
+        if op not in on_objects:
             continue
-        if op == "PUT":
+        if op in creating:
             there.setdefault((bucket, key), phase)
         elif there.get((bucket, key), phase) >= phase:
             preload.append(StoredObject(bucket, key, size))
             there[bucket, key] = -1
         keys.add(key)
-    pieces = np.where(trace.op == LIST, 0, np.where(parts > 0, multipart.part_size, sizes))
+    pieces = np.where(on_object, np.where(parts > 0, multipart.part_size, sizes), 0)
     return Plan(trace, options, list(written), preload, int(pieces.max()), bool(parts.any()), written)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from traces.errors import InputError
+from traces.operations import ops_that
 from validate.s3.account import Account, DataPath
 from validate.s3.boto3_client import Boto3Path
 from validate.s3.obstore_client import ObstorePath
@@ -43,7 +44,7 @@ def unsendable(data_path: str, op: str, key: str) -> str | None:
     obstore treats keys as paths: it drops slashes at the ends, and refuses empty and dot segments and control
     characters.
     """
-    if data_path != "obstore" or op == "LIST":
+    if data_path != "obstore" or op not in ops_that("names_object"):
         return None
     if any(part in ("", ".", "..") for part in key.split("/")) or re.search(r"[\x00-\x1f\x7f]", key):
         return "obstore refuses keys with empty or dot segments, or control characters"

@@ -19,7 +19,7 @@ from sim.analysis.bounds import bounds
 from sim.analysis.product_form import closed_means, open_means
 from sim.analysis.service_demands import Demands, mean_demands
 from traces.errors import InputError
-from traces.tables import OPS
+from traces.operations import OPS
 from traces.trace import Trace
 from traces.units import parse_bytes
 from traces.workload.generate import generate

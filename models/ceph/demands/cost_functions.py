@@ -25,9 +25,9 @@ from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, memtable_f
 from models.ceph.spec import CephSpec
 from models.devices.devices import Device
 from models.network.service_demand import ServiceDemand
+from traces.operations import Op
 from traces.workload.distributions import Lognormal
 from traces.workload.generate import PAGE
-from traces.workload.workload import Op
 
 NOTHING = ServiceDemand()
 

@@ -16,7 +16,7 @@ from models.ceph.spec import CephSpec
 from models.devices.devices import Device
 from models.devices.waiting import waiting_accesses
 from models.network.placement import key_hashes
-from traces.tables import GET, PUT
+from traces.operations import GET, PUT
 from traces.trace import Trace
 
 

@@ -6,12 +6,9 @@ from collections.abc import Collection
 
 from models.ceph.spec import CephSpec
 from models.network.service_demand import ServiceDemand
-from traces.workload.workload import Op
+from traces.operations import Op, ops_that
 
 NOTHING = ServiceDemand()
-
-_READS: set[Op] = {"GET", "HEAD", "LIST"}
-_WRITES: set[Op] = {"PUT", "DELETE"}
 
 
 def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
@@ -20,9 +17,9 @@ def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | No
     found["network.latency"] = ServiceDemand(constant=spec.network.latency)
     if spec.access.via_gateways:
         found |= {f"gateways.cpu.{op}": spec.gateways.cpu.get(op, NOTHING) for op in ops}
-    if _READS & set(ops):
+    if set(ops) - set(ops_that("changes")):
         found["osd.read"] = spec.osd.read
-    if _WRITES & set(ops):
+    if set(ops) & set(ops_that("changes")):
         found["osd.write"] = spec.osd.write
     return {**found}
 
@@ -30,7 +27,8 @@ def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | No
 def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec and these operations."""
     is_bluestore = spec.osd.backend == "bluestore"
-    has_reads, has_writes = _READS & set(ops), _WRITES & set(ops)
+    changing = set(ops_that("changes"))
+    has_reads, has_writes = set(ops) - changing, set(ops) & changing
     without_effect = {
         "gateways": not spec.access.via_gateways,
         "proxy": not spec.access.via_gateways,

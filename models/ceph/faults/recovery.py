@@ -20,6 +20,7 @@ from models.ceph.mechanisms.releases import Release, default, since
 from models.ceph.placement_rows import Rows
 from models.ceph.spec import CephSpec
 from models.faults import Slowdown
+from traces.operations import ops_that
 
 _RECOVERY_SLEEP_S = {"hdd": 0.1, "hybrid": 0.025, "ssd": 0.0}
 """osd_recovery_sleep_hdd, _hybrid, _ssd (src/common/options/osd.yaml.in); before mclock."""
@@ -54,7 +55,7 @@ def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:
     per_s = 0.0
     for part in spec.workload.parts.values():
         weights = sum(part.mix.values())
-        per_s += (part.rate or 0.0) * sum(part.mix.get(op, 0.0) for op in ("PUT", "DELETE")) / weights
+        per_s += (part.rate or 0.0) * sum(part.mix.get(op, 0.0) for op in ops_that("changes")) / weights
     return per_s * (fault.back_at - fault.at)
 
 

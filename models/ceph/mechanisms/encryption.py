@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from traces.workload.workload import Op
+from traces.operations import Op
 
 
 @dataclass(frozen=True)

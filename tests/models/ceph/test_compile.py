@@ -36,7 +36,7 @@ from tests.ceph_clusters import (
 from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
 from traces.errors import InputError
-from traces.tables import GET
+from traces.operations import GET
 from traces.workload.generate import generate
 
 MIB = 1 << 20

@@ -13,7 +13,7 @@ from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.models.minio.test_cluster import CPU_S, LATENCY_S, META_READ_S, MIB, READ_BYTE_S, READ_S, cluster, ran
 from tests.small_traces import trace_of
-from traces.workload.workload import Op
+from traces.operations import Op
 
 LARGE = {"page_cache": {"size": "1GiB"}}
 

@@ -17,11 +17,11 @@ from traces.fitting.closed_loop import find_loop, fit_shape
 from traces.fitting.similarity import comparable_trace, compare_figures
 from traces.fitting.sizes import fit_sizes, ks_distance
 from traces.fitting.workload import Fitted, fit_workload
+from traces.operations import OPS
 from traces.random_streams import uniforms
 from traces.run import Run, read_trace_or_run, trace_of_run
 from traces.spec_file import validated
 from traces.statistics.characteristics import figures
-from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep, arrival_times
 from traces.workload.distributions import Gamma

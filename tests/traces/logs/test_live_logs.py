@@ -11,7 +11,7 @@ from models.store import load_spec
 from sim.simulate import simulate
 from tests.paths import EXAMPLES, ROOT
 from traces.logs.importing import import_logs
-from traces.tables import OPS
+from traces.operations import OPS
 from traces.trace import Trace
 from traces.transform.edit import cut
 from validate.compare.compare import compare

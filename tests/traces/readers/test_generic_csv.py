@@ -13,12 +13,12 @@ from tests.small_traces import reads
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
 from traces.logs.importing import import_logs
+from traces.operations import OPS
 from traces.readers.formats import detect
 from traces.readers.records import RECORDS
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
 from traces.readers.tools.generic_csv import FORMAT, csv_format
-from traces.tables import OPS
 from traces.trace import Trace
 
 SECOND = 10**9

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
 from traces.logs.import_report import ImportReport
+from traces.operations import OPS
 from traces.readers.formats import Format
 from traces.readers.records import RECORDS
 from traces.readers.source import Source
 from traces.readers.stores import minio_audit, minio_trace
-from traces.tables import OPS
 
 
 def read(format: Format, path: Path) -> tuple[list[dict], ImportReport]:

@@ -9,12 +9,12 @@ import pytest
 from tests.paths import SAMPLES
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
+from traces.operations import OPS
 from traces.readers.formats import Head
 from traces.readers.records import RECORDS
 from traces.readers.source import BLOCK_LINES, Source
 from traces.readers.stores import juicefs, s3_access_log
 from traces.readers.tools import ibm_object_store, libcachesim_csv, oracle_general, time_id_size, twitter_cache_trace
-from traces.tables import OPS
 
 NO_OBJECT = "not an operation on an object or a listing"
 PROCESS = "[uid:0,gid:0,pid:77]"

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
 from traces.logs.import_report import ImportReport
+from traces.operations import OPS
 from traces.readers import json_objects, source
 from traces.readers.formats import detect
 from traces.readers.records import RECORDS
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
 from traces.readers.stores import rgw_beast_log, rgw_ops_log, swift_proxy_log
-from traces.tables import OPS
 
 READERS = {
     "rgw-ops-log.json": rgw_ops_log.FORMAT,

@@ -11,12 +11,12 @@ import pytest
 from tests.paths import SAMPLES
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
+from traces.operations import OPS
 from traces.readers.formats import Head, detect
 from traces.readers.records import RECORDS
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
 from traces.readers.stores import athena, s3_access_log
-from traces.tables import OPS
 
 NO_OBJECT = "not an operation on an object or a listing"
 

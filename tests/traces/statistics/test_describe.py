@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from traces.operations import OPS
 from traces.spec_file import validated
 from traces.statistics.describe import WINDOWS, describe
-from traces.tables import OPS
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from traces.workload.generate import generate
 from traces.workload.workload import Workload

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from traces.operations import OPS
 from traces.spec_file import validated
-from traces.tables import OPS
 from traces.trace import Pacing, Trace
 from traces.workload.generate import CYCLE, PAGE, generate
 from traces.workload.workload import Workload

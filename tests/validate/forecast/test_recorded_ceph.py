@@ -8,8 +8,8 @@ import pytest
 from models.store import load_spec
 from sim.simulate import simulate
 from tests.paths import EXAMPLES
+from traces.operations import OPS
 from traces.run import Run
-from traces.tables import OPS
 from validate.replay.recorded_faults import recorded_faults, with_faults
 from validate.replay.recorded_policies import as_recorded, recorded_policies
 

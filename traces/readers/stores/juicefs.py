@@ -19,11 +19,11 @@ import re
 
 import polars as pl
 
+from traces.operations import DELETE, GET, HEAD, LIST, PUT
 from traces.readers.expressions import decimal, matches, number, operation
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.layout import Layout, leave_out, refuse
 from traces.readers.records import NO_OBJECT
-from traces.tables import DELETE, GET, HEAD, LIST, PUT
 
 _OPERATIONS = {
     **dict.fromkeys(("read", "Read", "Pread"), "GET"),

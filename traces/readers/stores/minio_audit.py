@@ -15,6 +15,7 @@ from functools import partial
 import polars as pl
 import pyarrow as pa
 
+from traces.operations import DELETE, LIST
 from traces.readers.blocks import by_block
 from traces.readers.expressions import iso_time, number, operation
 from traces.readers.formats import Format, Head
@@ -24,7 +25,6 @@ from traces.readers.json_rows import AGGREGATIONS, HITS, json_fields
 from traces.readers.layout import Layout, join, leave_out, parser, refuse
 from traces.readers.records import NO_OBJECT, NO_OBJECT_NAMED, SEVERAL_OBJECTS
 from traces.readers.stores import minio_request as minio
-from traces.tables import DELETE, LIST
 
 _API = pa.struct([
     *minio.texts("name", "bucket", "object"),

@@ -15,11 +15,11 @@ from collections.abc import Iterable
 import polars as pl
 import pyarrow as pa
 
+from traces.operations import GET, HEAD, LIST, PUT
 from traces.readers.expressions import number
 from traces.readers.http_requests import is_error
 from traces.readers.layout import Verdict, refuse
 from traces.readers.operations import API_OPERATIONS
-from traces.tables import GET, HEAD, LIST, PUT
 
 HANDLERS = {
     **API_OPERATIONS,

@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote
 import polars as pl
 import pyarrow as pa
 
+from traces.operations import LIST
 from traces.readers.blocks import by_block
 from traces.readers.expressions import by_batch, iso_time, operation
 from traces.readers.formats import Format, Head
@@ -28,7 +29,6 @@ from traces.readers.json_rows import json_fields
 from traces.readers.layout import Layout, join, leave_out, parser, refuse
 from traces.readers.records import NO_OBJECT, NO_OBJECT_NAMED, SEVERAL_OBJECTS
 from traces.readers.stores import minio_request as minio
-from traces.tables import LIST
 
 _SCHEMA = pa.schema({
     **{name: pa.string() for name in ("time", "api", "path", "query", "client")},

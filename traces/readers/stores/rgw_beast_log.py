@@ -25,6 +25,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from traces.operations import GET, LIST, PUT
 from traces.readers.blocks import by_block
 from traces.readers.expressions import clf_time, iso_time, matches, number, seconds, text_or_null
 from traces.readers.formats import Format, Head
@@ -41,7 +42,6 @@ from traces.readers.http_requests import (
 )
 from traces.readers.layout import Layout, if_invalid, join, leave_out, parser, refuse
 from traces.readers.source import Lines, Source
-from traces.tables import GET, LIST, PUT
 
 # At most eight groups, and no ambiguity: then the first pattern is matched several times as fast.
 _STAMP = r"(?:debug )?[0-9-]{10}[T ][0-9:.+-]+ [0-9a-f]+ +-?[0-9]+"

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 import polars as pl
 import pyarrow as pa
 
+from traces.operations import DELETE, GET, HEAD, LIST, PUT
 from traces.readers.blocks import by_block
 from traces.readers.expressions import iso_time, operation, text_or_null, unescaped
 from traces.readers.formats import Format, Head
@@ -31,7 +32,6 @@ from traces.readers.layout import Layout, join, leave_out, nothing, parser, refu
 from traces.readers.operations import RGW_OPERATIONS
 from traces.readers.records import LONGEST_NS, NO_OBJECT, NO_OBJECT_NAMED, SEVERAL_OBJECTS
 from traces.readers.source import Lines, Source
-from traces.tables import DELETE, GET, HEAD, LIST, PUT
 
 _TEXTS = ("bucket", "object", "time", "remote_addr", "operation", "uri", "http_status", "error_code")
 _BYTES = ("bytes_sent", "bytes_received", "object_size")

@@ -18,12 +18,12 @@ import re
 
 import polars as pl
 
+from traces.operations import GET, HEAD, LIST, PUT
 from traces.readers.expressions import clf_time, matches, number, operation, text_or_null, unescaped
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.http_requests import http_status, is_error, prefix, without_body
 from traces.readers.layout import Layout, if_invalid, join, leave_out, refuse
 from traces.readers.operations import BUCKET_LOG_OPERATIONS, S3_LOG_OPERATIONS
-from traces.tables import GET, HEAD, LIST, PUT
 
 _UPTO_TURN_AROUND = (
     r"^[^ ]+ (?<bucket>[^ ]+) \[(?<time>[^\]]+)\] (?<remote>[^ ]+) [^ ]+ [^ ]+ (?<operation>[^ ]+) "

@@ -13,6 +13,7 @@ import re
 
 import polars as pl
 
+from traces.operations import GET, LIST, PUT
 from traces.readers.expressions import decimal, matches, number, seconds, text_or_null, unescaped
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.http_requests import (
@@ -26,7 +27,6 @@ from traces.readers.http_requests import (
     without_body,
 )
 from traces.readers.layout import Layout, if_invalid, leave_out, nothing, refuse
-from traces.tables import GET, LIST, PUT
 
 _DATE = r"\d\d/\w{3}/\d{4}/\d\d/\d\d/\d\d"
 _FIELDS = (

@@ -19,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from traces.logs.import_report import ImportReport
+from traces.operations import GET, LIST, PUT
 from traces.readers.blocks import by_block
 from traces.readers.expressions import iso_time, operation
 from traces.readers.formats import Format, Head
@@ -27,7 +28,6 @@ from traces.readers.layout import Layout, leave_out, records_of, refuse, request
 from traces.readers.operations import API_OPERATIONS
 from traces.readers.records import NO_OBJECT, Parsed
 from traces.readers.source import Lines, Source
-from traces.tables import GET, LIST, PUT
 
 _SCHEMA = pa.schema({
     **{name: pa.string() for name in ("date", "op_name", "entry_name")},

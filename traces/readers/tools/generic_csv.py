@@ -43,16 +43,16 @@ import pyarrow as pa
 
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
+from traces.operations import LIST, OPS
 from traces.readers.blocks import by_block, without_header
 from traces.readers.delimited import UNCLOSED, delimited, delimiter_of, field, header_line, names_in, spaced, too_few
 from traces.readers.expressions import clf_time, decimal, iso_time, matches, number, operation
 from traces.readers.formats import Format, Head
 from traces.readers.layout import Layout, Verdict, if_invalid, leave_out, parser, refuse
-from traces.readers.operations import ANY_OPERATION
+from traces.readers.operations import any_operation
 from traces.readers.parquet_rows import MAGIC, column_names, row_blocks, texts_of
 from traces.readers.records import FIRST_ERROR, LAST_STATUS, NO_OBJECT
 from traces.readers.source import Source
-from traces.tables import LIST
 from traces.trace import CSV_MARK
 
 CSV = "csv"
@@ -118,8 +118,8 @@ def columns_of(mapping: Mapping[str, str]) -> dict[str, Column]:
     if len({type(column.place) for column in columns.values() if column.place is not None}) > 1:
         raise InputError("columns: give either all numbers (without a header line) or all names of the header line")
     op = columns.setdefault("op", Column(None, constant="GET"))
-    if op.place is None and op.constant.lower() not in ANY_OPERATION:
-        raise InputError(f"columns: the operation {op.constant!r} is unknown; allowed are GET, PUT, HEAD, DELETE, LIST")
+    if op.place is None and op.constant.lower() not in any_operation():
+        raise InputError(f"columns: the operation {op.constant!r} is unknown; allowed are {', '.join(OPS)}")
     return columns
 
 
@@ -264,7 +264,7 @@ def _layout(columns: Mapping[str, Column], fields: Mapping[str, pl.Expr], first:
             {
                 "stamp": times,
                 **durations,
-                "op_": operation(pl.col("op").str.to_lowercase(), ANY_OPERATION),
+                "op_": operation(pl.col("op").str.to_lowercase(), any_operation()),
                 "status_": number(pl.col("status")),
                 **{f"{name}_bytes": number(pl.col(name)) for name in _BYTES},
             },

@@ -12,10 +12,10 @@ import re
 
 import polars as pl
 
+from traces.operations import GET
 from traces.readers.expressions import decimal, matches, number, operation
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.layout import Layout, if_invalid, refuse
-from traces.tables import GET
 
 _LINE = re.compile(r"\d+ REST\.[A-Z_]+\.[A-Z_]+ [0-9A-Fa-f]+(?: \d+(?: \d+ -?\d+)?)? ?$")
 _OPERATIONS = {f"REST.{op}.OBJECT": op for op in ("GET", "PUT", "HEAD", "DELETE")}

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
+from traces.operations import GET
 from traces.readers.blocks import by_block, without_header
 from traces.readers.delimited import delimited, delimiter_of, field, header_line, too_few
 from traces.readers.expressions import decimal, number, operation
@@ -24,7 +25,6 @@ from traces.readers.layout import Layout, leave_out, parser, refuse
 from traces.readers.operations import CACHE_OPERATIONS
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Source
-from traces.tables import GET
 
 _KNOWN = {
     "time": ("time", "clock_time", "real_time", "timestamp"),

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from traces.operations import GET
 from traces.readers.blocks import by_block
 from traces.readers.formats import Format, Head
 from traces.readers.layout import Layout, parser, refuse
 from traces.readers.source import Lines, Source
-from traces.tables import GET
 
 RECORD = np.dtype([("time_s", "<u4"), ("object", "<u8"), ("size_bytes", "<u4"), ("next", "<i8")])
 """A record."""

@@ -10,10 +10,10 @@ import re
 
 import polars as pl
 
+from traces.operations import GET
 from traces.readers.expressions import decimal, matches, number
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.layout import Layout, refuse
-from traces.tables import GET
 
 _LINE = re.compile(r"\d+(?:\.\d+)?[ \t]+\d+[ \t]+\d+(?:[ \t]+\d+)*[ \t]*$")
 

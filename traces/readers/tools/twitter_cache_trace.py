@@ -11,12 +11,12 @@ import re
 
 import polars as pl
 
+from traces.operations import DELETE, GET
 from traces.readers.expressions import decimal, matches, number, operation
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.layout import Layout, leave_out, refuse
 from traces.readers.operations import CACHE_OPERATIONS
 from traces.readers.records import NO_OBJECT
-from traces.tables import DELETE, GET
 
 _LINE = re.compile(rf"\d+(?:\.\d+)?,.*,\d+,\d+,[^,]*,(?:{'|'.join(CACHE_OPERATIONS)}),\d+$")
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
+from traces.operations import DELETE, GET, LIST, PUT
 from traces.readers.blocks import Read, by_block
 from traces.readers.delimited import UNCLOSED, delimited, field, header_line, too_few
 from traces.readers.expressions import iso_time, number, operation
@@ -26,7 +27,6 @@ from traces.readers.formats import Format, Head
 from traces.readers.layout import Divide, Layout, if_invalid, leave_out, parser, refuse
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Lines, Source
-from traces.tables import DELETE, GET, LIST, PUT
 
 NEEDED = ("op", "start", "end", "file")
 _OPTIONAL = ("thread", "client_id", "n_objects", "bytes", "endpoint", "error", "first_byte")

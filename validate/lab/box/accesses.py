@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
+from traces.operations import rows_that
 from traces.run import DRIVE_ACCESS_SCHEMA, Run
 
 _AFTER_S = 0.1
@@ -162,7 +163,8 @@ class _Requests:
     def __init__(self, run: Run):
         self._start_s, self._end_s = run.column("start_s"), run.column("end_s")
         created: Mapping[str, str] = run.info.get("created_buckets") or run.info.get("buckets") or {}
-        names = {column: run.requests.column(column).to_pylist() for column in ("op", "bucket", "key")}
+        on_object = rows_that(run.op, "names_object").tolist()
+        names = {column: run.requests.column(column).to_pylist() for column in ("bucket", "key")}
         self._buckets = {created.get(bucket, bucket): bucket for bucket in names["bucket"]}
         self._of_object: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._lists: dict[str, list[int]] = defaultdict(list)
@@ -170,10 +172,10 @@ class _Requests:
         self._objects: dict[str, _Object | None] = {}
         self._longest_s = float((self._end_s - self._start_s).max()) if len(run) else 0.0
         for row in np.argsort(self._start_s, kind="stable").tolist():
-            if names["op"][row] == "LIST":
-                self._lists[names["bucket"][row]].append(row)
-            else:
+            if on_object[row]:
                 self._of_object[names["bucket"][row], names["key"][row]].append(row)
+            else:
+                self._lists[names["bucket"][row]].append(row)
         # At each instant, how many requests are in progress, and the sum of their rows: the row itself if it is one.
         times = np.concatenate([self._start_s, self._end_s])
         rows = np.arange(len(run))

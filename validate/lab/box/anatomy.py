@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from sim.json_form import NOT_IN_JSON
 from traces.errors import InputError
+from traces.operations import OPERATIONS, OPS, ops_that
 from traces.run import Run
-from traces.tables import OPS
 
 DATA_KINDS = ("read", "write", "fsync")
 """Kinds of accesses that are no metadata operations."""
@@ -179,7 +179,7 @@ def _size_groups(run: Run) -> list[int]:
         of_op = run.op == op
         if len(np.unique(sizes[of_op])) > _MOST_SIZES:
             groups[of_op] = [int(size).bit_length() for size in sizes[of_op]]
-        if OPS[op] == "LIST":
+        if not OPERATIONS[op].names_object:
             groups[of_op] = 0
     result: list[int] = groups.tolist()
     return result
@@ -201,7 +201,7 @@ def _operation(op: str, run: Run, rows: list[int], found: dict[int, _Request], m
     example = requests[usual[len(usual) // 2]]
     return OperationAnatomy(
         op,
-        round(median(run.column("size_bytes")[rows].tolist())) if op != "LIST" else 0,
+        round(median(run.column("size_bytes")[rows].tolist())) if op in ops_that("names_object") else 0,
         len(rows),
         {kind: count / len(rows) for kind, count in sorted(counts.items(), key=_data_first)},
         moved["read"] / len(rows),

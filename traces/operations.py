@@ -1,0 +1,137 @@
+"""The operations that requests perform on a store, and their properties.
+
+Traces, statistics, models of parts that stores share, reports and pages read the properties, and do not tell
+operations apart by name. So a new operation is a declaration here, and nothing else. Which operations a store serves is
+a property of its model (`models.store.Store`); those that a replay issues are those of S3.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.known_names import OneOf
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What one kind of request does.
+
+    Attributes:
+        name: unique; upper case, so that options accept it in any case.
+        direction: of the payload, seen from the client: ``read`` in the response, or ``written`` in the request;
+            None: it has no payload.
+        effect: ``creates`` or replaces the object that it names, ``changes`` or ``removes`` it; None: the store stays
+            as it is.
+        target: ``object``: it names one object; ``path``: a bucket, prefix or directory.
+        is_idempotent: whether a repetition leaves the store as the first request did (RFC 9110, 9.2.2).
+    """
+
+    name: str
+    direction: Literal["read", "written"] | None = None
+    effect: Literal["creates", "changes", "removes"] | None = None
+    target: Literal["object", "path"] = "object"
+    is_idempotent: bool = True
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", self.name):
+            raise ValueError(f"{self.name!r}: an operation's name has upper-case letters, digits and underscores")
+
+    @property
+    def reads(self) -> bool:
+        """Whether the response has the payload."""
+        return self.direction == "read"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the request has the payload."""
+        return self.direction == "written"
+
+    @property
+    def moves_bytes(self) -> bool:
+        """Whether there is a payload."""
+        return self.direction is not None
+
+    @property
+    def creates(self) -> bool:
+        """Whether the object exists afterwards, with the payload as all of its content."""
+        return self.effect == "creates"
+
+    @property
+    def removes(self) -> bool:
+        """Whether the object no longer exists afterwards."""
+        return self.effect == "removes"
+
+    @property
+    def changes(self) -> bool:
+        """Whether the store is another afterwards."""
+        return self.effect is not None
+
+    @property
+    def names_object(self) -> bool:
+        """Whether it names one object."""
+        return self.target == "object"
+
+
+Property = Literal["reads", "writes", "moves_bytes", "creates", "removes", "changes", "names_object", "is_idempotent"]
+
+OPERATIONS: list[Operation] = []
+"""All operations; tables and arrays refer to one by its index here."""
+
+OPS: list[str] = []
+"""Their names, in the same order."""
+
+
+def register(operation: Operation) -> None:
+    """Add an operation.
+
+    Raises:
+        ValueError: there is one of this name.
+    """
+    if operation.name in OPS:
+        raise ValueError(f"there are two operations with the name {operation.name}")
+    OPERATIONS.append(operation)
+    OPS.append(operation.name)
+
+
+def ops_that(has: Property) -> tuple[str, ...]:
+    """Return the names of the operations with a property, in the order of `OPS`."""
+    return tuple(operation.name for operation in OPERATIONS if getattr(operation, has))
+
+
+def rows_that(op: NDArray[np.integer], has: Property) -> NDArray[np.bool_]:
+    """Return whether each request's operation has a property; `op` are indices into `OPS`, same shape."""
+    result: NDArray[np.bool_] = np.array([getattr(operation, has) for operation in OPERATIONS], bool)[op]
+    return result
+
+
+for _operation in (
+    Operation("GET", "read"),
+    Operation("PUT", "written", "creates"),
+    Operation("HEAD"),
+    Operation("DELETE", effect="removes"),
+    Operation("LIST", target="path"),  # its key is the prefix
+):
+    register(_operation)
+
+S3 = tuple(OPS)
+"""The operations of object stores with the protocol of S3."""
+
+GET, PUT, HEAD, DELETE, LIST = map(OPS.index, S3)
+"""Their indices in `OPS`."""
+
+Op = Annotated[str, OneOf(lambda: OPS)]
+"""The name of an operation."""
+
+ObjectOp = Annotated[str, OneOf(lambda: ops_that("names_object"))]
+"""The name of an operation on an object."""
+
+KeepingOp = Annotated[str, OneOf(lambda: [op for op in ops_that("names_object") if op not in ops_that("removes")])]
+"""The name of an operation on an object that exists afterwards."""
+
+S3Op = Annotated[str, OneOf(lambda: S3)]
+"""The name of an operation of S3."""
