@@ -176,6 +176,7 @@ def run(
             seed=seed or 0,
             replications=replications,
             uncertainty=uncertainty,
+            draws=replications,
             workers=workers,
             progress=update,
         )

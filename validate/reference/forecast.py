@@ -32,6 +32,12 @@ RANGE = (0.05, 0.95)
 _REPLICATIONS = 20
 """Number of simulations per row of a store that is not settled."""
 
+_DRAWS = 20
+"""Number of draws of the values that are not known."""
+
+_DRAWN_REQUESTS = 200_000
+"""A draw simulates at most this many requests, because unknown values move figures more than the rest of a run."""
+
 LEAST = 1e-12
 """Anything less counts as this, so that every logarithm is finite."""
 
@@ -45,6 +51,7 @@ def forecast(
     seed: int = 0,
     replications: int | None = None,
     uncertainty: float | None = None,
+    draws: int | None = None,
     workers: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
@@ -54,10 +61,10 @@ def forecast(
         case: the rows to predict, with their spec.
         assignments: changes of the spec in addition to each row's settings.
         seed: seed of all simulations.
-        replications: number of simulations per row, with different seeds; None: 20, or one of a settled store. With
-            `uncertainty`, the number of draws (None: 20).
+        replications: number of simulations per row, with different seeds; None: 20, or one of a settled store.
         uncertainty: fraction of the draws of the values that are not known that a band contains; None: no draws. The
             k-th draw of a value is the same in all rows.
+        draws: number of draws, each of a simulation of at most 200,000 requests; None: 20.
         workers: number of processes.
         progress: called with the fraction done.
 
@@ -81,14 +88,14 @@ def forecast(
     """
     if uncertainty is not None and not 0 < uncertainty < 1:
         raise InputError(f"uncertainty is {uncertainty:g}; it must be between 0 and 1, for example 80%")
-    repeated = _REPLICATIONS if replications is None else replications
-    count = 1 if is_steady(case.rows) and (replications is None or uncertainty) else repeated
+    count = replications or (1 if is_steady(case.rows) else _REPLICATIONS)
+    drawn = draws or _DRAWS
     seeds = tuple(seed_of(seed, k) for k in range(count))
     wanted = [Variant(row.assignments, row.op, tuple(row.measured)) for row in case.rows]
     statements = statements_of(case.name) if isinstance(case, Case) else ()
     wanted += [variant for statement in statements for variant in statement.variants.values()]
-    draws = _Draws(seed, 0 if uncertainty is None else repeated)
-    samples, unknowns = _samples(case, wanted, tuple(assignments), seeds, draws, workers, progress)
+    of_values = _Draws(seed, 0 if uncertainty is None else drawn)
+    samples, unknowns = _samples(case, wanted, tuple(assignments), seeds, of_values, workers, progress)
     pairs = [(row, _row_result(row, samples[i].nominal)) for i, row in enumerate(case.rows)]
     found = iter(each.nominal.values for each in samples[len(case.rows) :])
     evaluated = {name for row in case.rows for name in row.evaluated}
@@ -115,7 +122,7 @@ def forecast(
         of_row |= _row_band(row, each.drawn, uncertainty)
     covered = [of_row["covered"][name] for row, of_row in pairs if not row.used_in_fit for name in row.evaluated]
     counts = {"covered": sum(covered), "figures": len(covered)}
-    return result | {"uncertainty": {"level": uncertainty, "draws": repeated, **counts, "unknowns": to_json(unknowns)}}
+    return result | {"uncertainty": {"level": uncertainty, "draws": drawn, **counts, "unknowns": to_json(unknowns)}}
 
 
 def duration_s(spec: Spec, op: str, seed: int) -> float:
@@ -207,7 +214,7 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
     drawn: list[Samples] = [{} for _ in job.wanted]
     for k in range(job.draws.count):
         try:
-            other = unknown.drawn(k, job.draws.count, job.draws.seed)
+            other = _shortened(unknown.drawn(k, job.draws.count, job.draws.seed))
         except InputError:
             continue  # the values do not fit together
         for samples, more in zip(drawn, _simulated(job, other, (seed_of(job.draws.seed, k),)), strict=True):
@@ -216,6 +223,13 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
     if not all(drawn):
         raise InputError(f"{job.source}: no draw of the values that are not known is possible")
     return [_Figures(*pair) for pair in zip(nominal, drawn, strict=True)], unknown.unknowns
+
+
+def _shortened(spec: Spec) -> Spec:
+    workload = spec.workload
+    if (workload.operations or 0) <= _DRAWN_REQUESTS:
+        return spec
+    return spec.model_copy(update={"workload": workload.limited(_DRAWN_REQUESTS)})
 
 
 def _simulated(job: _Job, spec: Spec, seeds: Sequence[int]) -> list[_Sampled]:

@@ -23,6 +23,7 @@ class Settings:
         seed: of all simulations.
         replications: simulations of each row.
         uncertainty: fraction of the draws that a band contains; None: no bands.
+        draws: of the values that are not known, for a band.
         workers: number of processes.
         model: version and commit of the model.
     """
@@ -32,6 +33,7 @@ class Settings:
     uncertainty: float | None
     workers: int
     model: str
+    draws: int = 10
 
 
 def sample_of(case: Case, rows: Sequence[int]) -> UserTable:
@@ -55,6 +57,7 @@ def published_lines(
         seed=settings.seed,
         replications=settings.replications,
         uncertainty=settings.uncertainty,
+        draws=settings.draws,
         workers=settings.workers,
         progress=progress,
     )
@@ -104,7 +107,7 @@ def _row_line(
         simple.figure(simple.bounds, row.op, figure),
         simple.figure(simple.mva, row.op, figure),
         straight,
-        row.measured_s,
+        row.measured.get(DURATION, row.measured_s),
         found["simulated_s"],
         found["doubling"].get(figure),
         **_made(settings),

@@ -34,9 +34,6 @@ from validate.scoreboard.lines import FITTED, KNOWN, Line
 from validate.scoreboard.published import Settings
 from validate.scoreboard.recordings import Recording
 
-DRAWS = 20
-"""Draws of the values that are not known, for a band."""
-
 _QUANTILES = {"latency_p50_ms": 0.5, "latency_p90_ms": 0.9, "latency_p99_ms": 0.99, "latency_p99_9_ms": 0.999}
 _BEYOND = 10
 """A quantile is evaluated if at least this many measured requests lie beyond it."""
@@ -216,9 +213,9 @@ def _bands(job: _Job, spec: Spec, measured: Measured, wanted: _Figures) -> dict[
     if not unknown.unknowns:
         return {}
     drawn: dict[tuple[str, str], list[float]] = {}
-    for k in range(DRAWS):
+    for k in range(settings.draws):
         try:
-            other = _as_measured(unknown.drawn(k, DRAWS, settings.seed), measured)
+            other = _as_measured(unknown.drawn(k, settings.draws, settings.seed), measured)
         except InputError:
             continue  # the values do not fit together
         figures, _, _ = _simulated(other, measured, wanted, seed_of(settings.seed, k))

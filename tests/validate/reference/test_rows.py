@@ -124,7 +124,7 @@ def test_bands_of_a_table(tmp_path):
     table.write_text("clients,used_in_fit,throughput_ops\n8,no,1\n8,yes,1\n1,no,1000\n")
     spec = tmp_path / "store.yaml"
     spec.write_text(yaml.safe_dump(ranged))
-    result = forecast(UserTable.read(spec, ranged, table), uncertainty=0.8, replications=6)
+    result = forecast(UserTable.read(spec, ranged, table), uncertainty=0.8, draws=6)
     low, high = result["rows"][0]["band"]["throughput_ops"]
     assert low < result["rows"][0]["predicted"]["throughput_ops"] < high and high > 1.5 * low
     assert result["uncertainty"]["figures"] == 2  # not the fitted row
@@ -132,6 +132,6 @@ def test_bands_of_a_table(tmp_path):
     assert not result["rows"][0]["covered"]["throughput_ops"]
     # What a row or an assignment sets is known.
     fixed = forecast(
-        UserTable.read(spec, ranged, table), uncertainty=0.8, replications=3, assignments=["hosts.cores.count=2"]
+        UserTable.read(spec, ranged, table), uncertainty=0.8, draws=3, assignments=["hosts.cores.count=2"]
     )
     assert fixed["uncertainty"]["unknowns"] == []
