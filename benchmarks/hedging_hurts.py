@@ -30,7 +30,7 @@ SLOW = SlowMode(base=Exponential(), probability=0.01, factor=20)
 
 def cluster(choice: Choice, policy: Policy) -> Network:
     """Return 8 servers with separate queues; demands have mean 1 s, 1 % of them are 20 times as slow."""
-    servers = tuple(Station(f"server {i}", "server", Discipline.FIFO) for i in range(SERVERS))
+    servers = tuple(Station(f"server {i}", "server", Discipline.FIFO, indices=(i,)) for i in range(SERVERS))
     group = Group(choice, np.arange(SERVERS, dtype=np.int32).reshape(-1, 1))
     visit = Visit(Bound(0), ServiceDemand(constant=1.0, distribution=SLOW))
     return Network(servers, (Route("read", (single(visit),), policy=policy),), groups=(group,))

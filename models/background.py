@@ -101,22 +101,27 @@ def with_background(
 ) -> tuple[Network, Requests]:
     """Return network and requests with a store's background work added; unchanged if there is none.
 
-    Each load gets a route with one visit, and a placement table that lists its target stations. These routes and
-    tables come after all others, so that the random numbers of the requests stay the same.
+    Each load gets a route with one visit, and a placement table that lists its target stations.
 
     Args:
         roles: the role of the stations that each target stands for.
 
     Raises:
-        InputError: the end of a load is not known beforehand, or it has too many operations.
+        InputError: the end of a load is not known beforehand, it has too many operations, or its name is that of work
+            of the store itself.
     """
     if work == BackgroundWork():
         return network, requests
     stations = _scheduled(work, network.stations, roles["drives"])
     routes, tables, background = list(network.routes), list(network.placements), list(requests.background)
+    own = [each.name for each in requests.background]
     for number, load in enumerate(work.loads):
+        if load.name in own:
+            raise InputError(
+                f"background.loads.{number}.name: {load.name!r} is the name of work of the store itself; give another"
+            )
         targets = [k for k, s in enumerate(stations) if s.role == roles[load.target] and not s.discipline.infinite]
-        visit = Visit(Member(len(tables), 0), load.demand)
+        visit = Visit(Member(len(tables), 0, ("target",)), load.demand)
         priority = get_args(ServiceClass).index(load.service_class)
         background.append(_operations(load, number, len(routes), requests))
         routes.append(Route(f"background {load.name}", (single(visit),), priority))

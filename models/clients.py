@@ -129,8 +129,8 @@ class HostStations:
 class ClientStations:
     """The stations of the client machines, and the visits of requests there.
 
-    The stations of the first machine are added at once, those of further ones by `groups`: so that they can come after
-    those of the store, whose random choices depend on their numbers.
+    Attributes:
+        groups: the group that binds a request to its machine, if there are several with stations.
     """
 
     def __init__(
@@ -144,13 +144,13 @@ class ClientStations:
         connections: int = 1,
         queue: float = 0.0,
     ):
-        """Add the stations of the first machine, or use those of the hosts.
+        """Add the stations of the machines, or use those of the hosts.
 
         Args:
             client: the section of the spec.
             add: adds a station and returns its index.
             hosts: the storage hosts, for clients that run on all of them or on some.
-            group: index of the group in `groups`.
+            group: index in the network of the group in `groups`.
             latency: an infinite server for the CPU time of clients without a limited number of cores.
             connections: number of connections that together reach the rate of a client machine's NIC.
             queue: bytes that wait before its links when they are full.
@@ -158,19 +158,13 @@ class ClientStations:
         self._client, self._add, self._latency = client, add, latency
         self._connections, self._queue = connections, queue
         used = [hosts[host] for host in client.hosts_among(len(hosts))] if client.on_storage_hosts else []
-        self._machines = used or [self._machine(0)]
-        self._count = len(used) or client.machines
-        self._at: dict[str, int | Bound] = dict(self._machines[0].parts)
-        if self._count > 1:
+        machines = used or [self._machine(number) for number in range(client.machines)]
+        self._at: dict[str, int | Bound] = dict(machines[0].parts)
+        self.groups: tuple[Group, ...] = ()
+        if len(machines) > 1 and self._at:
             self._at = {name: Bound(group, position) for position, name in enumerate(self._at)}
-
-    def groups(self) -> tuple[Group, ...]:
-        """Add the stations of further machines; return the group that binds a request to its machine, if any."""
-        self._machines += [self._machine(number) for number in range(len(self._machines), self._count)]
-        if self._count == 1 or not self._at:
-            return ()
-        members = [list(machine.parts.values()) for machine in self._machines]
-        return (Group(Choice.CLIENT, np.array(members, np.int32)),)
+            members = [list(machine.parts.values()) for machine in machines]
+            self.groups = (Group(Choice.CLIENT, np.array(members, np.int32), role="client machines"),)
 
     def _machine(self, number: int) -> HostStations:
         """Add the stations of a client machine."""
@@ -178,10 +172,12 @@ class ClientStations:
         name = f"client {number}" if client.machines > 1 else "client"
         cpu = up = down = None
         if client.cores is not None:
-            cpu = self._add(Station(f"{name} cpu", "client cpu", Discipline.SIRO, client.cores.count))
+            cpu = self._add(Station(f"{name} cpu", "client cpu", Discipline.SIRO, client.cores.count, (number,)))
         if client.nic:
             up, down = (
-                self._add(link(f"{name} {way}", "client network", client.nic, self._queue, self._connections))
+                self._add(
+                    link(f"{name} {way}", "client network", (number, way), client.nic, self._queue, self._connections)
+                )
                 for way in ("up", "down")
             )
         return HostStations(cpu, up, down)

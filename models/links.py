@@ -10,9 +10,10 @@ several, with BBR and with CUBIC: one buffer of each.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from models.network.discipline import Discipline
-from models.network.station import Station
+from models.network.station import Indices, Station
 
 QUEUED_BYTES = 1 << 16
 """Bytes of each transfer in the queue before a full link."""
@@ -21,12 +22,15 @@ FIRST_WINDOW_BYTES = 10 * 1448
 """Bytes that a connection sends in its first round trip: 10 segments (RFC 6928)."""
 
 
-def link(name: str, role: str, bytes_per_s: float, queue_bytes: float, connections: int = 1) -> Station:
+def link(
+    name: str, role: str, indices: Indices, bytes_per_s: float, queue_bytes: float, connections: int = 1
+) -> Station:
     """Return the station of a link in one direction, whose rate takes as many connections."""
+    plain = Station(name, role, Discipline.PROCESSOR_SHARING, connections, indices)
     if not queue_bytes or not bytes_per_s:
-        return Station(name, role, Discipline.PROCESSOR_SHARING, connections)
+        return plain
     queue_s, each_s = queue_bytes / bytes_per_s, QUEUED_BYTES / bytes_per_s * connections
-    return Station(name, role, Discipline.PROCESSOR_SHARING, connections, queue_s=queue_s, queued_each_s=each_s)
+    return replace(plain, queue_s=queue_s, queued_each_s=each_s)
 
 
 def acknowledged_rounds(size_bytes: int) -> int:

@@ -56,7 +56,9 @@ class ProxyStations:
         cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores))
         if not proxy.nic:
             return cls(proxy, cpu, None, None)
-        inward, outward = (add(link(f"proxy {way}", "proxy network", proxy.nic, queue)) for way in ("in", "out"))
+        inward, outward = (
+            add(link(f"proxy {way}", "proxy network", (way,), proxy.nic, queue)) for way in ("in", "out")
+        )
         return cls(proxy, cpu, inward, outward)
 
     def request(self, with_body: bool) -> tuple[Visit, ...]:

@@ -101,7 +101,7 @@ def idle_rate_ops(
 def with_works(
     works: Iterable[Work], stations: Sequence[Station], network: Network, requests: Requests
 ) -> tuple[Network, Requests]:
-    """Return network and requests with a cluster's own work added, after all other routes and tables.
+    """Return network and requests with a cluster's own work added.
 
     Args:
         works: whose tables follow those of the network.

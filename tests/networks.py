@@ -53,14 +53,14 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     match discipline:
         case Discipline.GROUP_COMMIT:
             item_s, flush_s = draw(st.sampled_from([(0.0, 0.0), (0.05, 0.0), (0.05, 0.5)]))
-            return Station(name, "journal", discipline, batch_item_s=item_s, flush_s=flush_s)
+            return Station(name, "journal", discipline, 1, (name,), batch_item_s=item_s, flush_s=flush_s)
         case Discipline.GATE:
             poll_s, limit = draw(st.sampled_from([(0.0, 1), (0.5, 2), (1.0, 100)]))
             period_s = draw(st.sampled_from([0.0, 0.0, 0.75])) if not poll_s else 0.0
-            return Station(name, "gate", discipline, poll_s=poll_s, poll_limit=limit, period_s=period_s)
+            return Station(name, "gate", discipline, 1, (name,), poll_s=poll_s, poll_limit=limit, period_s=period_s)
         case Discipline.POOL:
             limit = draw(st.sampled_from([0, 1, 5, UNBOUNDED]))
-            return Station(name, "pool", discipline, servers=draw(st.integers(1, 3)), queue_limit=limit)
+            return Station(name, "pool", discipline, draw(st.integers(1, 3)), (name,), queue_limit=limit)
     weights = tuple(draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in range(CLASSES))
     sets_up = discipline.sets_up and len(disciplines) > len(PLAIN)
     setup_s = draw(st.sampled_from([0.0, 0.25])) if sets_up else 0.0
@@ -71,8 +71,8 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
     queue_s = draw(st.sampled_from([0.0, 0.3, 2.0, math.inf])) if has_queue else 0.0
     queued_each_s = draw(st.sampled_from([0.0, 0.2, math.inf]))
     return Station(
-        name, "server", discipline, servers, setup_s=setup_s, caches=caches, age_bias=age_bias, weights=weights,
-        queue_s=queue_s, queued_each_s=queued_each_s,
+        name, "server", discipline, servers, (name,), setup_s=setup_s, caches=caches, age_bias=age_bias,
+        weights=weights, queue_s=queue_s, queued_each_s=queued_each_s,
     )  # fmt: skip
 
 
@@ -127,12 +127,12 @@ def actions(draw, chosen, groups) -> Action | None:
 
 
 @st.composite
-def balanced(draw, stations: int) -> Group:
+def balanced(draw, stations: int, number: int) -> Group:
     """A group of two positions; its members are stations, or columns of the first placement table."""
     table = draw(st.sampled_from([None, 0]))
     member = st.lists(st.integers(0, stations - 1 if table is None else 1), min_size=2, max_size=2)
     members = np.array(draw(st.lists(member, min_size=1, max_size=4)), np.int32)
-    return Group(draw(st.sampled_from(Choice)), members, table)
+    return Group(draw(st.sampled_from(Choice)), members, table, indices=(number,))
 
 
 def pacings():
@@ -155,7 +155,7 @@ def networks(draw, plain: bool = False) -> Network:
         chosen = paired(chosen, draw(st.booleans()))
     members = st.lists(st.integers(0, count - 1), min_size=2, max_size=2)
     table = np.array(draw(st.lists(members, min_size=1, max_size=3)), np.int32)
-    groups = () if plain else tuple(draw(balanced(count)) for _ in range(draw(st.integers(0, 2))))
+    groups = () if plain else tuple(draw(balanced(count, i)) for i in range(draw(st.integers(0, 2))))
     # Few distinct deterministic demands, zero among them, make events coincide: that is where orders differ.
     demand = st.builds(
         ServiceDemand,

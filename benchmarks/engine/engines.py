@@ -50,10 +50,10 @@ def _put_ec42(
     front: tuple[Station, ...], cpu: int | Bound, nic: int | Bound, *groups: Group, policy: Policy
 ) -> Network:
     """An EC 4+2 PUT over 112 drives: 3 visits at the front and on the network, then 4 on each of 6 branches."""
-    drives = tuple(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(DRIVES))
+    drives = tuple(Station(f"drive {d}", "drive", Discipline.FIFO, indices=(d,)) for d in range(DRIVES))
     others = (
         Station("network", "network", Discipline.INFINITE_SERVER),
-        *(Station(f"osd cpu {h}", "osd cpu", Discipline.FIFO, servers=16) for h in range(HOSTS)),
+        *(Station(f"osd cpu {h}", "osd cpu", Discipline.FIFO, 16, (h,)) for h in range(HOSTS)),
     )
     network, osd = DRIVES, DRIVES + 1
     rng = np.random.default_rng(7)
@@ -77,8 +77,8 @@ def _put_ec42(
 def _gateway(name: str, cores: int, nics: int) -> tuple[Station, Station]:
     """A gateway's stations."""
     return (
-        Station(f"{name} cpu", "gateway cpu", Discipline.FIFO, servers=cores),
-        Station(f"{name} nic", "nic", Discipline.FIFO, servers=nics),
+        Station(f"{name} cpu", "gateway cpu", Discipline.FIFO, cores, (name,)),
+        Station(f"{name} nic", "nic", Discipline.FIFO, nics, (name,)),
     )
 
 

@@ -147,7 +147,7 @@ def hedged(network: Network, sheet: Sheet) -> list[float]:
     """The same requests through a group and with a hedge each, one kind of request."""
     environment = simpy.Environment()
     client = HedgedClient(environment, network, len(sheet))
-    width = len(client.route.streams)
+    width = len(client.route.visits) * client.route.policy.attempts
 
     def source():
         for index in range(len(sheet)):

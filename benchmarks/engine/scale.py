@@ -78,14 +78,14 @@ def cluster(drives: int) -> Network:
     """An EC 4+2 PUT over `drives` drives, through the gateway with the fewest outstanding requests."""
     hosts = drives // DRIVES_PER_HOST
     stations = [
-        *(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(drives)),
+        *(Station(f"drive {d}", "drive", Discipline.FIFO, indices=(d,)) for d in range(drives)),
         Station("network", "network", Discipline.INFINITE_SERVER),
-        *(Station(f"osd cpu {h}", "osd cpu", Discipline.FIFO, servers=16) for h in range(hosts)),
+        *(Station(f"osd cpu {h}", "osd cpu", Discipline.FIFO, 16, (h,)) for h in range(hosts)),
     ]
     front = len(stations)
     for g in range(hosts):
-        stations.append(Station(f"gateway {g} cpu", "gateway cpu", Discipline.FIFO, servers=16))
-        stations.append(Station(f"gateway {g} nic", "nic", Discipline.FIFO, servers=2))
+        stations.append(Station(f"gateway {g} cpu", "gateway cpu", Discipline.FIFO, 16, (g,)))
+        stations.append(Station(f"gateway {g} nic", "nic", Discipline.FIFO, 2, (g,)))
     placement = np.random.default_rng(7).integers(0, drives, (drives * GROUPS_PER_DRIVE, 6)).astype(np.int32)
     cpus = (drives + 1 + placement % hosts).astype(np.int32)
     branches = tuple(

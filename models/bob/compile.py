@@ -46,7 +46,7 @@ def compile(spec: BobSpec, trace: Trace) -> tuple[Network, Requests]:
         tuple(stations.all),
         tuple(builder.route(kind) for kind in kinds),
         (places.table,),
-        (*places.groups, *stations.clients.groups()),
+        (*places.groups, *stations.clients.groups),
         (*places.scenario, *slowdowns(spec, stations)),
     )
     requests = replace(requests, key_hash=key_hash, route=route)

@@ -87,7 +87,7 @@ class Places:
         for number, epoch in enumerate(self.epochs):
             name = stations.nowhere
             if self.bound:
-                name = stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE))
+                name = stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE, indices=(number,)))
                 self._change(number, epoch, name, blocks)
             rows = [
                 [name, *self._row(c, vdisk, epoch)]
@@ -98,20 +98,20 @@ class Places:
         self.table = np.column_stack(blocks)
         width = blocks[0].shape[1]
         columns = np.arange(width * len(blocks), dtype=np.int32).reshape(-1, width)
-        self.groups: tuple[Group, ...] = (Group(Choice.HASH, columns, 0),) if self.bound else ()
+        self.groups: tuple[Group, ...] = (Group(Choice.HASH, columns, 0, "epochs"),) if self.bound else ()
 
     def head(self, part: str) -> Member | Bound:
         """Return a part of the coordinator, or of its own copy."""
-        return self._place(_HEAD.index(part))
+        return self._place(_HEAD.index(part), part)
 
     def node(self, position: int, part: str) -> Member | Bound:
         """Return a part of another node with a copy."""
-        return self._place(len(_HEAD) + position * len(_NODE) + _NODE.index(part))
+        return self._place(len(_HEAD) + position * len(_NODE) + _NODE.index(part), "node", position, part)
 
     def other(self, position: int, part: str) -> Member | Bound:
         """Return a part of a call to any other node."""
         first = len(_HEAD) + self.spec.vdisks.replicas * len(_NODE)
-        return self._place(first + position * len(_OTHER) + _OTHER.index(part))
+        return self._place(first + position * len(_OTHER) + _OTHER.index(part), "other", position, part)
 
     def row_hashes(self, key_hash: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return what selects the row of each request, same shape: coordinators take turns."""
@@ -119,8 +119,8 @@ class Places:
         turn = np.arange(len(key_hash), dtype=np.uint64) % np.uint64(self.coordinators)
         return np.asarray(turn * vdisks + key_hash % vdisks, np.uint64)
 
-    def _place(self, column: int) -> Member | Bound:
-        return Bound(0, column) if self.bound else Member(0, column)
+    def _place(self, column: int, *part: int | str) -> Member | Bound:
+        return Bound(0, column, part) if self.bound else Member(0, column, part)
 
     def _host(self, node: int) -> int:
         return node % self.spec.hosts.count
@@ -193,7 +193,8 @@ class Places:
             self.scenario.append(Action(Kind.JOIN, 0, epoch.at_s, member=name))
 
     def _gate(self, fault: LinkDown) -> int:
-        gate = self.stations.add(Station(f"host {fault.host} is silent", "silent part", Discipline.GATE))
+        name = f"host {fault.host} is silent"
+        gate = self.stations.add(Station(name, "silent part", Discipline.GATE, indices=(fault.host,)))
         self.scenario.append(Action(Kind.SHUT, gate, fault.at))
         self.scenario.append(Action(Kind.OPEN, gate, fault.back_s))
         return gate

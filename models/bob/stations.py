@@ -37,27 +37,30 @@ class Stations:
         self.clients = ClientStations(spec.client, self.add, group=client_group, queue=spec.network.queue)
         hosts, drives = range(spec.hosts.count), range(spec.drives.count)
         cores = spec.hosts.cores
-        self.cpu = np.array([self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores)) for h in hosts])
+        self.cpu = np.array(
+            [self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores, (h,))) for h in hosts]
+        )
         self.ins, self.outs, self.dirty = (np.full(spec.hosts.count, self.nowhere) for _ in range(3))
         for h in hosts:
             if spec.hosts.nic:
                 self.ins[h], self.outs[h] = (
-                    self.add(link(f"host {h} {way}", "host network", spec.hosts.nic, spec.network.queue))
+                    self.add(link(f"host {h} {way}", "host network", (h, way), spec.hosts.nic, spec.network.queue))
                     for way in ("in", "out")
                 )
             if dirty_objects:
-                station = Station(f"host {h} dirty pages", "page cache", Discipline.POOL, dirty_objects)
+                station = Station(f"host {h} dirty pages", "page cache", Discipline.POOL, dirty_objects, (h,))
                 self.dirty[h] = self.add(station)
         depth = spec.drives.queue_depth
         self.drive = np.array([
-            [self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, depth)) for d in drives] for h in hosts
+            [self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, depth, (h, d))) for d in drives]
+            for h in hosts
         ])  # fmt: skip
         self.blob = np.full((spec.vdisks.count, spec.total_nodes), self.nowhere)
         if spec.drives.append.takes_time:
             for vdisk, node in np.ndindex(self.blob.shape):
                 if node in replicas_of(spec, vdisk):
                     name = f"node {node} vdisk {vdisk} blob"
-                    self.blob[vdisk, node] = self.add(Station(name, "blob", Discipline.FIFO))
+                    self.blob[vdisk, node] = self.add(Station(name, "blob", Discipline.FIFO, indices=(node, vdisk)))
 
     def add(self, station: Station) -> int:
         """Add a station, and return its index."""

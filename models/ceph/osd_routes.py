@@ -206,7 +206,7 @@ class OsdRoutes:
             chance = Chance(access.fraction) if access.fraction < 1 else None
             on_drive = access.on == "drive"
             if access.overlapping.takes_time:
-                latency = self.at.drive_latency(osd) if on_drive else self.at.latency
+                latency = osd.latency if on_drive else self.at.latency
                 visits.append(Visit(latency, access.overlapping.per_shard(parts), chance=chance))
             visits.append(Visit(osd.drive if on_drive else osd.db, access.exclusive.per_shard(parts), chance=chance))
         return tuple(visits)

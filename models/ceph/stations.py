@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from models.links import link
 from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.scenario import Action, Kind
-from models.network.station import UNBOUNDED, Bound, Choice, Group, Member, Station
+from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station
 from models.proxies import ProxyStations
 
 _CHOICES = {
@@ -49,13 +49,14 @@ Table = NDArray[np.int32]
 class Osd:
     """The places of an OSD's parts: columns of the placement table, or of the member that a group binds."""
 
+    role: Indices
     parts: tuple[str, ...]
     first: int
     group: int | None = None
     is_of_data: bool = True
 
     def __getattr__(self, part: str) -> Member | Bound:
-        return _place(self.first + self.parts.index(part), self.group)
+        return _place(self.first + self.parts.index(part), self.group, *self.role, part)
 
 
 def _worker_threads(spec: CephSpec) -> int:
@@ -64,7 +65,7 @@ def _worker_threads(spec: CephSpec) -> int:
 
 def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
     """Return the names of an OSD's stations, in the order of their columns; those of its host are shared."""
-    parts = ["cpu", "up", "down", "drive", "kv", "throttle", "threads"]
+    parts = ["cpu", "up", "down", "drive", "latency", "kv", "throttle", "threads"]
     if spec.db:
         parts.append("db")
     if spec.hosts.cluster_nic:
@@ -73,8 +74,6 @@ def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
         parts.append("dma")
     if has_pg_locks(spec.pools.pg_num * spec.pools.data.width / spec.osds, _worker_threads(spec)):
         parts.append("lock")
-    if spec.faults:  # they may change latencies
-        parts.append("latency")
     return tuple(parts)
 
 
@@ -120,17 +119,18 @@ class Stations:
         # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
         order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
         for h in range(hosts.count):
-            cpu = self._add(f"host {h} cpu", "osd host cpu", order, cores)
+            cpu = self._add(f"host {h} cpu", "osd host cpu", order, cores, (h,))
             self.host_cpus.append(cpu)
             of_host = self._host_links(h)
             of_host |= {"cpu": cpu, "latency": self.latency, "lock": self.latency}
             for number, osd in enumerate(range(h * spec.osds_per_host, (h + 1) * spec.osds_per_host)):
                 if spec.db and number % spec.db.osds_per_device == 0:
-                    name, depth = f"host {h} db {number // spec.db.osds_per_device}", spec.db.device.queue_depth
-                    of_host["db"] = self._add(name, "db device", Discipline.FIFO, depth)
+                    db, depth = number // spec.db.osds_per_device, spec.db.device.queue_depth
+                    of_host["db"] = self._add(f"host {h} db {db}", "db device", Discipline.FIFO, depth, (h, db))
                 if number % hosts.osds_per_drive == 0:
-                    of_host["drive"] = self._add(f"osd {osd} drive", "drive", Discipline.FIFO, self._depth)
-                mine = of_host | self._osd(osd, self._commits_on_drive)
+                    name = f"osd {osd} drive"
+                    of_host["drive"] = self._add(name, "drive", Discipline.FIFO, self._depth, (h, number))
+                mine = of_host | self._osd(osd, (h, number), self._commits_on_drive)
                 self._osds[osd] = [mine[name] for name in self._names]
             if spec.index:
                 self._add_index_osds(h, spec.index, of_host)
@@ -142,12 +142,13 @@ class Stations:
         self._processes: list[int] = []
         if spec.shares_cores and spec.faults:
             self._processes = [
-                self._add(f"rgw {g} process", "rgw process", Discipline.INFINITE_SERVER) for g in range(gateways.count)
+                self._add(f"rgw {g} process", "rgw process", Discipline.INFINITE_SERVER, indices=(g,))
+                for g in range(gateways.count)
             ]
         if spec.access.via_gateways:
             members = [self._gateway(g) for g in range(gateways.count)]
-            self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32)),)
-        self.groups += self.clients.groups()
+            self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32), role="gateways"),)
+        self.groups += self.clients.groups
         if isinstance(spec.access, Mysql) and spec.access.log_writers:
             turns = spec.workload.total_buckets * spec.access.log_writers
             self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
@@ -160,21 +161,19 @@ class Stations:
         self._first_lock = len(self.all)
         if self.has_pg_locks:
             for number in range(spec.pools.pg_num * self.width):
-                self._add(f"pg lock {number}", "pg lock", Discipline.POOL)
+                self._add(f"pg lock {number}", "pg lock", Discipline.POOL, indices=divmod(number, self.width))
         self.scenario: list[Action] = []
         self.batches: int | None = None
         if spec.bluestore.defer_interval and spec.osd.backend == "bluestore":
             self.batches = self._add(
-                "deferred batches", "gate", Discipline.GATE, period_s=spec.bluestore.defer_interval
+                "deferred batches", "gate", Discipline.GATE, 1, ("deferred",), period_s=spec.bluestore.defer_interval
             )
         self._slow_down()
         self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
         self.proxy: ProxyStations | None = None
-        if spec.access.via_gateways:
-            self._add_reads()
-            if spec.proxy is not None:
-                self.proxy = ProxyStations.added(spec.proxy, self._take, spec.network.queue)
+        if spec.access.via_gateways and spec.proxy is not None:
+            self.proxy = ProxyStations.added(spec.proxy, self._take, spec.network.queue)
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""
@@ -192,25 +191,24 @@ class Stations:
 
     def osd(self, stream: int, member: int) -> Osd:
         """Return the OSD with chunk or replica `member` of the RADOS object in a stream; member 0 is the primary."""
-        return Osd(self._names, *self._at(stream, member * self._parts))
+        return Osd(("osd", stream, member), self._names, *self._at(stream, member * self._parts))
 
     @property
     def shard(self) -> Member | Bound:
         """The token of an object's bucket index shard."""
-        return _place(*self._at(PARALLEL_STREAMS, 0))
+        return _place(*self._at(PARALLEL_STREAMS, 0), "shard")
 
     def index_osd(self, member: int) -> Osd:
         """Return an OSD of an object's bucket index shard; member 0 is the primary."""
-        return Osd(self._names, *self._at(PARALLEL_STREAMS, 1 + member * self._parts), is_of_data=False)
-
-    def drive_latency(self, osd: Osd) -> int | Member | Bound:
-        """Return the station for the overlapping latency of accesses to an OSD's drive."""
-        return osd.latency if self.spec.faults else self.latency
+        at = self._at(PARALLEL_STREAMS, 1 + member * self._parts)
+        return Osd(("index osd", member), self._names, *at, is_of_data=False)
 
     def decoders(self, stream: int) -> list[Member | Bound]:
         """Return where a read decodes, one place per missing chunk; a gate that is always open for other rows."""
         parts = self.width * self._parts
-        return [_place(*self._at(stream, parts + missing)) for missing in range(self.decodes)]
+        return [
+            _place(*self._at(stream, parts + missing), "decoder", stream, missing) for missing in range(self.decodes)
+        ]
 
     def gates(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
         """Return the gates before operations on a placement group; none if no fault shuts gates."""
@@ -236,46 +234,53 @@ class Stations:
             return ()
         return (Visit(Bound(0, self.groups[0].members.shape[1] - 1), NOTHING),)
 
-    def _add(self, name: str, role: str, discipline: Discipline, servers: int = 1, **more: float) -> int:
-        self.all.append(Station(name, role, discipline, servers, **more))  # type: ignore[arg-type]
-        return len(self.all) - 1
+    def _add(
+        self, name: str, role: str, discipline: Discipline, servers: int = 1, indices: Indices = (), **more: float
+    ) -> int:
+        return self._take(Station(name, role, discipline, servers, indices, **more))  # type: ignore[arg-type]
 
-    def _nic(self, owner: str, nic_bytes_per_s: float) -> tuple[int, int]:
+    def _nic(self, kind: str, number: int, nic_bytes_per_s: float, network: str = "") -> tuple[int, int]:
         """Add a NIC; its rate takes as many connections as it has servers, each of which has a largest rate."""
-        network = self.spec.network
-        servers = network.connections(nic_bytes_per_s)
-        up = self._take(link(f"{owner} up", "network", nic_bytes_per_s, network.queue, servers))
-        return up, self._take(link(f"{owner} down", "network", nic_bytes_per_s, network.queue, servers))
+        name = f"{kind} {number} {network}".strip()
+        section = self.spec.network
+        servers = section.connections(nic_bytes_per_s)
+        up, down = (
+            self._take(link(
+                f"{name} {way}", "network", (kind, number, network, way), nic_bytes_per_s, section.queue, servers
+            ))
+            for way in ("up", "down")
+        )  # fmt: skip
+        return up, down
 
     def _host_links(self, h: int) -> dict[str, int]:
         """Add the NICs of a host, and what limits its DMA; return their stations by name."""
-        up, down = self._nic(f"host {h}", self.spec.hosts.nic)
+        up, down = self._nic("host", h, self.spec.hosts.nic)
         found = {"up": up, "down": down}
         if self.spec.hosts.cluster_nic:
-            found["cluster_up"], found["cluster_down"] = self._nic(f"host {h} cluster", self.spec.hosts.cluster_nic)
+            found["cluster_up"], found["cluster_down"] = self._nic("host", h, self.spec.hosts.cluster_nic, "cluster")
         if self.spec.hosts.dma_bandwidth:
-            found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING)
+            found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING, indices=(h,))
         return found
 
     def _add_index_osds(self, h: int, index: IndexDrives, of_host: dict[str, int]) -> None:
         """Add the OSDs of a host that have only bucket indexes, after all those with data."""
         first, device = self.spec.osds + h * index.drives, index.device
         in_turns = device.has_one_access and self.spec.osd.backend == "bluestore"
-        for osd in range(first, first + index.drives):
-            drive = self._add(f"osd {osd} drive", "index drive", Discipline.FIFO, device.queue_depth)
-            mine = of_host | {"drive": drive, "db": drive} | self._osd(osd, in_turns)
+        for number, osd in enumerate(range(first, first + index.drives)):
+            drive = self._add(f"osd {osd} drive", "index drive", Discipline.FIFO, device.queue_depth, (h, number))
+            mine = of_host | {"drive": drive, "db": drive} | self._osd(osd, (h, number, "index"), in_turns)
             self._osds[osd] = [mine[name] for name in self._names]
 
-    def _osd(self, osd: int, commits_on_drive: bool) -> dict[str, int]:
+    def _osd(self, osd: int, indices: Indices, commits_on_drive: bool) -> dict[str, int]:
         """Add the stations of an OSD alone, but for its drive; return them by name."""
         return {
             "kv": self._add(
-                f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, batch_item_s=self._member_s,
+                f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, 1, indices, batch_item_s=self._member_s,
                 shares_server=commits_on_drive, parts=_COMMIT_ACCESSES if commits_on_drive else 1,
                 flush_s=self._flush_s,  # of data: OSDs of the index have none
             ),
-            "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred),
-            "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads),
+            "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred, indices),
+            "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads, indices),
         }  # fmt: skip
 
     def _gateway(self, g: int) -> tuple[int, ...]:
@@ -284,39 +289,31 @@ class Stations:
             cpu = self.host_cpus[g % len(self.host_cpus)]
         else:
             cores = self.spec.gateway_cores.effective(min(gateways.cores.count, gateways.scales_to))
-            cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores)
+            cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores, (g,))
         parts = [name for name in ("up", "down", "dma") if name in self._names]
         if self.spec.collocated:
             host = g % self.spec.hosts.count * self.spec.osds_per_host
             up, down, *dma = (int(self._osds[host, self._names.index(name)]) for name in parts)
         else:
-            up, down, *dma = self._nic(f"rgw {g}", gateways.nic)
+            up, down, *dma = self._nic("rgw", g, gateways.nic)
         threads = gateways.threads or int(default("rgw_thread_pool_size", self.spec.release))
         slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
         limit = UNBOUNDED if gateways.queue is None else gateways.queue
-        return cpu, up, down, self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, queue_limit=limit), *dma
-
-    def _add_reads(self) -> None:
-        """Add the tokens of RADOS reads; after all other stations, whose random choices depend on their numbers."""
-        gateways, *others = self.groups
-        reads = [
-            self._add(f"rgw {g} reads", "rgw reads", Discipline.POOL, self.spec.gateways.reads_in_flight)
-            for g in range(self.spec.gateways.count)
-        ]
-        members = np.insert(gateways.members, _GATEWAY_PARTS.index("reads"), reads, axis=1)
-        if self._processes:
-            members = np.column_stack([members, self._processes]).astype(np.int32)
-        self.groups = (replace(gateways, members=members), *others)
+        slot = self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, (g,), queue_limit=limit)
+        read = self._add(f"rgw {g} reads", "rgw reads", Discipline.POOL, gateways.reads_in_flight, (g,))
+        process = self._processes[g : g + 1]
+        return cpu, up, down, slot, read, *dma, *process
 
     def _add_shards(self) -> int:
         """Add the tokens of the initial index shards, then those of each reshard; return the index of the first."""
         first = len(self.all)
         if self.spec.access.via_gateways:
             for shard in range(self.rows.shards):
-                self._add(f"index shard {shard}", "index shard", Discipline.POOL)
+                self._add(f"index shard {shard}", "index shard", Discipline.POOL, indices=(shard,))
             for number in range(len(self.timeline.reshards)):
                 for shard in range(self.rows.new_shards(number)):
-                    self._add(f"index shard {shard} after reshard {number}", "index shard", Discipline.POOL)
+                    name = f"index shard {shard} after reshard {number}"
+                    self._add(name, "index shard", Discipline.POOL, indices=(shard, number))
         return first
 
     def _blocks(self, epoch: Epoch) -> list[Table]:
@@ -368,7 +365,8 @@ class Stations:
         )
         for number in sorted({slowdown[0] for slowdown in slow}):
             osd = number * of_drive
-            latency[osd : osd + of_drive] = self._add(f"osd {osd} latency", "drive", Discipline.INFINITE_SERVER)
+            name, indices = f"osd {osd} latency", (*divmod(osd, self.spec.osds_per_host), "latency")
+            latency[osd : osd + of_drive] = self._add(name, "drive", Discipline.INFINITE_SERVER, indices=indices)
         rebuilding = tuple((osd // of_drive, at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
         self.scenario += speeds(slow + rebuilding, drive[::of_drive].tolist())
         self.scenario += speeds(slow, latency[::of_drive].tolist())
@@ -396,7 +394,9 @@ class Stations:
         if self.spec.pools.data.is_ec:
             lacks = (self.rows.missing(stream, epoch).max() for stream in range(PARALLEL_STREAMS) for epoch in maps)
             self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
-        names = [self._add(f"osd map {number}", "osd map", Discipline.GATE) for number in range(len(maps))]
+        names = [
+            self._add(f"osd map {number}", "osd map", Discipline.GATE, indices=(number,)) for number in range(len(maps))
+        ]
         blocks = [
             [np.insert(block, 0, name, axis=1) for block in self._blocks(epoch)]
             for name, epoch in zip(names, maps, strict=True)
@@ -405,9 +405,9 @@ class Stations:
         ends = np.cumsum(widths * len(maps)).reshape(len(maps), -1)
         self.placements = (np.hstack([block for of_epoch in blocks for block in of_epoch]),)
         self._first_map = len(self.groups)
-        for width, last in zip(widths, ends.T, strict=True):
+        for number, (width, last) in enumerate(zip(widths, ends.T, strict=True)):
             members = np.stack([np.arange(end - width, end, dtype=np.int32) for end in last])
-            self.groups += (Group(Choice.HASH, members, table=0),)
+            self.groups += (Group(Choice.HASH, members, 0, "osd map", (number,)),)
         for group in range(self._first_map, len(self.groups)):
             self.scenario += [Action(Kind.LEAVE, group, member=name) for name in names[1:]]
             for number in range(1, len(maps)):
@@ -419,5 +419,5 @@ class Stations:
         return len(self.all) - 1
 
 
-def _place(column: int, group: int | None) -> Member | Bound:
-    return Member(0, column) if group is None else Bound(group, column)
+def _place(column: int, group: int | None, *part: int | str) -> Member | Bound:
+    return Member(0, column, part) if group is None else Bound(group, column, part)

@@ -47,7 +47,7 @@ def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
     kinds, kind_of = _kinds(spec, stations, trace)
     found = _routes(spec, stations, places, kinds)
     scenario = (*places.scenario, *_changes(spec, stations))
-    groups = (*places.groups, *stations.clients.groups())
+    groups = (*places.groups, *stations.clients.groups)
     network = Network(tuple(stations.all), found, places.tables, groups, scenario)
     requests = _requests(spec, places, network, trace, kinds, kind_of)
     network, requests = with_maintenance(spec, stations, places, network, requests)

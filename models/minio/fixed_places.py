@@ -32,6 +32,6 @@ class FixedPlaces(Places):
         """Return the rows of a pool, those of one erasure set after the other: shape (rows, columns)."""
         return np.asarray(self.block(pool, node, self._state, self.stations.nowhere), np.int32)
 
-    def _place(self, pool: int, column: int) -> Member | Bound:
+    def _place(self, pool: int, column: int, *part: int | str) -> Member | Bound:
         table, first = self._first[pool]
-        return Member(table, first + column)
+        return Member(table, first + column, ("pool", pool, *part))

@@ -56,7 +56,7 @@ def healed_s(spec: MinioSpec) -> dict[int, float]:
 def with_maintenance(
     spec: MinioSpec, stations: Stations, places: Places, network: Network, requests: Requests
 ) -> tuple[Network, Requests]:
-    """Return network and requests with the cluster's own work added, after all other stations, routes and tables.
+    """Return network and requests with the cluster's own work added.
 
     Raises:
         InputError: there is such work in a closed loop without a duration.
@@ -97,13 +97,18 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     get, put = (kind_of_size(spec, stations, op, number, bytes_of) for op in _COPY)
     # Columns for the listing, which has one token for each drive of the set.
     drives = pool.layout.sets[which] + pool.first_drive
-    tokens = {stations.drive[n]: stations.add(Station(f"drive {n} lists", "listing", Discipline.POOL)) for n in drives}
+    tokens = {
+        stations.drive[n]: stations.add(
+            Station(f"drive {n} lists for {fault.drive}", "listing", Discipline.POOL, indices=(fault.drive, n))
+        )
+        for n in drives.tolist()
+    }
     columns = [fixed.drive(number, p, "drive").position for p in range(size)]
-    listers = [Member(table, rows.shape[1] + p) for p in range(size)]
+    listers = [Member(table, rows.shape[1] + p, ("listing", p)) for p in range(size)]
     rows = np.column_stack([rows, *([tokens.get(d, stations.nowhere) for d in rows[:, c]] for c in columns)])
     stages = Healed(spec, stations, fixed, (get, put), fault.drive, listers).stages()
     workers = spec.healing.workers_of(pool.hosts.cores.count)
-    token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers))
+    token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers, ("healing", fault.drive)))
     route = Route(name, (single(Visit(token, NOTHING)), *stages), RECOVERY)
     rate_ops = idle_rate_ops(route, workers, rows, stations.all, bytes_of)
     return Work(name, route, rows, bytes_of, objects_of_set(spec, number, len(pool.layout.sets)), start_s, rate_ops)
@@ -118,13 +123,16 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     factor, longest_s, cycle_s = SCANNER_SPEEDS[spec.scanner.speed]
     sets, name = pool.layout.sets, f"scanner of pool {number}"
     streams = min(spec.workload.total_buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
-    tokens = [stations.add(Station(f"{name} in set {s}", WORKERS, Discipline.POOL, streams)) for s in range(len(sets))]
+    tokens = [
+        stations.add(Station(f"{name} in set {s}", WORKERS, Discipline.POOL, streams, ("scanner", number, s)))
+        for s in range(len(sets))
+    ]
     drives = stations.drive[sets + pool.first_drive]
     rows = np.column_stack([np.repeat(tokens, sets.shape[1]), drives.ravel()]).astype(np.int32)
     read = small(pool.drives.read or NOTHING)
     read_s = float(read.mean_s(np.array([0]))[0])
     pause_s = sum(_pause_s(factor, work_s, longest_s) for work_s in (read_s, _FOLDER_S))
-    visits = [Visit(Member(table, 0), NOTHING), Visit(Member(table, 1), read)]
+    visits = [Visit(Member(table, 0, ("worker",)), NOTHING), Visit(Member(table, 1, ("drive",)), read)]
     if pause_s:
         visits.append(Visit(stations.latency, ServiceDemand(constant=pause_s)))
     objects = objects_of_set(spec, number, len(sets))

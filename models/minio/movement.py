@@ -48,7 +48,7 @@ def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, tab
     name, size = f"{event.kind} of pool {event.pool}", spec.stored.bytes_each
     sets = len(source.layout.sets)
     workers = spec.movement.workers or sets
-    token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers))
+    token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers, (event.kind, event.pool)))
     found: list[tuple[Route, NDArray[np.int32], float]] = []
     rates = []
     fractions = _fractions(spec, event.pool)

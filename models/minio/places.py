@@ -81,7 +81,7 @@ class Places:
         self.heal_wait = self._infinite("heal wait") if self.loses_drives else stations.nowhere
         self._healers = [stations.nowhere] * stations.nodes
         if self.loses_drives:
-            self._healers = [self._add(f"node {n} heals", "healing", Discipline.FIFO) for n in range(stations.nodes)]
+            self._healers = [self._add(f"node {n} heals", "healing", Discipline.FIFO, n) for n in range(stations.nodes)]
         self._build()
 
     @property
@@ -106,15 +106,15 @@ class Places:
         one = {"cpu": self.stations.cpu, "in": self.stations.ins, "out": self.stations.outs}.get(part)
         if one is not None and len(one) == 1:
             return int(one[0])
-        return self._place(pool, _HEAD.index(part))
+        return self.head_place(pool, part)
 
     def head_place(self, pool: int, part: str) -> Member | Bound:
         """Return a part of the coordinator that depends on the state of the cluster."""
-        return self._place(pool, _HEAD.index(part))
+        return self._place(pool, _HEAD.index(part), part)
 
     def hang(self, pool: int, number: int, part: str) -> Member | Bound:
         """Return what a request meets that waits for a part that hangs: a timeout, or the gate that ends it."""
-        return self._place(pool, len(_HEAD) + number * len(_HANG) + _HANG.index(part))
+        return self._place(pool, len(_HEAD) + number * len(_HANG) + _HANG.index(part), "hang", number, part)
 
     @property
     def connect_s(self) -> float:
@@ -123,19 +123,20 @@ class Places:
 
     def drive(self, pool: int, position: int, part: str) -> Member | Bound:
         """Return a part of the drive at a position of the set, or of a call to it."""
-        return self._place(pool, self._first_drive + position * len(_DRIVE) + _DRIVE.index(part))
+        column = self._first_drive + position * len(_DRIVE) + _DRIVE.index(part)
+        return self._place(pool, column, "drive", position, part)
 
     def locker(self, pool: int, number: int, part: str) -> Member | Bound:
         """Return a part of the call to a lock server of the set; the coordinator's own is the first, if it has one."""
         size = self.stations.pools[pool].layout.size
         first = self._first_drive + size * len(_DRIVE)
-        return self._place(pool, first + number * len(_CALL) + _CALL.index(part))
+        return self._place(pool, first + number * len(_CALL) + _CALL.index(part), "locker", number, part)
 
     def other(self, pool: int, position: int, part: str) -> Member | Bound:
         """Return a part of the call to a drive of the sets with the same key in the other pools."""
         layout = self.stations.pools[pool].layout
         first = self._first_drive + layout.size * len(_DRIVE) + layout.lockers * len(_CALL)
-        return self._place(pool, first + position * len(_CALL) + _CALL.index(part))
+        return self._place(pool, first + position * len(_CALL) + _CALL.index(part), "other", position, part)
 
     def reader(self, pool: int, position: int, part: str) -> Member | Bound:
         """Return a part of a drive that a GET reads a shard from, or of the call to it."""
@@ -144,7 +145,7 @@ class Places:
         layout = self.stations.pools[pool].layout
         first = self._first_drive + layout.size * len(_DRIVE) + layout.lockers * len(_CALL)
         first += self.others(pool) * len(_CALL)
-        return self._place(pool, first + position * len(_READER) + _READER.index(part))
+        return self._place(pool, first + position * len(_READER) + _READER.index(part), "reader", position, part)
 
     @property
     def refills(self) -> bool:
@@ -153,7 +154,8 @@ class Places:
 
     def heal(self, pool: int, position: int, part: str) -> Bound | Member:
         """Return a part of an attempt to heal at a drive of the set: a read if others are lost, a write if it is."""
-        return self._place(pool, self._first_heal(pool) + position * len(_HEAL) + _HEAL.index(part))
+        column = self._first_heal(pool) + position * len(_HEAL) + _HEAL.index(part)
+        return self._place(pool, column, "heal", position, part)
 
     def refill(self, pool: int, position: int | None = None) -> Bound | Member:
         """Return the read, at a drive of the set, of an attempt to heal an object that a new drive does not have.
@@ -162,7 +164,8 @@ class Places:
         """
         size = self.stations.pools[pool].layout.size
         first = self._first_heal(pool) + size * len(_HEAL)
-        return self._place(pool, first + (size if position is None else position))
+        number = size if position is None else position
+        return self._place(pool, first + number, "refill", number)
 
     def _first_heal(self, pool: int) -> int:
         layout = self.stations.pools[pool].layout
@@ -191,8 +194,8 @@ class Places:
         per_node = np.uint64(len(self.tables[pool]) // count)
         return np.asarray(turn * per_node + key_hash % per_node, np.uint64)
 
-    def _place(self, pool: int, column: int) -> Member | Bound:
-        return Bound(pool, column) if self.bound else Member(pool, column)
+    def _place(self, pool: int, column: int, *part: int | str) -> Member | Bound:
+        return Bound(pool, column, part) if self.bound else Member(pool, column, part)
 
     @property
     def _first_drive(self) -> int:
@@ -213,7 +216,7 @@ class Places:
             )
             return
         names = [
-            [self._add(f"node {c} in epoch {e}", "epoch", Discipline.GATE) for c in self.coordinators]
+            [self._add(f"node {c} in epoch {e}", "epoch", Discipline.GATE, c, e) for c in self.coordinators]
             for e in range(len(self.epochs))
         ]
         choice = _CHOICES[self.spec.distribution]
@@ -225,7 +228,7 @@ class Places:
             ]
             columns = np.arange(len(blocks) * blocks[0].shape[1], dtype=np.int32).reshape(len(blocks), -1)
             self.tables += (np.hstack(blocks).astype(np.int32),)
-            self.groups += (Group(choice, columns, table=number),)
+            self.groups += (Group(choice, columns, number, "coordinators", (number,)),)
             self.scenario += self._changes(number, names)
 
     def _changes(self, group: int, names: Sequence[Sequence[int]]) -> Iterator[Action]:
@@ -366,17 +369,16 @@ class Places:
 
     def _waits_of(self, number: int, hang: Hang) -> list[int]:
         """Return the stations of a hang, in the order of `_HANG`."""
-        name, nowhere = f"outage {number}", self.stations.nowhere
-        lock = self._timeout(f"{name} lock", hang.at_s, hang.gone_s) if hang.lock_s else nowhere
-        read = self._timeout(f"{name} read", hang.at_s, hang.reads_until_s)
-        call = self._timeout(f"{name} call", hang.at_s, hang.gone_s)
-        back = self._gate(f"{name} is back", hang.at_s, hang.back_s)
+        lock = self._timeout(number, "lock", hang.at_s, hang.gone_s) if hang.lock_s else self.stations.nowhere
+        read = self._timeout(number, "read", hang.at_s, hang.reads_until_s)
+        call = self._timeout(number, "call", hang.at_s, hang.gone_s)
+        back = self._gate(number, "is back", hang.at_s, hang.back_s)
         same = hang.calls_end_s == hang.back_s
-        return [lock, read, call, back, back if same else self._gate(f"{name} is found", hang.at_s, hang.calls_end_s)]
+        return [lock, read, call, back, back if same else self._gate(number, "is found", hang.at_s, hang.calls_end_s)]
 
-    def _timeout(self, name: str, from_s: float, until_s: float) -> int:
+    def _timeout(self, outage: int, of: str, from_s: float, until_s: float) -> int:
         """Add a station at which visits last as long as they ask for only within a period."""
-        station = self._add(name, "timeout", Discipline.INFINITE_SERVER)
+        station = self._add(f"outage {outage} {of}", "timeout", Discipline.INFINITE_SERVER, outage, of)
         self.scenario.append(Action(Kind.SPEED, station, value=_AT_ONCE))
         self.scenario.append(Action(Kind.SPEED, station, from_s, value=1.0))
         if until_s < math.inf:
@@ -425,14 +427,15 @@ class Places:
         for before, epoch in zip(self.epochs, self.epochs[1:], strict=False):
             for host in epoch.hosts - epoch.silent - before.hosts:
                 if responses[host] == self.stations.nowhere:
-                    responses[host] = self._infinite(f"host {host} response")
+                    name = f"host {host} response"
+                    responses[host] = self._add(name, "response", Discipline.INFINITE_SERVER, host)
                 self.scenario.append(Action(Kind.DOWN, responses[host], epoch.at_s))
             for host in before.hosts - before.silent - epoch.hosts:
                 self.scenario.append(Action(Kind.UP, responses[host], epoch.at_s))
         return responses
 
-    def _gate(self, name: str, shut_s: float, open_s: float) -> int:
-        gate = self._add(name, "part that hangs", Discipline.GATE)
+    def _gate(self, outage: int, opens: str, shut_s: float, open_s: float) -> int:
+        gate = self._add(f"outage {outage} {opens}", "part that hangs", Discipline.GATE, outage, opens)
         self.scenario.append(Action(Kind.SHUT, gate, shut_s))
         if open_s < math.inf:
             self.scenario.append(Action(Kind.OPEN, gate, open_s))
@@ -446,5 +449,5 @@ class Places:
     def _infinite(self, name: str) -> int:
         return self._add(name, name, Discipline.INFINITE_SERVER)
 
-    def _add(self, name: str, role: str, discipline: Discipline) -> int:
-        return self.stations.add(Station(name, role, discipline))
+    def _add(self, name: str, role: str, discipline: Discipline, *indices: int | str) -> int:
+        return self.stations.add(Station(name, role, discipline, indices=indices))

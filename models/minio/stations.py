@@ -43,7 +43,7 @@ class Stations:
     Attributes:
         all: the stations.
         pools: the server pools.
-        clients: those of the client machines; further machines come after all other stations.
+        clients: those of the client machines.
         latency, up, down: the network of the clients.
         cpu, ins, outs: of each host: cores, and both directions of its interface; shape (hosts,).
         slots: of each node: its limit of requests, shape (nodes,).
@@ -67,7 +67,7 @@ class Stations:
             self.clients = ClientStations(spec.client, self.add, group=group, queue=spec.network.queue)
         self.latency = self.add(Station("network latency", "network latency", Discipline.INFINITE_SERVER))
         self.up, self.down = (
-            self.add(link(f"network {way}", "network", spec.network.bandwidth, spec.network.queue))
+            self.add(link(f"network {way}", "network", (way,), spec.network.bandwidth, spec.network.queue))
             for way in ("up", "down")
         )
         drive: list[int] = []
@@ -75,8 +75,8 @@ class Stations:
         for pool in self.pools:
             for d in range(pool.layout.hosts * pool.layout.drives):
                 host, own = pool.first_host + d // pool.drives.count, d % pool.drives.count
-                label = name(host, f"drive {own}")
-                drive.append(self.add(Station(label, "drive", Discipline.FIFO, pool.drives.queue_depth)))
+                label, depth = name(host, f"drive {own}"), pool.drives.queue_depth
+                drive.append(self.add(Station(label, "drive", Discipline.FIFO, depth, (host, own))))
         for pool in self.pools:
             journal += self._journals(pool, name, len(journal), drive)
         self.drive, self.journal = np.array(drive, np.int32), np.array(journal, np.int32)
@@ -119,14 +119,16 @@ class Stations:
             if cores.shared:
                 # The system divides the cores among processes in quanta that are short next to long work.
                 name = "host cpu" if len(self.pools) == 1 else f"host {pool.first_host} and further cpu"
-                shared = self.add(Station(name, "host cpu", Discipline.PROCESSOR_SHARING, cores.count))
+                shared = self.add(
+                    Station(name, "host cpu", Discipline.PROCESSOR_SHARING, cores.count, (pool.first_host,))
+                )
                 yield from [shared] * hosts.count
                 continue
             # Work on a core is shorter than a scheduler's quantum, and run queues do not keep threads in order:
             # measured latencies under load have nearly the spread of SIRO, not that of processor sharing or FIFO.
             for host in range(pool.first_host, pool.first_host + hosts.count):
                 yield self.add(Station(
-                    "host cpu" if alone else f"host {host} cpu", "host cpu", Discipline.SIRO, cores.count,
+                    "host cpu" if alone else f"host {host} cpu", "host cpu", Discipline.SIRO, cores.count, (host,),
                     setup_s=hosts.setup_time, caches=hosts.cpu_caches.of_station, age_bias=hosts.age_bias,
                 ))  # fmt: skip
 
@@ -141,9 +143,10 @@ class Stations:
             if drives.shared_journal and own:
                 found.append(found[-1])
                 continue
-            label = name(host, f"journal {own}")
-            item_s = drives.commit_member
-            found.append(self.add(Station(label, "journal", Discipline.GROUP_COMMIT, batch_item_s=item_s)))
+            label, item_s = name(host, f"journal {own}"), drives.commit_member
+            found.append(self.add(Station(
+                label, "journal", Discipline.GROUP_COMMIT, indices=(host, own), batch_item_s=item_s
+            )))  # fmt: skip
         return found
 
     def _links(self, hosts: int, name: Callable[[int, str], str], queue: float) -> tuple[Table, Table]:
@@ -151,8 +154,9 @@ class Stations:
         for pool in self.pools:
             nic = pool.hosts.nic
             for host in range(pool.first_host, pool.first_host + pool.hosts.count) if nic else ():
-                ins[host] = self.add(link(name(host, "in"), "host network", nic, queue))
-                outs[host] = self.add(link(name(host, "out"), "host network", nic, queue))
+                ins[host], outs[host] = (
+                    self.add(link(name(host, way), "host network", (host, way), nic, queue)) for way in ("in", "out")
+                )
         return ins, outs
 
     def _hosts(self) -> list[HostStations]:
@@ -170,8 +174,9 @@ class Stations:
             limit = 0 if refuses(spec.release) else UNBOUNDED
             tokens = max(1, most // self.nodes)
             for node in range(self.nodes):
-                station = Station(f"node {node} requests", "requests", Discipline.POOL, tokens, queue_limit=limit)
-                slots[node] = self.add(station)
+                slots[node] = self.add(Station(
+                    f"node {node} requests", "requests", Discipline.POOL, tokens, (node,), queue_limit=limit
+                ))  # fmt: skip
         return slots
 
 

@@ -17,7 +17,7 @@ class Background:
     """Operations of one kind that no client waits for.
 
     Attributes:
-        name: selects its random streams.
+        name: selects its random streams; unique among those of a network.
         route: index of their route, which has no client policy.
         rate_ops: operations per second.
         from_s, until_s: period in which they begin.
@@ -44,7 +44,7 @@ class Background:
             return self.from_s + np.arange(math.ceil(expected)) / self.rate_ops
         count = math.ceil(expected + 6 * math.sqrt(expected) + 10)
         while True:
-            u = uniforms(seed, stream_id(f"background/{self.name}/arrivals"), 0, count)
+            u = uniforms(seed, stream_id("arrivals", "background", self.name), 0, count)
             at_s = self.from_s + np.cumsum(Exponential().quantile(u)) / self.rate_ops
             if at_s[-1] >= self.until_s:
                 return at_s[: int(np.searchsorted(at_s, self.until_s))]
@@ -52,5 +52,5 @@ class Background:
 
     def key_hash(self, seed: int, count: int) -> NDArray[np.uint64]:
         """Return the hash that selects each operation's row of a placement table for a seed, shape (count,)."""
-        u = uniforms(seed, stream_id(f"background/{self.name}/keys"), 0, count)
+        u = uniforms(seed, stream_id("keys", "background", self.name), 0, count)
         return (u * 2.0**52).astype(np.uint64)

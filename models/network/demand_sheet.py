@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from models.network.network import Network
 from models.network.placement import key_hashes
 from models.network.route import Chance, Route
 from models.network.station import Bound, Member
-from traces.random_streams import stream_id, uniforms
+from models.network.streams import Streams
+from traces.random_streams import uniforms
 from traces.trace import Pacing, Trace
 from traces.workload.generate import group_seed
 
@@ -44,6 +46,10 @@ class Requests:
     background: tuple[Background, ...] = ()
     group: NDArray[np.int32] | None = None
     groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len({load.name for load in self.background}) < len(self.background):
+            raise ValueError("two background loads have the same name, which selects their random numbers")
 
     @property
     def repeat(self) -> bool:
@@ -165,13 +171,14 @@ def bound_of(code: int) -> Bound:
     return Bound(*divmod(-1 - code, POSITIONS))
 
 
-def draw_sheet(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:
+def draw_sheet(network: Network, requests: Requests, seed: int, first: int, count: int, load: str = "") -> Sheet:
     """Return the Sheet of requests `first` … `first + count - 1`: a pure function of its arguments.
 
-    The requests of each group have random numbers of their own, so that they do not depend on other groups.
+    The requests of each group have random numbers of their own, so that they do not depend on other groups; likewise
+    the operations of the background load named `load`.
 
-    Each visit's demand is draw i of the visit's own stream, i the index of the request; so it depends neither on the
-    chunks nor on the other visits of a network.
+    Each visit's demand is draw i of the visit's own stream (`models/network/streams.py`), i the index of the request;
+    so it depends neither on the chunks nor on the other visits of a network.
     """
     if requests.groups:
         return _draw_groups(network, requests, seed, first, count)
@@ -179,7 +186,7 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
     route = requests.route[rows]
     size, key_hash = requests.size_bytes[rows], requests.key_hash[rows]
     present = np.bincount(route, minlength=len(network.routes))
-    widths = np.array([len(r.streams) for r in network.routes])
+    widths = np.array([len(r.visits) * r.policy.attempts for r in network.routes])
     starts = np.concatenate([[0], np.cumsum(present * widths)])
     first_visit = np.empty(len(rows), np.int64)
     station = np.empty(starts[-1], np.int32)
@@ -190,15 +197,17 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
         at = slice(start, starts[k + 1])
         selected = slice(None) if chosen is None else chosen
         first_visit[selected] = start + width * np.arange(present[k])
-        drawn = network.routes[k]
+        drawn, streams = network.routes[k], network.streams(int(k), load)
         once = _stations(network, drawn, key_hash[selected])
         station[at].reshape(len(once), -1, len(drawn.visits))[:] = once[:, None, :]
         block = demand_s[at].reshape(-1, width)
-        for v, (visit, stream) in enumerate(zip(drawn.visits * drawn.policy.attempts, drawn.streams, strict=True)):
+        for v, (visit, stream) in enumerate(
+            zip(drawn.visits * len(streams.visits), chain(*streams.visits), strict=True)
+        ):
             block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[selected])
             if not visit.is_certain and visit.demand.occasion < 1:
                 block[block[:, v] == 0, v] = PASSES_BY
-        _pass_by(block, drawn, seed, first, len(rows), selected)
+        _pass_by(block, drawn, streams, seed, first, len(rows), selected)
     phase = requests.phase[rows]
     if requests.repeat and len(requests):
         lap = np.arange(first, first + len(rows)) // len(requests)
@@ -209,16 +218,21 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
 
 
 def _pass_by(
-    block: NDArray[np.float64], route: Route, seed: int, first: int, count: int, chosen: slice | NDArray[np.int64]
+    block: NDArray[np.float64],
+    route: Route,
+    streams: Streams,
+    seed: int,
+    first: int,
+    count: int,
+    chosen: slice | NDArray[np.int64],
 ) -> None:
     """Set the demands of visits that requests pass by, shape (requests, visits of all attempts), to `PASSES_BY`.
 
     Each attempt decides for itself; request i takes draw i of a decision's own stream.
     """
-    for attempt in range(route.policy.attempts if route.chances else 0):
+    for attempt, of_attempt in enumerate(streams.chances if route.chances else ()):
         made: dict[Chance, NDArray[np.bool_]] = {}
-        for number, chance in enumerate(route.chances):
-            stream = stream_id(f"chance/{route.name}/{number}" + (f"/{attempt}" if attempt else ""))
+        for chance, stream in zip(route.chances, of_attempt, strict=True):
             own = uniforms(seed, stream, first, count)[chosen] < chance.probability
             made[chance] = own & made[chance.within] if chance.within else own
         for v, visit in enumerate(route.visits, attempt * len(route.visits)):
@@ -261,7 +275,7 @@ def draw_background(network: Network, background: Background, seed: int) -> Shee
         np.full(count, background.route, np.int32), np.full(count, background.size_bytes, np.int64),
         background.key_hash(seed, count), arrival_s, np.zeros(count), np.zeros(count, np.int32),
     )  # fmt: skip
-    return draw_sheet(network, requests, seed, 0, count)
+    return draw_sheet(network, requests, seed, 0, count, background.name)
 
 
 def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> NDArray[np.int32]:

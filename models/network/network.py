@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from models.network.route import Route
 from models.network.scenario import Action, Kind
 from models.network.station import Bound, Group, Member, Station
+from models.network.streams import Streams, streams_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Network:
         for table in (*self.placements, *(group.members for group in self.groups if group.table is None)):
             if table.size == 0 or table.min() < 0 or table.max() >= len(names):
                 raise ValueError("a placement table or a group names a station that does not exist")
+        self._check_identities()
         for group in self.groups:
             self._check_keyed(group)
         for route in self.routes:
@@ -55,6 +57,19 @@ class Network:
         """The distinct roles of the stations, in order of appearance."""
         return tuple(dict.fromkeys(station.role for station in self.stations))
 
+    def streams(self, route: int, load: str = "") -> Streams:
+        """Return the random streams of a route, for requests or for the operations of a background load."""
+        found = self._streams.get((route, load))
+        if found is None:
+            found = streams_of(self.routes[route], self.stations, self.placements, self.groups, load)
+            self._streams[route, load] = found
+        return found
+
+    @cached_property
+    def _streams(self) -> dict[tuple[int, str], Streams]:
+        """Those that have been requested, by route and load."""
+        return {}
+
     @cached_property
     def classes(self) -> int:
         """Number of priority classes of the routes."""
@@ -63,6 +78,14 @@ class Network:
     def is_paired(self, station: int) -> bool:
         """Return whether a station shares its server with another one."""
         return any(s.shares_server for s in self.stations[station : station + 2])
+
+    def _check_identities(self) -> None:
+        for kind, parts in (("stations", self.stations), ("groups", self.groups)):
+            identities = [part.identity for part in parts]
+            if len(set(identities)) == len(parts):
+                continue
+            part = next(part for part in parts if identities.count(part.identity) > 1)
+            raise ValueError(f"two {kind} have the role {part.role!r} and the indices {part.indices}")
 
     def _check_pairs(self) -> None:
         for number, station in enumerate(self.stations):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from models.network.retry_policy import NO_POLICY, Policy
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
-from traces.random_streams import stream_id
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +132,8 @@ class Route:
     """The stages that one kind of request passes, one after the other.
 
     Attributes:
-        operation: that of the requests (`traces.operations`); of background work, its name.
+        operation: that of the requests (`traces.operations`), which selects their random numbers; of background work,
+            its name.
         variant: what distinguishes the route from others of the operation, in words; empty for the plain one.
         priority: its class, at stations with classes; 0 is the highest priority.
         policy: client policy for late and failed responses.
@@ -153,7 +153,7 @@ class Route:
 
     @property
     def name(self) -> str:
-        """Operation and variant; it also selects the random numbers."""
+        """Operation and variant, for display only."""
         return words(self.operation, self.variant)
 
     @cached_property
@@ -175,17 +175,6 @@ class Route:
         """The index of the first visit of each branch, stage by stage."""
         firsts = iter([0, *(last + 1 for i, (_, last) in enumerate(self.places) if i == last)])
         return tuple(tuple(next(firsts) for _ in stage.branches) for stage in self.stages)
-
-    @cached_property
-    def streams(self) -> tuple[int, ...]:
-        """The random stream of each visit of each attempt, independent of the rest of the network."""
-        return tuple(
-            stream_id(f"demand/{self.name}/{s}/{b}/{v}" + (f"/{attempt}" if attempt else ""))
-            for attempt in range(self.policy.attempts)
-            for s, stage in enumerate(self.stages)
-            for b, branch in enumerate(stage.branches)
-            for v in range(len(branch))
-        )
 
     @cached_property
     def chances(self) -> tuple[Chance, ...]:

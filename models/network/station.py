@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.network.discipline import Discipline
+from traces.random_streams import stream_id
+
+Indices = tuple[int | str, ...]
 
 UNBOUNDED = 2**40
 """A queue limit or number of polls that means no limit."""
@@ -44,9 +48,11 @@ class Station:
     """One service centre.
 
     Attributes:
-        name: unique in the network.
+        name: unique in the network; for display only.
         role: its function, the same for all stations of a kind (``drive``, ``host cpu``).
         servers: number of servers, cores or tokens; ignored by infinite servers.
+        indices: which one of those with its role it is, such as the numbers of its host and drive, or the direction of
+            a link. They stay the same when others are added, as its random choices depend on them.
         batch_item_s: batches: time added by each member after the first.
         flush_s: batches: time added once if the visit of a member `flushes`.
         setup_s: setup time: additional service time of a job that finds its server idle; if the discipline `sets_up`.
@@ -71,6 +77,7 @@ class Station:
     role: str
     discipline: Discipline
     servers: int = 1
+    indices: Indices = ()
     batch_item_s: float = 0.0
     flush_s: float = 0.0
     setup_s: float = 0.0
@@ -108,6 +115,11 @@ class Station:
         if not self.period_s >= 0 or (self.period_s and (not self.discipline.is_gate or self.poll_s)):
             raise ValueError(f"station {self.name!r}: period_s must be at least 0, and is that of a gate without polls")
 
+    @cached_property
+    def identity(self) -> int:
+        """A hash of role and indices: the number of the random stream of its choices."""
+        return stream_id("station", self.role, *self.indices)
+
     @property
     def may_pair(self) -> bool:
         """Whether its server may be that of another station, too."""
@@ -121,10 +133,16 @@ NOWHERE = Station("nowhere", "nowhere", Discipline.GATE)
 
 @dataclass(frozen=True)
 class Member:
-    """A station that depends on the request's key: column `position` of the key's row in placement table `table`."""
+    """A station that depends on the request's key: column `position` of the key's row in placement table `table`.
+
+    Attributes:
+        part: the name of this place, which is the same in all variants of a model, by which visits have their random
+            numbers; empty: that of the station in the first row.
+    """
 
     table: int
     position: int
+    part: Indices = field(default=(), compare=False)
 
 
 class Choice(IntEnum):
@@ -152,6 +170,7 @@ class Group:
     A further attempt of the same request chooses another member if there is one.
 
     Attributes:
+        role, indices: as those of a station.
         members: station indices, shape (members, positions): each member is a row of stations (its cores, its NIC).
             With `table`, columns of that placement table instead: the members are stations of the key's row, such as
             the replicas of a placement group. Such a member is identified by the station of its first column, whose
@@ -162,11 +181,23 @@ class Group:
     choice: Choice
     members: NDArray[np.int32]
     table: int | None = None
+    role: str = "group"
+    indices: Indices = ()
+
+    @cached_property
+    def identity(self) -> int:
+        """A hash of role and indices: the number of the random stream of its choices."""
+        return stream_id("group", self.role, *self.indices)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The station at column `position` of the member that the request is bound to in group `group`."""
+    """The station at column `position` of the member that the request is bound to in group `group`.
+
+    Attributes:
+        part: as that of a `Member`; empty: that of the first member's station.
+    """
 
     group: int
     position: int = 0
+    part: Indices = field(default=(), compare=False)

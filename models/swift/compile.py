@@ -48,7 +48,7 @@ def compile(spec: SwiftSpec, trace: Trace) -> tuple[Network, Requests]:
     builder = LargeObjects(spec, stations, places)
     routes = tuple(builder.route(kind) for kind in kinds)
     scenario = (*places.scenario, *slowdowns(spec, stations))
-    network_groups = (*places.groups, *stations.clients.groups())
+    network_groups = (*places.groups, *stations.clients.groups)
     network = Network(tuple(stations.all), routes, places.tables, network_groups, scenario)
     requests = Requests.of(trace, kind_of)
     requests = replace(requests, key_hash=places.row_hashes(requests.key_hash, container[slice(trace.issued)]))

@@ -49,7 +49,7 @@ _Access = tuple[int | Member, ServiceDemand]
 def with_maintenance(
     spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, network: Network, requests: Requests
 ) -> tuple[Network, Requests]:
-    """Return network and requests with the cluster's own work added, after all other stations, routes and tables.
+    """Return network and requests with the cluster's own work added.
 
     Raises:
         InputError: there is such work in a closed loop without a duration.
@@ -78,7 +78,7 @@ def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> W
     auditor, drives = spec.auditor, spec.drives
     size = -(-spec.stored.bytes_each // spec.data_pieces)
     count = min(max(1, -(-size // drives.read_size)), _MOST_READS)
-    drive = Member(table, 1)
+    drive = Member(table, 1, ("drive",))
     read, latency = (
         several(demand or NOTHING, count, 1, drives.read_size) for demand in (drives.read, drives.read_latency)
     )
@@ -86,7 +86,7 @@ def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> W
     each.append(Visit(drive, read))
     pause_s = size / count / auditor.bytes_per_second - _mean_s(each, size)
     pause = [Visit(stations.latency, ServiceDemand(constant=pause_s))] if pause_s > 0 else []
-    visits = [Visit(Member(table, 2), auditor.cpu), Visit(drive, drives.lookup)]
+    visits = [Visit(Member(table, 2, ("cpu",)), auditor.cpu), Visit(drive, drives.lookup)]
     visits = [visit for visit in visits if visit.demand.takes_time]
     visits += [*each, *[*pause, *each] * (count - 1)]
     rows = _audited(spec, stations, places, "auditor", min(auditor.concurrency, drives.count))
@@ -97,7 +97,7 @@ def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> W
 def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
     """Return the opening of all objects by the further process of each host, which looks for files without bytes."""
     assert spec.auditor is not None
-    lookup = Visit(Member(table, 1), spec.drives.lookup)
+    lookup = Visit(Member(table, 1, ("drive",)), spec.drives.lookup)
     rows = _audited(spec, stations, places, "zero-byte auditor", 1)
     rate_ops = min(spec.auditor.zero_byte_files_per_second, _most(_mean_s([lookup], 0))) * len(rows)
     return _endless("zero-byte auditor", [Visit(Member(table, 0), NOTHING), lookup], rows, 0, rate_ops)
@@ -106,9 +106,13 @@ def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> 
 def _audited(spec: SwiftSpec, stations: Stations, places: Places, name: str, at_once: int) -> Table:
     """Return process, drive and cores of each process of the auditor; `at_once` drives of each host have one."""
     shape = spec.hosts.count, spec.drives.count
-    order = np.argsort(uniforms(0, stream_id(f"swift/{name}"), 0, shape[0] * shape[1]).reshape(shape), axis=1)
+    draws = [uniforms(0, stream_id("swift", name, host), 0, shape[1]) for host in range(shape[0])]
+    order = np.argsort(draws, axis=1)
     chosen = (order[:, :at_once] + np.arange(shape[0])[:, None] * shape[1]).ravel()
-    tokens = [stations.add(_worker(f"{name} of {stations.all[drive].name}", 1)) for drive in stations.drive[chosen]]
+    tokens = [
+        stations.add(_worker(f"{name} of host {h} drive {d}", 1, name, h, d))
+        for h, d in (divmod(drive, shape[1]) for drive in chosen.tolist())
+    ]
     return np.column_stack([tokens, stations.drive[chosen], stations.cpu[places.host[chosen]]]).astype(np.int32)
 
 
@@ -153,7 +157,7 @@ def _compared(
 ) -> Table:
     """Return the worker of a host, cores and drive of a piece, and threads, cores and drive of its partners."""
     tokens = np.array([
-        stations.add(_worker(f"{name} of host {h}", workers))
+        stations.add(_worker(f"{name} of host {h}", workers, name, h))
         for h in range(spec.hosts.count)
     ])  # fmt: skip
     ring = places.ring[:, : spec.pieces]
@@ -172,10 +176,13 @@ def _pass_of_partition(spec: SwiftSpec, stations: Stations, table: int, partners
         changes: mean number of objects that were written to a partition between two readings of its hashes.
     """
     listed = _LISTED if spec.ring.erasure is None else 1.0
-    visits = _hashes(spec, stations, Member(table, 1), Member(table, 2), changes, listed)
+    visits = _hashes(spec, stations, Member(table, 1, ("cpu",)), Member(table, 2, ("drive",)), changes, listed)
     latency_s = _CALL_WAYS * spec.network.internal_latency
     for number in range(partners):
-        threads, cpu, drive = (Member(table, 3 + 3 * number + k) for k in range(3))
+        threads, cpu, drive = (
+            Member(table, 3 + 3 * number + k, ("partner", number, part))
+            for k, part in enumerate(("threads", "cpu", "drive"))
+        )
         if latency_s:
             visits.append(Visit(stations.latency, ServiceDemand(constant=latency_s)))
         visits.append(Visit(threads, NOTHING))
@@ -223,8 +230,8 @@ def _written_ops(trace: Trace) -> float:
     return writes / last_s if last_s else math.inf
 
 
-def _worker(name: str, count: int) -> Station:
-    return Station(name, WORKERS, Discipline.POOL, count, queue_limit=_MOST_WAITING)
+def _worker(name: str, count: int, *indices: int | str) -> Station:
+    return Station(name, WORKERS, Discipline.POOL, count, indices, queue_limit=_MOST_WAITING)
 
 
 def _endless(name: str, visits: list[Visit], rows: Table, size_bytes: int, rate_ops: float) -> Work:

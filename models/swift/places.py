@@ -54,7 +54,7 @@ class Places:
         self._segments = _SEGMENTS if spec.client.multipart is not None else 0
         self.hedged = spec.pieces - spec.data_pieces if spec.proxies.concurrent_gets else 0
         self._silences = silences_of(spec)
-        self._gates = [self._gate(f"silence {n}", s.at_s, s.until_s) for n, s in enumerate(self._silences)]
+        self._gates = [self._gate(n, s.at_s, s.until_s) for n, s in enumerate(self._silences)]
         drives, per_host = spec.total_drives, spec.drives.count
         self.host = np.arange(drives, dtype=np.int32) // per_host
         self._zone = (self.host % spec.hosts.zones).astype(np.int32)
@@ -68,14 +68,17 @@ class Places:
         if self.bound:
             widths = [table.shape[1] // len(self.epochs) for table in self.tables]
             self.groups = tuple(
-                Group(Choice.HASH, np.arange(width * len(self.epochs), dtype=np.int32).reshape(-1, width), table)
+                Group(
+                    Choice.HASH, np.arange(width * len(self.epochs), dtype=np.int32).reshape(-1, width), table,
+                    "epochs", (table,),
+                )
                 for table, width in enumerate(widths)
-            )
+            )  # fmt: skip
             self._changes(names)
         self._proxies: int | None = None
         if len(stations.proxies) > 1:
             self._proxies = len(self.groups)
-            self.groups += (Group(Choice.ROUND_ROBIN, stations.proxies),)
+            self.groups += (Group(Choice.ROUND_ROBIN, stations.proxies, role="proxies"),)
         self.scenario += failed_proxies(spec, stations, self._proxies)
         if self.bound:
             self.scenario.append(Action(Kind.DOWN, stations.refused))
@@ -89,32 +92,34 @@ class Places:
 
     def head(self, part: str) -> Member | Bound:
         """Return what depends on the object's partition: whether enough servers are left."""
-        return self._place(OBJECTS, _HEAD.index(part))
+        return self._place(OBJECTS, _HEAD.index(part), part)
 
     def grace(self, number: int) -> Member | Bound:
         """Return where it is refused not to wait for one more server, because it has not been called."""
-        return self._place(OBJECTS, len(_HEAD) + number)
+        return self._place(OBJECTS, len(_HEAD) + number, "grace", number)
 
     def read(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server that a GET tries, in order."""
-        return self._place(OBJECTS, self._first + position * self._width + self._parts.index(part))
+        return self._server_place(position, part, "read", position)
 
     def write(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server to which a PUT sends a piece."""
-        return self.read(self._readers + position, part)
+        return self._server_place(self._readers + position, part, "write", position)
 
     def of_segment(self, station: int | Member | Bound, number: int) -> int | Member | Bound:
         """Return the same place for a segment of a large object."""
-        block = 1 + number % self._segments
+        if not isinstance(station, Member | Bound):
+            return station
+        block, part = 1 + number % self._segments, ("segment", number, *station.part)
         if isinstance(station, Member) and station.table == OBJECTS:
-            return Member(OBJECTS, station.position + block * self._columns)
+            return Member(OBJECTS, station.position + block * self._columns, part)
         if isinstance(station, Bound) and self.bound and station.group == OBJECTS:
-            return Bound(OBJECTS, station.position + block * self._columns)
+            return Bound(OBJECTS, station.position + block * self._columns, part)
         return station
 
     def update(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server of a container's replica that the object server of a piece updates."""
-        return self._place(CONTAINERS, 1 + position * len(_UPDATE) + _UPDATE.index(part))
+        return self._place(CONTAINERS, 1 + position * len(_UPDATE) + _UPDATE.index(part), "update", position, part)
 
     def answers(self) -> list[str]:
         """Return the parts of a server that hold back its responses while it is silent."""
@@ -151,8 +156,11 @@ class Places:
     def _readers(self) -> int:
         return self.spec.data_pieces + self.hedged
 
-    def _place(self, table: int, column: int) -> Member | Bound:
-        return Bound(table, column) if self.bound else Member(table, column)
+    def _server_place(self, number: int, part: str, *of: int | str) -> Member | Bound:
+        return self._place(OBJECTS, self._first + number * self._width + self._parts.index(part), *of, part)
+
+    def _place(self, table: int, column: int, *part: int | str) -> Member | Bound:
+        return Bound(table, column, part) if self.bound else Member(table, column, part)
 
     # Tables.
 
@@ -281,7 +289,7 @@ class Places:
     # The change of epochs.
 
     def _epoch_name(self, number: int) -> int:
-        return self.stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE))
+        return self.stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE, indices=(number,)))
 
     def _changes(self, names: Sequence[int]) -> None:
         for number, (name, epoch) in enumerate(zip(names, self.epochs, strict=True)):
@@ -291,8 +299,8 @@ class Places:
                     self.scenario.append(Action(Kind.LEAVE, table, 0.0, member=name))
                     self.scenario.append(Action(Kind.JOIN, table, epoch.at_s, member=name))
 
-    def _gate(self, name: str, shut_s: float, open_s: float) -> int:
-        gate = self.stations.add(Station(name, "silent part", Discipline.GATE))
+    def _gate(self, number: int, shut_s: float, open_s: float) -> int:
+        gate = self.stations.add(Station(f"silence {number}", "silent part", Discipline.GATE, indices=(number,)))
         self.scenario.append(Action(Kind.SHUT, gate, shut_s))
         if open_s < math.inf:
             self.scenario.append(Action(Kind.OPEN, gate, open_s))

@@ -48,25 +48,25 @@ class Stations:
         hosts = range(spec.hosts.count)
         self.cpu = self._next(spec.hosts.count)
         for h in hosts:
-            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores))
+            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores, (h,)))
         self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
         if spec.hosts.nic:
             for h in hosts:
                 self.ins[h], self.outs[h] = (
-                    self.add(link(f"host {h} {way}", "host network", spec.hosts.nic, spec.network.queue))
+                    self.add(link(f"host {h} {way}", "host network", (h, way), spec.hosts.nic, spec.network.queue))
                     for way in ("in", "out")
                 )
-        names = [f"host {h} drive {d}" for h in hosts for d in range(spec.drives.count)]
-        self.drive = self._next(len(names))
-        for name in names:
-            self.add(Station(name, "drive", Discipline.FIFO, spec.drives.queue_depth))
-        self.worker, self.threads = (self._servers(spec, names, part) for part in ("processes", "threads"))
+        drives = [(h, d) for h in hosts for d in range(spec.drives.count)]
+        self.drive = self._next(len(drives))
+        for h, d in drives:
+            self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, spec.drives.queue_depth, (h, d)))
+        self.worker, self.threads = (self._servers(spec, drives, part) for part in ("processes", "threads"))
         shape = containers, spec.containers.replicas
         self.database = np.full(shape, self.nowhere, np.int32)
         if spec.containers.update.takes_time or spec.containers.list.takes_time:
             for index in np.ndindex(shape):
                 name = f"container {index[0]} database {index[1]}"
-                self.database[index] = self.add(Station(name, "database", Discipline.FIFO))
+                self.database[index] = self.add(Station(name, "database", Discipline.FIFO, indices=index))
 
     def add(self, station: Station) -> int:
         """Add a station, and return its index."""
@@ -79,29 +79,32 @@ class Stations:
 
     def _proxy(self, spec: SwiftSpec, number: int) -> list[int]:
         name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
-        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores))
+        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores, (number,)))
         into = out = self.nowhere
         if spec.proxies.nic:
             into, out = (
-                self.add(link(f"{name} {way}", "proxy network", spec.proxies.nic, spec.network.queue))
+                self.add(link(f"{name} {way}", "proxy network", (number, way), spec.proxies.nic, spec.network.queue))
                 for way in ("in", "out")
             )
         fails = any(isinstance(fault, ProxyDown) and fault.proxy == number for fault in spec.faults)
-        entry = self.add(Station(f"{name} entry", "proxy entry", Discipline.INFINITE_SERVER)) if fails else self.nowhere
+        entry = self.nowhere
+        if fails:
+            entry = self.add(Station(f"{name} entry", "proxy entry", Discipline.INFINITE_SERVER, indices=(number,)))
         return [cpu, into, out, entry]
 
-    def _servers(self, spec: SwiftSpec, names: Sequence[str], part: str) -> Table:
+    def _servers(self, spec: SwiftSpec, drives: Sequence[tuple[int, int]], part: str) -> Table:
         """Return the processes that serve each drive, or their threads: pools of tokens."""
         hosts, per_drive = spec.hosts, spec.hosts.servers_per_port
         tokens = (per_drive or hosts.workers) * (hosts.threads if part == "threads" else 1)
         found: list[int] = []
-        for number, name in enumerate(names):
-            if not per_drive and number % spec.drives.count:
+        role = "object server" if part == "processes" else "object server threads"
+        for host, drive in drives:
+            if not per_drive and drive:
                 found.append(found[-1])
                 continue
-            where = name if per_drive else f"host {number // spec.drives.count}"
-            role = "object server" if part == "processes" else "object server threads"
-            found.append(self.add(Station(f"{where} object server {part}", role, Discipline.POOL, tokens)))
+            indices = (host, drive) if per_drive else (host,)
+            where = f"host {host} drive {drive}" if per_drive else f"host {host}"
+            found.append(self.add(Station(f"{where} object server {part}", role, Discipline.POOL, tokens, indices)))
         return np.array(found, np.int32)
 
 

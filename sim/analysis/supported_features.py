@@ -20,6 +20,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "role",
         "discipline",
         "servers",
+        "indices",
         "batch_item_s",
         "flush_s",
         "setup_s",
@@ -38,7 +39,7 @@ _COUNTED: dict[type[Any], set[str]] = {
     Route: {"operation", "stages", "priority", "policy", "variant"},
     Stage: {"branches", "need", "delivers"},
     Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance", "early", "flushes"},
-    Group: {"choice", "members", "table"},
+    Group: {"choice", "members", "table", "role", "indices"},
     Policy: {
         "timeout_s",
         "retries",

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from models.network.demand_sheet import Requests, Sheet, draw_background, draw_sheet, sources
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
+from traces.random_streams import stream_id
 from traces.trace import Pacing
 from traces.workload.generate import group_seed
 
 CHUNK = 8192
 """Requests drawn at a time. With fewer, the cost of a draw in Python matters; with more, a Sheet exceeds CPU caches."""
 
-JITTER_STREAM = 1 << 32
-"""Number of the first random stream for pauses before retries; stations and groups have the low numbers."""
+JITTER_STREAM = stream_id("jitter")
+"""Number of the random stream for pauses before first retries; those of further retries follow."""
 
 Floats = NDArray[np.float64]
 Draw = Callable[[int, int], Sheet]

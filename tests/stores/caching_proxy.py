@@ -53,9 +53,10 @@ def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
     ]
     hit = Route("GET", (look_up, single(way, delivers=True)), policy=policies["GET"], variant=f"hit {proxy}")
     hits = object_hits(spec.cache, trace)[: trace.issued]
+    depth = sum(station.role == "proxy" for station in network.stations)
     stations = (
-        Station(f"proxy {proxy}", "proxy", Discipline.INFINITE_SERVER),
-        Station(f"network of proxy {proxy}", "network", Discipline.INFINITE_SERVER),
+        Station(f"proxy {proxy}", "proxy", Discipline.INFINITE_SERVER, indices=(depth,)),
+        Station(f"network of proxy {proxy}", "network", Discipline.INFINITE_SERVER, indices=("proxy", depth)),
     )
     return (
         replace(network, stations=(*network.stations, *stations), routes=(*misses, hit)),

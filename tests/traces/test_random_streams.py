@@ -35,11 +35,12 @@ def test_draws_are_uniform_and_streams_independent() -> None:
 
 def test_draws_are_the_same_on_every_machine() -> None:
     """Values written down once: a change here would change every simulated Run ever recorded."""
-    assert stream_id("workload/keys") == 3323933197
+    assert stream_id("workload/keys") == 15334338305631200364
+    assert stream_id("station", "drive", 3, 1) == 6903963570860553964
     assert uniforms(7, stream_id("workload/keys"), 5, 3).tolist() == [
-        0.010177593829598375,
-        0.4723420589052295,
-        0.8026785353866907,
+        0.7738898436398057,
+        0.20771117586572918,
+        0.6725858830012713,
     ]
 
 

@@ -80,7 +80,7 @@ class PeeringGates:
             gates = Gates.of(
                 settings, self.spec.release, group=group, first=first, writers=writers, columns=(TABLE, 0)
             )  # fmt: skip
-            stations = [self._add(station) for station in gates.stations(f"bucket {bucket}")]
+            stations = [self._add(station) for station in gates.stations(bucket)]
             first = stations[-1] + 1
             if not self._columns:
                 self._columns = [self._column() for _ in stations]
@@ -93,8 +93,8 @@ class PeeringGates:
         """Add the gates of operations that need a failed OSD, and of those that only wait for peering."""
         rejoin = (outage.back_s, outage.whole_s)
         return (
-            self._gate(f"outage {number} dead", [(outage.at_s, outage.degraded_s), rejoin]),
-            self._gate(f"outage {number} peering", [(outage.seen_s, outage.degraded_s), rejoin]),
+            self._gate("outage", number, "dead", [(outage.at_s, outage.degraded_s), rejoin]),
+            self._gate("outage", number, "peering", [(outage.seen_s, outage.degraded_s), rejoin]),
         )
 
     def _add_pool(
@@ -133,12 +133,13 @@ class PeeringGates:
                     "back_at, or fewer failures"
                 )
             if number not in self._inactive:
-                self._inactive[number] = self._gate(f"inactive {number}", [(epoch.at_s, maps[number + 1].at_s)])
+                self._inactive[number] = self._gate("inactive", number, "", [(epoch.at_s, maps[number + 1].at_s)])
             yield rows, self._inactive[number]
 
-    def _gate(self, name: str, spans: Iterable[Span]) -> int:
+    def _gate(self, kind: str, number: int, detail: str, spans: Iterable[Span]) -> int:
         """Add a gate that is shut during `spans`, and return its index."""
-        gate = self._add(Station(name, "gate", Discipline.GATE))
+        name = f"{kind} {number} {detail}".strip()
+        gate = self._add(Station(name, "gate", Discipline.GATE, indices=(kind, number, detail)))
         for start_s, end_s in spans:
             if start_s < end_s:
                 self.scenario.append(Action(Kind.SHUT, gate, start_s))

@@ -55,21 +55,23 @@ class Gates:
         """Return the gates for at most `writers` writers that are blocked together."""
         return cls(group, first, writers if one_by_one(release) else 1, settings.poll, settings.poll_limit, columns)
 
-    def stations(self, bucket: str) -> tuple[Station, ...]:
-        """Return the open gate and the reshard gates of the named bucket; their indices start at `first`."""
-        open_gate = Station(f"{bucket} index passage", "reshard", Discipline.GATE)
+    def stations(self, bucket: int) -> tuple[Station, ...]:
+        """Return the open gate and the reshard gates of a bucket; their numbers in the network start at `first`."""
+        name = f"bucket {bucket} index"
+        open_gate = Station(f"{name} passage", "reshard", Discipline.GATE, indices=(bucket, 0))
         return open_gate, *(
             Station(
-                f"{bucket} index gate {k}", "reshard", Discipline.GATE, poll_s=self.poll_s, poll_limit=self.poll_limit
+                f"{name} gate {k}", "reshard", Discipline.GATE, indices=(bucket, k), poll_s=self.poll_s,
+                poll_limit=self.poll_limit,
             )
             for k in range(1, self.count + 1)
-        )
+        )  # fmt: skip
 
     def choice(self) -> Group:
         """Return the group, which is the same for all buckets of a placement table."""
         table, first = self.columns or (None, self.first)
         members = np.arange(first, first + self.count + 1, dtype=np.int32)[:, None]
-        return Group(Choice.LEAST_OUTSTANDING, members, table)
+        return Group(Choice.LEAST_OUTSTANDING, members, table, "reshard gates")
 
     def visit(self) -> Visit:
         """Return the visit of an index write before it goes to its shard."""

@@ -75,7 +75,7 @@ def place(
             raise InputError(f"down: there is no OSD {osd}; allowed are 0 to {osds - 1}")
         up[osd] = False
     blocks = [
-        _Straws(seed, first, min(_BLOCK, pgs - first), weight, domains).mapped(width, up)
+        _Straws(seed, first, min(_BLOCK, pgs - first), weight, domains, drives_per_host).mapped(width, up)
         for first in range(0, pgs, _BLOCK)
     ]
     table: NDArray[np.int32] = np.concatenate(blocks)
@@ -91,12 +91,18 @@ class _Straws:
     count: int
     weight: NDArray[np.float64]  # of each OSD
     domains: int
+    drives_per_host: int
 
     def _draws(self, kind: str, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Draw the straws of the items `kind`, shape (count, items)."""
+        """Draw the straws of the items `kind`, shape (count, items).
+
+        Those of an OSD depend on its host and its number there, so further OSDs take only what they win.
+        """
         straws = np.empty((len(weight), self.count))
+        osds_each = self.drives_per_host if len(weight) == len(self.weight) else 1
         for item in range(len(weight)):
-            straws[item] = uniforms(self.seed, stream_id(f"crush/{kind}/{item}"), self.first, self.count)
+            stream = stream_id("crush", kind, *divmod(item, osds_each))
+            straws[item] = uniforms(self.seed, stream, self.first, self.count)
         np.log(straws, out=straws)
         with np.errstate(divide="ignore"):
             straws /= weight[:, None]

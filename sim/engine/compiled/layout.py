@@ -46,7 +46,7 @@ def _station(s: Station, role: int) -> tuple[float, ...]:
         s.discipline.code, role, s.servers, s.queue_limit, s.poll_limit,
         s.shares_server * s.parts, s.batch_item_s, s.flush_s, s.poll_s, s.period_s,
         s.queue_s, s.queued_each_s, s.setup_s,
-        s.age_bias, *caches,
+        s.age_bias, *caches, s.identity,
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def _groups(network: Network) -> dict[str, NDArray[Any]]:
     first_member = first_row = 0
     for group in network.groups:
         rows, columns = (0, 0) if group.table is None else network.placements[group.table].shape
-        groups.append((group.choice, *group.members.shape, first_member, rows, columns, first_row))
+        groups.append((group.choice, *group.members.shape, first_member, rows, columns, first_row, group.identity))
         members.append(group.members.ravel().astype(np.int64))
         first_member += group.members.size
         if group.table is not None:

@@ -108,12 +108,14 @@ def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
     return tuple(Field(name, dtype, meaning) for name, meaning in meanings.items())
 
 
+IDENTITY = Field("identity", "uint64", "the stream of its random words")
 STATION = Record("StationLayout", "A station.", (
     *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit="",
               shares_server="number of parts of a batch, if with the station before it; 0: not shared"),
     *_numbers("float64", batch_item_s="", flush_s="", poll_s="0: waiting jobs do not poll",
               period_s="0: the scenario opens a gate", queue_s="0: none", queued_each_s="", setup_s="",
               age_bias="", cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
+    IDENTITY,
 ))  # fmt: skip
 ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
     *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",
@@ -127,8 +129,9 @@ POSITION = Record("PositionLayout", "A visit's place in its route.",
                   _numbers("int32", stage="", is_last="of its branch", releases="2: early", ties="", timer="",
                            claims="", flushes=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
-               _numbers("int64", choice="", members="", positions="", first_member="in member_station",
-                        rows="0: members are stations", columns="", first_row="in placement_station"))  # fmt: skip
+               (*_numbers("int64", choice="", members="", positions="", first_member="in member_station",
+                          rows="0: members are stations", columns="", first_row="in placement_station"),
+                IDENTITY))  # fmt: skip
 ACTION = Record("ActionLayout", "An entry of the scenario.",
                 (*_numbers("int64", kind="", target="", member=""),
                  *_numbers("float64", at_s="", value="")))  # fmt: skip
@@ -219,10 +222,10 @@ _NUMBERS = {
     "SUB_BINS": SUB_BINS,
     "BINS": BINS,
     "LEAST_EXPONENT": LEAST_EXPONENT,
-    "JITTER_STREAM": JITTER_STREAM,
     "BOUND_POSITIONS": POSITIONS,
     "UNBOUNDED": UNBOUNDED,
 }
+_WORDS = {"JITTER_STREAM": JITTER_STREAM}
 _REALS = {"PASSES_BY": PASSES_BY}
 
 
@@ -240,6 +243,7 @@ def header() -> str:
         for e in ENUMS
     ]
     numbers = [f"#define {name} INT64_C({value})" for name, value in _NUMBERS.items()]
+    numbers += [f"#define {name} UINT64_C({value:#x})" for name, value in _WORDS.items()]
     numbers += [f"#define {name} ({value})" for name, value in _REALS.items()]
     properties = [
         f"#define {name.upper()}(discipline) (UINT64_C({_codes(name):#x}) >> (discipline) & 1)" for name in PROPERTIES

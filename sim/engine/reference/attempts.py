@@ -40,16 +40,17 @@ class Attempts:
         self.early = any(visit.early for route in network.routes for visit in route.visits)
         self.notes_service = self.tied or self.early
         self.servers = [
-            SERVERS[station.discipline](station, clock, self, partial(mixed, program.seed, i), network.classes)
-            for i, station in enumerate(network.stations)
+            SERVERS[station.discipline](
+                station, clock, self, partial(mixed, program.seed, station.identity), network.classes
+            )
+            for station in network.stations
         ]
         for i, station in enumerate(network.stations):
             if station.shares_server:
                 pair = self.servers[i - 1], self.servers[i]
                 pair[0].pair = pair[1].pair = pair
         self.balancers = [
-            LoadBalancer(group, network, partial(mixed, program.seed, len(self.servers) + i))
-            for i, group in enumerate(network.groups)
+            LoadBalancer(group, network, partial(mixed, program.seed, group.identity)) for group in network.groups
         ]
         routes = len(network.routes)
         self.begun, self.retried, self.hedged = [0] * routes, [0] * routes, [0] * routes

@@ -41,7 +41,7 @@ def forked_network() -> Network:
     stations = (
         Station("slots", "slot", Discipline.POOL, 8),
         Station("wire", "wire", Discipline.INFINITE_SERVER),
-        *(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(3)),
+        *(Station(f"drive {d}", "drive", Discipline.FIFO, indices=(d,)) for d in range(3)),
         Station("log", "log", Discipline.GROUP_COMMIT),
     )
     branches = tuple((Visit(1, seconds(1e-3)), Visit(2 + d, seconds(2e-3, per_byte=1e-9))) for d in range(3))
@@ -128,7 +128,8 @@ def test_colour_is_utilisation_and_grey_for_infinite_servers():
 def test_a_fork_longer_than_a_line_is_wrapped():
     chain = tuple(Visit(i % 2, seconds(i * 1e-3)) for i in range(1, 17))
     network = Network(
-        tuple(Station(name, NASTY, Discipline.FIFO) for name in "st"), (Route(NASTY, (Stage((chain,), 1),)),)
+        tuple(Station(name, NASTY, Discipline.FIFO, indices=(name,)) for name in "st"),
+        (Route(NASTY, (Stage((chain,), 1),)),),
     )
     (figure,) = route_figures(network, requests_of([1]), [])
     tops = [s.y0 for s in figure.layout.shapes if s.fillcolor]

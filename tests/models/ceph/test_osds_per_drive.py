@@ -31,8 +31,8 @@ def test_osds_share_their_drive_and_nothing_else():
 def test_drives_bound_reads_however_many_osds_they_have():
     """Sixteen drives of 5 ms a read; with four OSDs each of a quarter of its bytes they are no faster."""
     reads = (
-        "access=rados", "workload.mix={GET: 1}", "workload.clients=1024", "workload.operations=20000",
-        "workload.keys.count=1000000", "pools.pg_num=8192",
+        "access=rados", "workload.mix={GET: 1}", "workload.clients=1024", "workload.operations=40000",
+        "workload.keys.count=1000000", "pools.pg_num=32768",
     )  # fmt: skip
     for more in ((), ("hosts.osds_per_drive=4",)):
         run = simulate(ceph(*reads, *more))

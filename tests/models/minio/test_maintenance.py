@@ -105,8 +105,7 @@ def test_the_listing_reads_one_object_at_a_time_on_each_drive():
     """A drive other than the new one has one token for the listing, which is taken and returned for each object."""
     program = program_of(healing(4096, objects=64, healing={"workers": 64}))
     outcome = compiled_engine.run(program)
-    names = [s.name for s in program.network.stations]
-    tokens = [n for n, name in enumerate(names) if name.endswith("lists")]
+    tokens = [n for n, station in enumerate(program.network.stations) if station.role == "listing"]
     assert [program.network.stations[n].servers for n in tokens] == [1] * 8
     used = [int(outcome.visits[n]) for n in tokens]
     assert sorted(used) == [0] + [2 * 64] * 7

@@ -17,10 +17,15 @@ from traces.trace import Pacing
 from traces.workload.distributions import Exponential
 
 
+def width(route):
+    """Number of visits of all attempts."""
+    return len(route.visits) * route.policy.attempts
+
+
 def visits_of(network, sheet):
     """Station and demand of each visit of each request, whatever the layout of the flat arrays."""
     for i, route in enumerate(sheet.route):
-        first, count = sheet.first_visit[i], len(network.routes[route].streams)
+        first, count = sheet.first_visit[i], width(network.routes[route])
         yield sheet.station[first : first + count].tolist(), sheet.demand_s[first : first + count].tolist()
 
 
@@ -49,7 +54,7 @@ def test_another_route_or_a_later_branch_does_not_change_the_draws():
 
 
 def test_members_of_a_placement_group_are_the_stations():
-    stations = tuple(Station(f"d{i}", "drive", Discipline.FIFO) for i in range(4))
+    stations = tuple(Station(f"d{i}", "drive", Discipline.FIFO, indices=(i,)) for i in range(4))
     table = np.array([[0, 1], [3, 2]], np.int32)
     branches = tuple((Visit(Member(0, b), ServiceDemand(constant=1.0)),) for b in range(2))
     network = Network(stations, (Route("r", (Stage(branches, 2),)),), (table,))

@@ -27,6 +27,8 @@ STATION = Station("s", "server", Discipline.FIFO)
         (lambda: Stage(((VISIT,),), 2), "need 2"),
         (lambda: Route("r", ()), "no stage"),
         (lambda: Network((STATION, STATION), ()), "same name"),
+        (lambda: Network((STATION, replace(STATION, name="t")), ()), "two stations have the role 'server'"),
+        (lambda: Network((STATION,), (), groups=(PAIR, replace(PAIR, choice=Choice.HASH))), "two groups have the role"),
         (lambda: Network((STATION,), (Route("r", (single(Visit(1, ServiceDemand())),)),)), "station 1"),
         (lambda: Network((STATION,), (Route("r", (single(Visit(Member(0, 0), ServiceDemand())),)),)), "placement"),
         (lambda: Network((STATION,), (), (np.array([[1]], np.int32),)), "placement"),
@@ -41,7 +43,7 @@ def test_visits_of_a_route_are_in_order():
     a, b, c = (Visit(0, ServiceDemand(constant=float(i))) for i in range(3))
     route = Route("r", (single(a), Stage(((b,), (c,)), 1)))
     assert route.visits == (a, b, c)
-    assert len(set(route.streams)) == 3
+    assert len(set(Network((STATION,), (route,)).streams(0).visits[0])) == 3
 
 
 GATE, POOL = Station("g", "gate", Discipline.GATE), Station("p", "pool", Discipline.POOL)
@@ -76,4 +78,3 @@ def test_places_and_forks_of_a_route():
     route = Route("r", (Stage(((VISIT, VISIT), (VISIT,)), 1), single(VISIT)))
     assert route.places == ((0, 1), (0, 1), (0, 2), (1, 3))
     assert route.forks == ((0, 2), (3,))
-    assert len(Route("r", route.stages, policy=Policy(retries=2, hedge_after_s=1)).streams) == 4 * 4

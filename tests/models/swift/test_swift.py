@@ -193,9 +193,9 @@ def test_a_frozen_drive_costs_node_timeouts_until_it_is_avoided():
     (before, during, after), failed, _ = failed_at("GET", fault)
     assert not np.concatenate(failed).any()
     usual = np.median(before)
-    noticing, avoided = during[:50], during[50:]
+    noticing, avoided = during[:50], during[60:]  # between, those wait for a drive that retries use at the same time
     assert (noticing > 10).mean() == pytest.approx(1 / 3, abs=0.15)
-    assert noticing.max() == pytest.approx(10 + usual)
+    assert noticing.max() == pytest.approx(10 + usual, abs=ACCESS_S + SERVER_S + 1e-9)
     assert avoided.max() == pytest.approx(usual) == np.median(after)
     hedged, *_ = failed_at("GET", fault, proxies={"concurrent_gets": True, "concurrency_timeout": "50ms"})
     assert hedged[1].max() == pytest.approx(0.05 + usual)
@@ -208,7 +208,7 @@ def test_a_cut_link_also_delays_the_updates_of_containers():
     assert not np.concatenate(failed).any()
     assert np.median(during[10:]) == pytest.approx(np.median(before) - UPDATE_S + 0.5, abs=2e-3)
     (before, during, _), *_ = failed_at("GET", fault)
-    assert during[5:].max() == pytest.approx(np.median(before))
+    assert during[5:65].max() == pytest.approx(np.median(before))  # after a minute, proxies try the host again
 
 
 def test_the_time_until_a_silent_part_is_avoided_follows_from_the_load():

@@ -167,7 +167,8 @@ def test_expected_demands_bound_what_leaves_nothing_to_chance(data, seed, tokens
 def token_programs(draw) -> Program:
     """Requests on forks that take and give back tokens of two pools, some by key, with little else."""
     stations = (
-        Station("a", "pool", Discipline.POOL, draw(st.integers(1, 4))), Station("b", "pool", Discipline.POOL, 4),
+        Station("a", "pool", Discipline.POOL, draw(st.integers(1, 4))),
+        Station("b", "pool", Discipline.POOL, 4, ("b",)),
         Station("wire", "network", Discipline.INFINITE_SERVER), Station("drive", "drive", Discipline.FIFO, 2),
     )  # fmt: skip
     demand = st.builds(ServiceDemand, constant=st.sampled_from([0.5, 2.0]), distribution=st.sampled_from(SHAPES))
@@ -222,7 +223,7 @@ def forked() -> Network:
     """PUTs go to both members of the key's group, one of which has to answer; GETs to one; all pass the core."""
     stations = (
         Station("core", "cpu", Discipline.FIFO, 2),
-        *(Station(f"drive {i}", "drive", Discipline.FIFO) for i in (1, 2, 3)),
+        *(Station(f"drive {i}", "drive", Discipline.FIFO, indices=(i,)) for i in (1, 2, 3)),
         Station("wire", "network", Discipline.INFINITE_SERVER),
     )
     write, read = ServiceDemand(constant=3.0, per_byte=0.5), ServiceDemand(constant=1.0, distribution=Exponential())
@@ -388,7 +389,7 @@ def test_what_fails_is_no_bound_of_what_is_answered():
     assert any("may be refused" in note for note in found.notes)
     run = simulated(network, requests)
     assert (run.failure > 0).mean() > 0.5
-    assert (run.winner > 0).sum() / run.clock_s <= 1.0
+    assert (run.winner > 0).sum() / run.clock_s <= run.visits[1] / run.busy_s[1]  # 1 on average
 
 
 def test_the_agenda_may_only_take_away():

@@ -80,7 +80,7 @@ def test_pools_alike_are_looked_at_together(monkeypatch):
     """As many as a cluster has index shards: each request takes its own key's token of a pool of two."""
     pools, calls = 200, []
     stations = (
-        *(Station(f"pool {k}", "pool", Discipline.POOL) for k in range(pools)),
+        *(Station(f"pool {k}", "pool", Discipline.POOL, indices=(k,)) for k in range(pools)),
         Station("wire", "network", Discipline.INFINITE_SERVER),
     )  # fmt: skip
     take, give = (Visit(Member(0, 0), constant(0.0), releases=releases) for releases in (False, True))

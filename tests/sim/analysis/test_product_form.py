@@ -115,9 +115,9 @@ def mixed_network() -> Network:
     """Two routes and two keys' servers over stations of all product-form kinds."""
     stations = (
         Station("cores", "cpu", Discipline.PROCESSOR_SHARING, 2),
-        Station("any order", "cpu", Discipline.SIRO, 2),
+        Station("any order", "cpu", Discipline.SIRO, 2, (1,)),
         Station("left", "drive", Discipline.FIFO),
-        Station("right", "drive", Discipline.FIFO),
+        Station("right", "drive", Discipline.FIFO, indices=(1,)),
         Station("wire", "network", Discipline.INFINITE_SERVER),
     )
     spread = ServiceDemand(constant=0.1, per_byte=0.02, distribution=Hyperexponential(cv=2))
@@ -181,7 +181,7 @@ def test_open_network_is_simulated_as_computed():
 @settings(deadline=None)
 @given(demands, st.floats(0, 20), st.floats(0, 5), st.integers(1, 40))
 def test_balanced_job_bounds_hold_the_exact_means(demand_s, think_s, delay_s, clients):
-    stations = [Station(f"s{i}", "server", Discipline.PROCESSOR_SHARING) for i in range(len(demand_s))]
+    stations = [Station(f"s{i}", "server", Discipline.PROCESSOR_SHARING, indices=(i,)) for i in range(len(demand_s))]
     stations.append(Station("wire", "network", Discipline.INFINITE_SERVER))
     visits = (Visit(i, ServiceDemand(constant=d)) for i, d in enumerate([*demand_s, delay_s]))
     network = Network(tuple(stations), (Route("job", (single(*visits),)),))
@@ -233,7 +233,7 @@ def test_reasons_of_routes_and_phases():
 
 def grouped(choice: Choice) -> Network:
     """Each request goes to one of two alike."""
-    stations = (station(Discipline.FIFO), Station("t", "server", Discipline.FIFO))
+    stations = (station(Discipline.FIFO), Station("t", "server", Discipline.FIFO, indices=(1,)))
     route = Route("GET", (single(Visit(Bound(0), exponential)),))
     group = Group(choice, np.array([[0], [1]], np.int32))
     return Network(stations, (route,), groups=(group,))

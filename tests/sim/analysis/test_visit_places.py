@@ -23,8 +23,8 @@ from tests.sim.analysis.test_bounds import constant, simulated
 def balanced(choice: Choice, policy: Policy = NO_POLICY) -> Network:
     """A wire, then one of two cores of a machine and its disk; the second machine has three cores."""
     stations = (
-        Station("cpu 0", "cpu", Discipline.FIFO, 1), Station("cpu 1", "cpu", Discipline.FIFO, 3),
-        Station("disk 0", "disk", Discipline.FIFO), Station("disk 1", "disk", Discipline.FIFO),
+        Station("cpu 0", "cpu", Discipline.FIFO, 1, (0,)), Station("cpu 1", "cpu", Discipline.FIFO, 3, (1,)),
+        Station("disk 0", "disk", Discipline.FIFO, 1, (0,)), Station("disk 1", "disk", Discipline.FIFO, 1, (1,)),
     )  # fmt: skip
     visits = Visit(Bound(0, 0), constant(1.0)), Visit(Bound(0, 1), constant(0.1))
     group = Group(choice, np.array([[0, 2], [1, 3]], np.int32))
@@ -101,7 +101,7 @@ def test_hedges_to_other_members_pool_what_keys_bind():
 
 
 def test_a_group_of_replicas_counts_as_one_or_by_key():
-    stations = tuple(Station(f"drive {i}", "drive", Discipline.FIFO) for i in range(4))
+    stations = tuple(Station(f"drive {i}", "drive", Discipline.FIFO, indices=(i,)) for i in range(4))
     table = np.array([[0, 1], [2, 3]], np.int32)
     requests = poisson(6, 1.0, seed=1)
     requests.key_hash[:] = [0, 0, 0, 0, 1, 2]
@@ -119,7 +119,7 @@ def later_writes(token: Discipline, held_over: tuple[Visit, ...] = ()) -> Networ
     stations = (
         Station("cpu", "cpu", Discipline.FIFO), Station("disk", "disk", Discipline.FIFO),
         Station("tokens", "tokens", token, 2 if token is Discipline.POOL else 1),
-        Station("other tokens", "tokens", Discipline.POOL, 2),
+        Station("other tokens", "tokens", Discipline.POOL, 2, ("other",)),
     )  # fmt: skip
     responded, write = (Visit(0, constant(0.1)),), Visit(1, constant(1.0))
     release = (Visit(2, constant(0.0), releases=True),) if token is Discipline.POOL else ()

@@ -88,7 +88,7 @@ def test_a_pool_is_waited_for(engine):
 @ENGINES
 def test_a_hedge_goes_to_another_replica_of_the_key(engine):
     # A scrub holds drive 0 for ten seconds. The key's replicas are on drives 0 and 1; no replica is on drive 2.
-    drives = tuple(Station(f"drive {i}", "drive", Discipline.FIFO) for i in range(3))
+    drives = tuple(Station(f"drive {i}", "drive", Discipline.FIFO, indices=(i,)) for i in range(3))
     replicas = Group(Choice.ROUND_ROBIN, np.array([[0], [1]], np.int32), table=0)
     read, scrub = single(Visit(Bound(0), fixed(2.0))), single(Visit(0, fixed(10.0)))
     routes = (Route("GET", (read,), policy=Policy(hedge_after_s=1.0, cancels=True)), Route("scrub", (scrub,)))

@@ -98,7 +98,7 @@ def test_processor_sharing_slows_all_jobs_alike(engine):
 
 @pytest.mark.parametrize("engine", [simpy_engine, compiled_engine])
 def test_join_waits_for_need_branches_and_the_rest_go_on_loading(engine):
-    stations = tuple(Station(f"s{i}", "server", Discipline.FIFO) for i in range(3))
+    stations = tuple(Station(f"s{i}", "server", Discipline.FIFO, indices=(i,)) for i in range(3))
     visits = [Visit(i, ServiceDemand(constant=float(i + 1))) for i in range(3)]
     delay = Stage(((visits[0],), (visits[1],), (visits[2],)), need=2, delivers=True)
     network = Network(stations, (Route("read", (delay, single(Visit(0, ServiceDemand(constant=0.5))))),))

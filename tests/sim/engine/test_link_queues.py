@@ -114,11 +114,11 @@ def test_only_shared_servers_have_a_queue_before_them():
 
 
 def test_a_link_of_a_spec():
-    found = link("in", "network", 1e6, 2e6, connections=2)
+    found = link("in", "network", (), 1e6, 2e6, connections=2)
     assert (found.queue_s, found.queued_each_s, found.servers) == (2.0, 2 * QUEUED_BYTES / 1e6, 2)
     plain = Station("in", "network", Discipline.PROCESSOR_SHARING)
-    assert link("in", "network", 0.0, 2e6) == plain
-    assert link("in", "network", 1e6, 0.0) == plain
+    assert link("in", "network", (), 0.0, 2e6) == plain
+    assert link("in", "network", (), 1e6, 0.0) == plain
 
 
 @pytest.mark.parametrize(

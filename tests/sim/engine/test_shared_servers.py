@@ -106,7 +106,7 @@ def test_of_two_that_came_at_the_same_time_the_earlier_station_is_first():
 
 def test_a_server_that_two_queues_share_is_one_server():
     """M/M/1: two streams of equal demands behave like one of their total rate."""
-    second = Station("second", "drive", Discipline.FIFO, shares_server=True)
+    second = Station("second", "drive", Discipline.FIFO, indices=(1,), shares_server=True)
     demand = ServiceDemand(constant=1.0, distribution=Exponential())
     routes = tuple(Route(f"r{k}", (single(Visit(k, demand)),)) for k in (0, 1))
     both, means, busy = Network((DRIVE, second), routes), [], []
@@ -124,8 +124,8 @@ def test_a_server_that_two_queues_share_is_one_server():
     "second",
     [
         replace(LOG, discipline=Discipline.SIRO, batch_item_s=0.0),
-        Station("two", "drive", Discipline.FIFO, 2, shares_server=True),
-        Station("slow start", "drive", Discipline.FIFO, setup_s=0.1, shares_server=True),
+        Station("two", "drive", Discipline.FIFO, 2, (1,), shares_server=True),
+        Station("slow start", "drive", Discipline.FIFO, indices=(1,), setup_s=0.1, shares_server=True),
     ],
     ids=lambda station: station.name,
 )
@@ -136,7 +136,7 @@ def test_only_simple_stations_share_a_server(second):
 
 def test_a_server_has_two_stations_at_most_which_cannot_die():
     with pytest.raises(ValueError, match="'third' cannot share"):
-        Network((DRIVE, LOG, replace(LOG, name="third")), network().routes)
+        Network((DRIVE, LOG, replace(LOG, name="third", indices=(2,))), network().routes)
     with pytest.raises(ValueError, match="'log' cannot share"):
         Network((LOG, replace(DRIVE, shares_server=True)), network().routes)
     for target in (0, 1):

@@ -43,7 +43,7 @@ def exponential(mean_s: float = 1.0) -> ServiceDemand:
 
 
 def fifo(name: str, servers: int = 1) -> Station:
-    return Station(name, "server", Discipline.FIFO, servers)
+    return Station(name, "server", Discipline.FIFO, servers, (name,))
 
 
 def mixed_routes(n: int, rate_ops: float, first_share: float, seed: int) -> Requests:
@@ -106,7 +106,7 @@ def test_waits_of_priority_classes(servers, means_s, shapes, rate_ops):
         run = compiled_engine.run(Program.of(network, requests, seed))
         return [response_s(run)[WARM_UP:][requests.route[WARM_UP:] == k].mean() for k in (0, 1)]
 
-    figures = np.array([mean_s(seed) for seed in range(REPLICATIONS)])
+    figures = np.array([mean_s(seed) for seed in range(4 * REPLICATIONS)])  # means of busy servers vary widely
     for k in (0, 1):
         assert_holds(theory[k], figures[:, k])
 

@@ -175,7 +175,7 @@ static int64_t least_outstanding(Engine *e, int64_t slot, int64_t group, bool fr
 
 static int64_t draw_place(Engine *e, int64_t group, int64_t count)
 {
-    uint64_t word = mixed(e->program->seed, e->station_count + group, e->groups[group].draws++);
+    uint64_t word = mixed(e->program->seed, group_layout(e, group)->identity, e->groups[group].draws++);
     return (int64_t)(word % (uint64_t)count);
 }
 

@@ -84,7 +84,7 @@ static void wait(Engine *e, Station *at, int64_t token)
 /* The next random word of a SIRO station. */
 static inline uint64_t draw_choice(Engine *e, const Station *at)
 {
-    return mixed(e->program->seed, number_of(e, at), extra_of(e, at)->choices++);
+    return mixed(e->program->seed, layout_of(e, at)->identity, extra_of(e, at)->choices++);
 }
 
 static RARE int64_t dequeue_in_random_order(Engine *e, Station *at)

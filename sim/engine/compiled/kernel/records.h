@@ -9,9 +9,9 @@
 #define SUB_BINS INT64_C(32)
 #define BINS INT64_C(2048)
 #define LEAST_EXPONENT INT64_C(-40)
-#define JITTER_STREAM INT64_C(4294967296)
 #define BOUND_POSITIONS INT64_C(65536)
 #define UNBOUNDED INT64_C(1099511627776)
+#define JITTER_STREAM UINT64_C(0xbe91f1db70f3fa4a)
 #define PASSES_BY (-1.0)
 
 enum { /* Discipline */
@@ -114,8 +114,9 @@ typedef struct {
     double cold_penalty_s; /* 0: no caches */
     double warm_up_s;
     double decay_s;
+    uint64_t identity; /* the stream of its random words */
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 136, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 144, "StationLayout is laid out as in Python");
 
 /* The stages of a request type, and its client's policy. */
 typedef struct {
@@ -169,8 +170,9 @@ typedef struct {
     int64_t rows; /* 0: members are stations */
     int64_t columns;
     int64_t first_row; /* in placement_station */
+    uint64_t identity; /* the stream of its random words */
 } GroupLayout;
-_Static_assert(sizeof(GroupLayout) == 56, "GroupLayout is laid out as in Python");
+_Static_assert(sizeof(GroupLayout) == 64, "GroupLayout is laid out as in Python");
 
 /* An entry of the scenario. */
 typedef struct {

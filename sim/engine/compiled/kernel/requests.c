@@ -208,7 +208,7 @@ static RARE void give_up(Engine *e, int64_t attempt, int why)
         pause_s = pause_s < layout->backoff_max_s ? pause_s : layout->backoff_max_s;
         if (layout->jitter > 0)
             pause_s *= 1.0 - layout->jitter *
-                                 fraction(mixed(e->program->seed, JITTER_STREAM + request->retries, request->request));
+                                 fraction(mixed(e->program->seed, JITTER_STREAM + (uint64_t)request->retries, request->request));
         request->retries++;
         request->pending++;
         set_timer(e, request, pause_s, RETRY, slot);
