@@ -131,7 +131,5 @@ def test_bands_of_a_table(tmp_path):
     assert [unknown["path"] for unknown in result["uncertainty"]["unknowns"]] == ["hosts.cores.count"]
     assert not result["rows"][0]["covered"]["throughput_ops"]
     # What a row or an assignment sets is known.
-    fixed = forecast(
-        UserTable.read(spec, ranged, table), uncertainty=0.8, draws=3, assignments=["hosts.cores.count=2"]
-    )
+    fixed = forecast(UserTable.read(spec, ranged, table), uncertainty=0.8, draws=3, assignments=["hosts.cores.count=2"])
     assert fixed["uncertainty"]["unknowns"] == []
