@@ -124,7 +124,7 @@ def assert_same(before: Outcome, after: Outcome, network: Network, wider: Networ
     columns = [0, *chain(*((1 + at, 2 + at) for at in roles))]
     for field in dataclasses.fields(Outcome):
         a, b = getattr(before, field.name), getattr(after, field.name)
-        if field.name in ("visits", "busy_s", "waiting_s", "held"):
+        if field.name in ("visits", "busy_s", "waiting_s", "held", "waiting"):
             b = b[new]
         if field.name == "path_s" and len(a):
             b = b[:, columns]
