@@ -24,7 +24,9 @@ HIT_SLACK = 0.01
 
 _DISTANCE_SLACK = 0.05  # relative difference of reuse distances that is ignored: half of what is allowed, too
 _CHECKED_REQUESTS = 200_000  # from the middle of a trace, that decide whether popularity alone describes it
-_SEEDS = 3
+_SEEDS = 3  # of sizes
+_DRAWS = 8  # of keys that are independent of each other, which show what chance explains
+_DEVIATIONS = 3.0  # standard deviations of these that are ignored
 _LONG = 100_000  # requests, from which on a trace's own sizes of popular objects are kept
 
 
@@ -37,14 +39,13 @@ def is_independent(objects: Indices, keys: Any) -> bool:
     """
     if len(objects) - len(np.unique(objects)) < FEW_REUSES:
         return True
-    found = np.array([_locality(keys.choose(seed, len(objects))) for seed in range(_SEEDS)])
-    low, high = found.min(0), found.max(0)
+    found = np.array([_locality(keys.choose(seed, len(objects))) for seed in range(_DRAWS)])
     own = _locality(objects)
     hits = len(FRACTIONS) + 1
     slack = np.full(len(own), _DISTANCE_SLACK)
     slack[:hits] = np.maximum(HIT_SLACK, _DISTANCE_SLACK * own[:hits])
-    slack += high - low
-    return bool(((low - slack <= own) & (own <= high + slack)).all())
+    slack += _DEVIATIONS * found.std(axis=0, ddof=1)
+    return bool((np.abs(own - found.mean(axis=0)) <= slack).all())
 
 
 def has_sizes(objects: Indices, size_bytes: Indices, keys: Any, sizes: SizeDistribution) -> bool:
