@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +102,8 @@ class Outcome:
         visits: visits begun at each station, shape (stations,).
         busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
         waiting_s: job-seconds spent waiting, shape (stations,).
-        held: pool tokens not returned, shape (stations,).
+        held: pool tokens held at the end, shape (stations,); busy servers too, which only a broken engine leaves.
+        waiting: jobs that wait in a queue at the end, for a gate or a token, shape (stations,).
         clock_s: when the last visit or attempt ended.
         in_flight: requests begun but not ended.
         idle_with_queue: stations found with both an idle server and a waiting job; not 0 only if the engine is broken.
@@ -119,6 +122,7 @@ class Outcome:
     busy_s: Floats
     waiting_s: Floats
     held: NDArray[np.int64]
+    waiting: NDArray[np.int64]
     clock_s: float
     in_flight: int
     idle_with_queue: int
@@ -129,22 +133,47 @@ class Outcome:
         Raises:
             InvariantError: the invariant that does not hold.
         """
-        ended = int(np.isfinite(self.end_s).sum())
-        if len(self.end_s) != ended + self.in_flight:
-            raise InvariantError(f"{len(self.end_s)} requests in, {ended} ended and {self.in_flight} in flight")
-        if self.in_flight == 0 and not (self.end_s >= self.start_s).all():
-            raise InvariantError("a request ended before it started")
-        if len(self.path_s) and self.in_flight == 0:
-            won = self.winner > 0
-            latency_s = self.end_s[won] - self.start_s[won]
-            if not np.allclose(self.path_s[won].sum(axis=1), latency_s, rtol=1e-9, atol=1e-9 + 1e-12 * self.clock_s):
-                raise InvariantError("the parts of a critical path do not add up to the latency")
-        if self.idle_with_queue:
-            raise InvariantError("a server was idle while jobs waited in its queue")
-        tokens = np.array([s.servers if s.discipline.holds_tokens else 0 for s in network.stations])
-        if (self.held < 0).any() or (self.held > tokens).any():
-            raise InvariantError("more tokens were returned than taken, or taken than the pool has")
-        limited = np.array([not s.discipline.infinite for s in network.stations])
-        servers = np.array([s.servers for s in network.stations])
-        if (limited & (self.busy_s > servers * self.clock_s * (1 + 1e-9) + 1e-9)).any():
-            raise InvariantError("a station was busy for longer than its servers were available")
+        for message, is_broken in chain(self._of_requests(), self._of_stations(network)):
+            if np.any(is_broken):
+                raise InvariantError(message)
+
+    def _of_requests(self) -> Iterator[tuple[str, Any]]:
+        """Return the invariants of requests: the message, and whether, or for which, it applies."""
+        ended, won = np.isfinite(self.end_s), self.winner > 0
+        if len(ended) != ended.sum() + self.in_flight:
+            yield f"{len(ended)} requests in, {ended.sum()} ended and {self.in_flight} in flight", True
+        yield "a request ended before it started", self.end_s < self.start_s
+        early, late = self.first_byte_s < self.start_s, self.first_byte_s > self.end_s
+        yield "a first byte was sent before the start of its request or after the end", early | late
+        yield "a request ended without an attempt", ended & (self.attempts < 1)
+        yield "an attempt succeeded that did not begin", self.winner > self.attempts
+        yield "a request both failed and succeeded, or neither", ended & (won == (self.failure != Failure.NONE))
+        yield "a request ended after the run", self.end_s > self.clock_s
+        yield "a background operation ended after the run", self.background_end_s > self.clock_s
+        if len(self.path_s):
+            parts_s, latency_s = self.path_s[won], self.end_s[won] - self.start_s[won]
+            adds_up = np.isclose(parts_s.sum(axis=1), latency_s, rtol=1e-9, atol=1e-9 + 1e-12 * self.clock_s)
+            yield "the parts of a critical path do not add up to the latency", ~adds_up
+            yield "a part of a critical path is negative", parts_s < 0
+
+    def _of_stations(self, network: Network) -> Iterator[tuple[str, Any]]:
+        """Return the invariants of stations in the same form."""
+        stations = network.stations
+        tokens = np.array([s.servers if s.discipline.holds_tokens else 0 for s in stations])
+        has_jobs_left = np.array([s.discipline.holds_tokens or s.discipline.is_gate for s in stations])
+        yield "a server was idle while jobs waited in its queue", self.idle_with_queue
+        yield "more tokens were returned than taken, or taken than the pool has", (self.held < 0) | (self.held > tokens)
+        yield "jobs wait at a server at the end of the run", ~has_jobs_left & (self.waiting != 0)
+        yield "jobs wait at a pool at the end of the run that has tokens", (self.waiting > 0) & (self.held < tokens)
+        if not self.waiting.any():
+            yield "a token was not returned, though no job waits", self.held
+            yield "a request is in flight at the end of the run, though no job waits", self.in_flight
+            yield "a background operation did not end, though no job waits", np.isnan(self.background_end_s)
+        servers = np.array([s.servers for s in stations])
+        limited = np.array([not s.discipline.infinite for s in stations])
+        busy_s, slack_s = self.busy_s.copy(), 1e-9 * (1 + servers * self.clock_s)
+        for second in (i for i, s in enumerate(stations) if s.shares_server):
+            busy_s[second] += busy_s[second - 1]
+        too_long = limited & (busy_s > servers * self.clock_s + slack_s)
+        yield "a station was busy for longer than its servers were available", too_long
+        yield "a station was busy, or jobs waited, for a negative time", np.minimum(busy_s, self.waiting_s) < -slack_s

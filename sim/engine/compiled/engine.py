@@ -123,6 +123,7 @@ class _Kernel:
             "path_s": np.empty((requests * paths, path_width)),
             "background_end_s": np.empty(background), "visits": np.empty(stations, np.int64),
             "busy_s": np.empty(stations), "waiting_s": np.empty(stations), "held": np.empty(stations, np.int64),
+            "waiting": np.empty(stations, np.int64),
         }  # fmt: skip
         results = packed(RESULTS, clock_s=0.0, in_flight=0, idle_with_queue=0, **columns)
         self._functions.kernel_results(self._engine, results.ctypes.data)

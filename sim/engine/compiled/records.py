@@ -169,7 +169,7 @@ RESULTS = Record("Results", "The results for each request, background operation 
         ("start_s", "float64"), ("first_byte_s", "float64"), ("end_s", "float64"), ("client", "int32"),
         ("failure", "int8"), ("attempts", "int16"), ("winner", "int16"), ("path_s", "float64"),
         ("background_end_s", "float64"), ("visits", "int64"), ("busy_s", "float64"), ("waiting_s", "float64"),
-        ("held", "int64"),
+        ("held", "int64"), ("waiting", "int64"),
     )),
 ))  # fmt: skip
 

@@ -55,6 +55,10 @@ class Attempts:
         self.begun, self.retried, self.hedged = [0] * routes, [0] * routes, [0] * routes
         self.seen = [LatencyBins(route.policy.hedge_quantile) for route in network.routes]
 
+    def count_idle(self) -> None:
+        """Count stations with an idle server and a waiting job, which there are not."""
+        self.results.idle_with_queue += sum(server.idles_with_queue() for server in self.servers)
+
     # A request's attempts.
 
     def begin(self, request: Request) -> None:
@@ -151,8 +155,7 @@ class Attempts:
             job.server.drop(job)
             attempt.live -= 1
         attempt.waiting.clear()
-        if attempt.live == 0:
-            self._drained(attempt)
+        self._return_tokens(attempt)
 
     def _close(self, attempt: Attempt) -> None:
         """Record that the attempt has an outcome; its members have one outstanding attempt less."""
@@ -161,10 +164,11 @@ class Attempts:
         for group, member in attempt.bindings.items():
             self.balancers[group].done(attempt.request.key_hash, member)
 
-    def _drained(self, attempt: Attempt) -> None:
-        """No branch is left: return the tokens that the attempt still holds."""
-        for position, pool in sorted(attempt.held.items()):
-            pool.give_back(attempt, position)
+    def _return_tokens(self, attempt: Attempt) -> None:
+        """Return the tokens that the attempt still holds if it has ended and none of its branches is in progress."""
+        if attempt.live == 0 and attempt.over:
+            for position, pool in sorted(attempt.held.items()):
+                pool.give_back(attempt, position)
 
     # The stages of an attempt.
 
@@ -192,6 +196,9 @@ class Attempts:
             self.refuse_soon(job, Failure.NO_MEMBER)
             return
         job.server = server
+        if attempt.visits[job.position].timer and server.station.discipline.infinite:
+            job.timed = True
+            self._end_branch(attempt)
         server.enter(job)
 
     def _server(self, attempt: Attempt, position: int) -> Server | None:
@@ -223,12 +230,14 @@ class Attempts:
     def leave(self, job: Job) -> None:
         """End a visit: continue with the next of its branch, or join the stage."""
         attempt = job.attempt
-        visit = attempt.visits[job.position]
-        if (visit.timer or visit.claims) and not attempt.cancelled and not self._goes_on(job, visit.claims):
+        if job.timed and not self._resumes(job):
             return
         self.clock_s = self.clock._now
         if attempt.cancelled:
             self._end_branch(attempt)
+            return
+        visit = attempt.visits[job.position]
+        if (visit.timer or visit.claims) and not self._goes_on(job, visit.claims):
             return
         last = attempt.places[job.position][1]
         if self.paths:
@@ -250,19 +259,26 @@ class Attempts:
                 if self.paths:
                     self._add_branch(attempt, last)
                 self._join(attempt)
-        if attempt.live == 0:
-            self._drained(attempt)
+        self._return_tokens(attempt)
+
+    def _resumes(self, job: Job) -> bool:
+        """Return whether the stage of a branch still needs it at the end of a timer, which is in progress again then.
+
+        During a timer of an infinite server it is not, so it holds no tokens of an attempt that has ended, and a timer
+        that ends in vain is not the end of a run.
+        """
+        attempt = job.attempt
+        job.timed = False
+        if attempt.places[job.position][0] != attempt.stage or attempt.over:
+            return False
+        attempt.live += 1
+        return True
 
     def _goes_on(self, job: Job, claims: bool) -> bool:
-        """Return whether its stage still needs a branch, and let it claim the stage; otherwise stop the branch.
-
-        A timer of an infinite server that ends in vain is not the end of a run.
-        """
+        """Return whether its stage still needs a branch, and let it claim the stage; otherwise stop the branch."""
         attempt = job.attempt
         stage, _ = attempt.places[job.position]
         if stage != attempt.stage or attempt.over:
-            if not job.server.station.discipline.infinite:
-                self.clock_s = self.clock._now
             self._end_branch(attempt)
             return False
         of = attempt.request.route.stages[stage]
@@ -298,8 +314,7 @@ class Attempts:
 
     def _end_branch(self, attempt: Attempt) -> None:
         attempt.live -= 1
-        if attempt.live == 0:
-            self._drained(attempt)
+        self._return_tokens(attempt)
 
     # Called by stations.
 
@@ -313,6 +328,8 @@ class Attempts:
     def refuse(self, job: Job, why: Failure) -> None:
         """Fail the job's branch, and its attempt if too few branches are left."""
         attempt = job.attempt
+        if job.timed and not self._resumes(job):
+            return
         self.clock_s = self.clock._now
         stage, _ = attempt.places[job.position]
         attempt.live -= 1
@@ -322,8 +339,7 @@ class Attempts:
             if attempt.done < of.need and len(of.branches) - attempt.failed < of.need:
                 self._give_up(attempt, why)
                 return
-        if attempt.live == 0:
-            self._drained(attempt)
+        self._return_tokens(attempt)
 
     def go_on_soon(self, job: Job) -> None:
         """Let a job continue in a separate event."""

@@ -51,6 +51,7 @@ class Engine:
         for source in self.sources:
             source.start()
         self.clock.run()
+        self.attempts.count_idle()
         for server in self.attempts.servers:
             server.settle(self.attempts.clock_s)
         return self.results.outcome(self.attempts.servers, self.attempts.clock_s)

@@ -68,10 +68,11 @@ class Attempt:
 class Job:
     """A branch of an attempt, at its current visit."""
 
-    __slots__ = ("attempt", "began", "demand", "dropped", "life", "polls", "position", "server", "since")
+    __slots__ = ("attempt", "began", "demand", "dropped", "life", "polls", "position", "server", "since", "timed")
 
     def __init__(self, attempt: Attempt, position: int):
         self.attempt, self.position, self.dropped = attempt, position, False
+        self.timed = False  # whether the visit is a timer of an infinite server, during which it is not in progress
         self.server: Any
         self.since: float  # when the visit began
         self.began: float  # when its service began

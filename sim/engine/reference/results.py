@@ -66,6 +66,6 @@ class Results:
             np.array(self.path_s).reshape(-1, 1 + 2 * self.roles), np.array(self.background_end_s),
             np.array([s.visits for s in servers], np.int64),
             np.array([s.busy_s for s in servers], float), np.array([s.waiting_s for s in servers], float),
-            np.array([s.busy if s.station.discipline.holds_tokens else 0 for s in servers], np.int64),
+            np.array([s.busy for s in servers], np.int64), np.array([s.live for s in servers], np.int64),
             clock_s, self.outstanding, self.idle_with_queue,
         )  # fmt: skip

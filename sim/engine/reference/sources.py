@@ -33,7 +33,7 @@ class Sheets:
         """Whether there is a next request; draws its Sheet if necessary."""
         if self.next < self.end or self.exhausted:
             return not self.exhausted
-        self.attempts.results.idle_with_queue += sum(server.idles_with_queue() for server in self.attempts.servers)
+        self.attempts.count_idle()
         if self.progress:
             self.progress(self.attempts.results.begun)
         sheet = self.draw(self.next, CHUNK)

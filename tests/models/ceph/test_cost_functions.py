@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.main import main
@@ -21,12 +20,12 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.ceph_clusters import alone, ceph, compiled, latency_s, of_role
+from tests.profiles import random_examples
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
 from traces.trace import Pacing
 from traces.workload.generate import generate
 
-CLUSTERS = int(os.environ.get("TAILCAST_CLUSTERS", "25"))
 HDD = ("device=hdd-7k2", 'db={"device": "optane", "size": "80GB"}')
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -294,7 +293,7 @@ def clusters(draw: st.DrawFn) -> dict[str, object]:
 
 
 @given(clusters())
-@settings(max_examples=CLUSTERS, deadline=None, derandomize=CLUSTERS == 25, suppress_health_check=list(HealthCheck))
+@random_examples(25, "TAILCAST_CLUSTERS")
 def test_any_cluster_is_simulated_alike_on_both_engines_or_refused_in_one_line(data):
     try:
         spec = spec_of(data, "spec")

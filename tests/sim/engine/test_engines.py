@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from models.network.demand_sheet import Requests
 from models.network.discipline import DISCIPLINES, Discipline
@@ -21,9 +20,8 @@ from sim.engine.outcome import InvariantError, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from sim.engine.reference import sources
 from tests.networks import closed, one_station, poisson, programs
+from tests.profiles import random_examples
 from traces.trace import Pacing
-
-NETWORKS = int(os.environ.get("TAILCAST_NETWORKS", "100"))
 
 
 def assert_identical(a: Outcome, b: Outcome) -> None:
@@ -32,7 +30,7 @@ def assert_identical(a: Outcome, b: Outcome) -> None:
 
 
 @given(programs())
-@settings(max_examples=NETWORKS, deadline=None, derandomize=NETWORKS == 100, suppress_health_check=list(HealthCheck))
+@random_examples(100)
 def test_engines_agree_to_the_bit(program):
     reference = simpy_engine.run(program)
     assert_identical(reference, compiled_engine.run(program))
@@ -142,11 +140,51 @@ def test_no_requests_at_all(engine):
 def test_outcome_that_breaks_a_law_is_refused():
     network = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=1.0))
     good = simpy_engine.run(Program.of(network, zeros(2), seed=0))
-    for broken in (
-        {"end_s": np.array([1.0, np.nan])},
-        {"end_s": np.array([-1.0, 2.0])},
-        {"idle_with_queue": 1},
-        {"busy_s": np.array([2.5])},
+    good.check(network)
+    for message, broken in (
+        ("2 requests in, 1 ended and 0 in flight", {"end_s": np.array([1.0, np.nan])}),
+        ("before it started", {"end_s": np.array([-1.0, 2.0])}),
+        ("first byte", {"first_byte_s": np.array([0.5, 2.5])}),
+        ("without an attempt", {"attempts": np.array([1, 0], np.int16)}),
+        ("did not begin", {"winner": np.array([1, 2], np.int16)}),
+        ("both failed and succeeded", {"failure": np.array([0, 5], np.int8)}),
+        ("request ended after the run", {"clock_s": 1.5}),
+        ("operation ended after the run", {"background_end_s": np.array([2.5])}),
+        ("add up", {"path_s": np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.5]])}),
+        ("negative", {"path_s": np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 3.0]])}),
+        ("idle", {"idle_with_queue": 1}),
+        ("than the pool has", {"held": np.array([1])}),
+        ("jobs wait at a server", {"waiting": np.array([1])}),
+        ("did not end", {"background_end_s": np.array([np.nan])}),
+        ("longer than its servers", {"busy_s": np.array([2.5])}),
+        ("negative time", {"busy_s": np.array([-1.0])}),
+        ("negative time", {"waiting_s": np.array([-1.0])}),
     ):
-        with pytest.raises(InvariantError):
+        with pytest.raises(InvariantError, match=message):
             dataclasses.replace(good, **broken).check(network)
+
+
+def test_outcome_with_a_token_that_is_not_returned_is_refused():
+    network = one_station(Station("s", "server", Discipline.POOL, servers=2), ServiceDemand())
+    good = simpy_engine.run(Program.of(network, zeros(2), seed=0))
+    gone = {"held": np.array([1])}
+    for message, broken in (
+        ("was not returned", gone),
+        ("than the pool has", {"held": np.array([3])}),
+        ("than the pool has", {"held": np.array([-1])}),
+        ("that has tokens", gone | {"waiting": np.array([1])}),
+        ("in flight", {"end_s": np.array([0.0, np.nan]), "in_flight": 1}),
+    ):
+        with pytest.raises(InvariantError, match=message):
+            dataclasses.replace(good, **broken).check(network)
+
+
+def test_outcome_of_a_pair_that_is_busy_for_longer_than_its_server_is_refused():
+    log = Station("log", "log", Discipline.GROUP_COMMIT, shares_server=True)
+    network = Network(
+        (Station("s", "server", Discipline.FIFO), log),
+        (Route("r", (single(Visit(0, ServiceDemand(constant=1.0)), Visit(1, ServiceDemand(constant=1.0))),)),),
+    )
+    good = simpy_engine.run(Program.of(network, zeros(1), seed=0))
+    with pytest.raises(InvariantError, match="longer than its servers"):
+        dataclasses.replace(good, busy_s=np.array([1.5, 1.0])).check(network)

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.network.demand_sheet import Requests, draw_sheet
@@ -18,6 +18,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, networks, one_station, poisson, requests_for
+from tests.profiles import random_examples
 from tests.sim.engine.test_engines import assert_identical
 from tests.sim.engine.test_theory import CUSTOMERS, assert_holds, erlang_c, replicate, station
 from traces.trace import Pacing
@@ -55,7 +56,7 @@ def mixes(draw):
 
 
 @given(mixes())
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@random_examples(60)
 def test_engines_agree_to_the_bit(program):
     assert_identical(simpy_engine.run(program), compiled_engine.run(program))
 

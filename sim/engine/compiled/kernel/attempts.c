@@ -34,6 +34,7 @@ static inline void started(Engine *e, const Station *at, int64_t token)
 static void settle_pool(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
+    CHECK(at->busy == 0 || e->now_s >= extra->last_s);
     at->busy_s += (double)at->busy * (e->now_s - extra->last_s);
     extra->last_s = e->now_s;
 }
@@ -50,6 +51,7 @@ static RARE void give_back(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);
     Station *at = station_at(e, job->station);
+    CHECK(job->state == HOLDING && at->busy > 0 && at->busy <= at->servers);
     job->state = IDLE;
     attempt_at(e, attempt_of(e, token))->held--;
     if (at->live) {
@@ -100,11 +102,42 @@ static RARE void give_back_all(Engine *e, int64_t attempt)
             give_back(e, token);
 }
 
-/* No branch is left: return the tokens that the attempt still holds. */
-static inline void drained(Engine *e, int64_t attempt)
+/* Return the tokens that the attempt still holds if it has ended and none of its branches is in progress. */
+static inline void return_tokens(Engine *e, int64_t attempt)
 {
-    if (attempt_at(e, attempt)->held)
+    const Attempt *one = attempt_at(e, attempt);
+    CHECK(one->live >= 0);
+    if (one->live == 0 && one->held && one->over)
         give_back_all(e, attempt);
+}
+
+/* In debug builds: check that each token that is taken from a pool is held by an attempt in flight. */
+static void check_tokens(Engine *e)
+{
+#ifdef KERNEL_DEBUG
+    int64_t *held = room_for(e->station_count, sizeof *held);
+    CHECK(held);
+    for (int64_t slot = 0; slot < e->slot_count; slot++) {
+        const Slot *request = slot_at(e, slot);
+        for (int64_t number = 0; number < request->attempts; number++) {
+            int64_t attempt = (slot << e->attempt_bits) + number, of_attempt = 0;
+            for (int64_t i = 0; i < route_layout(e, request)->visits; i++) {
+                const Token *token = token_at(e, (attempt << e->position_bits) + i);
+                if (token->state == HOLDING) {
+                    held[token->station]++;
+                    of_attempt++;
+                }
+            }
+            CHECK(attempt_at(e, attempt)->held == of_attempt);
+            CHECK(of_attempt == 0 || !request->is_free);
+        }
+    }
+    for (int64_t i = 0; i < e->station_count; i++)
+        CHECK(HOLDS_TOKENS(station_at(e, i)->discipline) ? station_at(e, i)->busy == held[i] : held[i] == 0);
+    free(held);
+#else
+    (void)e;
+#endif
 }
 
 static void has_one_less(Engine *e, int64_t slot, int64_t group, int64_t member);
@@ -135,6 +168,5 @@ static RARE void cancel(Engine *e, int64_t attempt)
             one->live--;
         }
     }
-    if (one->live == 0)
-        drained(e, attempt);
+    return_tokens(e, attempt);
 }

@@ -284,6 +284,8 @@ EXPORTED int64_t kernel_begun(const Engine *e)
 /* Update all integrals to the end, and store requests in flight in the results. */
 EXPORTED void kernel_finish(Engine *e)
 {
+    count_idle(e);
+    check_tokens(e);
     e->now_s = e->clock_s;
     for (int64_t i = 0; i < e->station_count; i++) {
         Station *at = station_at(e, i);
@@ -323,6 +325,7 @@ EXPORTED void kernel_results(const Engine *e, Results *to)
         to->visits[i] = at->visits;
         to->busy_s[i] = at->busy_s;
         to->waiting_s[i] = at->waiting_s;
-        to->held[i] = HOLDS_TOKENS(at->discipline) ? at->busy : 0;
+        to->held[i] = at->busy;
+        to->waiting[i] = at->live;
     }
 }

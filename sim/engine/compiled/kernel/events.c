@@ -228,8 +228,8 @@ static int advance(Engine *e)
         requests += source->sheet ? source->sheet->first + source->sheet->route_count - source->next_row : 0;
     if (!add_results(e, requests))
         return STATUS_OUT_OF_MEMORY;
-    for (int64_t station = 0; station < e->station_count; station++)
-        e->idle_with_queue += idles_with_queue(station_at(e, station));
+    count_idle(e);
+    check_tokens(e);
     for (;;) {
         if (e->wanted != NIL)
             return STATUS_NEED_SHEET;

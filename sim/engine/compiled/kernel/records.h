@@ -291,7 +291,9 @@ typedef struct {
     int64_t waiting_s_count;
     int64_t *held;
     int64_t held_count;
+    int64_t *waiting;
+    int64_t waiting_count;
 } Results;
-_Static_assert(sizeof(Results) == 232, "Results is laid out as in Python");
+_Static_assert(sizeof(Results) == 248, "Results is laid out as in Python");
 
 #endif

@@ -51,6 +51,32 @@ static inline void set_timer(Engine *e, const Slot *request, double after_s, int
 
 static void end_branch(Engine *e, int64_t token, bool counts);
 
+/* A timer of an infinite server begins, during which a branch is not in progress. */
+static RARE void begin_timer(Engine *e, int64_t token)
+{
+    int64_t attempt = attempt_of(e, token);
+    token_at(e, token)->state = TIMED;
+    attempt_at(e, attempt)->live--;
+    return_tokens(e, attempt);
+}
+
+/* Whether the stage of a branch still needs it at the end of a timer, which is in progress again then. So a branch that
+ * waits for a timer holds no tokens of an attempt that has ended, and a timer that ends in vain is not the end of a
+ * run. */
+static RARE bool resumes(Engine *e, int64_t token)
+{
+    int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
+    Attempt *one = attempt_at(e, attempt);
+    token_at(e, token)->state = IDLE;
+    if (position_of(e, token_at(e, token))->stage != one->stage || one->over) {
+        slot_at(e, slot)->busy--;
+        maybe_free(e, slot);
+        return false;
+    }
+    one->live++;
+    return true;
+}
+
 /* Begin the visit at the token's position, or the next one that the request does not pass by. */
 static inline void enter_visit(Engine *e, int64_t token)
 {
@@ -69,6 +95,8 @@ static inline void enter_visit(Engine *e, int64_t token)
         }
         token_at(e, token)->station = (int32_t)station;
     }
+    if (UNLIKELY(position_of(e, token_at(e, token))->timer) && INFINITE(station_at(e, station)->discipline))
+        begin_timer(e, token);
     enter(e, station, token);
 }
 
@@ -220,22 +248,18 @@ static void end_branch(Engine *e, int64_t token, bool counts)
             add_branch(e, token);
         join(e, attempt);
     }
-    if (one->live == 0)
-        drained(e, attempt);
+    return_tokens(e, attempt);
     maybe_free(e, slot);
 }
 
 static RARE void refuse(Engine *e, int64_t token, int why);
 
-/* Whether its stage still needs a branch, which then claims the stage if `claims`; otherwise stop the branch. A timer
- * of an infinite server that ends in vain is not the end of a run. */
+/* Whether its stage still needs a branch, which then claims the stage if `claims`; otherwise stop the branch. */
 static RARE bool goes_on(Engine *e, int64_t token, bool claims)
 {
     int64_t attempt = attempt_of(e, token);
     Attempt *one = attempt_at(e, attempt);
     if (position_of(e, token_at(e, token))->stage != one->stage || one->over) {
-        if (!INFINITE(station_at(e, token_at(e, token)->station)->discipline))
-            e->clock_s = e->now_s;
         end_branch(e, token, false);
         return false;
     }
@@ -255,11 +279,13 @@ static RARE bool goes_on(Engine *e, int64_t token, bool claims)
 /* End a visit: continue with the next of its branch, or join the stage. */
 static inline void leave(Engine *e, int64_t token)
 {
+    if (UNLIKELY(token_at(e, token)->state == TIMED) && !resumes(e, token))
+        return;
+    e->clock_s = e->now_s;
     bool cancelled = attempt_at(e, attempt_of(e, token))->cancelled;
     const PositionLayout *at = position_of(e, token_at(e, token));
     if (UNLIKELY(at->timer | at->claims) && !cancelled && !goes_on(e, token, at->claims))
         return;
-    e->clock_s = e->now_s;
     if (!cancelled && !at->is_last)
         enter_visit(e, token + 1);
     else
@@ -269,6 +295,8 @@ static inline void leave(Engine *e, int64_t token)
 /* Fail the job's branch, and its attempt if too few branches are left. */
 static RARE void refuse(Engine *e, int64_t token, int why)
 {
+    if (token_at(e, token)->state == TIMED && !resumes(e, token))
+        return;
     e->clock_s = e->now_s;
     int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
     Attempt *one = attempt_at(e, attempt);
@@ -282,8 +310,8 @@ static RARE void refuse(Engine *e, int64_t token, int why)
     }
     if (gives_up)
         give_up(e, attempt, why);
-    else if (one->live == 0)
-        drained(e, attempt);
+    else
+        return_tokens(e, attempt);
     maybe_free(e, slot);
 }
 

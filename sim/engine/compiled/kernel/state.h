@@ -101,7 +101,8 @@ typedef struct {
     int64_t death_capacity;
 } StationExtra;
 
-typedef enum { IDLE, WAITING, CANCELLED, HOLDING, RETURNED } TokenState; /* RETURNED: early, before the visit */
+/* RETURNED: early, before the visit. TIMED: at a timer of an infinite server, so its branch is not in progress. */
+typedef enum { IDLE, WAITING, CANCELLED, HOLDING, RETURNED, TIMED } TokenState;
 
 /* Half a cache line: two consecutive visits share one. */
 typedef struct {
@@ -122,7 +123,7 @@ typedef struct {
     int32_t stage;
     int32_t done, failed; /* branches of that stage */
     int32_t claimed;      /* likewise */
-    int32_t live;         /* branches in progress */
+    int32_t live;         /* branches in progress, so not those at timers */
     int32_t held;         /* tokens of pools */
     uint8_t cancelled, over;
 } Attempt;
@@ -133,7 +134,7 @@ typedef struct {
     double start_s, first_byte_s;
     int32_t route;
     int32_t client;
-    int32_t busy;   /* branches of all attempts in progress, and cancelled jobs in queues */
+    int32_t busy;   /* branches of all attempts, also at timers, and cancelled jobs in queues */
     uint32_t life;  /* number of uses of the slot: invalidates timers */
     int16_t attempts, retries, pending; /* pending: retries that are due */
     uint8_t is_free, ended, tied;

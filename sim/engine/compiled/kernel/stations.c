@@ -335,3 +335,9 @@ static bool idles_with_queue(const Station *at)
         return at->live > 0 && !at->down;
     return at->live > 0 && at->busy < at->servers;
 }
+
+static void count_idle(Engine *e)
+{
+    for (int64_t station = 0; station < e->station_count; station++)
+        e->idle_with_queue += idles_with_queue(station_at(e, station));
+}
