@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
@@ -30,7 +31,17 @@ def opening(result: WhatIf) -> list[str]:
     count = sum(point.overloaded for point in points)
     if count:
         lines.append(f"{count} of {len(result.points)} points are overloaded: their latencies have no interval.")
-    return lines
+    return [*lines, *_extra_attempts(result)]
+
+
+def _extra_attempts(result: WhatIf) -> list[str]:
+    """State what retries and hedges cost at the point with the most extra attempts."""
+    most = max(
+        (point for point in result.simulated if point.extra is not None),
+        key=lambda point: 0.0 if point.extra is None else point.extra.per_request,
+        default=None,
+    )
+    return [] if most is None or most.extra is None else [f"With {setting(most)}, {extra_attempts_line(most.extra)}"]
 
 
 def ops_of(result: WhatIf) -> list[str]:

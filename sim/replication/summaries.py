@@ -315,7 +315,7 @@ def _mean(each: list[float]) -> Figure:
     return Figure(math.fsum(known) / len(known) if known else math.nan, np.array(each))
 
 
-def _intervals(figures: dict[str, Figure], confidence: float) -> OpIntervals:
+def _intervals(figures: Mapping[str, Figure], confidence: float) -> OpIntervals:
     known = {name: figure.interval(confidence) for name, figure in figures.items()}
     ops, payload = (known.pop(name) for name in RATES)
     return OpIntervals(ops, payload, known)
