@@ -21,8 +21,8 @@ class ExtraAttempts:
         per_request: mean number over all requests.
         allowed: its long-run maximum by the budgets, and by the number of retries and hedges that a request may have.
         station: the one that saturates first; None: no station limits the rate.
-        utilization: of this station in the run, with the extra attempts.
-        expected_utilization: by the demands of first attempts alone; None: unknown.
+        utilization: of this station in the run, with the extra attempts. How much of it is theirs shows the same spec
+            without them, with the same seed: they may be cancelled at any visit.
     """
 
     retries: bool
@@ -31,7 +31,6 @@ class ExtraAttempts:
     allowed: float
     station: str | None
     utilization: float | None
-    expected_utilization: float | None
 
 
 def extra_attempts(
@@ -54,7 +53,5 @@ def extra_attempts(
         requests[op] * (min(p.retries, p.retry_budget) + min(p.second, p.hedge_budget)) for op, p in policies.items()
     )
     first = None if load is None else load.saturates_first
-    if first is None:
-        return ExtraAttempts(retries, hedges, per_request, allowed / total, None, None, None)
-    expected = 1 / first.headroom if first.basis == "demands" else None
-    return ExtraAttempts(retries, hedges, per_request, allowed / total, first.station, first.utilization, expected)
+    station, utilization = (None, None) if first is None else (first.station, first.utilization)
+    return ExtraAttempts(retries, hedges, per_request, allowed / total, station, utilization)

@@ -37,14 +37,11 @@ def test_the_budgets_of_all_operations_count():
 
 def test_it_is_said_in_a_line():
     hedge = {"after": "p95"}
-    assert extra_attempts_line(of(hedge=hedge)) == (
-        "hedges add 0.02 attempts per request, of 0.07 that are allowed; host 0 out is 66.0% busy, 62.5% would be "
-        "expected without them."
-    )
-    measured = replace(LOAD, saturates_first=replace(FIRST, basis="utilization"))
-    assert extra_attempts_line(of(measured, hedge=hedge)).endswith("allowed; host 0 out is 66.0% busy.")
+    line = "hedges add 0.02 attempts per request, of 0.07 that are allowed"
+    assert extra_attempts_line(of(hedge=hedge)) == f"{line}; host 0 out is 66.0% busy with them."
+    assert extra_attempts_line(of(hedge=hedge), "it is calm") == f"{line}; it is calm."
     for load in (None, replace(LOAD, saturates_first=None)):
-        assert extra_attempts_line(of(load, hedge=hedge)).endswith("that are allowed.")
+        assert extra_attempts_line(of(load, hedge=hedge)) == f"{line}."
     assert of(replace(LOAD, status="overloaded"), hedge=hedge) is None
 
 
@@ -62,15 +59,13 @@ def test_the_extra_load_is_that_of_the_extra_attempts(tmp_path):
     """GETs whose second attempts run to their end: a fraction more attempts is that fraction more work."""
     file = tmp_path / "six.yaml"
     file.write_text(SIX)
-    spec = load_spec(file, ["client.hedge={after: 0.1us, budget: 0.3, cancel: false}"])
+    spec = load_spec(file, ["client.hedge={after: 0.1us, budget: 0.08, cancel: false}"])
     run = simulate(spec, seed=1)
     verdict = verdict_on_run(run, capacity_of(spec, run.trace, generated=True))
     extra = extra_attempts(float(run.column("attempts").mean()) - 1, {"GET": len(run)}, spec.client, verdict)
-    assert extra.per_request == pytest.approx(0.3, rel=0.01)
+    assert extra.per_request == pytest.approx(0.08, rel=0.02)
     measured = max(s["utilization"] for s in run.stations.to_pylist() if s["servers"] is not None)
     plain = simulate(load_spec(file, []), seed=1)
     alone = max(s["utilization"] for s in plain.stations.to_pylist() if s["servers"] is not None)
-    assert measured / alone == pytest.approx(1.3, rel=0.03)
+    assert measured / alone == pytest.approx(1.08, rel=0.01)
     assert extra.utilization == pytest.approx(measured, rel=0.02)
-    if extra.expected_utilization is not None:
-        assert extra.expected_utilization == pytest.approx(alone, rel=0.03)
