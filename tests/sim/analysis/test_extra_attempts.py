@@ -1,4 +1,4 @@
-"""What retries and hedges cost, beside the verdict."""
+"""What retries and hedges cost: the figures and the sentence."""
 
 from __future__ import annotations
 
