@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cli.common import progress, say
+from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.tables.runs import (
@@ -21,9 +23,11 @@ from cli.tables.runs import (
 )
 from cli.tables.uncertainty import band_grid, band_notes, load_line, unknowns_grid
 from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
+from models.client_policy import ClientPolicies
 from models.store import Spec, spec_of
 from models.uncertainty import Uncertain
 from sim.analysis.capacity import Capacity, capacity_of
+from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
 from sim.analysis.offered_load import load_of
 from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.experiments.measures import Measures
@@ -100,7 +104,8 @@ def simulated_run(
     if result.get("attribution"):
         grids.append(attribution_grid(result["attribution"], "Tail attribution", ordered(counts, slos)))
     few = few_in(figures["count"] - figures["errors"] for figures in result["ops"].values())
-    return _printed(result, verdict, found, grids, few)
+    extra = extra_attempts(float(run.column("attempts").mean()) - 1 if counts else 0.0, counts, spec.client, verdict)
+    return _printed(result, verdict, extra, found, grids, few)
 
 
 def replicated_runs(
@@ -111,9 +116,10 @@ def replicated_runs(
     steady: bool,
     workers: int,
     capacity: Capacity | None,
+    client: ClientPolicies,
     slos: Sequence[Slo] = (),
 ) -> Printed:
-    """Simulate and summarise independent replications of a store with this capacity."""
+    """Simulate and summarise independent replications of a store with this capacity and these client policies."""
     with progress("replicating", replications if precision is None else None) as update:
         done = replicate(
             simulation,
@@ -134,7 +140,14 @@ def replicated_runs(
     result = _with_slos({"verdict": to_json(verdict), **to_json(summary), "engine": done.work}, found)
     result |= {} if reached is None else {"precision": reached}
     grids = [replications_grid(summary, reached, slos), station_intervals_grid(summary.stations)]
-    return _printed(result, verdict, found, grids, few_in(op.count - op.errors for op in summary.ops.values()))
+    extra = extra_attempts(
+        math.fsum(run.attempts for run in done.runs) / len(done) - 1,
+        {op: figures.count for op, figures in summary.ops.items()},
+        client,
+        verdict,
+    )
+    few = few_in(op.count - op.errors for op in summary.ops.values())
+    return _printed(result, verdict, extra, found, grids, few)
 
 
 def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: int) -> Printed:
@@ -157,11 +170,15 @@ def _with_slos(result: dict[str, Any], found: Sequence[Outcome]) -> dict[str, An
 def _printed(
     result: dict[str, Any],
     verdict: LoadVerdict | None,
+    extra: ExtraAttempts | None,
     found: Sequence[Outcome],
     grids: list[Grid],
     few: Sequence[str],
 ) -> Printed:
     opening = [] if verdict is None else [verdict_line(verdict)]
+    if extra is not None:
+        opening.append(f"Of this load, {extra_attempts_line(extra)}")
+        result |= {"extra_attempts": to_json(extra)}
     opening += objective_lines(found)
     if verdict is not None and verdict.overloaded:
         grids = [backlog_grid(verdict), *grids]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.multipart import Multipart
-from models.network.retry_policy import HEDGE_SAMPLES, Policy
+from models.network.retry_policy import BUDGET_CAP, HEDGE_SAMPLES, Policy
 from traces.field_notes import Basis, Unit
 from traces.operations import Op, ops_that
 from traces.units import Fraction, Seconds, parse_seconds
@@ -18,6 +18,11 @@ from traces.workload.distributions import Strict
 
 _MINIO_GO = Basis("default of minio-go")
 _HEDGES = Basis("assumed: at most twice the 5 % that hedging at p95 adds (Dean and Barroso, CACM 56(2), 2013)", 0, 1)
+_CAP = Basis("example of gRPC's proposal A6 (maxTokens), which allows 1,000; one client process", 1, 100_000)
+_CAP_TEXT = (
+    "Maximum number of tokens in the bucket of the budget, which it has at first: the most {} in one burst. In gRPC "
+    "each client process has a bucket of its own, here all clients have one: with its 10 tokens, give 10 per process."
+)
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
@@ -57,8 +62,11 @@ class Retry(Strict):
         1.0, ge=0, le=1, description="Random fraction of a pause; 1: uniform from 0 to the pause; 0: not random."
     )
     budget: Fraction | None = Field(
-        None, description="Retry budget: maximum number of retries as a fraction of requests begun; null: no limit."
+        None,
+        description="Retry budget: number of retries per request of the operation. Each request begun adds this "
+        "number of tokens to a bucket, up to `budget_cap`, and each retry takes one; null: no limit.",
     )
+    budget_cap: Annotated[int, _CAP] = Field(BUDGET_CAP, ge=1, description=_CAP_TEXT.format("retries"))
     operations: tuple[Op, ...] = Field(
         ops_that("is_idempotent"), description="Operations that are retried; others fail with their first attempt."
     )
@@ -72,6 +80,7 @@ class Retry(Strict):
             backoff_max_s=self.backoff_max,
             jitter=self.jitter,
             retry_budget=_unless_none(self.budget),
+            retry_budget_cap=self.budget_cap,
         )
 
 
@@ -84,8 +93,11 @@ class Hedge(Strict):
         f"p95, used once {HEDGE_SAMPLES} have been observed; null: no hedging.",
     )
     budget: Annotated[Fraction, _HEDGES] | None = Field(
-        0.1, description="Hedge budget: maximum number of hedges as a fraction of requests begun; null: no limit."
+        0.1,
+        description="Hedge budget: number of hedges per request of the operation. Each request begun adds this "
+        "number of tokens to a bucket, up to `budget_cap`, and each hedge takes one; null: no limit.",
     )
+    budget_cap: Annotated[int, _CAP] = Field(BUDGET_CAP, ge=1, description=_CAP_TEXT.format("hedges"))
     cancel: bool = Field(True, description="Whether the slower attempt is removed from its queues.")
     tied: bool = Field(
         False,
@@ -105,7 +117,8 @@ class Hedge(Strict):
 
     def added_to(self, policy: Policy) -> Policy:
         """Return the policy with these hedges."""
-        policy = replace(policy, hedge_budget=_unless_none(self.budget), cancels=self.cancel)
+        budget = _unless_none(self.budget)
+        policy = replace(policy, hedge_budget=budget, hedge_budget_cap=self.budget_cap, cancels=self.cancel)
         if isinstance(self.after, str):
             return replace(policy, hedge_quantile=_quantile(self.after))
         if self.tied:
@@ -128,13 +141,13 @@ class ClientPolicies(Strict):
     )
 
     def policy(self, op: Op) -> Policy:
-        """Return the Policy for requests of an operation."""
+        """Return the Policy for requests of an operation, which has budgets and observed latencies of its own."""
         policy = Policy(timeout_s=_unless_none(self.timeout))
         if self.retry.retries and op in self.retry.operations:
             policy = self.retry.added_to(policy)
         if self.hedge.after is not None and op in self.hedge.operations:
             policy = self.hedge.added_to(policy)
-        return policy
+        return replace(policy, operation=op) if policy.attempts > 1 else policy
 
 
 def _unless_none(value: float | None) -> float:

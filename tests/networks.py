@@ -95,10 +95,12 @@ def policies(draw) -> Policy:
         retries=draw(st.integers(0, 2)),
         backoff_s=draw(st.sampled_from([0.0, 0.25])),
         jitter=draw(st.sampled_from([0.0, 0.5])),
-        retry_budget=draw(st.sampled_from([math.inf, 0.5])),
+        retry_budget=draw(st.sampled_from([math.inf, 0.5, 0.0])),
+        retry_budget_cap=draw(st.sampled_from([1, 2, 10])),
         hedge_after_s=draw(seconds) if second == "after" else math.inf,
         hedge_quantile=0.9 if second == "quantile" else 0.0,
         hedge_budget=draw(st.sampled_from([math.inf, 0.3])),
+        hedge_budget_cap=draw(st.sampled_from([1, 2, 10])),
         tied_after_s=draw(st.sampled_from([0.0, 0.3])) if second == "tied" else math.inf,
         cancels=draw(st.booleans()),
     )
@@ -180,11 +182,12 @@ def networks(draw, plain: bool = False) -> Network:
         return Stage(branches, draw(st.integers(1, len(branches))), draw(st.booleans()))
 
     stages = st.lists(stage(), min_size=1, max_size=3).map(tuple)
+    common = [draw(policies()) for _ in range(2)]  # routes with equal policies share budgets and observed latencies
     routes = tuple(
         Route(
             f"r{i}", draw(stages),
             priority=0 if plain else draw(st.integers(0, CLASSES - 1)),
-            policy=Policy() if plain or i == 0 else draw(policies()),
+            policy=Policy() if plain or i == 0 else draw(st.sampled_from(common)),
         )
         for i in range(draw(st.integers(1, 3)))
     )  # fmt: skip

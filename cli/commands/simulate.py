@@ -115,7 +115,7 @@ def command(
         issued = generate(store.workload, seed or 0) if requests is None else requests
         capacity = capacity_of(store, issued, generated=requests is None)
         printed = replicated_runs(
-            simulation, seed or 0, replications or _BATCH, target, steady, workers, capacity, objectives
+            simulation, seed or 0, replications or _BATCH, target, steady, workers, capacity, store.client, objectives
         )
     else:
         printed = simulated_run(store, requests, seed or 0, engine, out, objectives)

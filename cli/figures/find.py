@@ -111,7 +111,7 @@ def strengths(result: Screening) -> go.Figure:
     names = {row.path: f"{escaped(row.path)}\xa0<br>{escaped(range_of(row))}\xa0" for row in rows}
     for way, (name, colour) in _WAYS.items():
         mine = [row for row in rows if _way(row.elasticity) == way]
-        found = [Estimate(s.value, max(0.0, s.low), s.high) for s in (row.strength for row in mine)]
+        found = [Estimate(s.value, s.low, s.high) for s in (row.strength for row in mine)]
         if mine:
             figure.add_bar(
                 y=[names[row.path] for row in mine], x=[estimate.value for estimate in found], orientation="h",

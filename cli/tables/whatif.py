@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
@@ -30,7 +31,34 @@ def opening(result: WhatIf) -> list[str]:
     count = sum(point.overloaded for point in points)
     if count:
         lines.append(f"{count} of {len(result.points)} points are overloaded: their latencies have no interval.")
-    return lines
+    return [*lines, *_extra_attempts(result)]
+
+
+def _extra_attempts(result: WhatIf) -> list[str]:
+    """State what retries and hedges cost at the point with the most extra attempts."""
+    most = max(
+        (point for point in result.simulated if point.extra is not None),
+        key=lambda point: 0.0 if point.extra is None else point.extra.per_request,
+        default=None,
+    )
+    if most is None or most.extra is None:
+        return []
+    return [f"With {setting(most)}, {extra_attempts_line(most.extra, _loads(result, most))}"]
+
+
+def _loads(result: WhatIf, point: SimulatedPoint) -> str | None:
+    """State the utilisation of the role that saturates first, there and at the point without retries and hedges."""
+    role = None if point.load is None or point.load.saturates_first is None else point.load.saturates_first.role
+    for other in result.simulated:
+        alike = _apart_from_policies(other) == _apart_from_policies(point)
+        if alike and other.extra is None and not other.overloaded and role in point.roles and role in other.roles:
+            busy, without = (each.roles[role].utilization for each in (point, other))
+            return f"the busiest {role} is {busy:.1%} busy with them, {without:.1%} without"
+    return None
+
+
+def _apart_from_policies(point: SimulatedPoint) -> dict[str, Any]:
+    return {path: value for path, value in point.set.items() if not path.startswith(("client.hedge", "client.retry"))}
 
 
 def ops_of(result: WhatIf) -> list[str]:

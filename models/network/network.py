@@ -75,6 +75,13 @@ class Network:
         """Number of priority classes of the routes."""
         return 1 + max((route.priority for route in self.routes), default=0)
 
+    @cached_property
+    def first_with_policy(self) -> tuple[int, ...]:
+        """For each route, the first one with an equal policy: both have budgets and observed latencies in common."""
+        policies = [route.policy for route in self.routes]
+        first = {policy: i for i, policy in reversed(list(enumerate(policies)))}
+        return tuple(first[policy] for policy in policies)
+
     def is_paired(self, station: int) -> bool:
         """Return whether a station shares its server with another one."""
         return any(s.shares_server for s in self.stations[station : station + 2])

@@ -270,8 +270,8 @@ def _parts(values: Floats, at_s: Floats, edges_s: Floats) -> list[Floats]:
 
 
 def _ends(figure: Figure) -> list[float]:
-    half = figure.half_width()
-    return [figure.value - half, figure.value + half]
+    interval = figure.interval()
+    return [interval.low, interval.high]
 
 
 def _busiest(run: Run) -> dict[str, Any]:

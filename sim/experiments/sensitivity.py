@@ -23,7 +23,7 @@ from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Point, sweep
 from sim.experiments.variants import Variants, assignment
 from sim.parallel.result_cache import ResultFolder
-from sim.replication.summaries import CONFIDENCE, Figure, Interval
+from sim.replication.summaries import CONFIDENCE, Figure, Interval, SignedFigure
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from traces.statistics.summary import Floats
@@ -178,7 +178,7 @@ def _elementary_effects(logs: Floats, log_latency: Floats, trajectories: int) ->
 
 
 def _row(axis: _Axis, effects: Floats, confidence: float) -> Effect:
-    elasticity = Figure(float(effects.mean()), effects).interval(confidence)
+    elasticity = SignedFigure(float(effects.mean()), effects).interval(confidence)
     strength = Figure(float(np.abs(effects).mean()), np.abs(effects)).interval(confidence)
     return Effect(
         axis.path,

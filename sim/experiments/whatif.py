@@ -10,6 +10,7 @@ from typing import Any
 from models.field_paths import resolved
 from models.prices import cost
 from models.store import Spec, compile_spec, spec_of
+from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
 from sim.analysis.verdict import LoadVerdict
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Job, Point, Settings, sweep
@@ -95,6 +96,7 @@ class SimulatedPoint:
     Attributes:
         set: the varied values, by path.
         load: the verdict on its load; None: not determined.
+        extra: what retries and hedges cost; None: there are none, or the store is overloaded.
         ops: the figures of each operation.
         slo, slo_figures: the verdict on each objective, and its figure, by text.
         verdict: on all objectives together.
@@ -107,6 +109,7 @@ class SimulatedPoint:
 
     set: dict[str, Any]
     load: LoadVerdict | None
+    extra: ExtraAttempts | None
     ops: dict[str, OpFigures]
     slo: dict[str, Verdict]
     slo_figures: dict[str, Interval]
@@ -347,6 +350,7 @@ def _row(
     return SimulatedPoint(
         values,
         result.verdict,
+        extra_attempts(result.extra_load, {op: o.count for op, o in result.ops.items()}, spec.client, result.verdict),
         {op: op_figures(result, op) for op in result.ops},
         {text: of_slo.verdict for text, of_slo in results.items()},
         {text: of_slo.interval for text, of_slo in results.items()},

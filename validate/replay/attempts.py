@@ -19,9 +19,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
-from models.network.retry_policy import HEDGE_SAMPLES, NO_POLICY, Policy
-from sim.engine.latency_histogram import LatencyBins
+from models.network.retry_policy import NO_POLICY, Policy
 from sim.engine.outcome import JITTER_STREAM
+from sim.engine.policy_state import PolicyState
 from traces.random_streams import mixed
 from validate.replay.launchers import InThreads, Issue, IssueAsync, Launcher, OnLoop
 from validate.s3.account import Response
@@ -52,40 +52,27 @@ def retryable(response: Response) -> bool:
 
 
 class _RetryBudget:
-    """The retry and hedging budgets of one operation, and its latencies so far."""
+    """The retry and hedging budgets of one operation, and its latencies so far, as in the simulator."""
 
     def __init__(self, policy: Policy):
-        self.policy = policy
-        self._lock = threading.Lock()
-        self._begun = self._retried = self._hedged = 0
-        self._seen = LatencyBins(policy.hedge_quantile)
+        self.policy, self._state, self._lock = policy, PolicyState(policy), threading.Lock()
 
     def begin(self) -> float:
         """Count a request, and return the seconds after which its second attempt is due."""
         with self._lock:
-            self._begun += 1
-            if not self.policy.hedge_quantile:
-                return self.policy.hedge_after_s
-            return self._seen.quantile_s() if self._seen.total >= HEDGE_SAMPLES else math.inf
+            return self._state.begin()
 
     def won(self, latency_s: float) -> None:
-        if self.policy.hedge_quantile:
-            with self._lock:
-                self._seen.add(latency_s)
+        with self._lock:
+            self._state.observe(latency_s)
 
     def may_retry(self, retries: int) -> bool:
         with self._lock:
-            if retries >= self.policy.retries or self._retried + 1 > self.policy.retry_budget * self._begun:
-                return False
-            self._retried += 1
-            return True
+            return retries < self.policy.retries and self._state.retries.take()
 
     def may_hedge(self) -> bool:
         with self._lock:
-            if self._hedged + 1 > self.policy.hedge_budget * self._begun:
-                return False
-            self._hedged += 1
-            return True
+            return self._state.hedges.take()
 
 
 class Attempts:

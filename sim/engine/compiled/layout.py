@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.network import Network
-from models.network.route import Route
+from models.network.retry_policy import Policy
 from models.network.station import Station
 from sim.engine.compiled.records import ACTION, GROUP, POSITION, ROUTE, STAGE, STATION, Record
 
@@ -65,7 +65,7 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
     stages: list[tuple[int, ...]] = []
     branch_first: list[int] = []
     positions: list[tuple[int, ...]] = []
-    for route in network.routes:
+    for route, alike in zip(network.routes, network.first_with_policy, strict=True):
         first_stage, first_position = len(stages), len(positions)
         for visit, (i, (stage_of, last)) in zip(route.visits, enumerate(route.places), strict=True):
             flags = visit.releases + visit.early, visit.ties, visit.timer, visit.claims, visit.flushes
@@ -73,7 +73,8 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
         for stage, firsts in zip(route.stages, route.forks, strict=True):
             stages.append((stage.need, stage.delivers, len(branch_first), len(branch_first) + len(firsts)))
             branch_first += firsts
-        routes.append((first_stage, len(stages), first_position, len(route.visits), *_policy(route)))
+        own = first_stage, len(stages), first_position, len(route.visits), route.priority, alike
+        routes.append((*own, *_policy(route.policy)))
     return {
         "routes": _records(ROUTE, routes),
         "stages": _records(STAGE, stages),
@@ -82,12 +83,11 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
     }
 
 
-def _policy(route: Route) -> tuple[float, ...]:
-    p = route.policy
+def _policy(p: Policy) -> tuple[float, ...]:
     return (
-        route.priority, p.attempts, p.retries, p.cancels, p.tied_after_s < math.inf, p.timeout_s, p.backoff_s,
-        p.backoff_max_s, p.jitter, p.retry_budget, p.hedge_budget, min(p.hedge_after_s, p.tied_after_s),
-        p.hedge_quantile,
+        p.attempts, p.retries, p.cancels, p.tied_after_s < math.inf, p.timeout_s, p.backoff_s,
+        p.backoff_max_s, p.jitter, p.retry_budget, p.retry_tokens, p.hedge_budget, p.hedge_tokens,
+        min(p.hedge_after_s, p.tied_after_s), p.hedge_quantile,
     )  # fmt: skip
 
 

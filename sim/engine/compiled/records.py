@@ -119,8 +119,11 @@ STATION = Record("StationLayout", "A station.", (
 ))  # fmt: skip
 ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
     *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",
+              first_with_policy="route with an equal policy, whose state is used",
               attempts="maximum number", retries="", cancels="", tied=""),
-    *_numbers("float64", timeout_s="", backoff_s="", backoff_max_s="", jitter="", retry_budget="", hedge_budget="",
+    *_numbers("float64", timeout_s="", backoff_s="", backoff_max_s="", jitter="",
+              retry_budget="tokens for each request begun", retry_tokens="of a full bucket", hedge_budget="",
+              hedge_tokens="",
               second_s="delay of a second attempt; infinity: never, or after a quantile", quantile="0: none"),
 ))  # fmt: skip
 STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",

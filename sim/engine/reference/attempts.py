@@ -12,9 +12,8 @@ from functools import partial
 import simpy
 
 from models.network.demand_sheet import PASSES_BY, bound_of
-from models.network.retry_policy import HEDGE_SAMPLES, Policy
-from sim.engine.latency_histogram import LatencyBins
 from sim.engine.outcome import JITTER_STREAM, Failure, Program
+from sim.engine.policy_state import PolicyState
 from sim.engine.reference.disciplines import SERVERS, Pool
 from sim.engine.reference.load_balancer import LoadBalancer
 from sim.engine.reference.requests import Attempt, Job, Request
@@ -52,9 +51,8 @@ class Attempts:
         self.balancers = [
             LoadBalancer(group, network, partial(mixed, program.seed, group.identity)) for group in network.groups
         ]
-        routes = len(network.routes)
-        self.begun, self.retried, self.hedged = [0] * routes, [0] * routes, [0] * routes
-        self.seen = [LatencyBins(route.policy.hedge_quantile) for route in network.routes]
+        states = [PolicyState(route.policy) for route in network.routes]
+        self.states = [states[first] for first in network.first_with_policy]
 
     def count_idle(self) -> None:
         """Count stations with an idle server and a waiting job, which there are not."""
@@ -66,18 +64,10 @@ class Attempts:
         """Begin a request of a client."""
         now = self.clock._now
         self.results.start_s[request.index] = now
-        self.begun[request.route_index] += 1
-        second_s = self._second_after_s(request, request.route.policy)
+        second_s = self.states[request.route_index].begin()
         if second_s < math.inf:
             self.clock.at(now + second_s, self._second, request)
         self.attempt(request)
-
-    def _second_after_s(self, request: Request, policy: Policy) -> float:
-        """Return the delay of a second attempt while the first is in progress."""
-        if policy.hedge_quantile:
-            seen = self.seen[request.route_index]
-            return seen.quantile_s() if seen.total >= HEDGE_SAMPLES else math.inf
-        return min(policy.hedge_after_s, policy.tied_after_s)
 
     def attempt(self, request: Request) -> None:
         """Begin the next attempt."""
@@ -96,11 +86,8 @@ class Attempts:
         request = event._value
         if request.ended or request.tied:  # tied: the first attempt is already in service
             return
-        route = request.route_index
-        if self.hedged[route] + 1 > request.route.policy.hedge_budget * self.begun[route]:
-            return
-        self.hedged[route] += 1
-        self.attempt(request)
+        if self.states[request.route_index].hedges.take():
+            self.attempt(request)
 
     def _time_out(self, event: simpy.Event) -> None:
         self._give_up(event._value, Failure.TIMEOUT)
@@ -113,9 +100,8 @@ class Attempts:
         self._cancel(attempt)
         if request.ended or (not request.background and (request.pending > 0 or request.open)):
             return
-        policy, route = request.route.policy, request.route_index
-        if request.retries < policy.retries and self.retried[route] + 1 <= policy.retry_budget * self.begun[route]:
-            self.retried[route] += 1
+        policy = request.route.policy
+        if request.retries < policy.retries and self.states[request.route_index].retries.take():
             pause_s = min(policy.backoff_s * 2.0**request.retries, policy.backoff_max_s)
             if policy.jitter:
                 fraction = (mixed(self.seed, JITTER_STREAM + request.retries, request.index) >> 11) * 2.0**-53
@@ -139,8 +125,8 @@ class Attempts:
             self.results.background_end_s[request.index] = now
             return
         self.results.end(request, winner, why, now)
-        if winner is not None and request.route.policy.hedge_quantile:
-            self.seen[request.route_index].add(now - self.results.start_s[request.index])
+        if winner is not None:
+            self.states[request.route_index].observe(now - self.results.start_s[request.index])
         if request.route.policy.cancels:
             for attempt in list(request.open.values()):
                 self._cancel(attempt)

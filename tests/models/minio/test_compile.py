@@ -173,10 +173,10 @@ def test_timeouts_and_retries_are_of_all_operations_and_hedges_of_reads():
         "hedge": {"after": "30ms", "cancel": False},
     })  # fmt: skip
     retried = {"timeout_s": 2.0, "retries": 3, "backoff_s": 0.01, "backoff_max_s": 1.0, "jitter": 0.5}
-    others = Policy(**retried, retry_budget=0.2)
-    reads = Policy(**retried, retry_budget=0.2, hedge_after_s=0.03, hedge_budget=0.1, cancels=False)
+    reads = Policy("GET", **retried, retry_budget=0.2, hedge_after_s=0.03, hedge_budget=0.1, cancels=False)
     assert given.pop("GET") == given.pop("GET inline") == reads
-    assert given == dict.fromkeys(["PUT", "PUT inline", "HEAD", "DELETE"], others)
+    others = ("PUT", "PUT inline", "HEAD", "DELETE")
+    assert given == {name: Policy(name.split()[0], **retried, retry_budget=0.2) for name in others}
 
 
 def test_operations_that_are_retried_and_hedged_can_be_named():
@@ -186,7 +186,7 @@ def test_operations_that_are_retried_and_hedged_can_be_named():
     })  # fmt: skip
     assert [name for name, policy in given.items() if policy.retries] == ["HEAD"]
     assert [name for name, policy in given.items() if policy.second] == ["PUT", "PUT inline"]
-    assert given["PUT"] == Policy(hedge_quantile=0.95)
+    assert given["PUT"] == Policy("PUT", hedge_quantile=0.95)
     assert given["GET"] == given["GET inline"] == NO_POLICY
 
 

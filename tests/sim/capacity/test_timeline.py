@@ -136,7 +136,8 @@ def test_intervals_are_those_of_batch_means():
     run = run_of(np.repeat(means_s, 800 // BATCHES), arrival_s=arrival_s, stations=[STATION])
     low, high = _figures(run, "GET", 10.0)["interval"]["latency_s"]["mean"]
     half = 2.262157 * means_s.std(ddof=1) / math.sqrt(10)  # Student's t of 9 degrees of freedom at 97.5 %
-    assert [low, high] == pytest.approx([0.003 - half, 0.003 + half])
+    ratio = math.exp(half / 0.003)
+    assert [low, high] == pytest.approx([0.003 / ratio, 0.003 * ratio])
 
 
 def test_too_few_requests_have_no_interval():

@@ -83,11 +83,27 @@ def test_order_of_replications_is_of_no_matter(latencies, random):
         assert b[name].half_width() == pytest.approx(a[name].half_width(), rel=1e-6, abs=1e-12)
 
 
-def test_interval_of_a_mean_is_the_classic_one():
+def test_half_width_of_a_mean_is_the_classic_one():
     means = np.array([1.0, 2.0, 4.0, 3.0])
     figure = replications_of([np.array([m - 0.5, m + 0.5]) for m in means]).figures["GET"]["mean"]
     low, high = stats.t.interval(0.9, 3, means.mean(), stats.sem(means))
-    assert astuple(figure.interval(0.9)) == pytest.approx((2.5, low, high))
+    assert figure.half_width(0.9) == pytest.approx((high - low) / 2)
+    assert astuple((figure - Figure(1.0, np.ones(4))).interval(0.9)) == pytest.approx((1.5, low - 1, high - 1))
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=9), st.floats(0, 1e6), st.sampled_from([0.5, 0.95, 0.999]))
+def test_the_interval_of_a_positive_figure_has_no_negative_values(each, value, confidence):
+    interval = Figure(value, np.array(each)).interval(confidence)
+    assert 0 <= interval.low <= interval.value <= interval.high
+
+
+def test_the_interval_of_a_positive_figure_is_that_of_its_logarithm():
+    each = np.exp(np.array([0.0, 0.02, -0.02, 0.01, -0.01]))
+    low, high = stats.t.interval(0.95, 4, np.log(each).mean(), stats.sem(np.log(each)))
+    found = Figure(float(each.mean()), each).interval()
+    assert (found.low, found.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-3)
+    wide = Figure(59.0, np.array([20.0, 30.0, 40.0, 55.0, 150.0])).interval()
+    assert wide.low == pytest.approx(59.0**2 / wide.high)
 
 
 def test_interval_widens_by_the_bias_of_short_replications():

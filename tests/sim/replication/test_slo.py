@@ -54,11 +54,11 @@ def test_objectives_together():
 
 def test_latency_is_judged_by_its_interval():
     measures = measures_of([0.010] * 9, [0.012] * 9, [0.011] * 9)
-    half = stats.t.ppf(0.975, 2) * 0.001 / math.sqrt(3)
-    for limit, verdict in ((0.011 + 1.01 * half, "pass"), (0.011, "unsure"), (0.011 - 1.01 * half, "fail")):
+    ratio = math.exp(stats.t.ppf(0.975, 2) * 0.001 / math.sqrt(3) / 0.011)
+    for limit, verdict in ((0.0111 * ratio, "pass"), (0.011, "unsure"), (0.0109 / ratio, "fail")):
         judged = parse_slo(f"GET.mean<{limit}s").evaluate(measures)
         assert judged.verdict == verdict
-        assert [judged.value, judged.low, judged.high] == pytest.approx([0.011, 0.011 - half, 0.011 + half])
+        assert [judged.value, judged.low, judged.high] == pytest.approx([0.011, 0.011 / ratio, 0.011 * ratio])
 
 
 def test_one_replication_tells_nothing():

@@ -76,10 +76,10 @@ def test_an_answer_in_time_is_not_hedged(attempts: Make) -> None:
     assert outcome == Outcome(GOOD, 1, 1)
 
 
-def test_hedges_keep_to_their_share(attempts: Make) -> None:
-    hedged = attempts(Policy(hedge_after_s=0.005, hedge_budget=0.1), Store((0.02, GOOD)))
-    counts = [hedged(row).attempts for row in range(50)]
-    assert [row + 1 for row, count in enumerate(counts) if count == 2] == [10, 20, 30, 40, 50]
+def test_hedges_keep_to_their_budget(attempts: Make) -> None:
+    hedged = attempts(Policy(hedge_after_s=0.005, hedge_budget=0.125, hedge_budget_cap=2), Store((0.06, GOOD)))
+    counts = [hedged(row).attempts for row in range(20)]
+    assert [row + 1 for row, count in enumerate(counts) if count == 2] == [1, 2, 9, 17]
 
 
 def test_a_quantile_is_known_only_after_some_answers(attempts: Make) -> None:
@@ -159,9 +159,11 @@ def test_retries_end(attempts: Make) -> None:
     assert attempts(Policy(retries=2), Store((0, BUSY)))(0) == Outcome(BUSY, 3, 0)
 
 
-def test_retries_keep_to_their_share(attempts: Make) -> None:
-    retried = attempts(Policy(retries=1, retry_budget=0.25), Store((0, BUSY)))
-    assert [retried(row).attempts for row in range(8)] == [1, 1, 1, 2, 1, 1, 1, 2]
+def test_retries_keep_to_their_budget(attempts: Make) -> None:
+    retried = attempts(Policy(retries=1, retry_budget=0.25, retry_budget_cap=1), Store((0, BUSY)))
+    assert [retried(row).attempts for row in range(9)] == [2, 1, 1, 1, 2, 1, 1, 1, 2]
+    refused = attempts(Policy(retries=1, retry_budget=0), Store((0, BUSY)))
+    assert refused(0).attempts == 1
 
 
 def test_what_is_wrong_with_the_request_is_not_retried(attempts: Make) -> None:

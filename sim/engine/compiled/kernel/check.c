@@ -61,10 +61,10 @@ static int check_route(const Program *p, const RouteLayout *r)
     if (!WITHIN(r->first_stage, 0, p->stages_count) || r->end_stage <= r->first_stage ||
         r->end_stage > p->stages_count || !WITHIN(r->first_position, 0, p->positions_count) || r->visits < 1 ||
         r->visits > p->positions_count - r->first_position || r->visits > INT64_C(1) << p->position_bits ||
-        !WITHIN(r->priority, 0, p->classes) || r->attempts < 1 || r->attempts > INT64_C(1) << p->attempt_bits ||
+        !WITHIN(r->priority, 0, p->classes) || !WITHIN(r->first_with_policy, 0, p->routes_count) || r->attempts < 1 || r->attempts > INT64_C(1) << p->attempt_bits ||
         r->attempts > INT16_MAX || !WITHIN(r->retries, 0, r->attempts) || !(r->timeout_s > 0) ||
         !(r->backoff_s >= 0) || !(r->backoff_max_s >= 0) || !(r->jitter >= 0 && r->jitter <= 1) ||
-        !(r->retry_budget >= 0) || !(r->hedge_budget >= 0) || !(r->second_s >= 0) ||
+        !(r->retry_budget >= 0) || !(r->retry_tokens >= 0) || !(r->hedge_budget >= 0) || !(r->hedge_tokens >= 0) || !(r->second_s >= 0) ||
         !(r->quantile >= 0 && r->quantile < 1))
         return FAULT_ROUTE;
     bool has_second = r->second_s < INFINITY || r->quantile > 0;

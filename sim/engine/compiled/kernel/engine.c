@@ -136,14 +136,20 @@ static bool make_group(Group *group, const GroupLayout *of, int64_t stations)
     return true;
 }
 
-static bool make_routes(Engine *e)
+static bool make_policies(Engine *e)
 {
-    e->routes = room_for(e->program->routes_count, sizeof *e->routes);
-    if (!e->routes)
+    e->policies = room_for(e->program->routes_count, sizeof *e->policies);
+    if (!e->policies)
         return false;
-    for (int64_t i = 0; i < e->program->routes_count; i++)
-        if (e->program->routes[i].quantile > 0 && !(e->routes[i].bins = room_for(1, sizeof(LatencyBins))))
+    for (int64_t i = 0; i < e->program->routes_count; i++) {
+        const RouteLayout *route = &e->program->routes[i];
+        PolicyState *policy = &e->policies[i];
+        policy->retry_tokens = route->retry_tokens;
+        policy->hedge_tokens = route->hedge_tokens;
+        if (route->quantile > 0 && route->first_with_policy == i &&
+            !(policy->bins = room_for(1, sizeof(LatencyBins))))
             return false;
+    }
     return true;
 }
 
@@ -169,7 +175,7 @@ static bool make_state(Engine *e)
     for (int64_t group = 0; group < program->groups_count; group++)
         if (!make_group(&e->groups[group], &program->groups[group], e->station_count))
             return false;
-    return make_stations(e) && make_routes(e) && add_slots(e);
+    return make_stations(e) && make_policies(e) && add_slots(e);
 }
 
 /* Put the first events on the clock: the scenario, background loads, then clients or the first arrival. */
@@ -201,12 +207,12 @@ EXPORTED void kernel_destroy(Engine *e)
         free(e->groups[i].outstanding);
         free(e->groups[i].best);
     }
-    for (int64_t i = 0; e->routes && i < e->program->routes_count; i++)
-        free(e->routes[i].bins);
+    for (int64_t i = 0; e->policies && i < e->program->routes_count; i++)
+        free(e->policies[i].bins);
     free_heap(&e->events);
     void *arrays[] = {
         e->stations, e->extras, e->class_queues, e->slots, e->free_slots, e->attempts, e->tokens, e->began_s,
-        e->member_of_attempt, e->path_of_attempt, e->groups, e->routes, e->background_next, e->background_end_s,
+        e->member_of_attempt, e->path_of_attempt, e->groups, e->policies, e->background_next, e->background_end_s,
         e->client_parked, e->source_of_client, e->sources, e->results.start_s, e->results.first_byte_s, e->results.end_s, e->results.path_s,
         e->results.client, e->results.attempts, e->results.winner, e->results.failure,
     };

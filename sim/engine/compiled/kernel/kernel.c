@@ -19,6 +19,7 @@
 #include "groups.c"
 #include "paths.c"
 #include "latency_bins.c"
+#include "policy_state.c"
 #include "sharing.c"
 #include "stations.c"
 #include "requests.c"

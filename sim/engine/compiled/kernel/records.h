@@ -125,6 +125,7 @@ typedef struct {
     int64_t first_position;
     int64_t visits;
     int64_t priority;
+    int64_t first_with_policy; /* route with an equal policy, whose state is used */
     int64_t attempts; /* maximum number */
     int64_t retries;
     int64_t cancels;
@@ -133,12 +134,14 @@ typedef struct {
     double backoff_s;
     double backoff_max_s;
     double jitter;
-    double retry_budget;
+    double retry_budget; /* tokens for each request begun */
+    double retry_tokens; /* of a full bucket */
     double hedge_budget;
+    double hedge_tokens;
     double second_s; /* delay of a second attempt; infinity: never, or after a quantile */
     double quantile; /* 0: none */
 } RouteLayout;
-_Static_assert(sizeof(RouteLayout) == 136, "RouteLayout is laid out as in Python");
+_Static_assert(sizeof(RouteLayout) == 160, "RouteLayout is laid out as in Python");
 
 /* A fork of branches; `need` of them join it. */
 typedef struct {

@@ -130,12 +130,8 @@ static void begin(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
     const RouteLayout *layout = route_layout(e, request);
-    Route *route = &e->routes[request->route];
     request->start_s = e->now_s;
-    route->begun++;
-    double second_s = layout->second_s;
-    if (route->bins && route->bins->total >= HEDGE_SAMPLES)
-        second_s = quantile_s(route->bins);
+    double second_s = begin_with(policy_of(e, request), layout);
     if (second_s < INFINITY)
         set_timer(e, request, second_s, SECOND, slot);
     begin_attempt(e, slot);
@@ -170,8 +166,9 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
     }
     put_result(e, request, e->now_s, why, winner);
     e->outstanding--;
-    if (winner != NIL && e->routes[request->route].bins)
-        see(e->routes[request->route].bins, layout->quantile, e->now_s - request->start_s);
+    LatencyBins *bins = policy_of(e, request)->bins;
+    if (winner != NIL && bins)
+        see(bins, layout->quantile, e->now_s - request->start_s);
     if (layout->cancels) {
         int64_t first = slot << e->attempt_bits;
         for (int64_t other = first; other < first + request->attempts; other++)
@@ -200,10 +197,7 @@ static RARE void give_up(Engine *e, int64_t attempt, int why)
                 return;
     }
     const RouteLayout *layout = route_layout(e, request);
-    Route *route = &e->routes[request->route];
-    if (request->retries < layout->retries &&
-        (double)(route->retried + 1) <= layout->retry_budget * (double)route->begun) {
-        route->retried++;
+    if (request->retries < layout->retries && take_token(&policy_of(e, request)->retry_tokens)) {
         double pause_s = layout->backoff_s * ldexp(1.0, request->retries);
         pause_s = pause_s < layout->backoff_max_s ? pause_s : layout->backoff_max_s;
         if (layout->jitter > 0)
@@ -319,13 +313,10 @@ static RARE void refuse(Engine *e, int64_t token, int why)
 static void second(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
-    Route *route = &e->routes[request->route];
     if (request->ended || request->tied)
         return;
-    if ((double)(route->hedged + 1) > route_layout(e, request)->hedge_budget * (double)route->begun)
-        return;
-    route->hedged++;
-    begin_attempt(e, slot);
+    if (take_token(&policy_of(e, request)->hedge_tokens))
+        begin_attempt(e, slot);
 }
 
 /* A timer of an attempt or a request has expired; it is ignored if its slot has been used again. */

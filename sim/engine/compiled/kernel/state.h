@@ -151,16 +151,17 @@ typedef struct {
     int64_t picks, draws;
 } Group;
 
-/* The running quantile of a route's latencies, like `LatencyBins` in Python. */
+/* The running quantile of observed latencies, like `LatencyBins` in Python. */
 typedef struct {
     int64_t total, place, below;
     int64_t count[BINS];
 } LatencyBins;
 
+/* The state of a client policy, of the first route that has it, see policy_state.c. */
 typedef struct {
-    int64_t begun, retried, hedged;
-    LatencyBins *bins; /* of routes that hedge after a quantile */
-} Route;
+    double retry_tokens, hedge_tokens;
+    LatencyBins *bins; /* if it hedges after a quantile */
+} PolicyState;
 
 /* Requests that are issued in one order: the open loop, or a closed loop. */
 typedef struct {
@@ -207,7 +208,7 @@ typedef struct {
     double *path_of_attempt;    /* attempts x roles x (waiting, service), if paths are recorded */
 
     Group *groups;
-    Route *routes;
+    PolicyState *policies; /* of each route; those of equal policies use the first one's */
     int64_t *background_next; /* the next operation of each background load */
     double *background_end_s;
     Source *sources; /* the open loop if there is one, then the closed loops */
