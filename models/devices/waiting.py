@@ -1,40 +1,150 @@
-"""Accesses that wait at the drives by a Trace, from which a hard disk chooses the one that its head reaches first."""
+"""Accesses that wait at hard disks, from which each chooses the one that its head reaches first.
+
+In a closed loop they follow from the clients. In an open loop they are a fixed point: of the times of the disks follows
+how busy they are, of that how many accesses wait, and of these the times. It exists below the rate at which disks with
+the deepest queue saturate, and it is unique, because a deeper queue only shortens the times.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from models.devices.hdd import Hdd
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.station import Bound, Member
 from traces.trace import Pacing, Trace
 
+DRIVE = "drive"
+"""The role of drives in all stores' networks."""
+_LEAST_BUSY = 0.5  # utilisation up to which at most one access is at an M/M/1 server on average
 
-def waiting_accesses(trace: Trace, accesses: NDArray[np.float64], drives: int, access_s: float) -> float:
-    """Return the mean number of accesses at a drive that is busy; infinite: ever more in an overloaded open loop.
 
-    Clients of a closed loop have one request each, which waits for the slowest of its k accesses: on average 1/H of
-    them are still at drives, with the harmonic number H of k, if their times are independent and exponential (Nelson
-    and Tantawi, IEEE Transactions on Computers 37(6), 1988; from memory). Time that requests are elsewhere is left
-    out. In an open loop an M/M/1 queue of the mean rate has ``u / (1 - u)`` accesses.
+@dataclass(frozen=True)
+class DiskQueue:
+    """What a spec and a Trace say about the queues of hard disks.
+
+    Attributes:
+        disk: one of the disks; None: there are none.
+        deepest: largest number of waiting accesses that a disk chooses from.
+        of_clients: mean number of accesses at a disk that is busy, if all clients are in closed loops; None: open loop.
+    """
+
+    disk: Hdd | None
+    deepest: float
+    of_clients: float | None
+
+    def compiled(
+        self, trace: Trace, compile_at: Callable[[float], tuple[Network, Requests]]
+    ) -> tuple[Network, Requests]:
+        """Return the network whose disks have as many waiting accesses as the load of a Trace.
+
+        Args:
+            trace: the requests.
+            compile_at: returns the network, given the mean number of accesses at a disk that is busy, at least 1.
+        """
+        if self.disk is None or self.deepest <= 1:
+            return compile_at(1.0)
+        if self.of_clients is not None:
+            return compile_at(max(1.0, self.of_clients))
+        rate_ops, alone = _rate_ops(trace), compile_at(1.0)
+        most = rate_ops * busy_s(*alone)
+        if not most > _LEAST_BUSY:
+            return alone
+        many = compile_at(self.deepest)
+        return many if math.isinf(rate_ops) else self._between(most, rate_ops * busy_s(*many), many, compile_at)
+
+    def _between(
+        self,
+        most: float,
+        least: float,
+        many: tuple[Network, Requests],
+        compile_at: Callable[[float], tuple[Network, Requests]],
+    ) -> tuple[Network, Requests]:
+        """Return the network at the fixed point of an M/M/1 queue, which has ``u / (1 - u)`` accesses.
+
+        `most` and `least` are the utilisations with one access and with the deepest queue. Between them, utilisation
+        changes in proportion to the time of positioning.
+        """
+        if least >= self.deepest / (1 + self.deepest):
+            return many
+        alone_s, many_s = self._position_s(1.0), self._position_s(self.deepest)
+
+        def excess(waiting: float) -> float:
+            used = least + (most - least) * (self._position_s(waiting) - many_s) / (alone_s - many_s)
+            return used - waiting / (1 + waiting)
+
+        return compile_at(float(scipy.optimize.brentq(excess, 1.0, self.deepest, xtol=1e-3)))
+
+    def _position_s(self, waiting: float) -> float:
+        assert self.disk is not None
+        return self.disk.model_copy(update={"depth": waiting}).access("read").constant
+
+
+def of_clients(trace: Trace, accesses: NDArray[np.float64], drives: int) -> float | None:
+    """Return the mean number of accesses at a drive that is busy in closed loops; None: the loop is open.
+
+    Each client has one request, which waits for the slowest of its k accesses: on average 1/H of them are still at
+    drives, with the harmonic number H of k, if their times are independent and exponential (Nelson and Tantawi, IEEE
+    Transactions on Computers 37(6), 1988; from memory). Time that requests are elsewhere is left out.
 
     Args:
         trace: the requests.
         accesses: number of accesses that each request makes at the same time, on different drives, shape (requests,).
         drives: number of drives, which are used evenly.
-        access_s: mean time of an access in s.
     """
     clients = _clients(trace.pacing)
-    if clients is not None:
-        harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
-        return clients * float((accesses / harmonic).mean()) / drives
-    at_once = float(accesses.sum()) / len(trace) / drives
-    span_s = float(trace.arrival_s[-1]) if len(trace) else 0.0
-    if len(trace) < 2 or not span_s:
-        return len(trace) * at_once
-    used = len(trace) / span_s * at_once * access_s
-    return used / (1 - used) if used < 1 else math.inf
+    if clients is None:
+        return None
+    harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
+    return clients * float((accesses / harmonic).mean()) / drives if len(trace) else 0.0
+
+
+def busy_s(network: Network, requests: Requests) -> float:
+    """Return the mean time in s for which a request occupies a drive, averaged over all drives.
+
+    Commits that share the server of a drive count as if each was in a batch of its own, hedged visits as if made.
+    """
+    stations = network.stations
+    drives = [s.role == DRIVE and s.discipline.takes_time and not s.discipline.infinite for s in stations]
+    servers = sum(s.servers for s, is_drive in zip(stations, drives, strict=True) if is_drive)
+    if not servers or not len(requests):
+        return 0.0
+    shared = [s.shares_server and before for s, before in zip(stations, [False, *drives], strict=False)]
+    on = np.array(drives) | np.array(shared)
+    total_s = 0.0
+    for k in np.unique(requests.route).tolist():
+        size_bytes = requests.size_bytes[requests.route == k]
+        for visit in network.routes[k].visits:
+            fraction = _fraction(network, visit.station, on)
+            if fraction:
+                total_s += fraction * float(visit.mean_s(size_bytes).sum())
+    return total_s / len(requests) / servers
+
+
+def _fraction(network: Network, place: int | Member | Bound, on: NDArray[np.bool_]) -> float:
+    """Return the fraction of the stations of a place, evenly used, that are `on`; shape (stations,)."""
+    if isinstance(place, Member):
+        return float(on[network.placements[place.table][:, place.position]].mean())
+    if isinstance(place, Bound):
+        group = network.groups[place.group]
+        members = group.members[:, place.position]
+        return float(on[members if group.table is None else network.placements[group.table][:, members]].mean())
+    return float(on[place])
+
+
+def _rate_ops(trace: Trace) -> float:
+    """Return the mean rate of an open loop; infinite if all of several requests arrive at once."""
+    if len(trace) < 2:
+        return 0.0
+    span_s = float(trace.arrival_s[-1])
+    return len(trace) / span_s if span_s else math.inf
 
 
 def _clients(pacing: Pacing) -> int | None:
