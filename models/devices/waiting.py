@@ -1,14 +1,14 @@
 """Accesses that wait at hard disks, from which each chooses the one that its head reaches first.
 
 In a closed loop they follow from the clients. In an open loop they are a fixed point: of the times of the disks follows
-how busy they are, of that how many accesses wait, and of these the times. It exists below the rate at which disks with
-the deepest queue saturate, and it is unique, because a deeper queue only shortens the times.
+how busy the busiest is, of that how many accesses wait, and of these the times. It exists below the rate at which disks
+with the deepest queue saturate, and it is unique, because a deeper queue only shortens the times.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from models.devices.hdd import Hdd
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.network.station import Bound, Member
+from models.network.station import Bound, Member, Station
 from traces.trace import Pacing, Trace
 
 DRIVE = "drive"
@@ -107,36 +107,44 @@ def of_clients(trace: Trace, accesses: NDArray[np.float64], drives: int) -> floa
 
 
 def busy_s(network: Network, requests: Requests) -> float:
-    """Return the mean time in s for which a request occupies a drive, averaged over all drives.
+    """Return the mean time in s for which a request occupies the busiest drive, if keys are even.
 
     Commits that share the server of a drive count as if each was in a batch of its own, hedged visits as if made.
     """
-    stations = network.stations
-    drives = [s.role == DRIVE and s.discipline.takes_time and not s.discipline.infinite for s in stations]
-    servers = sum(s.servers for s, is_drive in zip(stations, drives, strict=True) if is_drive)
-    if not servers or not len(requests):
-        return 0.0
-    shared = [s.shares_server and before for s, before in zip(stations, [False, *drives], strict=False)]
-    on = np.array(drives) | np.array(shared)
-    total_s = 0.0
+    stations, total_s = network.stations, np.zeros(len(network.stations))
     for k in np.unique(requests.route).tolist():
         size_bytes = requests.size_bytes[requests.route == k]
         for visit in network.routes[k].visits:
-            fraction = _fraction(network, visit.station, on)
-            if fraction:
-                total_s += fraction * float(visit.mean_s(size_bytes).sum())
-    return total_s / len(requests) / servers
+            where = _stations(network, visit.station)
+            if visit.demand.takes_time and any(_on_drive(stations, at) for at in np.unique(where).tolist()):
+                spent_s = float(visit.mean_s(size_bytes).sum()) / where.size
+                total_s += np.bincount(where.ravel(), minlength=len(stations)) * spent_s
+    most_s = 0.0
+    for at, station in enumerate(stations):
+        if _is_drive(station):
+            shared_s = total_s[at + 1] if at + 1 < len(stations) and stations[at + 1].shares_server else 0.0
+            most_s = max(most_s, (total_s[at] + shared_s) / station.servers)
+    return most_s / max(len(requests), 1)
 
 
-def _fraction(network: Network, place: int | Member | Bound, on: NDArray[np.bool_]) -> float:
-    """Return the fraction of the stations of a place, evenly used, that are `on`; shape (stations,)."""
+def _is_drive(station: Station) -> bool:
+    return station.role == DRIVE and station.discipline.takes_time and not station.discipline.infinite
+
+
+def _on_drive(stations: Sequence[Station], at: int) -> bool:
+    """Whether a station is a drive, or shares the server of one."""
+    return _is_drive(stations[at]) or (stations[at].shares_server and _is_drive(stations[at - 1]))
+
+
+def _stations(network: Network, place: int | Member | Bound) -> NDArray[np.int32]:
+    """Return the stations of a place, each as often as it is chosen if all keys and members are."""
     if isinstance(place, Member):
-        return float(on[network.placements[place.table][:, place.position]].mean())
+        return network.placements[place.table][:, place.position]
     if isinstance(place, Bound):
         group = network.groups[place.group]
         members = group.members[:, place.position]
-        return float(on[members if group.table is None else network.placements[group.table][:, members]].mean())
-    return float(on[place])
+        return members if group.table is None else network.placements[group.table][:, members]
+    return np.array([place], np.int32)
 
 
 def _rate_ops(trace: Trace) -> float:

@@ -82,8 +82,8 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
 
     Args:
         spec: of the store.
-        trace: the mix of requests is that of its rows, each counted once, or of evenly spaced ones of a long trace; its
-            rate does not matter.
+        trace: the mix of requests is that of its rows, each counted once, or of some of a long trace; its rate does not
+            matter.
         generated: whether the trace was generated from the workload of the spec; None: if it has the same rate.
     """
     if generated is None:

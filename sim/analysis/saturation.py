@@ -17,6 +17,7 @@ from models.store import Spec, compile_spec
 from sim.analysis.chance import are_keys_even, without_chance
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
+from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
 _OPEN_ROWS, _CLOSED_ROWS = 20_000, 2_000
@@ -26,7 +27,7 @@ _OPEN_ROWS, _CLOSED_ROWS = 20_000, 2_000
 def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
     """Return the network of a store at the load of a trace, its requests, and the demands of those of its workload.
 
-    Demands are averaged over the rows, each counted once, or evenly spaced ones of a long trace. Which of several equal
+    Demands are averaged over the rows, each counted once, or some of a long trace. Which of several equal
     stations has the most of them by chance does not count.
 
     Raises:
@@ -51,15 +52,16 @@ def saturation_ops(demands: Demands) -> Floats:
 
 def _with_demands(network: Network, requests: Requests) -> tuple[Network, Requests, Demands]:
     any_keys = [k for k in np.unique(requests.route).tolist() if are_keys_even(network, requests, k)]
-    return network, requests, without_chance(mean_demands(network, _sampled(requests), any_keys))
+    return network, requests, without_chance(mean_demands(network, _sampled(requests), any_keys, settled=True))
 
 
 def _sampled(requests: Requests) -> Requests:
-    """Return the requests, or evenly spaced ones of many."""
+    """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
     most = _OPEN_ROWS if requests.pacing.loop == "open" else _CLOSED_ROWS
     if len(requests) <= most:
         return requests
-    rows = np.linspace(0, len(requests) - 1, most).astype(np.int64)
+    within = uniforms(0, stream_id("saturation/rows"), 0, most)
+    rows = ((np.arange(most) + within) * (len(requests) / most)).astype(np.int64)
     per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
     chosen = {name: getattr(requests, name)[rows] for name in per_row}
     return replace(requests, **chosen, group=None if requests.group is None else requests.group[rows])

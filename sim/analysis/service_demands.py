@@ -97,7 +97,9 @@ _Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
 """Sheets with demands, Sheets with least possible demands, and the successful attempt of each request (-1: none)."""
 
 
-def mean_demands(network: Network, requests: Requests, any_keys: Collection[int] = ()) -> Demands:
+def mean_demands(
+    network: Network, requests: Requests, any_keys: Collection[int] = (), settled: bool = False
+) -> Demands:
     """Return the expected demands of all rows of `requests`, each counted once, from the means of service demands.
 
     If a stage needs all of its branches, the expected end of the last is at least the largest of the branches'
@@ -113,6 +115,7 @@ def mean_demands(network: Network, requests: Requests, any_keys: Collection[int]
         requests: its requests.
         any_keys: routes whose demands are those expected of other keys, which select all rows of placement tables
             equally often. Holding times of tokens are those of the keys at hand.
+        settled: whether the run is long enough for branches that no stage needs to get the tokens that they wait for.
 
     Raises:
         InputError: there are no requests, or the network has an unsupported feature.
@@ -130,7 +133,8 @@ def mean_demands(network: Network, requests: Requests, any_keys: Collection[int]
             yield means, leasts, np.zeros(count, np.int64)
 
     routes = np.unique(requests.route).tolist()
-    return _Sums(network, routes, bool(requests.background), expected=True, any_keys=any_keys).demands(chunks)
+    sums = _Sums(network, routes, bool(requests.background), expected=True, any_keys=any_keys, settled=settled)
+    return sums.demands(chunks)
 
 
 def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
@@ -177,8 +181,9 @@ class _Sums:
     """Sums over the requests of a network, by place."""
 
     def __init__(
-        self, network: Network, routes: list[int], background: bool, expected: bool, any_keys: Collection[int] = ()
-    ):
+        self, network: Network, routes: list[int], background: bool, expected: bool,
+        any_keys: Collection[int] = (), settled: bool = False,
+    ):  # fmt: skip
         feature = uncounted_feature(network)
         if feature is not None:
             raise InputError(f"analysis without simulation does not support {feature}")
@@ -192,7 +197,7 @@ class _Sums:
         self.held_s, self.held_square_s2, self.unknown = np.zeros(shape[1]), np.zeros(shape[1]), set[int]()
         self.no_contention_s = np.zeros(shape[0])
         self._batching: dict[int | Member | Bound, bool] = {}
-        self._lasting = lasting_pools(network)
+        self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
 
     def demands(self, chunks: _Chunks) -> Demands:
         for sheet, least, winner in chunks():

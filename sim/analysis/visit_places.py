@@ -14,7 +14,7 @@ from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Route, Visit
 from models.network.scenario import Kind
-from models.network.station import UNBOUNDED, Bound, Choice, Member
+from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member
 
 Floats = NDArray[np.float64]
 
@@ -255,13 +255,14 @@ class Places:
         self.known_fraction = np.append(self.known_fraction, even)
 
     def _add_spread(self, member: Member) -> None:
-        """Add a column of a placement table whose stations are alike."""
-        column = self.network.placements[member.table][:, member.position]
-        used = {replace(self.network.stations[k], name="", shares_server=False) for k in np.unique(column).tolist()}
-        changed = targets(self.network, Kind.SPEED).intersection(column.tolist())
-        if member in self._spread or len(used) > 1 or changed:
+        """Add a column of a placement table whose stations are alike, but for those that stand for no visit."""
+        stations, column = self.network.stations, self.network.placements[member.table][:, member.position]
+        used = {k for k in np.unique(column).tolist() if stations[k].role != NOWHERE.role}
+        alike = len({replace(stations[k], name="", shares_server=False) for k in used}) == 1
+        if member in self._spread or not alike or used & targets(self.network, Kind.SPEED):
             return
         fraction = np.bincount(column, minlength=self.stations) / len(column)
+        fraction[[k for k in range(self.stations) if k not in used]] = 0.0
         self._spread[member] = self.stations + len(self.columns)
         self.columns = np.vstack([self.columns, fraction])
         self.known_fraction = np.append(self.known_fraction, True)
