@@ -14,7 +14,7 @@ from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Route, Visit
 from models.network.scenario import Kind
-from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member
+from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member, Station
 
 Floats = NDArray[np.float64]
 
@@ -223,10 +223,7 @@ class Places:
         self.known_fraction: NDArray[np.bool_] = np.empty(0, bool)
         self._place: dict[tuple[Bound, bool], int] = {}
         self._spread: dict[Member, int] = {}
-        for k in any_keys:
-            for visit in network.routes[k].visits:
-                if isinstance(visit.station, Member):
-                    self._add_spread(visit.station)
+        self._add_spread(any_keys)
         self._any_keys, self.tabled = frozenset(any_keys), len(self.columns)
         for k in routes:
             for visit in network.routes[k].visits:
@@ -254,18 +251,27 @@ class Places:
         self.columns = np.vstack([self.columns, fraction])
         self.known_fraction = np.append(self.known_fraction, even)
 
-    def _add_spread(self, member: Member) -> None:
-        """Add a column of a placement table whose stations are alike, but for those that stand for no visit."""
-        stations, column = self.network.stations, self.network.placements[member.table][:, member.position]
-        used = {k for k in np.unique(column).tolist() if stations[k].role != NOWHERE.role}
-        alike = len({replace(stations[k], name="", shares_server=False) for k in used}) == 1
-        if member in self._spread or not alike or used & targets(self.network, Kind.SPEED):
+    def _add_spread(self, routes: Collection[int]) -> None:
+        """Add the columns of placement tables whose stations are alike, but for those that stand for no visit."""
+        visits = (visit.station for k in routes for visit in self.network.routes[k].visits)
+        members = dict.fromkeys(place for place in visits if isinstance(place, Member))
+        if not members:
             return
-        fraction = np.bincount(column, minlength=self.stations) / len(column)
-        fraction[[k for k in range(self.stations) if k not in used]] = 0.0
-        self._spread[member] = self.stations + len(self.columns)
-        self.columns = np.vstack([self.columns, fraction])
-        self.known_fraction = np.append(self.known_fraction, True)
+        kinds: dict[Station, int] = {}
+        plain = (replace(station, name="", shares_server=False) for station in self.network.stations)
+        kind = np.array([kinds.setdefault(station, len(kinds)) for station in plain])
+        absent = np.array([station.role == NOWHERE.role for station in self.network.stations])
+        changed = targets(self.network, Kind.SPEED)
+        fractions = []
+        for member in members:
+            column = self.network.placements[member.table][:, member.position]
+            fraction = np.where(absent, 0.0, np.bincount(column, minlength=self.stations) / len(column))
+            used = np.flatnonzero(fraction)
+            if len(used) and (kind[used] == kind[used[0]]).all() and not changed.intersection(used.tolist()):
+                self._spread[member] = self.stations + len(fractions)
+                fractions.append(fraction)
+        self.columns = np.array(fractions).reshape(-1, self.stations)
+        self.known_fraction = np.ones(len(fractions), bool)
 
     def of_any_key(self, k: int, place: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the places of route k's visits, shape (requests, visits), with the columns of `any_keys`."""
