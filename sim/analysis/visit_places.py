@@ -262,7 +262,7 @@ class Places:
         kind = np.array([kinds.setdefault(station, len(kinds)) for station in plain])
         absent = np.array([station.role == NOWHERE.role for station in self.network.stations])
         changed = targets(self.network, Kind.SPEED)
-        fractions = []
+        fractions: list[Floats] = []
         for member in members:
             column = self.network.placements[member.table][:, member.position]
             fraction = np.where(absent, 0.0, np.bincount(column, minlength=self.stations) / len(column))
