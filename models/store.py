@@ -51,6 +51,8 @@ class Store(Generic[S]):
         name: value of `store` in its specs.
         Spec: class of its specs.
         compile: returns the Network of a spec, and the requests of a Trace on it.
+        compile_saturated: the same, with as many accesses waiting at hard disks as these choose from, as at saturation;
+            None: service demands do not depend on the load.
         operations: the operations that it serves.
         faults: its failures, by their names in the command `failures`.
         growth: how its state follows from its number of objects.
@@ -67,6 +69,7 @@ class Store(Generic[S]):
     name: str
     Spec: type[S]
     compile: Callable[[S, Trace], tuple[Network, Requests]]
+    compile_saturated: Callable[[S, Trace], tuple[Network, Requests]] | None = None
     operations: frozenset[Op] = OPERATIONS
     faults: Mapping[str, FaultKind] = field(default_factory=dict)
     growth: Growth[S] | None = None
@@ -113,8 +116,13 @@ def store_of(spec: Spec) -> Store[Any]:
     return store_named(spec.store)
 
 
-def compile_spec(spec: Spec, trace: Trace) -> tuple[Network, Requests]:
+def compile_spec(spec: Spec, trace: Trace, *, saturated: bool = False) -> tuple[Network, Requests]:
     """Return the Network of a spec, and the requests of a Trace on it.
+
+    Args:
+        spec: of the store.
+        trace: its requests.
+        saturated: whether hard disks have the service times of deep queues, which are the shortest that any load gives.
 
     Raises:
         InputError: the store does not serve an operation of the trace, the spec lacks a demand of one, or cannot be
@@ -128,7 +136,7 @@ def compile_spec(spec: Spec, trace: Trace) -> tuple[Network, Requests]:
         serves = ", ".join(op for op in OPS if op in store.operations)
         raise InputError(f"workload: has {', '.join(refused)}; store {store.name} serves {serves}")
     refuse_missing_demands(spec, issued, demands_of(spec, issued))
-    return store.compile(spec, trace)
+    return ((saturated and store.compile_saturated) or store.compile)(spec, trace)
 
 
 def demands_of(spec: Spec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
-from models.bob.disk_order import with_disk_order
+from models.bob.disk_order import disk_queue, with_waiting
 from models.bob.places import Places, epochs_of
 from models.bob.routes import Kind, Routes
 from models.bob.spec import BobSpec
@@ -29,9 +30,14 @@ OPERATIONS: tuple[Op, ...] = ("GET", "PUT", "HEAD", "DELETE")
 """The operations that Bob serves: it has no listing."""
 
 
-def compile(spec: BobSpec, trace: Trace) -> tuple[Network, Requests]:
-    """Return the Network of a cluster, and the requests of a Trace on it."""
-    spec = with_disk_order(spec, trace)
+def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
+    """Return the Network of a cluster, and the requests of a Trace on it.
+
+    `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
+    """
+    if waiting is None:
+        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = with_waiting(spec, waiting)
     put = trace.op == OPS.index("PUT")
     mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
     limit = spec.drives.dirty_limit

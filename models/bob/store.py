@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from models.bob.compile import OPERATIONS, compile
 from models.bob.faults import FAULTS
@@ -58,6 +60,7 @@ STORE = Store(
     "bob",
     BobSpec,
     compile,
+    compile_saturated=partial(compile, waiting=math.inf),
     operations=frozenset(OPERATIONS),
     faults=FAULTS,
     remedies=Remedies(changes),

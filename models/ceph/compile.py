@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from models.caches import object_hits
 from models.ceph.access import Rbd
 from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
-from models.ceph.demands.disk_load import disk_load
+from models.ceph.demands.disk_load import disk_load, disk_queue
 from models.ceph.demands.index_osds import of_index
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.multipart import S3Routes
@@ -32,14 +34,18 @@ _ROUTES: dict[str, type[Routes]] = {"s3": S3Routes, "rados": DirectRoutes, "rbd"
 _MAX_OBJECTS = 64  # RADOS objects of an S3 object; larger S3 objects are modelled with larger RADOS objects
 
 
-def compile(spec: CephSpec, trace: Trace) -> tuple[Network, Requests]:
+def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
     """Return the Network of a cluster, and the requests of a Trace on it.
+
+    `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
 
     Raises:
         InputError: the stored objects do not fit on the OSDs, or the access path does not have an operation.
     """
+    if waiting is None:
+        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
     spec = at_speed(spec)
-    costs = CostFunctions(spec, object_bytes(spec, trace), disk_load(spec, trace, spec.device))
+    costs = CostFunctions(spec, object_bytes(spec, trace), disk_load(spec, trace, waiting))
     if costs.state.fill_fraction > 1:
         raise InputError(
             f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "

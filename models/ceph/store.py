@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 from models.ceph.compile import compile
 from models.ceph.demands.given import demands, unused
 from models.ceph.faults.failures import FAULTS
@@ -16,6 +19,7 @@ STORE = Store(
     "ceph",
     CephSpec,
     compile,
+    compile_saturated=partial(compile, waiting=math.inf),
     faults=FAULTS,
     growth=GROWTH,
     remedies=REMEDIES,

@@ -6,16 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from models.devices.hdd import Hdd, rescaled
-from models.devices.waiting import waiting_accesses
 from models.network.service_demand import ServiceDemand
 from models.presets import Preset, Presets, with_preset
 from traces.field_notes import Basis
-from traces.trace import Trace
 from traces.workload.distributions import Strict
 
 _DURABLE_BYTES = 4096  # of a durable write (assumed): the inode, and the block of the journal
@@ -56,20 +52,19 @@ class DriveTimes(Strict):
         times = {"read": disk.access("read"), "write": disk.access("write")}
         return times | ({cls.durable: durable_write(times["write"], disk.turn_s)} if cls.durable else {})
 
-    def at_load(self, trace: Trace, accesses: NDArray[np.float64], drives: int, access_s: float) -> Self:
-        """Return the drives with the times of a hard disk on which the accesses of a Trace wait.
+    @property
+    def deepest(self) -> int:
+        """Largest number of waiting accesses from which a drive takes the one that it reaches first."""
+        return 1 if self.disk is None else self.reorder_depth
+
+    def at_depth(self, waiting: float) -> Self:
+        """Return the drives with the times of hard disks at which so many accesses wait on average, at least 1.
 
         A durable write that is given stays as it is, as what it consists of is not known.
-
-        Args:
-            trace: the requests.
-            accesses: number of accesses that each request makes at the same time, on different drives.
-            drives: number of drives, which are used evenly.
-            access_s: mean time of an access in s, if none waits.
         """
-        if self.disk is None or self.reorder_depth == 1 or not len(trace):
+        if self.disk is None or self.reorder_depth == 1:
             return self
-        depth = max(1.0, min(waiting_accesses(trace, accesses, drives, access_s), self.reorder_depth))
+        depth = max(1.0, min(waiting, self.reorder_depth))
         before, after = (self._times_of(each) for each in (self.disk, self.disk.model_copy(update={"depth": depth})))
         given = {name: getattr(self, name) for name in before}
         changed = {

@@ -1,40 +1,158 @@
-"""Accesses that wait at the drives by a Trace, from which a hard disk chooses the one that its head reaches first."""
+"""Accesses that wait at hard disks, from which each chooses the one that its head reaches first.
+
+In a closed loop they follow from the clients. In an open loop they are a fixed point: of the times of the disks follows
+how busy the busiest is, of that how many accesses wait, and of these the times. It exists below the rate at which disks
+with the deepest queue saturate, and it is unique, because a deeper queue only shortens the times.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from models.devices.hdd import Hdd
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.station import Bound, Member, Station
 from traces.trace import Pacing, Trace
 
+DRIVE = "drive"
+"""The role of drives in all stores' networks."""
+_LEAST_BUSY = 0.5  # utilisation up to which at most one access is at an M/M/1 server on average
 
-def waiting_accesses(trace: Trace, accesses: NDArray[np.float64], drives: int, access_s: float) -> float:
-    """Return the mean number of accesses at a drive that is busy; infinite: ever more in an overloaded open loop.
 
-    Clients of a closed loop have one request each, which waits for the slowest of its k accesses: on average 1/H of
-    them are still at drives, with the harmonic number H of k, if their times are independent and exponential (Nelson
-    and Tantawi, IEEE Transactions on Computers 37(6), 1988; from memory). Time that requests are elsewhere is left
-    out. In an open loop an M/M/1 queue of the mean rate has ``u / (1 - u)`` accesses.
+@dataclass(frozen=True)
+class DiskQueue:
+    """What a spec and a Trace say about the queues of hard disks.
+
+    Attributes:
+        disk: one of the disks; None: there are none.
+        deepest: largest number of waiting accesses that a disk chooses from.
+        of_clients: mean number of accesses at a disk that is busy, if all clients are in closed loops; None: open loop.
+    """
+
+    disk: Hdd | None
+    deepest: float
+    of_clients: float | None
+
+    def compiled(
+        self, trace: Trace, compile_at: Callable[[float], tuple[Network, Requests]]
+    ) -> tuple[Network, Requests]:
+        """Return the network whose disks have as many waiting accesses as the load of a Trace.
+
+        Args:
+            trace: the requests.
+            compile_at: returns the network, given the mean number of accesses at a disk that is busy, at least 1.
+        """
+        if self.disk is None or self.deepest <= 1:
+            return compile_at(1.0)
+        if self.of_clients is not None:
+            return compile_at(max(1.0, self.of_clients))
+        rate_ops, alone = _rate_ops(trace), compile_at(1.0)
+        most = rate_ops * busy_s(*alone)
+        if not most > _LEAST_BUSY:
+            return alone
+        many = compile_at(self.deepest)
+        return many if math.isinf(rate_ops) else self._between(most, rate_ops * busy_s(*many), many, compile_at)
+
+    def _between(
+        self,
+        most: float,
+        least: float,
+        many: tuple[Network, Requests],
+        compile_at: Callable[[float], tuple[Network, Requests]],
+    ) -> tuple[Network, Requests]:
+        """Return the network at the fixed point of an M/M/1 queue, which has ``u / (1 - u)`` accesses.
+
+        `most` and `least` are the utilisations with one access and with the deepest queue. Between them, utilisation
+        changes in proportion to the time of positioning.
+        """
+        if least >= self.deepest / (1 + self.deepest):
+            return many
+        alone_s, many_s = self._position_s(1.0), self._position_s(self.deepest)
+
+        def excess(waiting: float) -> float:
+            used = least + (most - least) * (self._position_s(waiting) - many_s) / (alone_s - many_s)
+            return used - waiting / (1 + waiting)
+
+        return compile_at(float(scipy.optimize.brentq(excess, 1.0, self.deepest, xtol=1e-3)))
+
+    def _position_s(self, waiting: float) -> float:
+        assert self.disk is not None
+        return self.disk.model_copy(update={"depth": waiting}).access("read").constant
+
+
+def of_clients(trace: Trace, accesses: NDArray[np.float64], drives: int) -> float | None:
+    """Return the mean number of accesses at a drive that is busy in closed loops; None: the loop is open.
+
+    Each client has one request, which waits for the slowest of its k accesses: on average 1/H of them are still at
+    drives, with the harmonic number H of k, if their times are independent and exponential (Nelson and Tantawi, IEEE
+    Transactions on Computers 37(6), 1988; from memory). Time that requests are elsewhere is left out.
 
     Args:
         trace: the requests.
         accesses: number of accesses that each request makes at the same time, on different drives, shape (requests,).
         drives: number of drives, which are used evenly.
-        access_s: mean time of an access in s.
     """
     clients = _clients(trace.pacing)
-    if clients is not None:
-        harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
-        return clients * float((accesses / harmonic).mean()) / drives
-    at_once = float(accesses.sum()) / len(trace) / drives
-    span_s = float(trace.arrival_s[-1]) if len(trace) else 0.0
-    if len(trace) < 2 or not span_s:
-        return len(trace) * at_once
-    used = len(trace) / span_s * at_once * access_s
-    return used / (1 - used) if used < 1 else math.inf
+    if clients is None:
+        return None
+    harmonic = np.maximum(1, scipy.special.digamma(np.maximum(accesses, 1) + 1) + np.euler_gamma)
+    return clients * float((accesses / harmonic).mean()) / drives if len(trace) else 0.0
+
+
+def busy_s(network: Network, requests: Requests) -> float:
+    """Return the mean time in s for which a request occupies the busiest drive, if keys are even.
+
+    Commits that share the server of a drive count as if each was in a batch of its own, hedged visits as if made.
+    """
+    stations, total_s = network.stations, np.zeros(len(network.stations))
+    for k in np.unique(requests.route).tolist():
+        size_bytes = requests.size_bytes[requests.route == k]
+        for visit in network.routes[k].visits:
+            where = _stations(network, visit.station)
+            if visit.demand.takes_time and any(_on_drive(stations, at) for at in np.unique(where).tolist()):
+                spent_s = float(visit.mean_s(size_bytes).sum()) / where.size
+                total_s += np.bincount(where.ravel(), minlength=len(stations)) * spent_s
+    most_s = 0.0
+    for at, station in enumerate(stations):
+        if _is_drive(station):
+            shared_s = total_s[at + 1] if at + 1 < len(stations) and stations[at + 1].shares_server else 0.0
+            most_s = max(most_s, (total_s[at] + shared_s) / station.servers)
+    return most_s / max(len(requests), 1)
+
+
+def _is_drive(station: Station) -> bool:
+    return station.role == DRIVE and station.discipline.takes_time and not station.discipline.infinite
+
+
+def _on_drive(stations: Sequence[Station], at: int) -> bool:
+    """Whether a station is a drive, or shares the server of one."""
+    return _is_drive(stations[at]) or (stations[at].shares_server and _is_drive(stations[at - 1]))
+
+
+def _stations(network: Network, place: int | Member | Bound) -> NDArray[np.int32]:
+    """Return the stations of a place, each as often as it is chosen if all keys and members are."""
+    if isinstance(place, Member):
+        return network.placements[place.table][:, place.position]
+    if isinstance(place, Bound):
+        group = network.groups[place.group]
+        members = group.members[:, place.position]
+        return members if group.table is None else network.placements[group.table][:, members]
+    return np.array([place], np.int32)
+
+
+def _rate_ops(trace: Trace) -> float:
+    """Return the mean rate of an open loop; infinite if all of several requests arrive at once."""
+    if len(trace) < 2:
+        return 0.0
+    span_s = float(trace.arrival_s[-1])
+    return len(trace) / span_s if span_s else math.inf
 
 
 def _clients(pacing: Pacing) -> int | None:

@@ -7,6 +7,7 @@ sets, `epochs.py` and `faults.py` what fails.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from models.background import with_background
 from models.links import acknowledged_rounds
 from models.minio.cached import cached
-from models.minio.disk_order import with_disk_order
+from models.minio.disk_order import disk_queue, with_waiting
 from models.minio.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.maintenance import healed_s, with_maintenance
 from models.minio.movement import moved_pools
@@ -39,9 +40,14 @@ from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
 
-def compile(spec: MinioSpec, trace: Trace) -> tuple[Network, Requests]:
-    """Return the Network of a cluster, and the requests of a Trace on it."""
-    spec = with_disk_order(spec, trace)
+def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
+    """Return the Network of a cluster, and the requests of a Trace on it.
+
+    `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
+    """
+    if waiting is None:
+        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = with_waiting(spec, waiting)
     stations = Stations(spec)
     places = Places(spec, stations, healed_s(spec))
     kinds, kind_of = _kinds(spec, stations, trace)

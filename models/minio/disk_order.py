@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.minio.parts import shard_bytes
-from models.minio.sections import NOTHING, Drives
+from models.devices.waiting import DiskQueue, of_clients
 from models.minio.spec import MinioSpec
-from traces.operations import LIST, PUT
+from traces.operations import LIST
 from traces.trace import Trace
 
 
-def with_disk_order(spec: MinioSpec, trace: Trace) -> MinioSpec:
-    """Return the spec with the times of its hard disks at the load of a Trace.
+def disk_queue(spec: MinioSpec, trace: Trace) -> DiskQueue:
+    """Return the queues of the hard disks.
 
     A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted, and pools are
     taken to be used like the first one.
     """
-    if not len(trace) or all(drives.disk is None for _, drives, _ in spec.layouts):
-        return spec
+    ordered = [drives for _, drives, _ in spec.layouts if drives.deepest > 1]
+    if not ordered:
+        return DiskQueue(None, 1, None)
     accesses = np.where(trace.op == LIST, spec.total_drives, spec.layout.size).astype(np.float64)
-    shard = shard_bytes(trace.transfer_bytes, spec.layout.data)
+    deepest = max(drives.deepest for drives in ordered)
+    return DiskQueue(ordered[0].disk, deepest, of_clients(trace, accesses, spec.total_drives))
 
-    def at_load(drives: Drives) -> Drives:
-        read, write, commit = (demand or NOTHING for demand in (drives.read, drives.write, drives.commit))
-        reading_s = read.constant + read.per_byte * shard
-        writing_s = write.constant + write.per_byte * shard + commit.constant
-        access_s = float(np.where(trace.op == PUT, writing_s, reading_s).mean())
-        return drives.at_load(trace, accesses, spec.total_drives, access_s)
 
-    pools = tuple(pool.model_copy(update={"drives": at_load(pool.drives)}) for pool in spec.pools)
-    return spec.model_copy(update={"drives": at_load(spec.drives), "pools": pools})
+def with_waiting(spec: MinioSpec, waiting: float) -> MinioSpec:
+    """Return the spec with the times of hard disks at which so many accesses wait on average, at least 1."""
+    pools = tuple(pool.model_copy(update={"drives": pool.drives.at_depth(waiting)}) for pool in spec.pools)
+    return spec.model_copy(update={"drives": spec.drives.at_depth(waiting), "pools": pools})

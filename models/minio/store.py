@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
@@ -18,6 +21,7 @@ STORE = Store(
     "minio",
     MinioSpec,
     compile,
+    compile_saturated=partial(compile, waiting=math.inf),
     faults={**FAULTS, **MAINTENANCE},
     remedies=REMEDIES,
     demands=demands,

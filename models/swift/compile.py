@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from models.multipart import simulated_parts
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
-from models.swift.disk_order import with_disk_order
+from models.swift.disk_order import disk_queue, with_waiting
 from models.swift.epochs import epochs_of
 from models.swift.large_objects import LargeObjects
 from models.swift.maintenance import with_maintenance
@@ -37,9 +38,14 @@ BASIC = (Kind("GET"), Kind("PUT", directories=3), Kind("HEAD"), Kind("DELETE"), 
 """The kinds that every network has."""
 
 
-def compile(spec: SwiftSpec, trace: Trace) -> tuple[Network, Requests]:
-    """Return the Network of a cluster, and the requests of a Trace on it."""
-    spec = with_disk_order(spec, trace)
+def compile(spec: SwiftSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
+    """Return the Network of a cluster, and the requests of a Trace on it.
+
+    `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
+    """
+    if waiting is None:
+        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = with_waiting(spec, waiting)
     container, containers = _containers(spec, trace)
     groups = 2 * (len(epochs_of(spec)) > 1) + (spec.proxies.count > 1)
     stations = Stations(spec, containers, groups)

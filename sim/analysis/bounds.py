@@ -15,12 +15,15 @@ import numpy as np
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.store import Spec
 from sim.analysis.bound_notes import may_fail, no_worst_case, notes
 from sim.analysis.product_form import closed_means, open_means, why_not
+from sim.analysis.saturation import demands_at_load, demands_at_saturation, saturation_ops
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
 from sim.json_form import to_json
 from traces.errors import InputError
+from traces.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,22 @@ class Bounds:
         return {**to_json(self.load), **rest}
 
 
-def bounds(network: Network, requests: Requests, demands: Demands | None = None) -> Bounds:
+def bounds_of(spec: Spec, trace: Trace) -> Bounds:
+    """Calculate bounds that hold for long runs of a store with the workload of a trace.
+
+    The rate at which a resource saturates is that with the deepest queues (`sim.analysis.saturation`), so it is the
+    same for all rates and numbers of clients. The demands are those at the load of the trace.
+
+    Raises:
+        InputError: as for `bounds`, or the spec cannot be modelled.
+    """
+    network, requests, demands = demands_at_load(spec, trace)
+    return bounds(network, requests, demands, demands_at_saturation(spec, trace)[2])
+
+
+def bounds(
+    network: Network, requests: Requests, demands: Demands | None = None, saturated: Demands | None = None
+) -> Bounds:
     """Calculate bounds that hold for every long run of the network, for any distribution of service demands.
 
     They follow from work conservation: no station works more than its servers can, and no pool grants more tokens than
@@ -168,6 +186,7 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
     Args:
         network, requests: the mix of requests is that of the rows, each counted once.
         demands: of that mix; None: expected demands (`mean_demands`).
+        saturated: the least demands at any load; None: the same.
 
     Raises:
         InputError: there are no requests, those of an open loop arrive all at once, groups have closed loops, or
@@ -178,7 +197,8 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
             "workload.groups: bounds need groups with rates only, because how many requests each closed loop issues is "
             "not known beforehand"
         )
-    mix = _Mix(network, requests, demands or mean_demands(network, requests))
+    demands = demands or mean_demands(network, requests)
+    mix = _Mix(network, requests, demands, saturated or demands)
     closed = mix.closed
     load = ClosedLoad("closed", mix.clients, mix.think_s) if closed else OpenLoad("open", mix.offered_ops)
     throughput_ops, response_s = _closed(mix) if closed else _open(mix)
@@ -198,9 +218,13 @@ def bounds(network: Network, requests: Requests, demands: Demands | None = None)
 
 
 class _Mix:
-    """A mix of requests, its load, and its demands of resources, as arrays of shape (resources,)."""
+    """A mix of requests, its load, and its demands of resources, as arrays of shape (resources,).
 
-    def __init__(self, network: Network, requests: Requests, demands: Demands):
+    Attributes:
+        max_ops, present_ops: at saturation, and with the demands at the present load.
+    """
+
+    def __init__(self, network: Network, requests: Requests, demands: Demands, saturated: Demands):
         self.network, self.demands = network, demands
         self.routes = [network.routes[k] for k in np.flatnonzero(demands.fraction)]
         self.closed, self.background = requests.pacing.loop == "closed", bool(requests.background)
@@ -211,10 +235,7 @@ class _Mix:
         self.may_fail = any(may_fail(network, route) for route in self.routes)
         self.queueing_s = math.inf if no_worst_case(network, self.routes, self.background) else demands.queueing_s
         self.no_contention_s = float(demands.fraction @ demands.no_contention_s)
-        with np.errstate(divide="ignore", over="ignore"):
-            self.max_ops = np.divide(
-                self.servers, self.low_s, out=np.full_like(self.low_s, np.inf), where=self.low_s > 0
-            )
+        self.max_ops, self.present_ops = saturation_ops(saturated), saturation_ops(demands)
         # By station, for exact means.
         self.is_delay = np.array([s.discipline.infinite for s in network.stations])
         self.demand_s = demands.fraction @ demands.mean_s
@@ -259,7 +280,7 @@ def _closed(mix: _Mix) -> tuple[Between, Between]:
     some server works: hence the lower throughput. Failed requests may end sooner than servers can answer them, so where
     there are any saturation says nothing of the response.
     """
-    clients, most = mix.clients, float(mix.max_ops.min())
+    clients, most = mix.clients, float(mix.present_ops.min())
     slowest_s = mix.demands.delay_s + clients * mix.queueing_s
     least_s = mix.no_contention_s if mix.may_fail else max(mix.no_contention_s, clients / most - mix.think_s)
     fastest = min(most, _per(clients, mix.think_s + mix.no_contention_s))

@@ -4,7 +4,8 @@ A rate above it cannot be served in the long run, whatever a finite run shows. W
 (background load, hedged requests, caches that cool down) can only make the store saturate earlier.
 
 Of many equal stations, chance makes one the busiest in a finite number of requests. So stations of a role count as
-equally loaded, unless one has more load than chance explains.
+equally loaded, unless one has more load than chance explains (`sim.analysis.chance`; of the utilisations of a run,
+`busiest`).
 """
 
 from __future__ import annotations
@@ -13,17 +14,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-
+from models.network.demand_sheet import Requests
+from models.network.network import Network
 from models.network.station import Station
 from models.store import Spec, compile_spec
-from sim.analysis.service_demands import mean_demands
+from sim.analysis.saturation import demands_at_saturation, saturation_ops
 from traces.errors import InputError
 from traces.trace import Trace
 
-_OPEN_ROWS, _CLOSED_ROWS = 20_000, 2_000
-"""Greatest number of requests over which demands are averaged; only open loops can be overloaded."""
 _DEVIATIONS = 3.0  # times 1/√visits: the load of the busiest of equal stations rarely exceeds their mean by more
 
 
@@ -84,31 +82,30 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
 
     Args:
         spec: of the store.
-        trace: the mix of requests is that of its rows, each counted once, or of evenly spaced ones of a long trace.
+        trace: the mix of requests is that of its rows, each counted once, or of some of a long trace; its rate does not
+            matter.
         generated: whether the trace was generated from the workload of the spec; None: if it has the same rate.
     """
-    network, requests = compile_spec(spec, _sampled(trace))
-    bent = [station.name for station in network.stations if _is_bent(station, bool(requests.background))]
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
     rate_ops = spec.workload.total_rate if generated else None
-    if trace.pacing.loop == "mixed":  # how many requests each closed loop issues is not known beforehand
-        return Capacity(None, None, None, rate_ops, bent)
     try:
-        demands = mean_demands(network, requests)
+        if trace.pacing.loop == "mixed":
+            raise InputError("how many requests each closed loop issues is not known beforehand")
+        network, requests, demands = demands_at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
-        return Capacity(None, None, None, rate_ops, bent)
-    rows = len(requests)
-    found = busiest(
-        StationLoad(resource.name, resource.role, low_s / resource.servers, visits * rows)
-        for resource, low_s, visits in zip(
-            demands.resources, demands.low_s.tolist(), demands.requested.tolist(), strict=True
-        )
-        if math.isfinite(resource.servers)
-    )
-    if found is None:
-        return Capacity(None, None, None, rate_ops, bent)
-    return Capacity(found.station, found.role, 1 / found.load, rate_ops, bent)
+        network, requests = compile_spec(spec, trace)
+        return Capacity(None, None, None, rate_ops, _bent(network, requests))
+    most_ops = saturation_ops(demands)
+    first = int(most_ops.argmin())
+    if math.isinf(most_ops[first]):
+        return Capacity(None, None, None, rate_ops, _bent(network, requests))
+    resource = demands.resources[first]
+    return Capacity(resource.name, resource.role, float(most_ops[first]), rate_ops, _bent(network, requests))
+
+
+def _bent(network: Network, requests: Requests) -> list[str]:
+    return [station.name for station in network.stations if _is_bent(station, bool(requests.background))]
 
 
 def _has_rate(trace: Trace, rate_ops: float | None) -> bool:
@@ -124,12 +121,3 @@ def _is_bent(station: Station, background: bool) -> bool:
     """Whether utilisation is not proportional to the load; idle servers are rare on a store with background load."""
     starts_slowly = bool(station.setup_s or station.caches) and not background
     return station.discipline.batches or starts_slowly
-
-
-def _sampled(trace: Trace) -> Trace:
-    """Return the trace, or evenly spaced rows of a long one."""
-    count, most = trace.issued, _OPEN_ROWS if trace.pacing.loop == "open" else _CLOSED_ROWS
-    if count <= most:
-        return trace
-    rows = np.linspace(0, count - 1, most).astype(np.int64)
-    return Trace(trace.table.take(pa.array(rows)), trace.pacing, trace.origin)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from models.client_policy import ClientPolicies
 from sim.analysis.verdict import LoadVerdict
-from traces.workload.workload import Op
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def extra_attempts(
         client: the policies of the clients.
         load: the verdict on the load; None: not determined.
     """
-    policies = {op: client.policy(cast(Op, op.rpartition(".")[2])) for op in requests}
+    policies = {op: client.policy(op.rpartition(".")[2]) for op in requests}
     retries, hedges = (any(getattr(p, name) for p in policies.values()) for name in ("retries", "second"))
     total = sum(requests.values())
     if not (retries or hedges) or not total or (load is not None and load.overloaded):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -51,6 +51,7 @@ class Demands:
         mean_s: service time of one attempt, each visit as if in a batch of its own, shape (routes, stations).
         requested: visits of one attempt of the mix (for pools: tokens taken), shape (resources,).
         low_s, high_s: bounds of the resource's working time per request of the mix, shape (resources,).
+        low_error_s: standard error of `low_s` as that of all requests of the workload, shape (resources,).
         queueing_s, delay_s: upper bounds per request of the mix for all attempts in sequence: service time at stations
             with a queue, and time at infinite servers.
         no_contention_s: lower bound of a route's mean response time, shape (routes,): the critical path of its forks
@@ -65,6 +66,7 @@ class Demands:
     requested: Floats
     low_s: Floats
     high_s: Floats
+    low_error_s: Floats
     queueing_s: float
     delay_s: float
     no_contention_s: Floats
@@ -95,7 +97,9 @@ _Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
 """Sheets with demands, Sheets with least possible demands, and the successful attempt of each request (-1: none)."""
 
 
-def mean_demands(network: Network, requests: Requests) -> Demands:
+def mean_demands(
+    network: Network, requests: Requests, any_keys: Collection[int] = (), settled: bool = False
+) -> Demands:
     """Return the expected demands of all rows of `requests`, each counted once, from the means of service demands.
 
     If a stage needs all of its branches, the expected end of the last is at least the largest of the branches'
@@ -105,6 +109,13 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
 
     Stations of visits that certainly take place have their demand in expectation even if requests are hedged, cancelled
     or time out: a job in service stays to the end, and a visit begins before its demand affects anything.
+
+    Args:
+        network: the network.
+        requests: its requests.
+        any_keys: routes whose demands are those expected of other keys, which select all rows of placement tables
+            equally often. Holding times of tokens are those of the keys at hand.
+        settled: whether the run is long enough for branches that no stage needs to get the tokens that they wait for.
 
     Raises:
         InputError: there are no requests, or the network has an unsupported feature.
@@ -122,7 +133,8 @@ def mean_demands(network: Network, requests: Requests) -> Demands:
             yield means, leasts, np.zeros(count, np.int64)
 
     routes = np.unique(requests.route).tolist()
-    return _Sums(network, routes, bool(requests.background), expected=True).demands(chunks)
+    sums = _Sums(network, routes, bool(requests.background), expected=True, any_keys=any_keys, settled=settled)
+    return sums.demands(chunks)
 
 
 def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
@@ -168,21 +180,24 @@ def with_all_visits(network: Network) -> Network:
 class _Sums:
     """Sums over the requests of a network, by place."""
 
-    def __init__(self, network: Network, routes: list[int], background: bool, expected: bool):
+    def __init__(
+        self, network: Network, routes: list[int], background: bool, expected: bool,
+        any_keys: Collection[int] = (), settled: bool = False,
+    ):  # fmt: skip
         feature = uncounted_feature(network)
         if feature is not None:
             raise InputError(f"analysis without simulation does not support {feature}")
         self.network, self.expected = network, expected
-        self.places = Places(network, routes, expected)
+        self.places = Places(network, routes, expected, any_keys)
         self.work = StationWork(network, self.places, background)
         shape = (len(network.routes), len(self.places))
         self.present = np.zeros(len(network.routes))
         self.visits, self.total_s, self.taken = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
         self.ever_taken = np.zeros(shape[1])
-        self.held_s, self.unknown = np.zeros(shape[1]), set[int]()
+        self.held_s, self.held_square_s2, self.unknown = np.zeros(shape[1]), np.zeros(shape[1]), set[int]()
         self.no_contention_s = np.zeros(shape[0])
         self._batching: dict[int | Member | Bound, bool] = {}
-        self._lasting = lasting_pools(network)
+        self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
 
     def demands(self, chunks: _Chunks) -> Demands:
         for sheet, least, winner in chunks():
@@ -209,6 +224,7 @@ class _Sums:
             mean_s=self.places.evenly(self.total_s) * ~self.work.is_idle[: self.places.stations] / requested[:, None],
             requested=np.where(is_pool, self.places.certain(self.taken), visits) / count,
             low_s=low_s / count,
+            low_error_s=self.work.errors_s(self.held_s, self.held_square_s2, count) / count,
             high_s=np.where(holds & (self.places.possible(self.ever_taken) > 0), np.inf, high_s / count),
             queueing_s=float(self.work.queueing_s / count),
             delay_s=float(self.work.delay_s / count),
@@ -255,7 +271,8 @@ class _Sums:
         self.present[k] += len(block.place)
         hedged = is_hedged(block.route)
         usual = np.flatnonzero(~np.array(hedged))
-        place, made = block.place[:, usual].ravel(), block.made[:, usual].ravel()
+        spread = self.places.of_any_key(k, block.place)
+        place, made = spread[:, usual].ravel(), block.made[:, usual].ravel()
         self.visits[k] += np.bincount(place, made, places)
         self.total_s[k] += np.bincount(place, made * block.demand_s[:, usual].ravel(), places)
         takes = np.array([not visit.releases for visit in block.route.visits])
@@ -265,8 +282,8 @@ class _Sums:
         most = block.every_made.max(axis=1)
         self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
         done = np.flatnonzero(is_done(self.network, block.route, self._lasting))
-        self.work.add_least(block.place[:, done].ravel(), block.demand_s[:, done].ravel(), block.made[:, done].ravel())
-        every = np.broadcast_to(block.place[:, None, :], block.every_s.shape)
+        self.work.add_least(spread[:, done], block.demand_s[:, done], block.made[:, done])
+        every = np.broadcast_to(spread[:, None, :], block.every_s.shape)
         self.work.add_most(every.ravel(), block.every_s.ravel(), block.every_made.ravel())
 
     def _add_no_contention(self, block: _Block) -> None:
@@ -292,6 +309,7 @@ class _Sums:
                 if held is not None:
                     held = held * block.made[mine, take]
                     self.held_s += np.bincount(pool[known], held[known], len(self.places))
+                    self.held_square_s2 += np.bincount(pool[known], held[known] ** 2, len(self.places))
                 for unknown in np.unique(pool[holds & ~known]).tolist():
                     self.unknown.update(self.places.members(unknown))
 

@@ -9,6 +9,8 @@ from models.network.network import Network
 from sim.analysis.visit_places import Places
 from sim.engine.outcome import Floats
 
+_MOST_CELLS = 4_000_000  # requests x places at a time
+
 
 class StationWork:
     """Bounds of the working time of a network's stations, from the visits to its places.
@@ -22,6 +24,7 @@ class StationWork:
     Attributes:
         works: whether a visit takes time at some station of the place, shape (places,).
         holds, may_hold: whether all of its stations are pools, and whether any is, shape (places,).
+        least_square_s2: sum over requests of the squares of their certain time at a place, shape (places,).
         queueing_s, delay_s: sums over the visits of `add_most`, at stations with a queue and at infinite servers.
     """
 
@@ -46,9 +49,9 @@ class StationWork:
         # If not all visits are known, the first demand of a batch is unknown.
         self.is_known = np.full(len(places), not background)
         self.is_known[places.stations :] = False
-        self.is_known[: places.stations] &= ~(places.columns > 0).any(axis=0)
+        self.is_known[: places.stations] &= ~(places.columns[places.tabled :] > 0).any(axis=0)
         self.head_s = np.where(self.is_known, np.inf, 0.0) * np.ones((2, 1))
-        self.least_s, self.most_s = np.zeros(len(places)), np.zeros(len(places))
+        self.least_s, self.most_s, self.least_square_s2 = (np.zeros(len(places)) for _ in range(3))
         self.queueing_s = self.delay_s = 0.0
 
     def add_batch_starts(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
@@ -59,9 +62,15 @@ class StationWork:
         np.minimum.at(self.head_s[1], where, least_s)
 
     def add_least(self, place: NDArray[np.int64], demand_s: Floats, made: Floats) -> None:
-        """Add visits that certainly take place if they are `made` (expected number); all shape (visits,)."""
-        spent_s = np.minimum(demand_s, self.least_item_s[place]) * made
-        self.least_s += np.bincount(place, np.where(self.is_idle[place], 0.0, spent_s), len(self.places))
+        """Add visits that certainly take place if they are `made` (expected number); all shape (requests, visits)."""
+        spent_s = np.where(self.is_idle[place], 0.0, np.minimum(demand_s, self.least_item_s[place]) * made)
+        count = len(self.places)
+        for first in range(0, len(place), max(1, _MOST_CELLS // count)):
+            rows = slice(first, first + max(1, _MOST_CELLS // count))
+            cell = np.arange(len(place[rows]))[:, None] * count + place[rows]
+            each_s = np.bincount(cell.ravel(), spent_s[rows].ravel(), len(cell) * count).reshape(-1, count)
+            self.least_s += each_s.sum(axis=0)
+            self.least_square_s2 += (each_s**2).sum(axis=0)
 
     def add_most(self, place: NDArray[np.int64], demand_s: Floats, made: Floats) -> None:
         """Add visits that may take place if they are `made` (expected number); all shape (visits,)."""
@@ -70,6 +79,18 @@ class StationWork:
         slow_s = spent_s / self.places.slowest[place]
         self.queueing_s += slow_s[self.is_queue[place]].sum()
         self.delay_s += slow_s[self.is_delay[place]].sum()
+
+    def errors_s(self, held_s: Floats, held_square_s2: Floats, count: float) -> Floats:
+        """Return the standard errors of the lower bounds of `totals_s`, shape (resources,), if requests are random.
+
+        Args:
+            held_s, held_square_s2: holding times of tokens, and sums of their squares; shape (places,).
+            count: number of requests.
+        """
+        total_s = np.where(self.holds, held_s, self.least_s)
+        square_s2 = np.where(self.holds, held_square_s2, self.least_square_s2)
+        error_s = np.sqrt(np.maximum(square_s2 - total_s**2 / max(count, 1), 0.0)) / self.places.fastest
+        return self.places.certain(error_s)
 
     def totals_s(self, held_s: Floats) -> tuple[Floats, Floats]:
         """Return bounds of the resources' working time, shape (resources,); `held_s`: of tokens, shape (places,)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Route, Visit
 from models.network.scenario import Kind
-from models.network.station import UNBOUNDED, Bound, Choice, Member
+from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member, Station
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,8 @@ class Resource:
     """A limited resource: the servers of a station, the tokens of a pool, or those of all members of a group.
 
     Attributes:
-        kind: ``station``, ``pool``, or ``group`` for the members of a group that are not all pools.
+        kind: ``station``, ``pool``, or ``group`` for the members of a group that are not all pools, and for two
+            stations that share a server.
         stations: their indices.
         servers: total number of servers or tokens; infinite if one of the stations is an infinite server.
     """
@@ -34,6 +35,12 @@ class Resource:
     kind: str
     stations: tuple[int, ...]
     servers: float
+    shares_server: bool = False
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a set of stations to which requests are bound at run time."""
+        return len(self.stations) > 1 and not self.shares_server
 
 
 def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
@@ -195,22 +202,35 @@ class Places:
 
     Attributes:
         columns: fraction of a column's visits at each station if evenly spread, shape (columns, stations).
+        tabled: number of columns, the first ones, that stand for the rows of a placement table.
         known_fraction: whether stations have this fraction in expectation, shape (columns,).
         free: the sets of stations whose fractions are unknown before simulation.
+        pairs: two stations each that share a server.
         fastest, slowest: maximum and minimum speed in the scenario of a place's stations, shape (places,).
     """
 
-    def __init__(self, network: Network, routes: Iterable[int], expected: bool):
-        """`routes`: those requested. `expected`: fractions are expectations, not those of one run."""
+    def __init__(self, network: Network, routes: Iterable[int], expected: bool, any_keys: Collection[int] = ()):
+        """Number the places.
+
+        Args:
+            network: the network.
+            routes: those requested.
+            expected: whether fractions are expectations, not those of one run.
+            any_keys: routes whose keys select all rows of placement tables equally often in expectation.
+        """
         self.network, self.expected, self.stations = network, expected, len(network.stations)
         self.columns: Floats = np.empty((0, self.stations))
         self.known_fraction: NDArray[np.bool_] = np.empty(0, bool)
         self._place: dict[tuple[Bound, bool], int] = {}
+        self._spread: dict[Member, int] = {}
+        self._add_spread(any_keys)
+        self._any_keys, self.tabled = frozenset(any_keys), len(self.columns)
         for k in routes:
             for visit in network.routes[k].visits:
                 if isinstance(visit.station, Bound) and not is_keyed(network, network.routes[k], visit.station.group):
                     self._add(network.routes[k], visit.station)
         self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.known_fraction]})
+        self.pairs = [(k - 1, k) for k, station in enumerate(network.stations) if station.shares_server]
         high, low = np.ones(self.stations), np.ones(self.stations)
         for action in network.scenario:
             if action.kind is Kind.SPEED:
@@ -230,6 +250,38 @@ class Places:
         self._place[bound, even] = self.stations + len(self.columns)
         self.columns = np.vstack([self.columns, fraction])
         self.known_fraction = np.append(self.known_fraction, even)
+
+    def _add_spread(self, routes: Collection[int]) -> None:
+        """Add the columns of placement tables whose stations are alike, but for those that stand for no visit."""
+        visits = (visit.station for k in routes for visit in self.network.routes[k].visits)
+        members = dict.fromkeys(place for place in visits if isinstance(place, Member))
+        if not members:
+            return
+        kinds: dict[Station, int] = {}
+        plain = (replace(station, name="", shares_server=False) for station in self.network.stations)
+        kind = np.array([kinds.setdefault(station, len(kinds)) for station in plain])
+        absent = np.array([station.role == NOWHERE.role for station in self.network.stations])
+        changed = targets(self.network, Kind.SPEED)
+        fractions: list[Floats] = []
+        for member in members:
+            column = self.network.placements[member.table][:, member.position]
+            fraction = np.where(absent, 0.0, np.bincount(column, minlength=self.stations) / len(column))
+            used = np.flatnonzero(fraction)
+            if len(used) and (kind[used] == kind[used[0]]).all() and not changed.intersection(used.tolist()):
+                self._spread[member] = self.stations + len(fractions)
+                fractions.append(fraction)
+        self.columns = np.array(fractions).reshape(-1, self.stations)
+        self.known_fraction = np.ones(len(fractions), bool)
+
+    def of_any_key(self, k: int, place: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of route k's visits, shape (requests, visits), with the columns of `any_keys`."""
+        if k not in self._any_keys:
+            return place
+        spread = place.copy()
+        for v, visit in enumerate(self.network.routes[k].visits):
+            if isinstance(visit.station, Member) and visit.station in self._spread:
+                spread[:, v] = self._spread[visit.station]
+        return spread
 
     def _has_known_fraction(self, route: Route, bound: Bound) -> bool:
         return self.expected and is_even(self.network, route, bound.group)
@@ -295,13 +347,19 @@ class Places:
             fraction = self.columns[:, list(members)].sum(axis=1)
             mine = ~self.known_fraction & (fraction > 1 - 1e-9 if inside else fraction > 0)
             groups.append(expected[..., list(members)].sum(axis=-1) + of_columns[..., mine].sum(axis=-1))
+        groups += [stations[..., list(pair)].sum(axis=-1) for pair in self.pairs]
         return np.concatenate([stations, *(group[..., None] for group in groups)], axis=-1)
 
     def resources(self) -> tuple[Resource, ...]:
-        """Return the stations, and each set of stations to which requests are bound at run time."""
-        return tuple(
-            _resource(self.network, members) for members in [*((k,) for k in range(self.stations)), *self.free]
-        )
+        """Return the stations, each set of stations to which requests are bound at run time, and the pairs."""
+        sets = [*((k,) for k in range(self.stations)), *self.free]
+        pairs = (_pair(self.network, pair) for pair in self.pairs)
+        return (*(_resource(self.network, members) for members in sets), *pairs)
+
+
+def _pair(network: Network, pair: tuple[int, int]) -> Resource:
+    roles = " and ".join(network.stations[k].role for k in pair)
+    return Resource(names_of(network, pair), roles, "group", pair, 1.0, shares_server=True)
 
 
 def _resource(network: Network, members: tuple[int, ...]) -> Resource:

@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from models.capabilities import Growth
-from models.store import Spec, compile_spec, store_of
-from sim.analysis.bounds import bounds
+from models.store import Spec, store_of
+from sim.analysis.bounds import bounds_of
 from sim.capacity.timeline import WARM_UP, phases
 from sim.experiments.measures import Measures
 from sim.parallel.result_cache import ResultFolder, content_key
@@ -194,7 +194,7 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
     if rate_ops is None:
         return {}
     short = _short(spec)
-    found = bounds(*compile_spec(short, generate(short.workload, seed)))
+    found = bounds_of(short, generate(short.workload, seed))
     loads: dict[str, float] = {}
     for row in found.stations:
         if row.max_throughput_ops and row.servers is not None:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from models.field_paths import resolved
-from models.store import Spec, compile_spec
-from sim.analysis.bounds import bounds
+from models.store import Spec
+from sim.analysis.capacity import capacity_of
 from sim.analysis.verdict import LoadVerdict
 from sim.experiments.goal import Goal, Target, hedge_delays, limits_of, start_of
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
@@ -392,12 +392,11 @@ def _refuse_saturated(spec: Spec, seed: int) -> None:
     rate_ops = spec.workload.total_rate
     if rate_ops is None:
         return
-    limits = bounds(*compile_spec(spec, generate(spec.workload, seed)))
-    most_ops = limits.max_throughput_ops
+    limit = capacity_of(spec, generate(spec.workload, seed))
+    most_ops = limit.capacity_ops
     if most_ops is not None and rate_ops >= most_ops:
         raise InputError(
-            f"{rate_ops:.6g}/s is more than the {limits.bottleneck} can serve in the long run, which is "
-            f"{most_ops:.6g}/s"
+            f"{rate_ops:.6g}/s is more than the {limit.station} can serve in the long run, which is {most_ops:.6g}/s"
         )
 
 

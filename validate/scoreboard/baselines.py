@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec, compile_spec
+from models.store import Spec
 from sim.analysis.bounds import bounds
 from sim.analysis.product_form import closed_means, open_means
-from sim.analysis.service_demands import Demands, mean_demands
+from sim.analysis.saturation import demands_at_load
+from sim.analysis.service_demands import Demands
 from traces.errors import InputError
 from traces.operations import OPS
 from traces.trace import Trace
@@ -98,8 +99,7 @@ def baseline(spec: Spec, op: str, trace: Trace | None = None) -> Baseline:
         fraction[OPS[code]] = float(np.count_nonzero(mine)) / len(trace)
         mean_bytes[OPS[code]] = float(trace.transfer_bytes[mine].mean())
     try:
-        network, requests = compile_spec(spec, trace)
-        demands = mean_demands(network, requests)
+        network, requests, demands = demands_at_load(spec, trace)
         limits = bounds(network, requests, demands)
     except InputError:  # a feature that they do not cover
         return Baseline(none, none, fraction, mean_bytes, count)

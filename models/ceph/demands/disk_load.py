@@ -13,8 +13,7 @@ from models.ceph.mechanisms.filestore import distinct
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.placement_rows import PARALLEL_STREAMS
 from models.ceph.spec import CephSpec
-from models.devices.devices import Device
-from models.devices.waiting import waiting_accesses
+from models.devices.waiting import DiskQueue, of_clients
 from models.network.placement import key_hashes
 from traces.operations import GET, PUT
 from traces.trace import Trace
@@ -52,24 +51,35 @@ class DiskLoad:
         return max(1.0, min(self.waiting, limit))
 
 
-def disk_load(spec: CephSpec, trace: Trace, device: Device) -> DiskLoad:
+def disk_queue(spec: CephSpec, trace: Trace) -> DiskQueue:
+    """Return the queues of the hard disks; deep ones if requests only look objects up."""
+    accesses = _accesses(spec, trace)
+    drives = spec.hosts.count * spec.hosts.drives
+    waiting = of_clients(trace, accesses, drives) if accesses.any() else math.inf
+    return DiskQueue(spec.device.disk, spec.osd.read_depth, waiting)
+
+
+def disk_load(spec: CephSpec, trace: Trace, waiting: float) -> DiskLoad:
     """Return the load of the drives by a Trace.
 
-    Args:
-        device: the data device; seeks over all of a hard disk, one access at a time.
+    `waiting`: mean number of accesses at a drive that is busy.
     """
-    writes, reads = trace.op == PUT, trace.op == GET
-    parallel = _parallel(spec, trace)
-    # A read of a replica or a chunk, a write of each of them.
-    accesses = np.where(writes, spec.pools.data.width, np.where(reads, spec.pools.data.data_shards, 0.0)) * parallel
-    accesses = np.where(reads, (1 - spec.stored.warm) * accesses, accesses)
-    total, drives = float(accesses.sum()), spec.hosts.count * spec.hosts.drives
+    accesses = _accesses(spec, trace)
+    total = float(accesses.sum())
     if not total:
-        return DiskLoad()
-    fraction = float(accesses[writes].sum()) / total
+        return DiskLoad(waiting=waiting)
     chosen = _chosen(trace) if spec.osd.backend == "filestore" else (math.inf, 0.0)
-    access_s = _access_s(spec, trace, device, fraction)
-    return DiskLoad(fraction, waiting_accesses(trace, accesses, drives, access_s), *chosen)
+    return DiskLoad(float(accesses[trace.op == PUT].sum()) / total, waiting, *chosen)
+
+
+def _accesses(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
+    """Return the number of accesses that each request makes at the same time, on different drives.
+
+    A read of a replica or a chunk, a write of each of them.
+    """
+    reads, pool = trace.op == GET, spec.pools.data
+    each = np.where(trace.op == PUT, pool.width, np.where(reads, (1 - spec.stored.warm) * pool.data_shards, 0.0))
+    return np.asarray(each * _parallel(spec, trace))
 
 
 def _chosen(trace: Trace) -> tuple[float, float]:
@@ -90,11 +100,3 @@ def _parallel(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
     """Return the number of RADOS objects that a request accesses at the same time."""
     objects = np.ceil(trace.transfer_bytes / RGW_OBJECT_BYTES)
     return np.clip(objects, 1, PARALLEL_STREAMS) if spec.access.cuts else np.ones(len(trace))
-
-
-def _access_s(spec: CephSpec, trace: Trace, device: Device, write_fraction: float) -> float:
-    """Return the mean time of an access to a chunk of mean size."""
-    mean_bytes = float(trace.transfer_bytes.mean())
-    chunk = spec.pools.data.chunk_bytes(round(min(mean_bytes, RGW_OBJECT_BYTES) if spec.access.cuts else mean_bytes))
-    read_s, write_s = (demand.constant + demand.per_byte * chunk for demand in (device.read, device.write))
-    return write_fraction * write_s + (1 - write_fraction) * read_s

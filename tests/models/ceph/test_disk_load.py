@@ -7,8 +7,10 @@ import math
 import pyarrow as pa
 import pytest
 
+from models.ceph.compile import compile
 from models.ceph.demands.cost_functions import CostFunctions
-from models.ceph.demands.disk_load import DiskLoad, disk_load
+from models.ceph.demands.disk_load import DiskLoad, disk_load, disk_queue
+from models.devices.waiting import busy_s
 from tests.ceph_clusters import ceph, latency_s
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
@@ -20,7 +22,8 @@ MIX = "workload.mix={GET: 45, PUT: 35, HEAD: 15, DELETE: 5}"
 
 def load(*assignments: str) -> DiskLoad:
     spec = ceph(*DISKS, *assignments)
-    return disk_load(spec, generate(spec.workload, 1), spec.device)
+    trace = generate(spec.workload, 1)
+    return disk_load(spec, trace, disk_queue(spec, trace).of_clients or math.inf)
 
 
 def test_a_lone_get_takes_a_whole_seek():
@@ -45,10 +48,14 @@ def test_requests_wait_for_the_slowest_of_their_accesses():
 
 def test_a_disk_of_an_open_loop_chooses_by_its_utilization():
     # 16 disks of about 12.5 ms an access.
-    loads = [load(f"workload.rate={rate}", "workload.operations=4000") for rate in (10, 640, 1e4)]
-    assert loads[0].waiting < 0.02 and loads[0].depth(4) == 1
-    assert 0.5 < loads[1].waiting < 2.5
-    assert loads[2].waiting == math.inf and loads[2].depth(4) == 4
+    for rate, expected in ((10, 1), (1700, None), (1e4, 4)):
+        spec = ceph(*DISKS, f"workload.rate={rate}", "workload.operations=4000")
+        trace = generate(spec.workload, 1)
+        found = busy_s(*compile(spec, trace))
+        used = len(trace) / trace.arrival_s[-1] * found
+        depth = expected or used / (1 - used)
+        assert 1 <= depth <= 4
+        assert found == pytest.approx(busy_s(*compile(spec, trace, depth)), rel=0.01)
 
 
 def test_mixed_loops_wait_like_their_clients():
@@ -57,7 +64,7 @@ def test_mixed_loops_wait_like_their_clients():
     groups = ("a", Pacing("closed", 16)), ("b", Pacing("closed", 32))
     trace = Trace.of(table.append_column("group", names), Pacing("mixed", groups=groups))
     spec = ceph(*DISKS)
-    assert disk_load(spec, trace, spec.device).waiting == pytest.approx(48 / 16)
+    assert disk_queue(spec, trace).of_clients == pytest.approx(48 / 16)
 
 
 def test_reads_between_writes_cost_seeks():

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from models.bob.disk_order import with_disk_order as bob_order
+import models.bob.disk_order
+import models.minio.disk_order
+import models.swift.disk_order
 from models.devices.devices import DEVICE_PRESETS
 from models.devices.drive_times import DriveTimes
-from models.minio.disk_order import with_disk_order as minio_order
-from models.store import Spec, spec_of
-from models.swift.disk_order import with_disk_order as swift_order
+from models.devices.waiting import busy_s
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.store import Spec, compile_spec, spec_of, store_of
 from sim.simulate import simulate
 from traces.statistics.summary import latencies
 from traces.trace import Trace
@@ -22,10 +25,11 @@ assert DISK is not None
 
 CPU = {"GET": 1e-5, "PUT": 1e-5}
 STORES: dict[str, tuple[Any, dict[str, Any], float]] = {
+    # The module with the order of accesses, further sections, and how many accesses of a client wait.
     # MinIO waits for 8 drives of a set: 8 / (1 + 1/2 + ... + 1/8) of the accesses of a request are in progress.
-    "minio": (minio_order, {"hosts": {"count": 4, "cpu": CPU}}, 2.943),
-    "swift": (swift_order, {"hosts": {"count": 4, "cpu": CPU}, "proxies": {"cpu": CPU}}, 1),
-    "bob": (bob_order, {"hosts": {"count": 4, "cpu": CPU}, "vdisks": {"replicas": 1}}, 1),
+    "minio": (models.minio.disk_order, {"hosts": {"count": 4, "cpu": CPU}}, 2.943),
+    "swift": (models.swift.disk_order, {"hosts": {"count": 4, "cpu": CPU}, "proxies": {"cpu": CPU}}, 1),
+    "bob": (models.bob.disk_order, {"hosts": {"count": 4, "cpu": CPU}, "vdisks": {"replicas": 1}}, 1),
 }
 DRIVES = 8
 
@@ -40,8 +44,21 @@ def cluster(store: str, drives: dict[str, Any] | None = None, **workload: Any) -
     return spec_of(data, "spec")
 
 
+def waiting(spec: Any, trace: Trace) -> float:
+    """The mean number of accesses at a disk with which the store is compiled."""
+    found: list[float] = []
+
+    def compile_at(depth: float) -> tuple[Network, Requests]:
+        found.append(depth)
+        return store_of(spec).compile(spec, trace, depth)
+
+    STORES[spec.store][0].disk_queue(spec, trace).compiled(trace, compile_at)
+    return found[-1] if len(found) != 2 or found[-1] == 32 else found[0]
+
+
 def at_load(spec: Any) -> Any:
-    drives = STORES[spec.store][0](spec, generate(spec.workload, 0)).drives
+    trace = generate(spec.workload, 0)
+    drives = STORES[spec.store][0].with_waiting(spec, waiting(spec, trace)).drives
     assert isinstance(drives, DriveTimes)
     return drives
 
@@ -103,5 +120,20 @@ def test_accesses_are_served_sooner_but_one_alone_is_not(store: str) -> None:
 def test_no_requests_leave_the_times_as_they_are(store: str) -> None:
     spec: Any = cluster(store, clients=1000)
     trace = generate(spec.workload, 0)
-    empty = Trace.of(trace.table.slice(0, 0), trace.pacing)
-    assert STORES[store][0](spec, empty).drives == spec.drives
+    assert waiting(spec, Trace.of(trace.table.slice(0, 0), trace.pacing)) == 1
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.8, 0.95])
+def test_the_queue_of_an_open_loop_is_a_fixed_point(store: str, load: float) -> None:
+    """At a utilisation u an M/M/1 queue has u / (1 - u) accesses, and with so many waiting the utilisation is u."""
+    spec = cluster(store, rate=1)
+    trace = generate(spec.workload, 0)
+    saturated_ops = 1 / busy_s(*compile_spec(spec, trace, saturated=True))
+    spec = cluster(store, rate=load * saturated_ops)
+    trace = generate(spec.workload, 0)
+    depth = waiting(spec, trace)
+    used = len(trace) / trace.arrival_s[-1] * busy_s(*store_of(spec).compile(spec, trace, depth))
+    assert used < 1
+    assert depth == pytest.approx(min(max(1, used / (1 - used)), 32), rel=0.05)
+    assert busy_s(*compile_spec(spec, trace)) == pytest.approx(busy_s(*store_of(spec).compile(spec, trace, depth)))

@@ -1,0 +1,67 @@
+"""The service demands of a store at saturation, from which follows the rate of each resource there.
+
+At saturation, queues are as deep as they get. Where service times depend on the queue, as those of hard disks do, those
+of the deepest queue are a fixed point: at the rate that they allow, the queue is that deep. They are the least that any
+load gives. So they do not depend on the rate of the workload, and no load is served at more than the rate that follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.store import Spec, compile_spec
+from sim.analysis.chance import are_keys_even, without_chance
+from sim.analysis.service_demands import Demands, mean_demands
+from sim.engine.outcome import Floats
+from traces.random_streams import stream_id, uniforms
+from traces.trace import Trace
+
+_OPEN_ROWS, _CLOSED_ROWS = 20_000, 2_000
+"""Greatest number of requests over which demands are averaged; only open loops can be overloaded."""
+
+
+def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
+    """Return the network of a store at the load of a trace, its requests, and the demands of those of its workload.
+
+    Demands are averaged over the rows, each counted once, or some of a long trace. Which of several equal
+    stations has the most of them by chance does not count.
+
+    Raises:
+        InputError: the spec cannot be modelled, or the network has a feature that is not supported.
+    """
+    return _with_demands(*compile_spec(spec, trace))
+
+
+def demands_at_saturation(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
+    """Return the same for queues as deep as they get; raises the same."""
+    return _with_demands(*compile_spec(spec, trace, saturated=True))
+
+
+def saturation_ops(demands: Demands) -> Floats:
+    """Return the requests per second at which each resource saturates, shape (resources,); infinite: never."""
+    servers = np.array([resource.servers for resource in demands.resources])
+    most_ops = np.full(len(servers), np.inf)
+    with np.errstate(divide="ignore", over="ignore"):
+        np.divide(servers, demands.low_s, out=most_ops, where=demands.low_s > 0)
+    return most_ops
+
+
+def _with_demands(network: Network, requests: Requests) -> tuple[Network, Requests, Demands]:
+    any_keys = [k for k in np.unique(requests.route).tolist() if are_keys_even(network, requests, k)]
+    return network, requests, without_chance(mean_demands(network, _sampled(requests), any_keys, settled=True))
+
+
+def _sampled(requests: Requests) -> Requests:
+    """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
+    most = _OPEN_ROWS if requests.pacing.loop == "open" else _CLOSED_ROWS
+    if len(requests) <= most:
+        return requests
+    within = uniforms(0, stream_id("saturation/rows"), 0, most)
+    rows = ((np.arange(most) + within) * (len(requests) / most)).astype(np.int64)
+    per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
+    chosen = {name: getattr(requests, name)[rows] for name in per_row}
+    return replace(requests, **chosen, group=None if requests.group is None else requests.group[rows])

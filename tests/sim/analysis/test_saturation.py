@@ -1,0 +1,152 @@
+"""The rate at saturation: one figure, whatever the load and whichever command states it, which long runs confirm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.parse.slo import parse_slo
+from models.store import Spec, load_spec, spec_of
+from sim.analysis.bounds import bounds_of
+from sim.analysis.capacity import capacity_of
+from sim.analysis.verdict import verdict_on_run
+from sim.capacity.health import HealthCheck, assess
+from sim.experiments.find import InfeasibleTrial, find_limit
+from sim.experiments.goal import Goal
+from sim.experiments.sweep import Settings
+from sim.experiments.variants import Variants
+from sim.simulate import simulate
+from tests.paths import EXAMPLES
+from tests.profiles import NIGHTLY
+from traces.errors import InputError
+from traces.workload.generate import generate
+
+HDD: dict[str, Any] = {
+    "store": "minio",
+    "release": "2023-02-27",
+    "workload": {
+        "rate": "15/s",
+        "duration": "120s",
+        "object_size": "500KB",
+        "mix": {"PUT": 1},
+        "keys": {"kind": "uniform", "count": 100_000},
+    },
+    "client": {"timeout": "60s"},
+    "hosts": {"count": 1, "cores": {"count": 16}, "cpu": {"PUT": {"constant": "1ms", "per_byte": "2ns"}}},
+    "drives": {"count": 12, "preset": "hdd-7k2", "commit_in": "queue"},
+    "stored": {"objects": 5e6, "bytes_each": "500KB"},
+}
+"""Twelve hard disks on which PUTs write and commit in the head's order."""
+
+LIGHT, HEAVY = 0.1, 0.9
+FRACTIONS = (LIGHT, 0.3, 0.5, 0.7, HEAVY) if NIGHTLY else (LIGHT, HEAVY)
+"""Offered rates, as fractions of that at saturation."""
+
+
+def example(name: str) -> Spec:
+    return spec_of(HDD, "hdd") if name == "hdd" else load_spec(EXAMPLES / name)
+
+
+def changed(spec: Spec, **workload: Any) -> Spec:
+    """The spec with another pacing."""
+    kept = spec.workload.model_dump(exclude_unset=True)
+    for field in ("rate", "clients", "think_time", "duration", "operations"):
+        kept.pop(field, None)
+    return spec.model_copy(update={"workload": type(spec.workload).model_validate(kept | workload)})
+
+
+def saturates_at(spec: Spec, seed: int = 0) -> float:
+    most_ops = capacity_of(spec, generate(spec.workload, seed)).capacity_ops
+    assert most_ops is not None
+    return most_ops
+
+
+def _open_loops() -> list[str]:
+    """Examples of all stores whose workload may be an open loop."""
+    found = ["hdd"]
+    for path in sorted(EXAMPLES.rglob("*.yaml")):
+        try:
+            changed(load_spec(path), rate=1.0, operations=10)
+        except (InputError, ValueError, AttributeError):
+            continue
+        if load_spec(path).workload.groups:
+            continue
+        found.append(str(path.relative_to(EXAMPLES)))
+    return found
+
+
+@pytest.mark.parametrize("name", _open_loops())
+def test_the_rate_at_saturation_does_not_depend_on_the_load(name: str) -> None:
+    spec = example(name)
+    most_ops = saturates_at(changed(spec, rate=1.0, operations=300))
+    for fraction in FRACTIONS:
+        loaded = changed(spec, rate=fraction * most_ops, operations=300)
+        assert saturates_at(loaded) == pytest.approx(most_ops, rel=0.02)
+    assert bounds_of(loaded, generate(loaded.workload, 0)).max_throughput_ops == saturates_at(loaded)
+
+
+def test_clients_do_not_change_it_either() -> None:
+    """Few clients get less than saturation, because fewer accesses wait."""
+    few, many = (changed(example("hdd"), clients=clients, operations=2000) for clients in (12, 600))
+    of_few, of_many = (bounds_of(spec, generate(spec.workload, 0)) for spec in (few, many))
+    assert of_few.max_throughput_ops == pytest.approx(saturates_at(example("hdd")))
+    assert of_many.max_throughput_ops == pytest.approx(saturates_at(example("hdd")))
+    assert of_many.throughput_ops.high == of_many.max_throughput_ops
+    assert of_few.throughput_ops.high is not None and of_many.throughput_ops.high is not None
+    assert of_few.throughput_ops.high < 0.8 * of_many.throughput_ops.high
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hdd", "minio-12-hdd.yaml", "minio/hdd-4x4.yaml", "recorded-box/minio.yaml", "minio.yaml", "ceph/nvme-squid.yaml"],
+)
+def test_a_rate_10_percent_below_is_served_and_one_above_is_not(name: str) -> None:
+    spec = example(name)
+    most_ops = saturates_at(changed(spec, rate=1.0, operations=2000))
+    for factor in (0.9, 1.1):
+        loaded = changed(spec, rate=factor * most_ops, operations=8000)
+        trace = generate(loaded.workload, 1)
+        run = simulate(loaded, trace, seed=1)
+        backlog = float((run.column("end_s") > trace.arrival_s[-1]).mean())
+        # Of a rate 10 % above, a tenth waits at the end.
+        assert (backlog > 0.05) == (factor > 1), (factor, backlog)
+        verdict = verdict_on_run(run, capacity_of(loaded, trace))
+        assert verdict is not None and verdict.saturates_first is not None
+        assert verdict.overloaded == (factor > 1)
+        assert verdict.saturates_first.capacity_ops == pytest.approx(most_ops, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("name", "clients", "least"),
+    [
+        ("hdd", 30, 0.95),
+        ("hdd", 300, 0.95),
+        ("minio/hdd-4x4.yaml", 300, 0.95),
+        ("minio-12-hdd.yaml", 200, 0.95),
+        ("swift/box.yaml", 200, 0.95),
+        ("ceph/redhat-112-hdd.yaml", 56, 0.9),
+        ("ceph/nvme-squid.yaml", 1536, 0.95),
+    ],
+)
+def test_no_settled_run_serves_more_than_the_bound_of_few_requests(name: str, clients: int, least: float) -> None:
+    short, long = (changed(example(name), clients=clients, operations=count) for count in (1000, 20_000))
+    most_ops = bounds_of(short, generate(short.workload, 0)).throughput_ops.high
+    assert most_ops is not None
+    end_s = np.sort(simulate(long, generate(long.workload, 3), seed=3).column("end_s"))
+    served_ops = (0.7 * len(end_s)) / (end_s[int(0.9 * len(end_s)) - 1] - end_s[int(0.2 * len(end_s))])
+    assert least * most_ops <= served_ops <= 1.02 * most_ops  # 2 %: the sizes and operations drawn
+
+
+def test_find_and_plan_use_the_same_rate() -> None:
+    spec = example("hdd")
+    most_ops = saturates_at(spec)
+    loads = assess(HealthCheck(changed(spec, rate=30.0, operations=100))).loads
+    assert max(loads.values()) == pytest.approx(30 / most_ops, rel=1e-6)
+    variants = Variants(HDD, settings=Settings(replications=1))
+    found = find_limit(variants, Goal("max", "workload.rate", "40", "80"), [parse_slo("PUT.p99<50s")], tolerance=0.1)
+    assert found.beyond is not None and found.value is not None
+    assert found.value < most_ops
+    refused = [trial.value for trial in found.trials if isinstance(trial, InfeasibleTrial)]
+    assert refused and min(refused) > 0.99 * most_ops
