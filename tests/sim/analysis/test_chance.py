@@ -23,7 +23,7 @@ DRIVES, ROWS = 40, 4000
 
 def network(table: np.ndarray) -> Network:
     """Drives of 1 ms, each request at that of its row in the table."""
-    stations = tuple(Station(f"drive {d}", "drive", Discipline.FIFO) for d in range(DRIVES))
+    stations = tuple(Station(f"drive {d}", "drive", Discipline.FIFO, indices=(d,)) for d in range(DRIVES))
     visit = Visit(Member(0, 0), ServiceDemand(constant=1e-3))
     return Network(stations, (Route("GET", (single(visit),)),), (table.astype(np.int32)[:, None],))
 
