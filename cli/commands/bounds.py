@@ -22,14 +22,14 @@ def command(
     from cli.parse.spec import spec_and_trace
     from cli.tables.bounds import bounds_grids
     from cli.tables.verdict import bounds_line
-    from models.store import compile_spec
     from sim.analysis.bounds import bounds
+    from sim.analysis.run_end import compile_until_end
     from traces.workload.generate import generate
 
     store, requests = spec_and_trace(spec, trace, profile, assignments)
     say_implausible([store])
     generated = generate(store.workload, seed or 0) if requests is None else requests
-    result = bounds(*compile_spec(store, generated))
+    result = bounds(*compile_until_end(store, generated))
     if as_json:
         print_json(result)
         return

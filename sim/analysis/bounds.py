@@ -15,6 +15,7 @@ import numpy as np
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.work import WORKERS
 from sim.analysis.bound_notes import may_fail, no_worst_case, notes
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.analysis.service_demands import Demands, mean_demands
@@ -215,6 +216,7 @@ class _Mix:
             self.max_ops = np.divide(
                 self.servers, self.low_s, out=np.full_like(self.low_s, np.inf), where=self.low_s > 0
             )
+        self.max_ops[[resource.role == WORKERS for resource in demands.resources]] = np.inf  # no request waits there
         # By station, for exact means.
         self.is_delay = np.array([s.discipline.infinite for s in network.stations])
         self.demand_s = demands.fraction @ demands.mean_s

@@ -17,7 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from models.network.station import Station
-from models.store import Spec, compile_spec
+from models.store import Spec
+from models.work import WORKERS
+from sim.analysis.run_end import compile_until_end
 from sim.analysis.service_demands import mean_demands
 from traces.errors import InputError
 from traces.trace import Trace
@@ -87,7 +89,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
         trace: the mix of requests is that of its rows, each counted once, or of evenly spaced ones of a long trace.
         generated: whether the trace was generated from the workload of the spec; None: if it has the same rate.
     """
-    network, requests = compile_spec(spec, _sampled(trace))
+    network, requests = compile_until_end(spec, _sampled(trace), trace.issued)
     bent = [station.name for station in network.stations if _is_bent(station, bool(requests.background))]
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
@@ -104,7 +106,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
         for resource, low_s, visits in zip(
             demands.resources, demands.low_s.tolist(), demands.requested.tolist(), strict=True
         )
-        if math.isfinite(resource.servers)
+        if math.isfinite(resource.servers) and resource.role != WORKERS  # no request waits for these
     )
     if found is None:
         return Capacity(None, None, None, rate_ops, bent)
