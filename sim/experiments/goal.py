@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from models.store import compile_spec
 from sim.analysis.bounds import bounds
+from sim.analysis.run_end import compile_until_end
 from sim.experiments.measures import Measures
 from sim.experiments.variants import Variants
 from traces.errors import InputError
@@ -77,7 +77,7 @@ def start_of(variants: Variants, path: str) -> float:
     value: float | None = variants.number(path)
     if value is None and path == _RATE:
         spec = variants.spec()
-        most_ops = bounds(*compile_spec(spec, generate(spec.workload, variants.settings.seed))).max_throughput_ops
+        most_ops = bounds(*compile_until_end(spec, generate(spec.workload, variants.settings.seed))).max_throughput_ops
         value = most_ops and float(f"{_TRIED_FIRST * most_ops:.3g}")
     if value is None or (value == 0 and isinstance(value, float)):
         raise InputError(f"{path}: the spec has no value to start from; add bounds, as in {path} in LOW..HIGH")
